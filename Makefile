@@ -1,0 +1,88 @@
+# Everything a user needs: `make run` (the main job) and `make test`.
+# The first call builds .venv; nothing else has to be installed but python3, python3-venv and make.
+# Every path is relative: the checkout may lie in a folder with spaces in its name.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+# As a variable, the constraints hold for the build backend too.
+PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check --no-input --quiet
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test test-all check docs bench data data-tools clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+# A stamp says that one set of packages is installed. `.complete` names the checkout and is absent
+# while pip works: after an interrupted call, or when the checkout was moved (scripts and the editable
+# install hold absolute paths), the next call builds .venv anew.
+ifneq "$(shell cat $(VENV)/.complete 2>/dev/null)" "$(CURDIR)"
+.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench
+endif
+
+define install
+	@test "$$(cat $(VENV)/.complete 2>/dev/null)" = "$$(pwd -P)" \
+		|| { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
+	@rm -f $(VENV)/.complete
+	@echo "installing $(1) into $(VENV)"
+	@$(PIP) install --editable "$(1)"
+	@pwd -P > $(VENV)/.complete
+endef
+
+$(VENV)/.user: pyproject.toml constraints.txt
+	$(call install,.)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt
+	$(call install,.[dev])
+	@touch $(VENV)/.user $@
+
+$(VENV)/.docs: pyproject.toml constraints.txt
+	$(call install,.[docs])
+	@touch $(VENV)/.user $@
+
+$(VENV)/.bench: pyproject.toml constraints.txt
+	$(call install,.[bench])
+	@touch $(VENV)/.user $@
+
+run: $(VENV)/.user ## validate every model against bundled packet simulations; writes report/index.html
+	$(VENV)/bin/hopflow validate
+
+check: $(VENV)/.dev ## lint, format, types, repository review
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m repo_review . --show err
+
+test: check ## the checks and the test-suite
+	$(PY) -m pytest -m "not slow and not simulators"
+
+test-all: check ## the slow tests too, and the simulators' where installed
+	$(PY) -m pytest
+
+docs: $(VENV)/.docs ## build docs/_build/html
+	$(PY) -m sphinx -b html --fail-on-warning --keep-going docs docs/_build/html
+
+bench: $(VENV)/.bench ## side by side with peers
+	$(PY) -m benchmarks
+
+# Only for rebuilding the bundled evidence; users and tests never need the simulators.
+NS3 := .venv-data
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+
+data-tools: $(NS3)/.ns3 ## install ns-2 (Debian) and ns-3 (headers and libraries) for `make data`
+	command -v ns >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install --yes ns2; }
+	command -v g++ >/dev/null || $(SUDO) apt-get install --yes g++
+
+$(NS3)/.ns3:
+	rm -rf $(NS3)
+	$(PYTHON) -m venv $(NS3)
+	$(NS3)/bin/python -m pip --disable-pip-version-check --no-input --quiet install --no-deps ns3==3.44.post0
+	@touch $@
+
+data: $(VENV)/.user data-tools ## rebuild validation/data with the simulators, continuing where an earlier call stopped
+	$(PY) -m validation.generate --all
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) $(NS3) build dist report docs/_build .mypy_cache .ruff_cache .pytest_cache

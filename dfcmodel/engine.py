@@ -1,0 +1,466 @@
+"""The sampled-data chain: one step after the other, compiled, with the flows' window rules inside.
+
+Time advances in steps h = d / m. In each step, at every node: feedback that is due arrives and sets
+the rates (`law`), what left the upstream node m steps ago arrives, the sources emit, the queues are
+served (arrivals of the step included), and what exceeds the buffer is dropped from the step's
+arrivals. Queues and links keep the order of packets and of the gaps that drops leave between them.
+Amounts are whole multiples of 2^-26 packets, so that every sum is exact and no packet is ever
+created or lost by rounding.
+`reference` is the same in plain Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel import sources
+from dfcmodel.sources import GRID, on_grid, receive, send
+from hopflow.kernels import build
+from responsefn import NewReno, Reno, Tahoe, WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.scenarios import Scenario
+
+STANDARD: tuple[type[WindowRule], ...] = (Tahoe, Reno, NewReno)
+"""Rules that share one kernel, so that most scenarios need no compilation of their own."""
+
+__all__ = ["Arrays", "build_run", "prepare"]
+
+RECOVERY = {"tahoe": sources.TAHOE, "reno": sources.RENO, "newreno": sources.NEWRENO}
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Constants and state of a run. F flows, L links, S rings (F under DFC, one under FIFO)."""
+
+    entry: NDArray[np.int64]  # (F,) index of the first node
+    last: NDArray[np.int64]  # (F,) index of the last sending node
+    start: NDArray[np.int64]  # (F,) step of the first packet
+    kind: NDArray[np.int64]  # (F,) which window rule
+    recovery: NDArray[np.int64]  # (F,)
+    max_window: NDArray[np.float64]  # (F,) packets
+    rule_params: NDArray[np.float64]  # (F, P)
+    phase: NDArray[np.int64]  # (L,) step of the feedback clock, 0..m-1
+    window: NDArray[np.float64]  # (F, W) state of the window rule
+    tcp: NDArray[np.float64]  # (F, COLUMNS) state of the sender and receiver
+    log: NDArray[np.float64]  # (F, E, 2) emission log
+    ends: NDArray[np.int64]  # (F, 2) its first and one-past-last entry
+    missing: NDArray[np.float64]  # (F, C) holes per cell of sequence space
+    lost: NDArray[np.float64]  # (F, C) holes that there ever were
+    ack: NDArray[np.float64]  # (F, A, 3) acks on their way: all, advancing, U
+    ack_delay: NDArray[np.int64]  # (F,) steps
+    backlog: NDArray[np.float64]  # (F,) packets waiting at the host
+    host_rate: NDArray[np.float64]  # (F,) r_0
+    host_message: NDArray[np.float64]  # (F,) r_0 on its way
+    access: NDArray[np.float64]  # (F, m) packets on the access link
+    queue: NDArray[np.float64]  # (F, L) packets
+    batches: NDArray[np.float64]  # (S, L, R, 2 F/S) amounts and gaps, in order
+    heads: NDArray[np.int64]  # (S, L, 2) first and one-past-last batch
+    line: NDArray[np.float64]  # (F, L, m) packets on the links
+    gaps: NDArray[np.float64]  # (F, L, m) packets missing among them
+    rate: NDArray[np.float64]  # (F, L) J
+    told_rate: NDArray[np.float64]  # (F, L) r that the node was told
+    told_queue: NDArray[np.float64]  # (F, L) n of the next node that it was told
+    message_rate: NDArray[np.float64]  # (F, L) r on its way to the node before
+    message_queue: NDArray[np.float64]  # (F, L)
+    transit: NDArray[np.float64]  # (F,) packets on the links of the path
+
+    def copy(self) -> Arrays:
+        """Return the same state in fresh memory."""
+        return Arrays(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the arrays in the order of the kernel's arguments."""
+        return tuple(getattr(self, f.name) for f in fields(self))
+
+
+def prepare(scenario: Scenario, steps_per_delay: int, rng: np.random.Generator) -> Arrays:
+    """Return the state at t = 0: an empty network whose nodes were told (link rate, 0)."""
+    F, L, m = len(scenario.flows), scenario.nodes - 1, steps_per_delay  # noqa: N806
+    h = scenario.link_delay / m
+    rules = distinct_rules(scenario)
+    kind = [rules.index(type(flow.rule)) for flow in scenario.flows]
+    cell = cell_size(scenario, m)
+    cells = 2 + math.ceil(2 * max(flow.max_window for flow in scenario.flows) / cell)
+    dfc = scenario.discipline == "dfc"
+    rings, columns = (F, 1) if dfc else (1, F)
+    per_ring = 2 * math.ceil(scenario.buffer) + 8
+    access = 0 if scenario.host == "direct" else m
+    params = np.zeros((F, max(len(numeric(flow.rule)) for flow in scenario.flows)))
+    states = [flow.rule.State() for flow in scenario.flows]
+    window = np.zeros((F, max(map(len, states))))
+    for f, flow in enumerate(scenario.flows):
+        params[f, : len(numeric(flow.rule))] = list(numeric(flow.rule).values())
+        window[f, : len(states[f])] = states[f]
+    ack_delay = np.array([m * (flow.exit - flow.entry) + access for flow in scenario.flows])
+    tcp = np.zeros((F, sources.COLUMNS))
+    tcp[:, sources.DEADLINE] = np.inf
+    tcp[:, sources.TIMED] = -1.0
+    tcp[:, sources.BACKOFF] = 1.0
+    tcp[:, sources.RECOVER] = -1.0
+    link_rate = np.full((F, L), scenario.link_rate)
+    phases = rng.integers(0, m, L) if scenario.phases == "random" else np.zeros(L, dtype=np.int64)
+    return Arrays(
+        entry=np.array([flow.entry - 1 for flow in scenario.flows]),
+        last=np.array([flow.exit - 2 for flow in scenario.flows]),
+        start=np.array([round(flow.start / h) for flow in scenario.flows]),
+        kind=np.array(kind),
+        recovery=np.array([RECOVERY[flow.rule.recovery] for flow in scenario.flows]),
+        max_window=np.array([float(flow.max_window) for flow in scenario.flows]),
+        rule_params=params,
+        phase=phases.astype(np.int64),
+        window=window,
+        tcp=tcp,
+        log=np.zeros((F, 4096, 2)),
+        ends=np.zeros((F, 2), dtype=np.int64),
+        missing=np.zeros((F, cells)),
+        lost=np.zeros((F, cells)),
+        ack=np.zeros((F, int(ack_delay.max()), 3)),
+        ack_delay=ack_delay,
+        backlog=np.zeros(F),
+        host_rate=np.full(F, scenario.link_rate),
+        host_message=np.full(F, scenario.link_rate),
+        access=np.zeros((F, m)),
+        queue=np.zeros((F, L)),
+        batches=np.zeros((rings, L, per_ring, 2 * columns)),
+        heads=np.zeros((rings, L, 2), dtype=np.int64),
+        line=np.zeros((F, L, m)),
+        gaps=np.zeros((F, L, m)),
+        rate=np.zeros((F, L)),
+        told_rate=link_rate.copy(),
+        told_queue=np.zeros((F, L)),
+        message_rate=link_rate.copy(),
+        message_queue=np.zeros((F, L)),
+        transit=np.zeros(F),
+    )
+
+
+def cell_size(scenario: Scenario, steps_per_delay: int) -> float:
+    """Packets of sequence space per cell of the receiver's record of holes: about one step's."""
+    return max(1.0, math.ceil(scenario.link_rate * scenario.link_delay / steps_per_delay))
+
+
+def distinct_rules(scenario: Scenario) -> list[type[WindowRule]]:
+    """Return the window rules of the kernel for a scenario: the standard ones, then its own."""
+    return list(dict.fromkeys([*STANDARD, *(type(flow.rule) for flow in scenario.flows)]))
+
+
+def numeric(rule: WindowRule) -> dict[str, float]:
+    """Return the parameters that a rule's dynamics can use: the numbers among them."""
+    numbers = {
+        name: float(value)
+        for name, value in rule.params._asdict().items()
+        if isinstance(value, (int, float))
+    }
+    return numbers or {"unused": 0.0}
+
+
+# --------------------------------------------------------------------------- the law, eqs. (1)-(13)
+
+
+def ideal(told_rate, told_queue, queue, alpha, gain):  # type: ignore[no-untyped-def]
+    """Return the ideal rate J~ of eq. (2) in packets/s; gain = D / d in 1/s."""
+    return alpha * told_rate - gain * (told_queue - queue)
+
+
+def share(i, f, step, entry, last, start, told_rate, told_queue, queue, alpha, gain, capacity):  # type: ignore[no-untyped-def]
+    """Return the rate J of flow f at node i, eqs. (1) and (13), among the active flows."""
+    total = 0.0
+    active = 0
+    for g in range(entry.shape[0]):
+        if entry[g] <= i <= last[g] and step >= start[g]:
+            active += 1
+            total += max(0.0, ideal(told_rate[g, i], told_queue[g, i], queue[g, i], alpha, gain))
+    own = ideal(told_rate[f, i], told_queue[f, i], queue[f, i], alpha, gain)
+    available = capacity * max(0.0, own) / total if total > 0.0 else capacity / max(1, active)
+    return max(0.0, min(available, own))
+
+
+# --------------------------------------------------------------------------- queues
+
+
+def serve(batches, heads, r, i, budget, out, gap):  # type: ignore[no-untyped-def]
+    """Move up to ``budget`` packets, and the gaps between them, from the head of ring r at node i.
+
+    The ring's column g belongs to flow r + g: under DFC every flow has a ring of one column, under
+    FIFO one ring has a column for each.
+    """
+    size = batches.shape[2]
+    columns = batches.shape[3] // 2
+    while heads[r, i, 0] < heads[r, i, 1]:
+        b = heads[r, i, 0] % size
+        amount = 0.0
+        for g in range(columns):
+            amount += batches[r, i, b, g]
+        part = 1.0 if amount <= budget else budget / amount
+        for g in range(columns):
+            packets = on_grid(part * batches[r, i, b, g])
+            missing = on_grid(part * batches[r, i, b, columns + g])
+            out[r + g] += packets
+            gap[r + g] += missing
+            batches[r, i, b, g] -= packets
+            batches[r, i, b, columns + g] -= missing
+        if part < 1.0:
+            return
+        budget -= amount
+        heads[r, i, 0] += 1
+
+
+def join(batches, heads, r, i, came, gap):  # type: ignore[no-untyped-def]
+    """Append what came in this step to ring r of node i; a batch below one packet is joined."""
+    size = batches.shape[2]
+    columns = batches.shape[3] // 2
+    b = (heads[r, i, 1] - 1) % size
+    amount = 1.0
+    if heads[r, i, 1] > heads[r, i, 0]:
+        amount = 0.0
+        for g in range(columns):
+            amount += batches[r, i, b, g]
+    if amount >= 1.0:
+        b = heads[r, i, 1] % size
+        heads[r, i, 1] += 1
+        for n in range(2 * columns):
+            batches[r, i, b, n] = 0.0
+    for g in range(columns):
+        batches[r, i, b, g] += came[r + g]
+        batches[r, i, b, columns + g] += gap[r + g]
+
+
+def drop(batches, heads, i, excess, came, lost, queue):  # type: ignore[no-untyped-def]
+    """Take ``excess`` packets out of what came to node i in this step, in proportion to it."""
+    size = batches.shape[2]
+    columns = batches.shape[3] // 2
+    rings = batches.shape[0]
+    for _ in range(2):  # a second pass where a flow had less of its arrivals left than its part
+        total = 0.0
+        for r in range(rings):
+            for g in range(columns):
+                total += came[r + g]
+        if excess <= 0.0 or total <= 0.0:
+            return
+        part = min(1.0, excess / total)
+        for r in range(rings):
+            if heads[r, i, 1] > heads[r, i, 0]:
+                b = (heads[r, i, 1] - 1) % size
+                for g in range(columns):
+                    amount = min(on_grid(part * came[r + g]) + GRID, batches[r, i, b, g])
+                    batches[r, i, b, g] -= amount
+                    batches[r, i, b, columns + g] += amount
+                    queue[r + g, i] -= amount
+                    lost[r + g, i] += amount
+                    came[r + g] -= amount
+                    excess -= amount
+
+
+# --------------------------------------------------------------------------- the loop
+
+
+def run(  # type: ignore[no-untyped-def]
+    first, steps, every, m, h, capacity, limit, alpha, gain, cell, min_rto, dfc, host,
+    record, lost_at, occupied, peak,
+    entry, last, start, kind, recovery, max_window, rule_params, phase,
+    window, tcp, log, ends, missing, lost, ack, ack_delay, backlog, host_rate, host_message, access,
+    queue, batches, heads, line, gaps, rate, told_rate, told_queue, message_rate, message_queue,
+    transit, came, came_gap, out, out_gap,
+):  # fmt: skip
+    """Advance the state by ``steps`` steps from step ``first``; record every ``every`` steps.
+
+    Records, one row per interval: ``record[s, f]`` = (mean packets in transit, U, cwnd, host
+    backlog), ``lost_at[s, f, i]`` packets lost, ``occupied[s, i]`` packets queued at its end;
+    ``peak[i]`` the most ever. Returns -1, or the step at which a log was full.
+    """
+    flows = queue.shape[0]
+    links = queue.shape[1]
+    rings = batches.shape[0]
+    columns = batches.shape[3] // 2
+    for k in range(first, first + steps):
+        now = k * h
+        slot = k % m
+        sample = (k - first) // every
+        # feedback: what is due arrives, rates follow, new messages leave
+        if dfc:
+            for i in range(links):
+                if phase[i] == slot:
+                    for f in range(flows):
+                        if entry[f] == i:
+                            host_rate[f] = host_message[f]
+                        elif entry[f] < i <= last[f]:
+                            told_rate[f, i - 1] = message_rate[f, i]
+                            told_queue[f, i - 1] = message_queue[f, i]
+            for i in range(links):
+                ticks = phase[i] == slot
+                hears = phase[i + 1] == slot if i + 1 < links else ticks
+                if not (ticks or hears):
+                    continue
+                for f in range(flows):
+                    if entry[f] <= i <= last[f] and k >= start[f]:
+                        J = share(
+                            i, f, k, entry, last, start, told_rate, told_queue, queue,
+                            alpha, gain, capacity,
+                        )  # fmt: skip
+                        if hears:
+                            rate[f, i] = J
+                        if ticks:
+                            r = share(
+                                i, f, k, entry, last, start, told_rate, told_queue, queue,
+                                1.0, gain, capacity,
+                            )  # fmt: skip
+                            message_rate[f, i] = r
+                            message_queue[f, i] = queue[f, i]
+                            if entry[f] == i:  # eq. (9)
+                                r0 = alpha * r - gain * queue[f, i]
+                                host_message[f] = max(0.0, min(capacity, r0))
+        # the receivers take in what has crossed the last link, and answer
+        for f in range(flows):
+            if k < start[f]:
+                continue
+            e = last[f]
+            arrived = line[f, e, slot]
+            gone = gaps[f, e, slot]
+            at = k % ack_delay[f]
+            acks = ack[f, at, 0]
+            advancing = ack[f, at, 1]
+            acked = ack[f, at, 2]
+            ack[f, at, 0] = arrived
+            ack[f, at, 1] = 0.0
+            if arrived + gone > 0.0:
+                ack[f, at, 1] = receive(
+                    tcp[f], log[f], ends[f], missing[f], lost[f], cell, arrived, gone
+                )
+            ack[f, at, 2] = tcp[f, 16]
+            emitted = send(
+                tcp[f], window[f], rule_params[f], log[f], ends[f], now, acks, advancing, acked,
+                kind[f], recovery[f], max_window[f], min_rto,
+            )  # fmt: skip
+            if emitted < 0.0:
+                return k
+            backlog[f] += emitted
+        # the nodes, downstream first: each reads what is due on the link before it is overwritten
+        for i in range(links - 1, -1, -1):
+            total = 0.0
+            for f in range(flows):
+                came[f] = 0.0
+                came_gap[f] = 0.0
+                out[f] = 0.0
+                out_gap[f] = 0.0
+                if entry[f] == i:
+                    if host == 2:
+                        came[f] = backlog[f]
+                        backlog[f] = 0.0
+                    else:
+                        pace = host_rate[f] if host == 0 else capacity
+                        sent = min(backlog[f], on_grid(pace * h))
+                        came[f] = access[f, slot]
+                        access[f, slot] = sent
+                        backlog[f] -= sent
+                elif entry[f] < i <= last[f]:
+                    came[f] = line[f, i - 1, slot]
+                    came_gap[f] = gaps[f, i - 1, slot]
+            for r in range(rings):
+                arrived = 0.0
+                arrived_gap = 0.0
+                for g in range(columns):
+                    arrived += came[r + g]
+                    arrived_gap += came_gap[r + g]
+                budget = rate[r, i] * h if dfc else capacity * h
+                if heads[r, i, 0] == heads[r, i, 1] and arrived <= budget:
+                    for g in range(columns):
+                        out[r + g] = came[r + g]
+                        out_gap[r + g] = came_gap[r + g]
+                    continue
+                if arrived + arrived_gap > 0.0:
+                    join(batches, heads, r, i, came, came_gap)
+                serve(batches, heads, r, i, budget, out, out_gap)
+            for r in range(rings):
+                idle = heads[r, i, 0] == heads[r, i, 1]
+                for g in range(columns):
+                    f = r + g
+                    queue[f, i] = 0.0 if idle else queue[f, i] + came[f] - out[f]
+                    total += queue[f, i]
+            if total > limit:
+                drop(batches, heads, i, total - limit, came, lost_at[sample], queue)
+                total = limit
+            if total > peak[i]:
+                peak[i] = total
+            for f in range(flows):
+                if entry[f] <= i <= last[f]:
+                    transit[f] += out[f] - line[f, i, slot]
+                    line[f, i, slot] = out[f]
+                    gaps[f, i, slot] = out_gap[f]
+        for f in range(flows):
+            record[sample, f, 0] += transit[f] / every
+        if (k - first + 1) % every == 0:
+            for f in range(flows):
+                record[sample, f, 1] = tcp[f, 16]
+                record[sample, f, 2] = min(window[f, 0], max_window[f])
+                record[sample, f, 3] = backlog[f]
+            for i in range(links):
+                occupied[sample, i] = 0.0
+                for f in range(flows):
+                    occupied[sample, i] += queue[f, i]
+    return -1
+
+
+def _snippet(rules: tuple[type[WindowRule], ...], event: str) -> str:
+    """Return the if-chain over window rules that applies ``event`` to the flow's window.
+
+    ``amount`` ACKs move the state by that multiple of what one ACK does; a field that an ACK does
+    not change stays, also where it is infinite.
+    """
+    text = []
+    for n, rule in enumerate(rules):
+        fields = rule.State._fields
+        names = list(numeric(rule()))
+        text += [
+            f"{'elif' if n else 'if'} kind == {n}:",
+            f"    old = R{n}State({', '.join(f'window[{w}]' for w in range(len(fields)))},)",
+            f"    params = R{n}Params({', '.join(f'q[{k}]' for k in range(len(names)))},)",
+            f"    new = R{n}{event}(old, params, Event(now, tcp[{sources.RTT}]))",
+        ]
+        for w, name in enumerate(fields):
+            value = f"new.{name}"
+            if event == "on_ack":
+                change = f"old.{name} + amount * (new.{name} - old.{name})"
+                value = f"{change} if new.{name} != old.{name} else old.{name}"
+            text.append(f"    window[{w}] = {value}")
+    return "\n".join(text)
+
+
+@functools.cache
+def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
+    """Return `run`, compiled, with the window rules spliced in."""
+    helpers = (on_grid, sources.emit, send, receive, ideal, share, serve, join, drop)
+    return splice(run, rules, helpers=helpers)
+
+
+def splice(
+    template: Callable[..., Any],
+    rules: tuple[type[WindowRule], ...],
+    *,
+    helpers: tuple[Callable[..., Any], ...] = (on_grid, sources.emit),
+    compiled: bool = True,
+) -> Callable[..., Any]:
+    """Return a template of this package with the events of the window rules spliced in."""
+    events = ("on_ack", "on_loss", "on_timeout")
+    tuples: dict[str, Any] = {"Event": ("time", "rtt")}
+    for n, rule in enumerate(rules):
+        tuples[f"R{n}State"] = rule.State._fields
+        tuples[f"R{n}Params"] = tuple(numeric(rule()))
+    return build(
+        template,
+        helpers=helpers,
+        functions={
+            f"R{n}{event}": getattr(rule, event) for n, rule in enumerate(rules) for event in events
+        },
+        snippets={event: _snippet(rules, event) for event in events},
+        tuples=tuples,
+        compiled=compiled,
+    )

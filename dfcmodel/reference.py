@@ -1,0 +1,161 @@
+"""The engine's loop in NumPy: what `engine.run` computes, whole arrays at a time, uncompiled.
+
+The law and the links are array expressions over flows and nodes; the sources and the queues that
+hold packets run the engine's functions as plain Python. Slow; it says what the engine must do.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel import engine, sources
+from dfcmodel.engine import drop, join, serve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from responsefn import WindowRule
+
+__all__ = ["build_run", "rates"]
+
+
+def rates(
+    told_rate: NDArray[np.float64],
+    told_queue: NDArray[np.float64],
+    queue: NDArray[np.float64],
+    active: NDArray[np.bool_],
+    alpha: float,
+    gain: float,
+    capacity: float,
+) -> NDArray[np.float64]:
+    """Return the rates J of all flows at all nodes, eqs. (1), (2) and (13) of takano2006.
+
+    Parameters
+    ----------
+    told_rate, told_queue
+        r (packets/s) and n (packets) that each node was told by the next, shape (F, L).
+    queue
+        Its own n, shape (F, L).
+    active
+        Which flows share which node, shape (F, L).
+    alpha, gain, capacity
+        Flow intensity; D / d in 1/s; link rate in packets/s.
+
+    Returns
+    -------
+    Shape (F, L), packets/s; zero where a flow is not active.
+    """
+    ideal = alpha * told_rate - gain * (told_queue - queue)
+    weights = np.where(active, np.maximum(0.0, ideal), 0.0)
+    total = weights.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_weight = capacity * weights / total
+    equal = capacity / np.maximum(1, active.sum(axis=0))
+    available = np.where(total > 0.0, by_weight, equal)
+    return np.where(active, np.maximum(0.0, np.minimum(available, ideal)), 0.0)
+
+
+@functools.cache
+def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
+    """Return `run` with the window rules of a scenario."""
+    send = engine.splice(sources.send, rules, compiled=False)
+    receive = engine.splice(sources.receive, rules, compiled=False)
+    return functools.partial(run, send, receive)
+
+
+def run(  # type: ignore[no-untyped-def]
+    send, receive, first, steps, every, m, h, capacity, limit, alpha, gain, cell, min_rto, dfc, host,
+    record, lost_at, occupied, peak,
+    entry, last, start, kind, recovery, max_window, rule_params, phase,
+    window, tcp, log, ends, missing, lost, ack, ack_delay, backlog, host_rate, host_message, access,
+    queue, batches, heads, line, gaps, rate, told_rate, told_queue, message_rate, message_queue,
+    transit, *_,
+) -> int:  # fmt: skip
+    """Advance the state; arguments and result as for `engine.run`."""
+    flows, links = queue.shape
+    nodes = np.arange(links)
+    on_path = (entry[:, None] <= nodes) & (nodes <= last[:, None])
+    inner = (entry[:, None] < nodes) & (nodes <= last[:, None])
+    own = np.arange(flows)
+    for k in range(first, first + steps):
+        slot, sample = k % m, (k - first) // every
+        active = on_path & (k >= start)[:, None]
+        if dfc:
+            ticks = phase == slot
+            heard = inner & ticks  # message of node i, heard at node i - 1
+            told_rate[:, :-1][heard[:, 1:]] = message_rate[heard]
+            told_queue[:, :-1][heard[:, 1:]] = message_queue[heard]
+            host_rate[ticks[entry]] = host_message[ticks[entry]]
+            hears = np.append(ticks[1:], ticks[-1])
+            told = told_rate, told_queue, queue, active
+            np.copyto(rate, rates(*told, alpha, gain, capacity), where=hears & active)
+            nominal = rates(*told, 1.0, gain, capacity)
+            np.copyto(message_rate, nominal, where=ticks & active)
+            np.copyto(message_queue, queue, where=ticks & active)
+            r0 = np.clip(alpha * nominal - gain * queue, 0.0, capacity)[own, entry]  # eq. (9)
+            np.copyto(host_message, r0, where=ticks[entry] & active[own, entry])
+        for f in np.flatnonzero(k >= start):
+            arrived, gone = line[f, last[f], slot], gaps[f, last[f], slot]
+            at = k % ack_delay[f]
+            acks, advancing, acked = ack[f, at]
+            moved = 0.0
+            if arrived + gone > 0.0:
+                moved = receive(tcp[f], log[f], ends[f], missing[f], lost[f], cell, arrived, gone)
+            ack[f, at] = arrived, moved, tcp[f, sources.UP_TO]
+            emitted = send(
+                tcp[f], window[f], rule_params[f], log[f], ends[f], k * h, acks, advancing, acked,
+                kind[f], recovery[f], max_window[f], min_rto,
+            )  # fmt: skip
+            if emitted < 0.0:
+                return k
+            backlog[f] += emitted
+        came, came_gap = np.zeros_like(queue), np.zeros_like(queue)
+        came[:, 1:], came_gap[:, 1:] = line[:, :-1, slot], gaps[:, :-1, slot]
+        came, came_gap = came * inner, came_gap * inner
+        if host == 2:
+            came[own, entry] = backlog
+            backlog[:] = 0.0
+        else:
+            pace = host_rate if host == 0 else capacity
+            sent = np.minimum(backlog, np.floor(pace * h / sources.GRID) * sources.GRID)
+            came[own, entry] = access[:, slot]
+            access[:, slot] = sent
+            backlog -= sent
+        out, out_gap = _serve_all(batches, heads, came, came_gap, rate * h if dfc else capacity * h)
+        columns = batches.shape[3] // 2
+        idle = heads[:, :, 0] == heads[:, :, 1]
+        queue += came - out
+        queue[idle if columns == 1 else np.repeat(idle, flows, axis=0)] = 0.0
+        total = queue.sum(axis=0)
+        for i in np.flatnonzero(total > limit):
+            drop(batches, heads, i, total[i] - limit, came[:, i], lost_at[sample], queue)
+        np.maximum(peak, np.minimum(total, limit), out=peak)
+        transit += ((out - line[:, :, slot]) * on_path).sum(axis=1)
+        line[:, :, slot], gaps[:, :, slot] = out, out_gap
+        record[sample, :, 0] += transit / every
+        if (k - first + 1) % every == 0:
+            record[sample, :, 1] = tcp[:, sources.UP_TO]
+            record[sample, :, 2] = np.minimum(window[:, 0], max_window)
+            record[sample, :, 3] = backlog
+            occupied[sample] = queue.sum(axis=0)
+    return -1
+
+
+def _serve_all(batches: Any, heads: Any, came: Any, gap: Any, budget: Any) -> tuple[Any, Any]:
+    """Serve every node: what finds an empty queue and enough room passes at once."""
+    rings, links = heads.shape[:2]
+    columns = batches.shape[3] // 2
+    groups = came.reshape(rings, columns, links).sum(axis=1)
+    budget = np.broadcast_to(budget, groups.shape)
+    passes = (heads[:, :, 0] == heads[:, :, 1]) & (groups <= budget)
+    at_once = np.repeat(passes, columns, axis=0)
+    out, out_gap = np.where(at_once, came, 0.0), np.where(at_once, gap, 0.0)
+    for r, i in np.argwhere(~passes):
+        if groups[r, i] + gap[r : r + columns, i].sum() > 0.0:
+            join(batches, heads, r, i, came[:, i], gap[:, i])
+        serve(batches, heads, r, i, budget[r, i], out[:, i], out_gap[:, i])
+    return out, out_gap

@@ -1,0 +1,174 @@
+"""What a simulation returns: a trajectory, its figures of merit and its display."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.results import Result, figure
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from dfcmodel.scenarios import Scenario
+
+__all__ = ["Trajectory"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trajectory(Result):
+    """One run of a scenario, sampled at ``time``.
+
+    F flows, L sending nodes (the last node only receives), T samples.
+
+    Attributes
+    ----------
+    scenario
+        What was simulated.
+    step
+        Time step in s.
+    time
+        Ends of the sampling intervals in s, shape (T,).
+    in_transit
+        Mean packets on the links of the flow's path in each interval, shape (F, T).
+    delivered
+        Packets that the receiver has acknowledged, cumulative, shape (F, T).
+    window
+        Congestion window at the ends of the intervals, packets, shape (F, T).
+    backlog
+        Packets waiting at the flow's host, shape (F, T).
+    lost
+        Packets lost in each interval, shape (F, L, T).
+    queued
+        Packets queued at each node, all flows, at the ends of the intervals, shape (L, T).
+    peak_queue
+        Most packets ever queued at each node, shape (L,).
+    timeouts, loss_events
+        Per flow, shape (F,).
+    imbalance
+        Packets that the books cannot place, relative to those emitted, shape (F,): rounding.
+    seconds
+        Wall-clock time of the run in s.
+    """
+
+    scenario: Scenario
+    step: float
+    time: NDArray[np.float64]
+    in_transit: NDArray[np.float64]
+    delivered: NDArray[np.float64]
+    window: NDArray[np.float64]
+    backlog: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    queued: NDArray[np.float64]
+    peak_queue: NDArray[np.float64]
+    timeouts: NDArray[np.int64]
+    loss_events: NDArray[np.int64]
+    imbalance: NDArray[np.float64]
+    seconds: float
+
+    @property
+    def status(self) -> Status:
+        """CONVERGED when every packet is accounted for to 1e-12 and every number is finite."""
+        if not np.all(np.isfinite(self.in_transit)):
+            return Status.NOT_FINITE
+        return Status.CONVERGED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        import xarray as xr
+
+        flows = self.scenario.flows
+        capacity = self.scenario.link_rate * self.scenario.link_delay
+        fits = np.array([capacity * (flow.exit - flow.entry) for flow in flows])
+
+        def variable(dims: tuple[str, ...], values: Any, name: str, units: str) -> Any:
+            return dims, values, {"long_name": name, "units": units}
+
+        return xr.Dataset(
+            {
+                "efficiency": variable(
+                    ("flow", "time"),
+                    self.in_transit / fits[:, np.newaxis],
+                    "packets in transit on the links of the path over the most that fit",
+                    "1",
+                ),
+                "occupancy": variable(("node", "time"), self.queued, "queue", "packets"),
+                "losses": variable(
+                    ("flow", "node", "time"), self.lost, "packets lost per interval", "packets"
+                ),
+                "window": variable(("flow", "time"), self.window, "congestion window", "packets"),
+                "delivered": variable(
+                    ("flow", "time"), self.delivered, "packets acknowledged", "packets"
+                ),
+                "backlog": variable(("flow", "time"), self.backlog, "wait at the host", "packets"),
+                "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
+            },
+            coords={
+                "flow": [flow.name for flow in flows],
+                "node": np.arange(1, self.scenario.nodes),
+                "time": ("time", self.time, {"units": "s"}),
+            },
+            attrs={"scenario": self.scenario.name, "step": self.step},
+        )
+
+    @property
+    def efficiency(self) -> xr.DataArray:
+        """Packets in transit on the links of each flow's path over the most that fit (flow, time)."""
+        return self._data["efficiency"]
+
+    @property
+    def occupancy(self) -> xr.DataArray:
+        """Packets queued at each node (node, time)."""
+        return self._data["occupancy"]
+
+    @property
+    def losses(self) -> xr.DataArray:
+        """Packets lost in each interval (flow, node, time)."""
+        return self._data["losses"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything that was recorded, with units."""
+        return self._data.copy()
+
+    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
+        """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
+        chosen = (self.time > since) & (self.time <= until)
+        if not chosen.any():
+            raise ValueError(f"since = {since}, until = {until}: no sample between them")
+        mean: NDArray[np.float64] = self.efficiency.values[:, chosen].mean(axis=1)
+        return mean
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the efficiency of each flow over time."""
+        if ax is None:
+            _, ax = figure()
+        for flow, values in zip(self.scenario.flows, self.efficiency.values, strict=True):
+            ax.plot(self.time, values, lw=0.9, label=flow.name)
+        ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=self.scenario.name)
+        ax.legend(loc="lower right")
+        return ax
+
+    def summary(self) -> dict[str, object]:
+        """Return scenario, efficiency, losses and what proves the run."""
+        scenario = self.scenario
+        rows: dict[str, object] = {
+            "status": self.status,
+            "scenario": f"{scenario.name}, {scenario.discipline}, host {scenario.host}",
+        }
+        means = self.mean_efficiency()
+        for f, flow in enumerate(scenario.flows):
+            rows[f"{flow.name}"] = (
+                f"{type(flow.rule).__name__}: efficiency {means[f]:.3f}, lost "
+                f"{self.lost[f].sum():.0f} packets, {self.loss_events[f]} loss events, "
+                f"{self.timeouts[f]} timeouts"
+            )
+        node = int(np.argmax(self.peak_queue))
+        rows["largest queue"] = f"{self.peak_queue[node]:.0f} packets at node {node + 1}"
+        rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
+        rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
+        return rows

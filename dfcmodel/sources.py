@@ -1,0 +1,282 @@
+"""Greedy TCP as a fluid: windows, acknowledgements, holes and their recovery, one flow at a time.
+
+A flow's packets have two numberings. In *emission order* they cross the network, which keeps that
+order and tells only how much arrived and how much is missing of each stretch. The *sequence
+number* says which data they carry; the emission log, a list of stretches in which both run in
+parallel, maps one to the other. It bends where a sender goes back to resend.
+
+The receiver keeps the *holes*: how many packets are missing per cell of sequence space. Its
+cumulative acknowledgement U stands at the first hole. A retransmission that starts at U fills one
+whole packet of it, those that follow blindly fill the share of holes in the stretch that they
+cover; as a hole is filled, U moves on by the distance to the next one (1/density packets): the ACK
+jumps over blocks already received.
+
+These functions are templates: the window rules of `responsefn` are spliced into them (`build_run`
+in `engine`). They work on one row of the arrays of `engine.Arrays`.
+"""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["emit", "receive", "send"]
+
+# columns of Arrays.tcp, one row per flow
+ACKED = 0  # A: cumulative acknowledgement as the sender knows it, packets
+NEXT = 1  # next sequence number to send
+HIGHEST = 2  # one beyond the highest ever sent
+RECOVER = 3  # losses below this one belong to an episode already punished
+FAST = 4  # 1 in fast recovery
+DUPLICATES = 5  # duplicate ACKs in a row
+INFLATION = 6  # packets by which fast recovery inflates the window
+FILLED = 7  # new ACKs since the last retransmission of NewReno
+DEADLINE = 8  # when the retransmission timer fires, s; inf: not running
+RTT = 9  # smoothed round-trip time, s; 0: none yet
+RTT_VAR = 10  # its mean deviation, s
+BACKOFF = 11  # factor on the timeout
+TIMED = 12  # sequence number being timed; -1: none
+TIMED_AT = 13  # when it was sent, s
+EMITTED = 14  # cumulative emission, packets
+RECEIVED = 15  # position of the receiver in emission order, packets
+UP_TO = 16  # U: cumulative acknowledgement of the receiver
+SEEN = 17  # H: one beyond the highest sequence number seen by the receiver
+TIMEOUTS = 18  # number of timeouts
+EPISODES = 19  # number of loss events punished by the window rule
+PARTIAL = 20  # 1 after the first partial ACK of a recovery (the timer restarts only there)
+COLUMNS = 21
+
+TAHOE, RENO, NEWRENO = 0, 1, 2
+
+GRID = 2.0**-26
+"""Amounts of packets are multiples of this: sums below 2^27 packets are exact in float64."""
+
+TINY = 1e-9
+DUPACK_THRESHOLD = 3.0
+
+
+def on_grid(amount):  # type: ignore[no-untyped-def]
+    """Round an amount of packets down to the grid."""
+    return math.floor(amount / GRID) * GRID
+
+
+def emit(tcp, log, ends, sequence, amount):  # type: ignore[no-untyped-def]
+    """Send ``amount`` packets from ``sequence`` on: extend the emission log."""
+    last = (ends[1] - 1) % log.shape[0]
+    at = tcp[EMITTED]
+    if ends[1] == ends[0] or abs(log[last, 1] + (at - log[last, 0]) - sequence) > 1e-6:
+        if ends[1] - ends[0] >= log.shape[0]:
+            return False
+        last = ends[1] % log.shape[0]
+        log[last, 0] = at
+        log[last, 1] = sequence
+        ends[1] += 1
+    tcp[EMITTED] = at + amount
+    return True
+
+
+def send(tcp, window, q, log, ends, now, acks, advancing, acked, kind, recovery, max_window, min_rto):  # type: ignore[no-untyped-def]
+    """Let the sender of a flow act on the ACKs of one step; return the packets it emits.
+
+    Parameters
+    ----------
+    tcp
+        The flow's row of state, see the columns above.
+    window, q
+        The state of the flow's rule, cwnd first, and its parameters; shape (fields,).
+    log, ends
+        The emission log, shape (entries, 2), and its first and one-past-last entry.
+    now
+        Time in s.
+    acks
+        Packets that arrived at the receiver, each of which sent an ACK.
+    advancing, acked
+        How many of them move U, and U with the last of them.
+    kind, recovery
+        Which window rule, and how it recovers.
+    max_window, min_rto
+        In packets and s.
+
+    Returns
+    -------
+    float
+        Packets emitted in this step; -1 when the emission log overflows.
+    """
+    emitted_before = tcp[EMITTED]
+    advance = acked - tcp[ACKED]
+    new_acks = min(advancing, acks)
+    resend = False
+    if advance > TINY:
+        tcp[ACKED] = acked
+        tcp[DUPLICATES] = 0.0
+        if tcp[TIMED] >= 0.0 and acked > tcp[TIMED] + TINY:
+            sample = now - tcp[TIMED_AT]
+            if tcp[RTT] == 0.0:
+                tcp[RTT] = sample
+                tcp[RTT_VAR] = 0.5 * sample
+            else:
+                tcp[RTT_VAR] += 0.25 * (abs(sample - tcp[RTT]) - tcp[RTT_VAR])
+                tcp[RTT] += 0.125 * (sample - tcp[RTT])
+            tcp[BACKOFF] = 1.0
+            tcp[TIMED] = -1.0
+        if tcp[NEXT] < acked:
+            tcp[NEXT] = acked
+        restart = True
+        if tcp[FAST] == 1.0:
+            if recovery == RENO or acked >= tcp[RECOVER] - TINY:
+                tcp[FAST] = 0.0
+                tcp[INFLATION] = 0.0
+                tcp[PARTIAL] = 0.0
+            else:
+                tcp[INFLATION] = max(0.0, tcp[INFLATION] - advance + new_acks)
+                tcp[FILLED] += new_acks
+                restart = tcp[PARTIAL] == 0.0
+                tcp[PARTIAL] = 1.0
+                if tcp[FILLED] >= 1.0 - 1e-6:
+                    tcp[FILLED] = 0.0
+                    resend = True
+        else:
+            left = new_acks
+            while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
+                amount = min(left, max(1.0, window[0] / 8.0))
+                on_ack()  # type: ignore[name-defined]  # noqa: F821
+                left -= amount
+        if restart:
+            tcp[DEADLINE] = now + tcp[BACKOFF] * max(min_rto, tcp[RTT] + 4.0 * tcp[RTT_VAR])
+    duplicates = acks - new_acks
+    if duplicates > TINY and tcp[HIGHEST] > tcp[ACKED] + TINY:
+        if tcp[FAST] == 1.0:
+            tcp[INFLATION] += duplicates
+        elif advance <= TINY:
+            tcp[DUPLICATES] += duplicates
+            if tcp[DUPLICATES] >= DUPACK_THRESHOLD and tcp[ACKED] > tcp[RECOVER] + TINY:
+                window[0] = min(window[0], max_window)
+                on_loss()  # type: ignore[name-defined]  # noqa: F821
+                tcp[EPISODES] += 1.0
+                tcp[RECOVER] = tcp[HIGHEST]
+                tcp[TIMED] = -1.0
+                if recovery == TAHOE:
+                    tcp[NEXT] = tcp[ACKED]
+                else:
+                    tcp[FAST] = 1.0
+                    tcp[PARTIAL] = 0.0
+                    tcp[FILLED] = 0.0
+                    tcp[INFLATION] = tcp[DUPLICATES]
+                    resend = True
+                tcp[DUPLICATES] = 0.0
+                tcp[DEADLINE] = now + tcp[BACKOFF] * max(min_rto, tcp[RTT] + 4.0 * tcp[RTT_VAR])
+    if now >= tcp[DEADLINE] and tcp[HIGHEST] > tcp[ACKED] + TINY:
+        window[0] = min(window[0], max_window)
+        on_timeout()  # type: ignore[name-defined]  # noqa: F821
+        tcp[TIMEOUTS] += 1.0
+        tcp[RECOVER] = tcp[HIGHEST]
+        tcp[NEXT] = tcp[ACKED]
+        tcp[FAST] = 0.0
+        tcp[INFLATION] = 0.0
+        tcp[PARTIAL] = 0.0
+        tcp[DUPLICATES] = 0.0
+        tcp[TIMED] = -1.0
+        tcp[BACKOFF] = min(64.0, 2.0 * tcp[BACKOFF])
+        tcp[DEADLINE] = now + tcp[BACKOFF] * max(min_rto, tcp[RTT] + 4.0 * tcp[RTT_VAR])
+    if resend:
+        hole = on_grid(min(1.0, tcp[HIGHEST] - tcp[ACKED]))
+        if not emit(tcp, log, ends, tcp[ACKED], hole):
+            return -1.0
+    room = on_grid(tcp[ACKED] + min(window[0] + tcp[INFLATION], max_window) - tcp[NEXT])
+    if room > 0.0:
+        if tcp[DEADLINE] == math.inf:
+            tcp[DEADLINE] = now + max(min_rto, 3.0)
+        if tcp[TIMED] < 0.0 and tcp[NEXT] >= tcp[HIGHEST] - TINY:
+            tcp[TIMED] = tcp[NEXT]
+            tcp[TIMED_AT] = now
+        if not emit(tcp, log, ends, tcp[NEXT], room):
+            return -1.0
+        tcp[NEXT] += room
+        tcp[HIGHEST] = max(tcp[HIGHEST], tcp[NEXT])
+    return tcp[EMITTED] - emitted_before
+
+
+def receive(tcp, log, ends, missing, lost, cell, arrived, gone):  # type: ignore[no-untyped-def]
+    """Take in ``arrived`` packets and the ``gone`` lost among them; move U.
+
+    Parameters
+    ----------
+    missing, lost
+        Packets missing now, and ever lost, per cell of sequence space; shape (cells,), a ring.
+    cell
+        Packets per cell.
+
+    Returns
+    -------
+    float
+        How many of the ACKs that answer move U: one for each hole filled, and one for each packet
+        that came in order.
+    """
+    cells = missing.shape[0]
+    total = arrived + gone
+    share = arrived / total
+    advancing = 0.0
+    while total > 0.0:
+        first = ends[0] % log.shape[0]
+        stretch = total
+        if ends[1] - ends[0] > 1:
+            rest = log[(ends[0] + 1) % log.shape[0], 0] - tcp[RECEIVED]
+            if rest <= TINY:
+                ends[0] += 1
+                continue
+            stretch = min(total, rest)
+        at = log[first, 1] + (tcp[RECEIVED] - log[first, 0])
+        tcp[RECEIVED] += stretch
+        total -= stretch
+        offset = tcp[RECEIVED] - stretch - log[first, 0]
+        resent = min(stretch, max(0.0, tcp[SEEN] - at))
+        if resent > TINY:
+            head = min(resent, max(0.0, 1.0 - offset))
+            want = share * head  # the packet at U is a hole, whatever the density
+            c = int(tcp[UP_TO] / cell)
+            while want > TINY and c * cell < tcp[SEEN]:
+                fill = min(want, missing[c % cells])
+                missing[c % cells] -= fill
+                advancing += fill
+                want -= fill
+                c += 1
+            low = max(at + head, tcp[UP_TO])
+            high = at + resent
+            c = int(low / cell)
+            while low < high - TINY:
+                edge = min((c + 1) * cell, tcp[SEEN])
+                until = min(edge, high)
+                width = edge - c * cell
+                beyond = lost[c % cells] * (edge - until) / width if width > TINY else 0.0
+                if missing[c % cells] > beyond:
+                    fill = share * (missing[c % cells] - beyond)
+                    missing[c % cells] -= fill
+                    advancing += fill
+                low = until
+                c += 1
+        fresh = stretch - resent
+        if fresh > TINY:
+            start = tcp[SEEN]
+            if tcp[UP_TO] >= start - 1e-6:
+                advancing += share * fresh
+            tcp[SEEN] = start + fresh
+            while start < tcp[SEEN] - TINY:
+                c = int(start / cell + TINY)
+                if start - c * cell < TINY * cell:
+                    missing[c % cells] = 0.0
+                    lost[c % cells] = 0.0
+                until = min((c + 1) * cell, tcp[SEEN])
+                amount = (until - start) * (1.0 - share)
+                missing[c % cells] += amount
+                lost[c % cells] += amount
+                start = until
+    c = int(tcp[UP_TO] / cell + TINY)
+    while c * cell < tcp[SEEN]:
+        edge = min((c + 1) * cell, tcp[SEEN])
+        if missing[c % cells] > 1e-6:
+            done = 1.0 - missing[c % cells] / lost[c % cells]
+            tcp[UP_TO] = max(tcp[UP_TO], on_grid(c * cell + done * (edge - c * cell)))
+            return advancing
+        missing[c % cells] = 0.0
+        tcp[UP_TO] = max(tcp[UP_TO], edge)
+        c += 1
+    return advancing

@@ -1,0 +1,54 @@
+"""Sphinx configuration; `make docs` builds it."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import metadata
+from typing import Any
+
+_about = metadata("hopflow")
+project = "hopflow"
+author = "The hopflow developers"
+project_copyright = author
+release = _about["Version"]
+version = release
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "myst_nb",
+]
+exclude_patterns = ["_build"]
+
+html_theme = "furo"
+html_title = f"hopflow {release}"
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # an attribute that has a docstring of its own is described once
+
+_LITERAL = re.compile(r"(``.+?``)")
+
+
+def _escape_bars(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Take ``|x|`` in a docstring for a modulus, not for a reST substitution."""
+    for k, line in enumerate(lines):
+        if "|" in line and not line.lstrip().startswith((">>>", "...", "|", "+")):
+            parts = _LITERAL.split(line)
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[k] = "".join(parts)
+
+
+def setup(app: Any) -> None:
+    """Register the hooks of this file."""
+    app.connect("autodoc-process-docstring", _escape_bars)

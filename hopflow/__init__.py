@@ -1,0 +1,47 @@
+"""hopflow: hop-by-hop flow control and end-to-end TCP, answered in seconds and with error bounds.
+
+The public names of the packages are offered here too, loaded when first used:
+
+- `dfcmodel`: fluid models of diffusion-type flow control with TCP on top,
+- `markov`: continuous-time Markov chains given by rules, and the 802.3x pause model,
+- `responsefn`: window rules of TCP and their response functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from hopflow.functions import maximum, minimum, where
+from hopflow.status import NotSolvedError, Status
+from hopflow.units import gbps, mbps, ms, to_mbps, us
+
+__version__ = "0.1.0"
+
+_PACKAGES = ("dfcmodel", "markov", "responsefn")
+
+__all__ = [
+    "NotSolvedError",
+    "Status",
+    "gbps",
+    "maximum",
+    "mbps",
+    "minimum",
+    "ms",
+    "to_mbps",
+    "us",
+    "where",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_"):
+        for package in map(importlib.import_module, _PACKAGES):
+            if name in package.__all__:
+                return getattr(package, name)
+    raise AttributeError(f"module 'hopflow' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    offered = [name for package in map(importlib.import_module, _PACKAGES) for name in package.__all__]
+    return sorted({*globals(), *offered})

@@ -1,0 +1,100 @@
+"""Immutable objects that are made of parameters: the base of window rules, laws and chain models.
+
+A class names its parameters once, in an inner ``NamedTuple``, and the rest follows::
+
+    class Reno(Parametrized):
+        class Params(NamedTuple):
+            a: float = 1.0
+            b: float = 0.5
+
+    Reno(b=0.25).params        # Params(a=1.0, b=0.25)
+    Reno(b=0.25).b             # 0.25
+    Reno().replace(b=0.25)     # the same, checked again
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+
+__all__ = ["Parametrized"]
+
+
+class _NoParams(NamedTuple):
+    pass
+
+
+class Parametrized:
+    """An immutable value object whose constructor takes the fields of its class ``Params``.
+
+    Attributes
+    ----------
+    params
+        The parameters as the NamedTuple that the class declares.
+
+    Raises
+    ------
+    TypeError
+        For a name that is not a parameter, or a missing one without default.
+    """
+
+    Params: ClassVar[type[Any]] = _NoParams
+    params: Any
+    __slots__ = ("__dict__", "params")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = inspect.signature(cls.Params)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            params = self.Params(*args, **kwargs)
+        except TypeError as error:
+            allowed = ", ".join(self.Params._fields) or "none"
+            reason = str(error).split("__new__() ")[-1]
+            msg = f"{type(self).__name__}: {reason}; its parameters: {allowed}"
+            raise TypeError(msg) from None
+        object.__setattr__(self, "params", params)
+        self.check()
+
+    def check(self) -> None:
+        """Raise ValueError when the parameters make no sense; called by the constructor."""
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same object with some parameters changed."""
+        return type(self)(**{**self.params._asdict(), **changes})
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "params" and name in self.Params._fields:
+            return getattr(self.params, name)
+        msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(msg)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.Params._fields]
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        msg = f"{type(self).__name__} is immutable; use .replace({name}=...)"
+        raise AttributeError(msg)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.params == other.params  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.params))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.params)
+
+    def __repr__(self) -> str:
+        """Name the class and the parameters that differ from their defaults."""
+        defaults = self.Params._field_defaults
+        shown = [
+            f"{name}={value!r}"
+            for name, value in self.params._asdict().items()
+            if name not in defaults or value != defaults[name]
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -1,0 +1,50 @@
+"""How a solver ended: a status whose text says what to try, and the error that carries the result."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Literal
+
+from hopflow.checks import choice
+
+__all__ = ["NotSolvedError", "OnFailure", "Status", "deliver"]
+
+OnFailure = Literal["raise", "return"]
+
+
+class Status(enum.Enum):
+    """How a computation ended; ``.remedy`` says what to try next."""
+
+    CONVERGED = "converged", ""
+    INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
+    NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
+    NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
+    UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
+
+    def __init__(self, label: str, remedy: str) -> None:
+        self.label = label
+        self.remedy = remedy
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result may be used."""
+        return self is Status.CONVERGED
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.remedy}" if self.remedy else self.label
+
+
+class NotSolvedError(ArithmeticError):
+    """A solver failed. ``.result`` is what it had reached, ``.result.status`` says why."""
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+        super().__init__(f"{type(result).__name__}: {result.status}")
+
+
+def deliver(result: Any, on_failure: OnFailure) -> Any:
+    """Return ``result``, or raise NotSolvedError when its status is bad and that is asked for."""
+    choice("on_failure", on_failure, ("raise", "return"))
+    if on_failure == "raise" and not result.status.ok:
+        raise NotSolvedError(result)
+    return result

@@ -1,0 +1,138 @@
+"""A stationary distribution with its proof, its measures and its display."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.results import Result, figure
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from markov.chains import MarkovChain
+    from markov.methods import Method
+
+__all__ = ["Stationary"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Stationary(Result):
+    """The stationary distribution of a chain, or of one of its recurrent classes.
+
+    Attributes
+    ----------
+    chain
+        The `MarkovChain` that was solved.
+    pi
+        Shape (states,); zero in the transient states. For a model on a product space the last
+        component varies fastest.
+    method, reason
+        How it was solved and why so.
+    status
+        CONVERGED, or what went wrong.
+    residual
+        ||pi Q||_1 / ||pi |Q|||_1.
+    error_bound
+        Rigorous upper bound on the total-variation distance to the true distribution.
+    seconds
+        Wall-clock time of the solution, in s.
+    """
+
+    chain: MarkovChain
+    pi: NDArray[np.float64]
+    method: Method
+    reason: str
+    status: Status
+    residual: float
+    error_bound: float
+    seconds: float
+
+    @property
+    def smallest(self) -> float:
+        """Smallest entry of pi among the recurrent states."""
+        recurrent = np.ones(len(self.pi), dtype=bool)
+        recurrent[self.chain.transient_states] = False
+        return float(self.pi[recurrent].min())
+
+    @property
+    def mass_defect(self) -> float:
+        """How far the sum of pi is from one."""
+        return abs(1.0 - math.fsum(self.pi))
+
+    @cached_property
+    def _measures(self) -> dict[str, tuple[tuple[str, ...], Any]]:
+        return {} if self.chain.model is None else self.chain.model.measures(self.pi)
+
+    @cached_property
+    def measures(self) -> xr.Dataset:
+        """The model's performance measures, with their units in ``attrs``."""
+        import xarray as xr
+
+        coords = {"queue": [1, 2]} if any("queue" in dims for dims, _ in self._measures.values()) else {}
+        return xr.Dataset(self._measures, coords=coords)
+
+    def __getitem__(self, measure: str) -> Any:
+        """Return one measure as a float or an array, without xarray."""
+        return self._measures[measure][1]
+
+    @property
+    def throughput(self) -> float:
+        """Throughput in packets/s of a model that has one."""
+        if "throughput" not in self._measures:
+            raise AttributeError(f"{self.chain!r} has no throughput")
+        return float(self["throughput"])
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return pi over the components of the state (or over ``state``), and the measures."""
+        import xarray as xr
+
+        model = self.chain.model
+        if model is None:
+            return xr.Dataset({"pi": ("state", self.pi)})
+        space = model.space()
+        pi = xr.DataArray(
+            self.pi.reshape(model.shape), dims=list(space), coords={k: list(v) for k, v in space.items()}
+        )
+        return self.measures.assign(pi=pi)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the marginal distribution of each component with more than two values."""
+        if ax is None:
+            _, ax = figure()
+        model = self.chain.model
+        if model is None:
+            ax.plot(self.pi, drawstyle="steps-mid")
+            ax.set(xlabel="state", ylabel="probability")
+            return ax
+        values = self.pi.reshape(model.shape)
+        for axis, (name, component) in enumerate(model.space().items()):
+            if len(component) > 2:
+                others = tuple(n for n in range(values.ndim) if n != axis)
+                ax.plot(list(component), values.sum(axis=others), ".-", label=name)
+        ax.set(xlabel="value of the component", ylabel="probability", title=repr(model))
+        ax.legend()
+        return ax
+
+    def summary(self) -> dict[str, object]:
+        """Return status, proof and the scalar measures."""
+        measures = {
+            name: f"{float(value):.6g}" for name, (dims, value) in self._measures.items() if not dims
+        }
+        return {
+            "status": self.status,
+            "chain": repr(self.chain),
+            **measures,
+            "method": f"{self.method!r}: {self.reason}",
+            "residual": f"{self.residual:.1e}",
+            "error bound (TV)": f"{self.error_bound:.1e}",
+            "smallest entry": f"{self.smallest:.1e}",
+            "mass defect": f"{self.mass_defect:.1e}",
+            "time": f"{self.seconds:.3f} s",
+        }

@@ -1,0 +1,34 @@
+"""responsefn: congestion-window rules of TCP and the response functions that follow.
+
+A *rule* says what a sender does with its window (`AIMD`, `Reno`, `NewReno`, `Tahoe`; base
+`WindowRule`), a *law* is a closed rate formula without a window (`TFRC`, `PFTK`; base `Law`).
+Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
+
+>>> from responsefn import Reno, TFRC, invert
+>>> round(Reno().rate(0.01, rtt=0.1), 3)
+122.474
+>>> round(invert(Reno(), rate=122.474, rtt=0.1), 6)
+0.01
+"""
+
+from __future__ import annotations
+
+from responsefn.classic import AIMD, NewReno, Reno, Tahoe
+from responsefn.curves import Curve, curve
+from responsefn.inverse import invert
+from responsefn.laws import PFTK, TFRC, Law
+from responsefn.rules import WindowRule
+
+__all__ = [
+    "AIMD",
+    "PFTK",
+    "TFRC",
+    "Curve",
+    "Law",
+    "NewReno",
+    "Reno",
+    "Tahoe",
+    "WindowRule",
+    "curve",
+    "invert",
+]

@@ -1,0 +1,82 @@
+"""Formulas in SymPy and the NumPy kernels that are generated from them.
+
+This module imports SymPy; the rest of `responsefn` imports it only where a formula is needed.
+The kernel of an expression is made once and kept, so that formula and code cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Formula", "R", "T", "a", "b", "evaluate", "p", "positive_root", "t_RTO"]
+
+p, R, T, a, b, t_RTO = sp.symbols("p R T a b t_RTO", positive=True)
+"""Loss event rate, round-trip time in s, rate in packets/s, the two parameters that the papers
+call a and b, and the retransmission timeout in s."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What is known in closed form of a rule or law.
+
+    Attributes
+    ----------
+    rate
+        Rate in packets/s, in the symbols ``p``, ``R`` and those of the parameters.
+    peak_window
+        Window in packets just before a loss, in ``p`` and the parameters; None for a law.
+    inverse
+        Loss event rate in the symbols ``T`` (rate), ``R`` and the parameters; None where there
+        is no closed form.
+    """
+
+    rate: sp.Expr
+    peak_window: sp.Expr | None = None
+    inverse: sp.Expr | None = None
+
+    @property
+    def mean_window(self) -> sp.Expr:
+        """Mean window in packets, ``rate * R``."""
+        return self.rate * R
+
+    def subs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Formula:
+        """Return the same formula with parameters replaced by values."""
+        forms = (self.rate, self.peak_window, self.inverse)
+        return Formula(*(form if form is None else form.subs(values) for form in forms))
+
+
+def positive_root(square: sp.Expr, linear: sp.Expr) -> sp.Expr:
+    """Return the root x > 0 of ``square x^2 + linear x = 1/p`` (both >= 0), free of cancellation.
+
+    SymPy solves the equation for 1/x, whose positive root is a sum of positive terms.
+    """
+    two, one, u = sp.symbols("two one u", positive=True)
+    roots = sp.solve(p * (two + one * u) - u**2, u)
+    root = max(roots, key=lambda root: root.subs({two: 1, one: 1, p: 1}))
+    return 1 / root.subs({two: square, one: linear})
+
+
+@cache
+def _kernel(expression: sp.Expr) -> tuple[tuple[str, ...], Callable[..., Any]]:
+    symbols = sorted(expression.free_symbols, key=str)
+    return tuple(map(str, symbols)), sp.lambdify(symbols, expression, modules="numpy", cse=True)
+
+
+def evaluate(expression: sp.Expr, values: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Evaluate an expression in NumPy; ``values`` are numbers or arrays by the symbols' names.
+
+    Values that the expression does not contain are ignored; the others broadcast.
+    """
+    names, kernel = _kernel(expression)
+    with np.errstate(divide="ignore"):  # log1p(-1) = -inf where p = 1, inside expm1
+        return np.asarray(kernel(*(values[name] for name in names)), dtype=np.float64)

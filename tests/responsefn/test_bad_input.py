@@ -1,0 +1,109 @@
+"""Bad input is refused before any work, by name, value and what is allowed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe, curve
+
+RULES = [AIMD(), Reno(), NewReno(), Tahoe(), TFRC(), PFTK(), PFTK(form="approximate")]
+BAD_P = [0.0, -0.01, 1.0000001, 1.5, np.nan, np.inf, [0.1, 2.0], [[np.nan]], "often", None, 1j]
+BAD_RTT = [0.0, -0.1, np.nan, np.inf, -np.inf, 1000.1, 48_000.0, [0.1, 0.0], "slow", None]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("p", BAD_P, ids=repr)
+def test_p(rule, p):
+    asks = [lambda: rule.rate(p, 0.1), lambda: rule.mean_window(p, 0.1)]
+    if hasattr(rule, "peak_window"):
+        asks += [lambda: rule.mean_window(p), lambda: rule.peak_window(p)]
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^p = .*(> 0 and <= 1|a number is expected)"):
+            ask()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rtt", BAD_RTT, ids=repr)
+def test_rtt(rule, rtt):
+    with pytest.raises(ValueError, match=r"^rtt = .*(in seconds|a number is expected)"):
+        rule.rate(0.01, rtt)
+    if rtt is not None:
+        with pytest.raises(ValueError, match=r"^rtt = .*(in seconds|a number is expected)"):
+            rule.mean_window(0.01, rtt)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_shapes(rule):
+    with pytest.raises(ValueError, match=r"^p has shape \(2,\), rtt has shape \(3,\)"):
+        rule.rate([0.1, 0.2], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"shape"):
+        rule.mean_window([0.1, 0.2], [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("a", [0.0, -1.0, np.nan, np.inf, "one", "1.0", None])
+def test_increase(a):
+    with pytest.raises(ValueError, match=r"^a = .*(> 0|one number is expected)"):
+        AIMD(a=a)
+
+
+@pytest.mark.parametrize("b", [0.0, 1.0, -0.5, 1.5, np.nan, "half", None])
+def test_decrease(b):
+    with pytest.raises(ValueError, match=r"^b = .*(> 0 and < 1|one number is expected)"):
+        AIMD(b=b)
+    with pytest.raises(ValueError, match=r"^b = "):
+        AIMD().replace(b=b)
+
+
+@pytest.mark.parametrize("rule", [AIMD, Reno, NewReno])
+def test_form(rule):
+    with pytest.raises(ValueError, match=r"^form = 'exact'.*'sqrt', 'precise', 'recovery'"):
+        rule(form="exact")
+
+
+def test_form_of_pftk():
+    with pytest.raises(ValueError, match=r"^form = 'short'.*'full', 'approximate'"):
+        PFTK(form="short")
+
+
+@pytest.mark.parametrize("law", [TFRC, PFTK])
+def test_parameters_of_laws(law):
+    for rto in (0.0, -1.0, np.nan, 200_000.0, "long"):
+        with pytest.raises(ValueError, match=r"^rto = "):
+            law(rto=rto)
+    for packets in (0.0, 0.5, -1, np.nan, None):
+        with pytest.raises(ValueError, match=r"^packets_per_ack = "):
+            law(packets_per_ack=packets)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"a": [1.0, 2.0]}, {"a": np.ones(1)}, {"b": (0.5, 0.25)}], ids=repr
+)
+def test_parameters_are_single_numbers(parameters):
+    with pytest.raises(ValueError, match=r"one number"):
+        AIMD(**parameters)
+
+
+def test_unknown_parameters_are_named():
+    with pytest.raises(TypeError, match=r"AIMD: .*'beta'.*a, b, form"):
+        AIMD(beta=0.5)
+    with pytest.raises(TypeError, match=r"Tahoe"):
+        Tahoe(1.0)
+
+
+def test_curve():
+    with pytest.raises(TypeError, match=r"'reno' must be a rule or law"):
+        curve(["reno"], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^rules"):
+        curve([], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^rules"):
+        curve([Reno(), Reno()], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^p = 0"):
+        curve(Reno(), [0.1, 0.0], 0.1)
+    for p in (0.1, [], [[0.1]]):
+        with pytest.raises(ValueError, match=r"^p has shape"):
+            curve(Reno(), p, 0.1)
+    with pytest.raises(ValueError, match=r"^rtt = -1"):
+        curve(Reno(), [0.1], -1)
+    with pytest.raises(ValueError, match=r"^rtt has shape"):
+        curve(Reno(), [0.1], [0.1, 0.2])

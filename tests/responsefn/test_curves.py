@@ -1,0 +1,62 @@
+"""Response curves: data, table and picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from responsefn import AIMD, PFTK, TFRC, Reno, Tahoe, curve
+
+P = np.logspace(-5, -1, 41)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return curve([Reno(), AIMD(0.2, 0.125), Tahoe(), TFRC(), PFTK()], p=P, rtt=0.04)
+
+
+def test_data(result):
+    data = result.to_xarray()
+    assert dict(data.sizes) == {"rule": 5, "p": 41}
+    assert data.rate.dims == ("rule", "p")
+    np.testing.assert_array_equal(data.rate.sel(rule="TFRC()"), TFRC().rate(P, 0.04))
+    np.testing.assert_array_equal(data.p, P)
+    np.testing.assert_allclose(data.mean_window, data.rate * 0.04)
+    assert data.rate.attrs["units"] == "packets/s"
+    assert data.attrs["rtt"] == 0.04
+
+
+def test_plot(result):
+    axes = result.plot()
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert axes.get_xlabel() == "loss event rate p"
+    assert axes.get_ylabel() == "rate (packets/s)"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(
+        map(repr, result.rules)
+    )
+    lines = axes.get_lines()
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 5
+    np.testing.assert_array_equal(lines[3].get_ydata(), result.rate[3])
+    assert result.plot(ax=axes) is axes
+
+
+def test_display(result):
+    text = repr(result)
+    assert "AIMD(a=0.2, b=0.125)" in text
+    assert "packets/s" in text
+    html = result._repr_html_()
+    assert "<table" in html
+    assert "<img alt=" in html
+
+
+def test_immutable(result):
+    with pytest.raises(AttributeError):
+        result.rtt = 1.0
+    for array in (result.p, result.rate):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+    mine = P.copy()
+    kept = curve(Reno(), mine, 0.04)
+    mine[0] = 0.5
+    assert kept.p[0] == P[0]
+    assert kept.rate.shape == (1, 41)

@@ -1,0 +1,45 @@
+"""``python -m validation.generate [CASE ...]``: rebuild cases of the evidence library."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Annotated
+
+import typer
+
+from validation import generate as package
+from validation.generate.cases import Case, generate
+
+app = typer.Typer(add_completion=False)
+
+
+def all_cases() -> dict[str, Case]:
+    """Every case: the ``CASES`` of each module in this package, by name."""
+    found = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        loaded = importlib.import_module(f"{package.__name__}.{module.name}")
+        found |= {case.name: case for case in getattr(loaded, "CASES", ())}
+    return found
+
+
+@app.command()
+def main(
+    cases: Annotated[list[str] | None, typer.Argument(help="names; none lists them all")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="simulators side by side")] = 2,
+    everything: Annotated[bool, typer.Option("--all", help="every case")] = False,
+) -> None:
+    """Rebuild CASES, continuing where an earlier call stopped; without names, list them."""
+    known = all_cases()
+    unknown = [name for name in cases or () if name not in known]
+    if unknown:
+        raise typer.BadParameter(f"unknown case {unknown[0]!r}; known: {', '.join(known)}")
+    for name in known if everything else (cases or ()):
+        generate(known[name], jobs)
+    if not cases and not everything:
+        for case in known.values():
+            typer.echo(f"{case.name:40} {len(case.runs):5} runs  {case.title}")
+
+
+if __name__ == "__main__":
+    app()
