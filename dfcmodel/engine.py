@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.scenarios import Scenario
+    from dfcmodel.sources import Floats, Ints
 
 STANDARD: tuple[type[WindowRule], ...] = (Tahoe, Reno, NewReno)
 """Rules that share one kernel, so that most scenarios need no compilation of their own."""
@@ -53,7 +54,7 @@ class Arrays:
     tcp: NDArray[np.float64]  # (F, COLUMNS) state of the sender and receiver
     log: NDArray[np.float64]  # (F, E, 2) emission log
     ends: NDArray[np.int64]  # (F, 2) its first and one-past-last entry
-    missing: NDArray[np.float64]  # (F, C) holes per cell of sequence space
+    missing: NDArray[np.float64]  # (F, C) part of each packet that is missing
     lost: NDArray[np.float64]  # (F, C) holes that there ever were
     ack: NDArray[np.float64]  # (F, A, 3) acks on their way: all, advancing, U
     ack_delay: NDArray[np.int64]  # (F,) steps
@@ -84,12 +85,11 @@ class Arrays:
 
 def prepare(scenario: Scenario, steps_per_delay: int, rng: np.random.Generator) -> Arrays:
     """Return the state at t = 0: an empty network whose nodes were told (link rate, 0)."""
-    F, L, m = len(scenario.flows), scenario.nodes - 1, steps_per_delay  # noqa: N806
+    F, L, m = len(scenario.flows), scenario.nodes - 1, steps_per_delay
     h = scenario.link_delay / m
     rules = distinct_rules(scenario)
     kind = [rules.index(type(flow.rule)) for flow in scenario.flows]
-    cell = cell_size(scenario, m)
-    cells = 2 + math.ceil(2 * max(flow.max_window for flow in scenario.flows) / cell)
+    cells = 2 + math.ceil(2 * max(flow.max_window for flow in scenario.flows))
     dfc = scenario.discipline == "dfc"
     rings, columns = (F, 1) if dfc else (1, F)
     per_ring = 2 * math.ceil(scenario.buffer) + 8
@@ -143,11 +143,6 @@ def prepare(scenario: Scenario, steps_per_delay: int, rng: np.random.Generator) 
     )
 
 
-def cell_size(scenario: Scenario, steps_per_delay: int) -> float:
-    """Packets of sequence space per cell of the receiver's record of holes: about one step's."""
-    return max(1.0, math.ceil(scenario.link_rate * scenario.link_delay / steps_per_delay))
-
-
 def distinct_rules(scenario: Scenario) -> list[type[WindowRule]]:
     """Return the window rules of the kernel for a scenario: the standard ones, then its own."""
     return list(dict.fromkeys([*STANDARD, *(type(flow.rule) for flow in scenario.flows)]))
@@ -166,12 +161,25 @@ def numeric(rule: WindowRule) -> dict[str, float]:
 # --------------------------------------------------------------------------- the law, eqs. (1)-(13)
 
 
-def ideal(told_rate, told_queue, queue, alpha, gain):  # type: ignore[no-untyped-def]
+def ideal(told_rate: float, told_queue: float, queue: float, alpha: float, gain: float) -> float:
     """Return the ideal rate J~ of eq. (2) in packets/s; gain = D / d in 1/s."""
     return alpha * told_rate - gain * (told_queue - queue)
 
 
-def share(i, f, step, entry, last, start, told_rate, told_queue, queue, alpha, gain, capacity):  # type: ignore[no-untyped-def]
+def share(
+    i: int,
+    f: int,
+    step: int,
+    entry: Ints,
+    last: Ints,
+    start: Ints,
+    told_rate: Floats,
+    told_queue: Floats,
+    queue: Floats,
+    alpha: float,
+    gain: float,
+    capacity: float,
+) -> float:
     """Return the rate J of flow f at node i, eqs. (1) and (13), among the active flows."""
     total = 0.0
     active = 0
@@ -187,7 +195,9 @@ def share(i, f, step, entry, last, start, told_rate, told_queue, queue, alpha, g
 # --------------------------------------------------------------------------- queues
 
 
-def serve(batches, heads, r, i, budget, out, gap):  # type: ignore[no-untyped-def]
+def serve(
+    batches: Floats, heads: Ints, r: int, i: int, budget: float, out: Floats, gap: Floats
+) -> None:
     """Move up to ``budget`` packets, and the gaps between them, from the head of ring r at node i.
 
     The ring's column g belongs to flow r + g: under DFC every flow has a ring of one column, under
@@ -214,7 +224,7 @@ def serve(batches, heads, r, i, budget, out, gap):  # type: ignore[no-untyped-de
         heads[r, i, 0] += 1
 
 
-def join(batches, heads, r, i, came, gap):  # type: ignore[no-untyped-def]
+def join(batches: Floats, heads: Ints, r: int, i: int, came: Floats, gap: Floats) -> None:
     """Append what came in this step to ring r of node i; a batch below one packet is joined."""
     size = batches.shape[2]
     columns = batches.shape[3] // 2
@@ -234,7 +244,9 @@ def join(batches, heads, r, i, came, gap):  # type: ignore[no-untyped-def]
         batches[r, i, b, columns + g] += gap[r + g]
 
 
-def drop(batches, heads, i, excess, came, lost, queue):  # type: ignore[no-untyped-def]
+def drop(
+    batches: Floats, heads: Ints, i: int, excess: float, came: Floats, lost: Floats, queue: Floats
+) -> None:
     """Take ``excess`` packets out of what came to node i in this step, in proportion to it."""
     size = batches.shape[2]
     columns = batches.shape[3] // 2
@@ -263,14 +275,59 @@ def drop(batches, heads, i, excess, came, lost, queue):  # type: ignore[no-untyp
 # --------------------------------------------------------------------------- the loop
 
 
-def run(  # type: ignore[no-untyped-def]
-    first, steps, every, m, h, capacity, limit, alpha, gain, cell, min_rto, dfc, host,
-    record, lost_at, occupied, peak,
-    entry, last, start, kind, recovery, max_window, rule_params, phase,
-    window, tcp, log, ends, missing, lost, ack, ack_delay, backlog, host_rate, host_message, access,
-    queue, batches, heads, line, gaps, rate, told_rate, told_queue, message_rate, message_queue,
-    transit, came, came_gap, out, out_gap,
-):  # fmt: skip
+def run(
+    first: int,
+    steps: int,
+    every: int,
+    m: int,
+    h: float,
+    capacity: float,
+    limit: float,
+    alpha: float,
+    gain: float,
+    min_rto: float,
+    dfc: bool,
+    host: int,
+    record: Floats,
+    lost_at: Floats,
+    occupied: Floats,
+    peak: Floats,
+    entry: Ints,
+    last: Ints,
+    start: Ints,
+    kind: Ints,
+    recovery: Ints,
+    max_window: Floats,
+    rule_params: Floats,
+    phase: Ints,
+    window: Floats,
+    tcp: Floats,
+    log: Floats,
+    ends: Ints,
+    missing: Floats,
+    lost: Floats,
+    ack: Floats,
+    ack_delay: Ints,
+    backlog: Floats,
+    host_rate: Floats,
+    host_message: Floats,
+    access: Floats,
+    queue: Floats,
+    batches: Floats,
+    heads: Ints,
+    line: Floats,
+    gaps: Floats,
+    rate: Floats,
+    told_rate: Floats,
+    told_queue: Floats,
+    message_rate: Floats,
+    message_queue: Floats,
+    transit: Floats,
+    came: Floats,
+    came_gap: Floats,
+    out: Floats,
+    out_gap: Floats,
+) -> int:
     """Advance the state by ``steps`` steps from step ``first``; record every ``every`` steps.
 
     Records, one row per interval: ``record[s, f]`` = (mean packets in transit, U, cwnd, host
@@ -332,9 +389,7 @@ def run(  # type: ignore[no-untyped-def]
             ack[f, at, 0] = arrived
             ack[f, at, 1] = 0.0
             if arrived + gone > 0.0:
-                ack[f, at, 1] = receive(
-                    tcp[f], log[f], ends[f], missing[f], lost[f], cell, arrived, gone
-                )
+                ack[f, at, 1] = receive(tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone)
             ack[f, at, 2] = tcp[f, 16]
             emitted = send(
                 tcp[f], window[f], rule_params[f], log[f], ends[f], now, acks, advancing, acked,

@@ -18,6 +18,7 @@ from dfcmodel.engine import drop, join, serve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.sources import Floats, Ints
     from responsefn import WindowRule
 
 __all__ = ["build_run", "rates"]
@@ -67,14 +68,58 @@ def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
     return functools.partial(run, send, receive)
 
 
-def run(  # type: ignore[no-untyped-def]
-    send, receive, first, steps, every, m, h, capacity, limit, alpha, gain, cell, min_rto, dfc, host,
-    record, lost_at, occupied, peak,
-    entry, last, start, kind, recovery, max_window, rule_params, phase,
-    window, tcp, log, ends, missing, lost, ack, ack_delay, backlog, host_rate, host_message, access,
-    queue, batches, heads, line, gaps, rate, told_rate, told_queue, message_rate, message_queue,
-    transit, *_,
-) -> int:  # fmt: skip
+def run(
+    send: Callable[..., Any],
+    receive: Callable[..., Any],
+    first: int,
+    steps: int,
+    every: int,
+    m: int,
+    h: float,
+    capacity: float,
+    limit: float,
+    alpha: float,
+    gain: float,
+    min_rto: float,
+    dfc: bool,
+    host: int,
+    record: Floats,
+    lost_at: Floats,
+    occupied: Floats,
+    peak: Floats,
+    entry: Ints,
+    last: Ints,
+    start: Ints,
+    kind: Ints,
+    recovery: Ints,
+    max_window: Floats,
+    rule_params: Floats,
+    phase: Ints,
+    window: Floats,
+    tcp: Floats,
+    log: Floats,
+    ends: Ints,
+    missing: Floats,
+    lost: Floats,
+    ack: Floats,
+    ack_delay: Ints,
+    backlog: Floats,
+    host_rate: Floats,
+    host_message: Floats,
+    access: Floats,
+    queue: Floats,
+    batches: Floats,
+    heads: Ints,
+    line: Floats,
+    gaps: Floats,
+    rate: Floats,
+    told_rate: Floats,
+    told_queue: Floats,
+    message_rate: Floats,
+    message_queue: Floats,
+    transit: Floats,
+    *_: Floats,
+) -> int:
     """Advance the state; arguments and result as for `engine.run`."""
     flows, links = queue.shape
     nodes = np.arange(links)
@@ -104,7 +149,7 @@ def run(  # type: ignore[no-untyped-def]
             acks, advancing, acked = ack[f, at]
             moved = 0.0
             if arrived + gone > 0.0:
-                moved = receive(tcp[f], log[f], ends[f], missing[f], lost[f], cell, arrived, gone)
+                moved = receive(tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone)
             ack[f, at] = arrived, moved, tcp[f, sources.UP_TO]
             emitted = send(
                 tcp[f], window[f], rule_params[f], log[f], ends[f], k * h, acks, advancing, acked,
@@ -131,7 +176,7 @@ def run(  # type: ignore[no-untyped-def]
         queue += came - out
         queue[idle if columns == 1 else np.repeat(idle, flows, axis=0)] = 0.0
         total = queue.sum(axis=0)
-        for i in np.flatnonzero(total > limit):
+        for i in map(int, np.flatnonzero(total > limit)):
             drop(batches, heads, i, total[i] - limit, came[:, i], lost_at[sample], queue)
         np.maximum(peak, np.minimum(total, limit), out=peak)
         transit += ((out - line[:, :, slot]) * on_path).sum(axis=1)

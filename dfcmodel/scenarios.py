@@ -6,6 +6,7 @@ flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006, Sect. 4-6, Tables 1-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hopflow.checks import choice, number, whole
@@ -15,7 +16,7 @@ from responsefn import NewReno, Reno, Tahoe, WindowRule
 __all__ = ["Flow", "Scenario", "takano2006"]
 
 HOSTS = ("shaped", "unshaped", "direct")
-TCP = {"tahoe": Tahoe, "reno": Reno, "newreno": NewReno}
+TCP: dict[str, Callable[[], WindowRule]] = {"tahoe": Tahoe, "reno": Reno, "newreno": NewReno}
 
 
 @dataclass(frozen=True)

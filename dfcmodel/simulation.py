@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfcmodel import engine, reference, sources
-from dfcmodel.engine import cell_size, distinct_rules, prepare
+from dfcmodel.engine import distinct_rules, prepare
 from dfcmodel.results import Trajectory
 from hopflow.checks import choice, number, whole
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.engine import Arrays
     from dfcmodel.scenarios import Scenario
 
 __all__ = ["simulate"]
@@ -76,7 +78,7 @@ def simulate(
     stuck = run(
         0, samples * every, every, m, h, scenario.link_rate, float(scenario.buffer),
         float(scenario.intensity), scenario.diffusion / scenario.link_delay,
-        cell_size(scenario, m), scenario.min_rto, scenario.discipline == "dfc",
+        scenario.min_rto, scenario.discipline == "dfc",
         ("shaped", "unshaped", "direct").index(scenario.host),
         record, lost_at, occupied, peak, *arrays.values(), *(np.zeros(flows) for _ in range(4)),
     )  # fmt: skip
@@ -85,7 +87,7 @@ def simulate(
     return Trajectory(
         scenario=scenario,
         step=h,
-        time=(np.arange(samples) + 1) * every * h,
+        time=every * h * np.arange(1.0, samples + 1.0),
         in_transit=record[:, :, 0].T.copy(),
         delivered=record[:, :, 1].T.copy(),
         window=record[:, :, 2].T.copy(),
@@ -100,27 +102,27 @@ def simulate(
     )
 
 
-def _imbalance(arrays: object, lost_at: np.ndarray) -> np.ndarray:
-    """Packets emitted less those received, lost, queued, in transit or waiting; relative, (F,)."""
-    state = {f.name: getattr(arrays, f.name) for f in fields(arrays)}  # type: ignore[arg-type]
-    tcp = state["tcp"]
+def _imbalance(arrays: Arrays, lost_at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Packets emitted less those received, lost, queued, in transit or waiting; relative, (F,).
+
+    The receiver's position in emission order counts what arrived and the gaps of what was lost
+    before; gaps that are still on their way have not been counted there.
+    """
+    columns = arrays.batches.shape[3] // 2
+    gaps = arrays.gaps.sum(axis=(1, 2))
+    for (r, i), (first, end) in zip(
+        np.ndindex(arrays.heads.shape[:2]), arrays.heads.reshape(-1, 2), strict=True
+    ):
+        waiting = arrays.batches[r, i].take(range(first, end), axis=0, mode="wrap")
+        gaps[r : r + columns] += waiting[:, columns:].sum(axis=0)
     lost = lost_at.sum(axis=(0, 2))
-    # positions in emission order count what arrived and what is missing alike
-    still = state["gaps"].sum(axis=(1, 2))
-    flows, columns = len(tcp), state["batches"].shape[3] // 2
-    for r in range(state["batches"].shape[0]):
-        for g in range(columns):
-            for i in range(state["queue"].shape[1]):
-                ring = state["batches"][r, i]
-                for b in range(*state["heads"][r, i]):
-                    still[r + g] += ring[b % len(ring), columns + g]
-    arrived = tcp[:, sources.RECEIVED] - (lost - still)
+    received = arrays.tcp[:, sources.RECEIVED] - (lost - gaps)
     inside = (
-        state["queue"].sum(axis=1)
-        + state["line"].sum(axis=(1, 2))
-        + state["access"].sum(axis=1)
-        + state["backlog"]
+        arrays.queue.sum(axis=1)
+        + arrays.line.sum(axis=(1, 2))
+        + arrays.access.sum(axis=1)
+        + arrays.backlog
     )
-    emitted = tcp[:, sources.EMITTED]
-    difference = emitted - arrived - lost - inside
-    return np.abs(difference[:flows]) / np.maximum(emitted, 1.0)
+    emitted = arrays.tcp[:, sources.EMITTED]
+    imbalance: NDArray[np.float64] = np.abs(emitted - received - lost - inside)
+    return imbalance / np.maximum(emitted, 1.0)

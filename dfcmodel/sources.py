@@ -5,7 +5,7 @@ order and tells only how much arrived and how much is missing of each stretch. T
 number* says which data they carry; the emission log, a list of stretches in which both run in
 parallel, maps one to the other. It bends where a sender goes back to resend.
 
-The receiver keeps the *holes*: how many packets are missing per cell of sequence space. Its
+The receiver keeps the *holes*: how much of each packet is missing. Its
 cumulative acknowledgement U stands at the first hole. A retransmission that starts at U fills one
 whole packet of it, those that follow blindly fill the share of holes in the stretch that they
 cover; as a hole is filled, U moves on by the distance to the next one (1/density packets): the ACK
@@ -18,6 +18,14 @@ in `engine`). They work on one row of the arrays of `engine.Arrays`.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 __all__ = ["emit", "receive", "send"]
 
@@ -54,12 +62,12 @@ TINY = 1e-9
 DUPACK_THRESHOLD = 3.0
 
 
-def on_grid(amount):  # type: ignore[no-untyped-def]
+def on_grid(amount: float) -> float:
     """Round an amount of packets down to the grid."""
     return math.floor(amount / GRID) * GRID
 
 
-def emit(tcp, log, ends, sequence, amount):  # type: ignore[no-untyped-def]
+def emit(tcp: Floats, log: Floats, ends: Ints, sequence: float, amount: float) -> bool:
     """Send ``amount`` packets from ``sequence`` on: extend the emission log."""
     last = (ends[1] - 1) % log.shape[0]
     at = tcp[EMITTED]
@@ -74,7 +82,21 @@ def emit(tcp, log, ends, sequence, amount):  # type: ignore[no-untyped-def]
     return True
 
 
-def send(tcp, window, q, log, ends, now, acks, advancing, acked, kind, recovery, max_window, min_rto):  # type: ignore[no-untyped-def]
+def send(
+    tcp: Floats,
+    window: Floats,
+    q: Floats,
+    log: Floats,
+    ends: Ints,
+    now: float,
+    acks: float,
+    advancing: float,
+    acked: float,
+    kind: int,
+    recovery: int,
+    max_window: float,
+    min_rto: float,
+) -> Any:
     """Let the sender of a flow act on the ACKs of one step; return the packets it emits.
 
     Parameters
@@ -195,15 +217,22 @@ def send(tcp, window, q, log, ends, now, acks, advancing, acked, kind, recovery,
     return tcp[EMITTED] - emitted_before
 
 
-def receive(tcp, log, ends, missing, lost, cell, arrived, gone):  # type: ignore[no-untyped-def]
+def receive(
+    tcp: Floats,
+    log: Floats,
+    ends: Ints,
+    missing: Floats,
+    lost: Floats,
+    arrived: float,
+    gone: float,
+) -> Any:
     """Take in ``arrived`` packets and the ``gone`` lost among them; move U.
 
     Parameters
     ----------
     missing, lost
-        Packets missing now, and ever lost, per cell of sequence space; shape (cells,), a ring.
-    cell
-        Packets per cell.
+        Packets missing now, and ever lost, per packet of sequence space; shape (cells,), a ring
+        that holds the window.
 
     Returns
     -------
@@ -232,8 +261,8 @@ def receive(tcp, log, ends, missing, lost, cell, arrived, gone):  # type: ignore
         if resent > TINY:
             head = min(resent, max(0.0, 1.0 - offset))
             want = share * head  # the packet at U is a hole, whatever the density
-            c = int(tcp[UP_TO] / cell)
-            while want > TINY and c * cell < tcp[SEEN]:
+            c = int(tcp[UP_TO])
+            while want > TINY and c < tcp[SEEN]:
                 fill = min(want, missing[c % cells])
                 missing[c % cells] -= fill
                 advancing += fill
@@ -241,11 +270,11 @@ def receive(tcp, log, ends, missing, lost, cell, arrived, gone):  # type: ignore
                 c += 1
             low = max(at + head, tcp[UP_TO])
             high = at + resent
-            c = int(low / cell)
+            c = int(low)
             while low < high - TINY:
-                edge = min((c + 1) * cell, tcp[SEEN])
+                edge = min(c + 1.0, tcp[SEEN])
                 until = min(edge, high)
-                width = edge - c * cell
+                width = edge - c
                 beyond = lost[c % cells] * (edge - until) / width if width > TINY else 0.0
                 if missing[c % cells] > beyond:
                     fill = share * (missing[c % cells] - beyond)
@@ -260,21 +289,21 @@ def receive(tcp, log, ends, missing, lost, cell, arrived, gone):  # type: ignore
                 advancing += share * fresh
             tcp[SEEN] = start + fresh
             while start < tcp[SEEN] - TINY:
-                c = int(start / cell + TINY)
-                if start - c * cell < TINY * cell:
+                c = int(start)
+                if start == c:
                     missing[c % cells] = 0.0
                     lost[c % cells] = 0.0
-                until = min((c + 1) * cell, tcp[SEEN])
+                until = min(c + 1.0, tcp[SEEN])
                 amount = (until - start) * (1.0 - share)
                 missing[c % cells] += amount
                 lost[c % cells] += amount
                 start = until
-    c = int(tcp[UP_TO] / cell + TINY)
-    while c * cell < tcp[SEEN]:
-        edge = min((c + 1) * cell, tcp[SEEN])
+    c = int(tcp[UP_TO])
+    while c < tcp[SEEN]:
+        edge = min(c + 1.0, tcp[SEEN])
         if missing[c % cells] > 1e-6:
             done = 1.0 - missing[c % cells] / lost[c % cells]
-            tcp[UP_TO] = max(tcp[UP_TO], on_grid(c * cell + done * (edge - c * cell)))
+            tcp[UP_TO] = max(tcp[UP_TO], on_grid(c + done * (edge - c)))
             return advancing
         missing[c % cells] = 0.0
         tcp[UP_TO] = max(tcp[UP_TO], edge)

@@ -43,5 +43,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    offered = [name for package in map(importlib.import_module, _PACKAGES) for name in package.__all__]
+    offered = [
+        name for package in map(importlib.import_module, _PACKAGES) for name in package.__all__
+    ]
     return sorted({*globals(), *offered})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["choice", "number", "seconds", "whole"]
+__all__ = ["choice", "number", "one_number", "seconds", "whole"]
 
 
 def number(
@@ -32,7 +33,7 @@ def number(
     name
         The parameter's name in the message.
     value
-        A number or an array of any shape.
+        A number or an array of any shape; text and truth values are no numbers.
     above, at_least, below, at_most
         The range allowed; None leaves that side open.
     hint
@@ -43,27 +44,62 @@ def number(
     ValueError
         Naming the parameter, the first offending value and what is allowed.
     """
+    bounds = (
+        (">", np.greater, above),
+        (">=", np.greater_equal, at_least),
+        ("<", np.less, below),
+        ("<=", np.less_equal, at_most),
+    )
+    given = [(sign, compare, bound) for sign, compare, bound in bounds if bound is not None]
+    limits = " and ".join(f"{sign} {_show(bound)}" for sign, _, bound in given)
+    rule = f"must be a finite number{limits and ' '}{limits}{hint and '; '}{hint}"
+    wrong = ValueError(f"{name} = {value!r}: {rule}")
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} = {value!r}: a number is expected") from None
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise wrong from None
+    objects = array.dtype.kind == "O" and all(map(_is_real, array.flat))
+    if not objects and array.dtype.kind not in "iuf":  # text, truth values, complex numbers, dates
+        raise wrong
+    try:
+        array = array.astype(np.float64)
+    except OverflowError:
+        raise wrong from None
     good = np.isfinite(array)
-    allowed = []
-    for bound, holds, text in (
-        (above, np.greater, "> {}"),
-        (at_least, np.greater_equal, ">= {}"),
-        (below, np.less, "< {}"),
-        (at_most, np.less_equal, "<= {}"),
-    ):
-        if bound is not None:
-            good = good & holds(array, bound)
-            allowed.append(text.format(f"{bound:g}"))
+    for _, compare, bound in given:
+        good = good & compare(array, bound)
     if not np.all(good):
-        first = float(array[~good].flat[0]) if array.ndim else float(array)
-        limits = " and ".join(allowed)
-        msg = f"{name} = {first:g}: must be a finite number{' ' + limits if limits else ''}"
-        raise ValueError(f"{msg}; {hint}" if hint else msg)
+        raise ValueError(f"{name} = {_show(array[~good].flat[0])}: {rule}")
     return array
+
+
+def one_number(
+    name: str,
+    value: ArrayLike,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    hint: str = "",
+) -> float:
+    """Return ``value`` as a float after checking that it is one number; arguments as for `number`."""
+    array = number(
+        name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint
+    )
+    if array.ndim:
+        raise ValueError(f"{name} = {value!r}: one number is expected")
+    return float(array)
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _show(value: float) -> str:
+    """Return a number with as many digits as it takes to tell it from others."""
+    short = f"{value:g}"
+    return short if np.isnan(value) or float(short) == value else repr(float(value))
 
 
 def seconds(name: str, value: ArrayLike, *, longest: float = 1000.0) -> NDArray[np.float64]:
@@ -73,20 +109,20 @@ def seconds(name: str, value: ArrayLike, *, longest: float = 1000.0) -> NDArray[
 
 def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     """Return ``value`` as an int after checking that it is whole and within low..high."""
-    try:
-        result = int(value)
-    except (TypeError, ValueError, OverflowError):
-        result = low - 1
-    if result != value or not low <= result <= high:
+    if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
         raise ValueError(f"{name} = {value!r}: must be a whole number in {low}..{high}{because}")
-    return result
+    return int(value)
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     """Return ``value`` after checking that it is one of ``allowed``."""
     options = list(allowed)
-    if value not in options:
+    try:
+        known = value in options
+    except ValueError:  # an array
+        known = False
+    if not known:
         listed = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} = {value!r}: must be one of {listed}")
     return value

@@ -4,7 +4,8 @@ A kernel is a template, a plain Python function of hopflow, with the text of the
 of ours) spliced in. Both run uncompiled as they stand; compiled, they become one module, named by
 the hash of everything that decides its machine code, kept in the cache folder and imported with
 Numba's own cache beside it. The same text gives the same file anywhere; a file is never rewritten,
-so that no process ever loads a stale or half-written kernel.
+so that no process ever loads a stale or half-written kernel. Within a process a kernel is looked up
+by the objects that it was made of, as long as the globals that they refer to are the same.
 
 In a template
 
@@ -14,31 +15,35 @@ In a template
   (``snippets``), which is how an if-chain over several rules comes in.
 
 Rules may use their arguments, literals, ``where``, ``maximum``, ``minimum``, ``math``, the builtins
-that Numba knows, constants of their module, and other plain functions written the same way.
+that Numba knows, numbers (and tuples of numbers) of their module or of the function around them,
+and other plain functions written the same way.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
-import contextlib
 import copy
 import functools
 import hashlib
 import importlib.util
 import inspect
+import linecache
 import math
+import numbers
 import os
 import re
 import sys
 import tempfile
 import textwrap
+import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hopflow import functions
+from hopflow.functions import maximum, minimum, where
 
 __all__ = ["KernelError", "build", "shape_of"]
 
@@ -46,6 +51,10 @@ _BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max",
 _BUILTINS |= {"range", "round", "sum", "zip"}
 _HELPER = "njit(error_model='numpy', no_cpython_wrapper=True)"
 _KERNEL = "njit(cache=True, error_model='numpy', nogil=True)"
+_RESERVED = {"math", "namedtuple", "njit"}
+_REMEMBERED = 256
+_built: dict[Any, tuple[Callable[..., Any], _Module]] = {}
+_loading = threading.RLock()
 
 
 class KernelError(TypeError):
@@ -91,23 +100,46 @@ def build(
     KernelError
         Naming the file and the line of the rule that cannot be compiled.
     """
-    module = _Module(dict(tuples or {}))
-    for name, function in (functions or {}).items():
-        module.add(name, function)
-    splice = _Splice(module, rules or {}, snippets or {})
+    rules, snippets, functions = dict(rules or {}), dict(snippets or {}), dict(functions or {})
+    tuples = {name: tuple(fields) for name, fields in (tuples or {}).items()}
+    parts = (tuple(part.items()) for part in (rules, snippets, functions, tuples))
+    key = (template, tuple(helpers), *parts, salt, compiled)
+    if key in _built:
+        kernel, module = _built[key]
+        if module.is_current():
+            return kernel
+    module = _Module(tuples, {template.__name__, *(helper.__name__ for helper in helpers)})
+    for name, function in functions.items():
+        module.add(name, function, _owner(name, tuples))
+    splice = _Splice(module, rules, snippets)
     for helper in helpers:
-        module.add_tree(module.rewrite(splice.visit(_parse(helper)), helper), _HELPER)
-    module.add_tree(module.rewrite(splice.visit(_parse(template)), template), _KERNEL)
-    if not compiled:
-        return _interpret(module, template.__name__)
-    return _load(module, template.__name__, salt)
+        module.called[helper, ""] = helper.__name__
+        module.add_tree(module.rewrite(splice.visit(_parse(helper)), helper, None), _HELPER)
+    module.add_tree(module.rewrite(splice.visit(_parse(template)), template, None), _KERNEL)
+    if compiled:
+        kernel = _load(module, template.__name__, salt)
+    else:
+        kernel = _interpret(module, template.__name__)
+    _built[key] = kernel, module
+    while len(_built) > _REMEMBERED:
+        _built.pop(next(iter(_built)), None)
+    return kernel
 
 
 def shape_of(value: object) -> str:
-    """Return a text that two values share if and only if Numba gives them the same type."""
+    """Return a text that two values share only if Numba gives them the same type."""
     if isinstance(value, tuple):
-        return f"({','.join(map(shape_of, value))})"
+        return f"{type(value).__name__}({','.join(map(shape_of, value))})"
+    if (flags := getattr(value, "flags", None)) is not None and hasattr(value, "dtype"):
+        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return f"{value.dtype}{value.ndim}{order}"  # type: ignore[attr-defined]
     return type(value).__name__
+
+
+def _owner(name: str, tuples: Mapping[str, Sequence[str]]) -> str:
+    """Return the NamedTuple of the states that the function called ``name`` updates."""
+    owners = [t for t in tuples if t.endswith("State") and name.startswith(t[:-5])]
+    return max(owners, key=len, default="State")
 
 
 # --------------------------------------------------------------------------- text to trees
@@ -127,6 +159,9 @@ def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
         raise KernelError(f"{function.__qualname__}: a function written with def is expected")
     ast.increment_lineno(tree, first - 1)
     file = inspect.getsourcefile(function) or "?"
+    if not _is_text_of(tree, function):
+        why = "its file has changed since it was imported: import it again"
+        raise KernelError(f"{file}:{first}: {function.__qualname__}: {why}")
     for node in ast.walk(tree):
         node.file = file  # type: ignore[attr-defined]
     if isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant):
@@ -137,6 +172,24 @@ def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
     return tree
 
 
+def _is_text_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
+    """Whether a function was compiled from this tree, by its names and constants."""
+
+    def fingerprint(code: types.CodeType) -> tuple[Any, ...]:
+        numbers_used = [repr(c) for c in code.co_consts if not isinstance(c, (types.CodeType, str))]
+        return code.co_varnames, {*code.co_names, *code.co_freevars}, numbers_used
+
+    asserts = any(isinstance(node, ast.Assert) for node in ast.walk(tree))  # pytest rewrites them
+    bare = copy.copy(tree)
+    bare.decorator_list = []
+    flags = function.__code__.co_flags & __future__.annotations.compiler_flag
+    unit = ast.Module([bare], [])
+    compiled = compile(unit, "<rule>", "exec", flags=flags, dont_inherit=True)
+    code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    same_name = tree.name == function.__code__.co_name
+    return same_name and (asserts or fingerprint(code) == fingerprint(function.__code__))
+
+
 def _refuse(node: ast.AST, why: str) -> KernelError:
     place = f"{getattr(node, 'file', '?')}:{getattr(node, 'lineno', '?')}"
     return KernelError(f"{place}: {ast.unparse(node)}: {why}")
@@ -145,23 +198,34 @@ def _refuse(node: ast.AST, why: str) -> KernelError:
 class _Module:
     """The module being written: NamedTuples, helpers and the kernel, in order."""
 
-    def __init__(self, tuples: dict[str, Sequence[str]]) -> None:
+    def __init__(self, tuples: Mapping[str, Sequence[str]], taken: set[str]) -> None:
         self.tuples = tuples
-        self.helpers: dict[str, Callable[..., Any]] = {}
+        self.taken = taken | _RESERVED
+        self.called: dict[tuple[Callable[..., Any], str], str] = {}
         self.trees: list[ast.FunctionDef] = []
+        self.read: list[tuple[Any, str, object]] = []
 
-    def add(self, name: str, function: Callable[..., Any], state: str | None = None) -> None:
+    def add(self, name: str, function: Callable[..., Any], state: str) -> None:
         """Add a plain function under ``name``, and before it those that it calls."""
-        if self.helpers.setdefault(name, function) is not function:
-            raise KernelError(f"two different functions are called {name}")
-        if self.knows(name):
-            return
-        if state is None:
-            owners = [t for t in self.tuples if t.endswith("State") and name.startswith(t[:-5])]
-            state = max(owners, key=len, default="State")
+        self.called.setdefault((function, state), name)
         tree = self.rewrite(_parse(function), function, state)
         tree.name = name
         self.add_tree(tree, _HELPER)
+
+    def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
+        """Return the name of a function that a rule calls; add it at the first call.
+
+        A function that two rules share is there once per state, since it may use ``_replace``.
+        """
+        for key in ((function, ""), (function, state)):
+            if key in self.called:
+                return self.called[key]
+        name, n = wanted, 1
+        while self.knows(name) or name in self.taken or name in self.called.values():
+            n += 1
+            name = f"{wanted}_{n}"
+        self.add(name, function, state)
+        return name
 
     def knows(self, name: str) -> bool:
         """Whether the module defines ``name``."""
@@ -172,13 +236,22 @@ class _Module:
         self.trees.append(tree)
 
     def rewrite(
-        self, tree: ast.FunctionDef, function: Callable[..., Any], state: str = "State"
+        self, tree: ast.FunctionDef, function: Callable[..., Any], state: str | None
     ) -> Any:
-        """Resolve the globals of a tree and its ``_replace`` calls."""
-        function = inspect.unwrap(function)
-        closure = inspect.getclosurevars(function)
-        names = {**vars(builtins), **closure.globals, **closure.nonlocals}
-        return _Resolve(self, names, state, _locals_of(tree)).visit(tree)
+        """Resolve the globals of a rule, or of a template (no state), and ``_replace`` calls."""
+        return _Resolve(self, inspect.unwrap(function), state, _locals_of(tree)).visit(tree)
+
+    def look_up(self, function: types.FunctionType, name: str) -> object:
+        """Return what a global or closed-over name of a function means now; take note of it."""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        place = cells.get(name, function.__globals__)
+        value = _value(place, name)
+        self.read.append((place, name, value))
+        return getattr(builtins, name, None) if value is None else value
+
+    def is_current(self) -> bool:
+        """Whether every name that the text depends on still means the same object."""
+        return all(_value(place, name) is value for place, name, value in self.read)
 
     def text(self) -> str:
         head = ["# generated by hopflow from rules", "import math"]
@@ -189,40 +262,71 @@ class _Module:
         return "\n".join([*head, *bodies, ""])
 
 
+def _value(place: Any, name: str) -> object:
+    if not isinstance(place, types.CellType):
+        return place.get(name)
+    try:
+        return place.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
 def _locals_of(tree: ast.FunctionDef) -> set[str]:
     stored = {
         node.id
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    return stored | {argument.arg for argument in tree.args.args}
+    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def _literal(value: object) -> ast.expr | None:
+    """Return a number, or a tuple of them, as a literal; None for anything else."""
+    if isinstance(value, tuple):
+        items = [_literal(item) for item in value]
+        known = [item for item in items if item is not None]
+        return ast.Tuple(known, ast.Load()) if len(known) == len(items) else None
+    if isinstance(value, bool):
+        return ast.Constant(value)
+    if isinstance(value, numbers.Integral):  # NumPy's and enumerations too
+        return ast.Constant(int(value))
+    if not isinstance(value, numbers.Real):
+        return None
+    if math.isnan(value):
+        return ast.Attribute(ast.Name("math", ast.Load()), "nan", ast.Load())
+    return ast.Constant(float(value))
 
 
 class _Resolve(ast.NodeTransformer):
     """Make a rule self-contained: constants inlined, helpers named, ``_replace`` spelled out."""
 
     def __init__(
-        self, module: _Module, names: Mapping[str, Any], state: str, local: set[str]
+        self, module: _Module, function: types.FunctionType, state: str | None, local: set[str]
     ) -> None:
-        self.module, self.names, self.state, self.local = module, names, state, local
+        self.module, self.function, self.local = module, function, local
+        self.state = state or "State"
+        self.template = state is None
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "_replace":
             return self._replaced(node, func.value)
         if isinstance(func, ast.Name) and func.id not in self.local:
-            target = self.names.get(func.id)
-            if target is functions.where and len(node.args) == 3:
+            target = self.module.look_up(self.function, func.id)
+            if target is where and len(node.args) == 3 and not node.keywords:
                 test, yes, no = (self.visit(argument) for argument in node.args)
                 return ast.copy_location(ast.IfExp(test, yes, no), node)
-            if target in (functions.maximum, functions.minimum):
-                name = "max" if target is functions.maximum else "min"
+            if target in (maximum, minimum) and len(node.args) == 2 and not node.keywords:
+                # max(y, x) is "x if x > y else y", for NaN too
+                name = "max" if target is maximum else "min"
+                node.func = ast.copy_location(ast.Name(name, ast.Load()), func)
+                node.args = [self.visit(argument) for argument in reversed(node.args)]
+                return node
+            if isinstance(target, types.FunctionType) and not self._is_spliced(func.id):
+                name = self.module.name_of(target, func.id, self.state)
                 node.func = ast.copy_location(ast.Name(name, ast.Load()), func)
                 node.args = [self.visit(argument) for argument in node.args]
-                return node
-            if isinstance(target, types.FunctionType) and not self.module.knows(func.id):
-                self.module.add(func.id, target, self.state)
-                node.args = [self.visit(argument) for argument in node.args]
+                node.keywords = [self.visit(keyword) for keyword in node.keywords]
                 return node
         return self.generic_visit(node)
 
@@ -230,9 +334,13 @@ class _Resolve(ast.NodeTransformer):
         fields = self.module.tuples.get(self.state)
         if fields is None or not isinstance(owner, ast.Name) or node.args:
             raise _refuse(node, "_replace is understood for a state called by its name")
-        given = {keyword.arg: self.visit(keyword.value) for keyword in node.keywords}
-        if unknown := set(given) - set(fields):
-            raise _refuse(node, f"the state has no {unknown.pop()!r}, only {', '.join(fields)}")
+        given: dict[str, ast.expr] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise _refuse(node, "the fields must be written out, without **")
+            if keyword.arg not in fields:
+                raise _refuse(node, f"the state has no {keyword.arg!r}, only {', '.join(fields)}")
+            given[keyword.arg] = self.visit(keyword.value)
         values = [
             given.get(name) or ast.Attribute(ast.Name(owner.id, ast.Load()), name, ast.Load())
             for name in fields
@@ -240,22 +348,37 @@ class _Resolve(ast.NodeTransformer):
         call = ast.Call(ast.Name(self.state, ast.Load()), values, [])
         return ast.copy_location(call, node)
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        plain = ast.Assign([node.target], self.visit(node.value))
+        plain.file = getattr(node, "file", "?")  # type: ignore[attr-defined]
+        return ast.copy_location(plain, node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.local or isinstance(node.ctx, ast.Store):
             return node
-        if self.module.knows(node.id):
+        if self._is_spliced(node.id):
             return node
-        value = self.names.get(node.id)
-        if isinstance(value, (bool, int, float)):
-            return ast.copy_location(ast.Constant(value), node)
-        if value is math or (
-            node.id in _BUILTINS and value is getattr(builtins, node.id, None)
-        ):
+        value = self.module.look_up(self.function, node.id)
+        if (literal := _literal(value)) is not None:
+            return ast.copy_location(literal, node)
+        if value is math:
+            return ast.copy_location(ast.Name("math", ast.Load()), node)
+        name = getattr(value, "__name__", "")
+        if isinstance(value, types.BuiltinFunctionType) and getattr(math, name, None) is value:
+            function = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+            return ast.copy_location(function, node)
+        if node.id in _BUILTINS and value is getattr(builtins, node.id, None):
             return node
-        if isinstance(value, type) and getattr(value, "_fields", None):
-            if list(value._fields) == list(self.module.tuples.get(self.state, ())):
-                return ast.copy_location(ast.Name(self.state, ast.Load()), node)
+        fields = getattr(value, "_fields", None)
+        if fields and list(fields) == list(self.module.tuples.get(self.state, ())):
+            return ast.copy_location(ast.Name(self.state, ast.Load()), node)
         raise _refuse(node, "a rule may not use this name when compiled")
+
+    def _is_spliced(self, name: str) -> bool:
+        """Whether a name of a template stands for what was put into the module before it."""
+        return self.template and (name == "math" or self.module.knows(name))
 
 
 class _Splice(ast.NodeTransformer):
@@ -269,7 +392,7 @@ class _Splice(ast.NodeTransformer):
     ) -> None:
         self.module, self.rules, self.snippets = module, rules, snippets
 
-    def visit_For(self, node: ast.For) -> Any:  # noqa: D102
+    def visit_For(self, node: ast.For) -> Any:
         call = node.iter
         if (
             isinstance(call, ast.Call)
@@ -279,7 +402,7 @@ class _Splice(ast.NodeTransformer):
             return self._inline(node, self.rules[call.func.id], call)
         return self.generic_visit(node)
 
-    def visit_Expr(self, node: ast.Expr) -> Any:  # noqa: D102
+    def visit_Expr(self, node: ast.Expr) -> Any:
         call = node.value
         if (
             isinstance(call, ast.Call)
@@ -296,7 +419,7 @@ class _Splice(ast.NodeTransformer):
             for parameter, argument in zip(tree.args.args, call.args, strict=True)
             if isinstance(argument, ast.Name)
         }
-        renamed = {name: arguments.get(name, f"_{name}") for name in _locals_of(tree)}
+        renamed = {name: arguments.get(name, f"rule_{name}") for name in _locals_of(tree)}
         body = [self.visit(statement) for statement in loop.body]
         spliced = _Yield(loop.target, body, renamed)
         statements = _flatten(spliced.visit(statement) for statement in tree.body)
@@ -314,25 +437,29 @@ class _Yield(ast.NodeTransformer):
         self.returns = False
         self.depth = 0
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: D102
+    def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.renamed.get(node.id, node.id)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: D102
+    def visit_For(self, node: ast.For) -> ast.AST:
         self.depth += 1
         self.generic_visit(node)
         self.depth -= 1
         return node
 
-    visit_While = visit_For  # noqa: N815
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: D102
+    def visit_Return(self, node: ast.Return) -> ast.AST:
         if self.depth or node.value is not None:
             raise _refuse(node, "a compiled rule may return early only outside of its loops")
         self.returns = True
         return ast.copy_location(ast.Break(), node)
 
-    def visit_Expr(self, node: ast.Expr) -> Any:  # noqa: D102
+    def visit_Expr(self, node: ast.Expr) -> Any:
         if not isinstance(node.value, ast.Yield):
             return self.generic_visit(node)
         value = node.value.value
@@ -347,7 +474,7 @@ class _Yield(ast.NodeTransformer):
             statement.file = getattr(node, "file", "?")  # type: ignore[attr-defined]
         return [*assignments, *copy.deepcopy(self.body)]
 
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:  # noqa: D102
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
         raise _refuse(node, "yield must stand alone: yield target, rate")
 
 
@@ -367,9 +494,10 @@ def _load(module: _Module, name: str, salt: str) -> Callable[..., Any]:
     import numba
 
     text = module.text()
-    key = "\n".join([text, salt, numba.__version__, llvmlite.__version__])
+    key = f"{text}\n{salt}\n{numba.__version__}\n{llvmlite.__version__}"
     stem = f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
-    loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
+    with _loading:
+        loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
     return _Located(getattr(loaded, name), module, text, stem)
 
 
@@ -377,7 +505,7 @@ def _interpret(module: _Module, name: str) -> Callable[..., Any]:
     """Return the kernel as plain Python."""
     text = module.text().replace("from numba import njit", "njit = lambda **_: lambda f: f")
     scope: dict[str, Any] = {}
-    exec(compile(text, "<rules>", "exec"), scope)
+    exec(compile(text, "<rules>", "exec"), scope)  # noqa: S102
     kernel: Callable[..., Any] = scope[name]
     return kernel
 
@@ -387,10 +515,14 @@ def _import(stem: str, text: str) -> types.ModuleType:
     if not path.exists():
         handle, scratch = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
-            with os.fdopen(handle, "w") as file:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            with contextlib.suppress(FileExistsError):
+            try:
                 os.link(scratch, path)  # atomic, and never over a file that is there
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without hard links
+                Path(scratch).replace(path)
         finally:
             Path(scratch).unlink(missing_ok=True)
     spec = importlib.util.spec_from_file_location(f"hopflow_{stem}", path)
@@ -398,7 +530,11 @@ def _import(stem: str, text: str) -> types.ModuleType:
         raise ImportError(f"cannot import the kernel {path}")
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
+    try:
+        spec.loader.exec_module(loaded)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     return loaded
 
 
@@ -407,11 +543,13 @@ def _folder() -> Path:
     """Return the first folder of the list that can be written to."""
     for folder in _candidates():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError:
             continue
+        if folder.parent == Path(tempfile.gettempdir()) and folder.stat().st_uid != _user():
+            continue  # in a place open to all, only what is our own is imported
         return folder
     raise OSError("no folder for compiled kernels: set HOPFLOW_CACHE_DIR to one that is writable")
 
@@ -425,7 +563,11 @@ def _candidates() -> Iterator[Path]:
     ):
         if value := os.environ.get(variable):
             yield Path(value) / below
-    yield Path(tempfile.gettempdir()) / f"hopflow-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    yield Path(tempfile.gettempdir()) / f"hopflow-{_user()}"
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 class _Located:
@@ -453,8 +595,16 @@ class _Located:
         read = [n for n in parsed if isinstance(n, ast.stmt)][-len(written) :]
         lines = [int(line) for line in re.findall(rf"{self.stem}\.py[\"(, a-z]*(\d+)", message)]
         places = {r.lineno: w for w, r in zip(written, read, strict=True) if hasattr(w, "file")}
-        reason = message.strip().splitlines()[0]
-        for line in reversed(lines):
+        for line in lines:
             if node := places.get(line):
-                return f"{node.file}:{node.lineno}: {ast.unparse(node)}: {reason}"  # type: ignore[attr-defined]
+                code = linecache.getline(node.file, node.lineno).strip()
+                return f"{node.file}:{node.lineno}: {code}: {_reason(message)}"
         return message
+
+
+def _reason(message: str) -> str:
+    """Return what a message of Numba says beyond that it failed."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Failed in")] or lines
+    operands = next((line for line in said if line.startswith(">>>")), "")
+    return f"{said[0]} {operands}".strip()

@@ -17,6 +17,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
+import numpy as np
+
 __all__ = ["Parametrized"]
 
 
@@ -24,8 +26,17 @@ class _NoParams(NamedTuple):
     pass
 
 
+def _frozen(value: Any) -> Any:
+    """Return lists and arrays as tuples, NumPy scalars as Python's."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
+    return tuple(map(_frozen, value)) if type(value) in (list, tuple) else value
+
+
 class Parametrized:
     """An immutable value object whose constructor takes the fields of its class ``Params``.
+
+    Lists and arrays become tuples, so that nobody changes them afterwards.
 
     Attributes
     ----------
@@ -35,7 +46,8 @@ class Parametrized:
     Raises
     ------
     TypeError
-        For a name that is not a parameter, or a missing one without default.
+        For a name that is not a parameter, or a missing one without default; at the definition of a
+        class, for a parameter that is called like one of its attributes.
     """
 
     Params: ClassVar[type[Any]] = _NoParams
@@ -44,7 +56,13 @@ class Parametrized:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.__signature__ = inspect.signature(cls.Params)
+        for name in cls.Params._fields:
+            if hasattr(cls, name):
+                msg = (
+                    f"{cls.__name__}: a parameter cannot be called {name!r}, its objects have that"
+                )
+                raise TypeError(msg)
+        cls.__signature__ = inspect.signature(cls.Params)  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         try:
@@ -54,7 +72,7 @@ class Parametrized:
             reason = str(error).split("__new__() ")[-1]
             msg = f"{type(self).__name__}: {reason}; its parameters: {allowed}"
             raise TypeError(msg) from None
-        object.__setattr__(self, "params", params)
+        object.__setattr__(self, "params", params._make(map(_frozen, params)))
         self.check()
 
     def check(self) -> None:
@@ -81,7 +99,7 @@ class Parametrized:
         self.__setattr__(name, None)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.params == other.params  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.params == other.params
 
     def __hash__(self) -> int:
         return hash((type(self), self.params))

@@ -37,8 +37,9 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
     """Return a new figure and its axes, in hopflow's colours, outside of pyplot's state."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as NewFigure
+    from matplotlib.rcsetup import cycler
 
-    with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=COLOURS)}):
+    with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
         new = NewFigure(figsize=(width, height), layout="constrained")
         axes = new.subplots(**kwargs)
     return new, axes

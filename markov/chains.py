@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from markov.rules import ChainModel, generator
+from markov.rules import ChainModel, generator, with_diagonal
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,11 +39,11 @@ class MarkovChain:
     Raises
     ------
     ValueError
-        Naming the first row that has a negative or non-finite rate, or that does not sum to zero
-        within 1e-10 of its largest entry.
+        For a matrix that is not square or not of real numbers, or naming the first row that has a
+        negative or non-finite rate, or that does not sum to zero within 1e-10 of its largest entry.
     """
 
-    def __init__(self, Q: ChainModel | ArrayLike | sp.spmatrix | sp.sparray) -> None:  # noqa: N803
+    def __init__(self, Q: ChainModel | ArrayLike | sp.spmatrix | sp.sparray) -> None:
         self.model = Q if isinstance(Q, ChainModel) else None
         self.Q: sp.csr_matrix = generator(Q) if isinstance(Q, ChainModel) else _checked(Q)
 
@@ -56,6 +56,10 @@ class MarkovChain:
     def exit_rates(self) -> NDArray[np.float64]:
         """Total rate out of each state, shape (n,), 1/s."""
         return -np.asarray(self.Q.diagonal())
+
+    @property
+    def _transitions(self) -> int:
+        return int(self.Q.nnz - np.count_nonzero(self.exit_rates))
 
     @cached_property
     def _components(self) -> tuple[int, NDArray[np.int32]]:
@@ -81,42 +85,47 @@ class MarkovChain:
         return np.flatnonzero(~recurrent)
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
-        """Return the chain on a closed set of states."""
+        """Return the chain on a closed set of states, without the model."""
         return MarkovChain(self.Q[states][:, states])
 
     def __repr__(self) -> str:
         origin = "" if self.model is None else f" of {self.model!r}"
         return (
-            f"MarkovChain{origin}: {self.size} states, {self.Q.nnz - self.size} transitions, "
+            f"MarkovChain{origin}: {self.size} states, {self._transitions} transitions, "
             f"{len(self.recurrent_classes)} recurrent class(es), "
             f"{len(self.transient_states)} transient states"
         )
 
 
-def _checked(Q: Any) -> sp.csr_matrix:  # noqa: N803
+def _checked(Q: Any) -> sp.csr_matrix:
     """Return a generator as CSR with the diagonal that its off-diagonals imply."""
-    try:
-        matrix = sp.csr_matrix(Q, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"Q: a two-dimensional matrix of numbers is expected ({error})") from None
-    rows, columns = matrix.shape
-    if rows != columns or rows == 0:
-        raise ValueError(f"Q has shape {matrix.shape}: a square matrix with a row is expected")
+    if not sp.issparse(Q):
+        try:
+            Q = np.asarray(Q)
+        except ValueError as error:
+            raise ValueError(f"Q: a matrix of numbers is expected ({error})") from None
+    if Q.dtype.kind not in "iuf":
+        raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
+    if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:
+        raise ValueError(
+            f"Q has shape {Q.shape}: a square matrix with at least one row is expected"
+        )
+    matrix = sp.csr_matrix(Q, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     coo = matrix.tocoo()
-    bad = ~np.isfinite(coo.data) | ((coo.row != coo.col) & (coo.data < 0))
+    inner = coo.row != coo.col
+    bad = ~np.isfinite(coo.data) | (inner & (coo.data < 0))
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
-        place = f"Q[{coo.row[k]}, {coo.col[k]}] = {coo.data[k]:g}"
-        raise ValueError(f"{place} (row {coo.row[k]}): rates off the diagonal must be finite and >= 0")
+        place = f"Q[{coo.row[k]}, {coo.col[k]}] = {coo.data[k]:g} (row {coo.row[k]})"
+        raise ValueError(f"{place}: rates off the diagonal must be finite and >= 0")
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     largest = np.asarray(abs(matrix).max(axis=1).todense()).ravel()
-    off = np.abs(sums) > ROW_SUM_TOLERANCE * largest
+    off = ~(np.abs(sums) <= ROW_SUM_TOLERANCE * largest)
     if off.any():
         row = int(np.flatnonzero(off)[0])
         msg = f"row {row} of Q sums to {sums[row]:g}: must be 0 within 1e-10 of its largest entry"
         raise ValueError(f"{msg}, {largest[row]:g}")
-    matrix.setdiag(0.0)
-    matrix.eliminate_zeros()
-    exit_rates = np.asarray(matrix.sum(axis=1)).ravel()
-    return sp.csr_matrix(matrix - sp.diags(exit_rates, format="csr"))
+    kept = inner & (coo.data > 0)
+    rates = sp.csr_matrix((coo.data[kept], (coo.row[kept], coo.col[kept])), shape=Q.shape)
+    return with_diagonal(rates)

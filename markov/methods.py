@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GTH", "Method", "SparseLU"]
 
+_LARGE = 1e20
+
 
 class Method(Protocol):
     """What `stationary` needs of a method."""
 
-    def solve(self, Q: sp.csr_matrix) -> NDArray[np.float64]:  # noqa: N803
+    def solve(self, Q: sp.csr_matrix) -> NDArray[np.float64]:
         """Return pi, shape (n,), summing to one, of an irreducible generator Q, shape (n, n)."""
         ...
 
@@ -30,8 +32,9 @@ class GTH:
     """Elimination without subtractions (Grassmann, Taksar, Heyman): entrywise accurate.
 
     Every entry of pi has a relative error of a few n units of rounding, at any stiffness, since
-    only sums, products and quotients of positive numbers occur. O(n^3) time and O(n^2) memory; the
-    update of the remaining states is blocked into matrix products.
+    only sums, products and quotients of positive numbers occur. O(n^3) time and O(n^2) memory, or
+    O(n b^2) time when no transition spans more than b states; the update of the remaining states is
+    blocked into matrix products.
 
     Parameters
     ----------
@@ -50,30 +53,48 @@ class GTH:
     def __post_init__(self) -> None:
         whole("block", self.block, 1, 10**6)
 
-    def solve(self, Q: sp.csr_matrix) -> NDArray[np.float64]:  # noqa: N803
+    def solve(self, Q: sp.csr_matrix) -> NDArray[np.float64]:
         """Return pi of an irreducible generator."""
         n = Q.shape[0]
         rates = Q.toarray()
         np.fill_diagonal(rates, 0.0)
-        for high in range(n, 1, -self.block):
-            low = max(1, high - self.block)
-            self._eliminate(rates, low, high)
-        pi = np.empty(n)
+        first = _envelope(Q)
+        pi = np.zeros(n)
         pi[0] = 1.0
-        for k in range(1, n):
-            pi[k] = pi[:k] @ rates[:k, k]
-            if pi[k] > 1e100:
-                pi[: k + 1] /= pi[k]
-        return pi / pi.sum()
+        with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
+            for high in range(n, 1, -self.block):
+                low = max(1, high - self.block)
+                self._eliminate(rates, first[low], low, high)
+            for k in range(1, n):
+                pi[k] = pi[first[k] : k] @ rates[first[k] : k, k]
+                if pi[k] > _LARGE:
+                    pi[: k + 1] = np.ldexp(pi[: k + 1], -np.frexp(pi[k])[1])  # exact
+            total: NDArray[np.float64] = pi / pi.sum()
+        return total
 
     @staticmethod
-    def _eliminate(rates: NDArray[np.float64], low: int, high: int) -> None:
-        """Eliminate the states high - 1 .. low; leave column k divided by the exit rate of k."""
+    def _eliminate(rates: NDArray[np.float64], first: int, low: int, high: int) -> None:
+        """Eliminate the states high - 1 .. low; leave column k divided by the exit rate of k.
+
+        The rates between them and the states below ``first`` are zero.
+        """
         for k in range(high - 1, low - 1, -1):
-            rates[k, :k] += rates[k, k + 1 : high] @ rates[k + 1 : high, :k]
-            rates[:k, k] += rates[:k, k + 1 : high] @ rates[k + 1 : high, k]
-            rates[:k, k] /= rates[k, :k].sum()
-        rates[:low, :low] += rates[:low, low:high] @ rates[low:high, :low]
+            rates[k, first:k] += rates[k, k + 1 : high] @ rates[k + 1 : high, first:k]
+            rates[first:k, k] += rates[first:k, k + 1 : high] @ rates[k + 1 : high, k]
+            rates[first:k, k] /= rates[k, first:k].sum()
+        rates[first:low, first:low] += rates[first:low, low:high] @ rates[low:high, first:low]
+
+
+def _envelope(Q: sp.csr_matrix) -> NDArray[np.int64]:
+    """Return for each k the lowest state that a state >= k leads to or is reached from.
+
+    Elimination from the top makes no transition that reaches lower.
+    """
+    first = np.arange(Q.shape[0])
+    edges = Q.tocoo()
+    np.minimum.at(first, edges.row, edges.col)
+    np.minimum.at(first, edges.col, edges.row)
+    return np.minimum.accumulate(first[::-1])[::-1]
 
 
 @dataclass(frozen=True)
@@ -82,10 +103,11 @@ class SparseLU:
 
     Without that state the transposed generator is a column-dominant M-matrix: elimination with
     pivots from the diagonal keeps its sign pattern, so pi comes out non-negative. Memory grows
-    with the fill-in; nearly decomposable chains lose digits (use `GTH` there).
+    with the fill-in; nearly decomposable chains lose digits (use `GTH` there), and where rounding
+    makes the matrix singular pi is not a number.
     """
 
-    def solve(self, Q: sp.csr_matrix) -> NDArray[np.float64]:  # noqa: N803
+    def solve(self, Q: sp.csr_matrix) -> NDArray[np.float64]:
         """Return pi of an irreducible generator."""
         n = Q.shape[0]
         if n == 1:
@@ -95,13 +117,18 @@ class SparseLU:
         return pi if pi[0] > 1e-3 * pi[best] else self._relative_to(Q, best)
 
     @staticmethod
-    def _relative_to(Q: sp.csr_matrix, reference: int) -> NDArray[np.float64]:  # noqa: N803
+    def _relative_to(Q: sp.csr_matrix, reference: int) -> NDArray[np.float64]:
         """Solve for the other states with pi(reference) = 1, then normalize."""
         others = np.delete(np.arange(Q.shape[0]), reference)
         matrix = sp.csc_matrix(Q[others][:, others].T)
         right = -Q[reference].toarray().ravel()[others]
-        lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        solution = lu.solve(right)
-        solution += lu.solve(right - matrix @ solution)
-        pi = np.insert(solution, reference, 1.0)
-        return pi / pi.sum()
+        try:
+            lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError:  # exactly singular
+            return np.full(Q.shape[0], np.nan)
+        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+            solution = lu.solve(right)
+            solution += lu.solve(right - matrix @ solution)
+            pi = np.insert(solution, reference, 1.0)
+            total: NDArray[np.float64] = pi / pi.sum()
+        return total

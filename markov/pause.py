@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, whole
+from hopflow.checks import choice, number, one_number, whole
 from hopflow.functions import minimum, where
-from markov.rules import ChainModel
+from markov.rules import ChainModel, Measure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,21 +106,21 @@ class PauseTandem(ChainModel):
     def check(self) -> None:
         """Check every parameter before any work starts."""
         p = self.params
-        if len(p.buffers) != 2:
+        if not isinstance(p.buffers, tuple) or len(p.buffers) != 2:
             raise ValueError(f"buffers = {p.buffers!r}: must be two numbers, (B1, B2)")
         for name, buffer in zip(("buffers[0]", "buffers[1]"), p.buffers, strict=True):
             whole(name, buffer, 1, 10**9)
         high = whole("high_threshold", p.high_threshold, 1, p.buffers[1], why="B2 = buffers[1]")
         if p.low_threshold is not None:
             whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
-        number("link_rate", p.link_rate, above=0.0)
-        number("paused_rate", p.paused_rate, at_least=0.0)
-        number("bottleneck_rate", p.bottleneck_rate, above=0.0)
+        one_number("link_rate", p.link_rate, above=0.0)
+        one_number("paused_rate", p.paused_rate, at_least=0.0)
+        one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
         rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
         if rates.ndim != 1 or rates.size == 0 or not np.any(rates > 0):
             msg = "must be one rate per TCP state, at least one of them > 0"
             raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
-        number("rtt", p.rtt, above=0.0, hint="in seconds")
+        one_number("rtt", p.rtt, above=0.0, hint="in seconds")
         choice("recovery", p.recovery, ("always", "up"))
         choice("pause_at_threshold", p.pause_at_threshold, ("exclusive", "both"))
 
@@ -178,7 +178,7 @@ class PauseTandem(ChainModel):
         if s.a > 1 and (s.k == UP or q.recovers_when_down):
             yield s._replace(a=s.a - 1), q.recovery_rate  # 13
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, tuple[tuple[str, ...], Any]]:
+    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
         """Return the measures of Sect. III.B of a distribution over the product space.
 
         Parameters
@@ -192,7 +192,8 @@ class PauseTandem(ChainModel):
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
             (packets/s), ``pause_fraction`` (of the time), ``throughput_expressions``: the paper's
-            three, lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0).
+            three, lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0). Waiting time and loss
+            probability are NaN at a queue where nothing arrives.
 
         Notes
         -----
@@ -208,18 +209,23 @@ class PauseTandem(ChainModel):
         effective = np.array([arrivals[s.i < q.B1].sum(), sent[s.j < q.B2].sum()])
         loss = np.array([arrivals[s.i == q.B1].sum(), sent[s.j == q.B2].sum()])
         queue = np.array([pi @ s.i, pi @ s.j])
-        lost = loss / (effective + loss)
+        with np.errstate(invalid="ignore"):  # 0/0 where nothing arrives
+            waiting, lost = queue / effective, loss / (effective + loss)
+            passed = effective[1] / (effective[1] + loss[1])  # 1 - P2 without cancellation
         throughput = q.nu * float(pi[s.j > 0].sum())
+        second = effective[0] * passed if effective[0] > 0 else 0.0
+        rate = {"units": "packets/s"}
         return {
-            "mean_queue": (("queue",), queue),
-            "waiting_time": (("queue",), queue / effective),
-            "effective_rate": (("queue",), effective),
-            "loss_rate": (("queue",), loss),
-            "loss_probability": (("queue",), lost),
-            "throughput": ((), throughput),
-            "pause_fraction": ((), float(pi[s.k == DOWN].sum())),
+            "mean_queue": (("queue",), queue, {"units": "packets"}),
+            "waiting_time": (("queue",), waiting, {"units": "s"}),
+            "effective_rate": (("queue",), effective, rate),
+            "loss_rate": (("queue",), loss, rate),
+            "loss_probability": (("queue",), lost, {"units": "1"}),
+            "throughput": ((), throughput, rate),
+            "pause_fraction": ((), float(pi[s.k == DOWN].sum()), {"units": "1"}),
             "throughput_expressions": (
                 ("expression",),
-                np.array([effective[1], effective[0] * (1.0 - lost[1]), throughput]),
+                np.array([effective[1], second, throughput]),
+                rate,
             ),
         }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from markov.chains import MarkovChain
     from markov.methods import Method
+    from markov.rules import Measure
 
 __all__ = ["Stationary"]
 
@@ -56,10 +57,13 @@ class Stationary(Result):
 
     @property
     def smallest(self) -> float:
-        """Smallest entry of pi among the recurrent states."""
-        recurrent = np.ones(len(self.pi), dtype=bool)
-        recurrent[self.chain.transient_states] = False
-        return float(self.pi[recurrent].min())
+        """Smallest entry of pi in the recurrent class that was solved."""
+        likely = int(np.argmax(self.pi))
+        return min(
+            float(self.pi[states].min())
+            for states in self.chain.recurrent_classes
+            if likely in states
+        )
 
     @property
     def mass_defect(self) -> float:
@@ -67,7 +71,7 @@ class Stationary(Result):
         return abs(1.0 - math.fsum(self.pi))
 
     @cached_property
-    def _measures(self) -> dict[str, tuple[tuple[str, ...], Any]]:
+    def _measures(self) -> dict[str, Measure]:
         return {} if self.chain.model is None else self.chain.model.measures(self.pi)
 
     @cached_property
@@ -75,7 +79,11 @@ class Stationary(Result):
         """The model's performance measures, with their units in ``attrs``."""
         import xarray as xr
 
-        coords = {"queue": [1, 2]} if any("queue" in dims for dims, _ in self._measures.values()) else {}
+        coords = (
+            {"queue": [1, 2]}
+            if any("queue" in dims for dims, *_ in self._measures.values())
+            else {}
+        )
         return xr.Dataset(self._measures, coords=coords)
 
     def __getitem__(self, measure: str) -> Any:
@@ -98,7 +106,9 @@ class Stationary(Result):
             return xr.Dataset({"pi": ("state", self.pi)})
         space = model.space()
         pi = xr.DataArray(
-            self.pi.reshape(model.shape), dims=list(space), coords={k: list(v) for k, v in space.items()}
+            self.pi.reshape(model.shape),
+            dims=list(space),
+            coords={k: list(v) for k, v in space.items()},
         )
         return self.measures.assign(pi=pi)
 
@@ -123,7 +133,9 @@ class Stationary(Result):
     def summary(self) -> dict[str, object]:
         """Return status, proof and the scalar measures."""
         measures = {
-            name: f"{float(value):.6g}" for name, (dims, value) in self._measures.items() if not dims
+            name: f"{float(value):.6g}"
+            for name, (dims, value, _) in self._measures.items()
+            if not dims
         }
         return {
             "status": self.status,

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -34,7 +35,10 @@ from hopflow.parameters import Parametrized
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ChainModel", "generator"]
+__all__ = ["ChainModel", "Measure", "generator", "with_diagonal"]
+
+Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
+"""A performance measure as xarray takes it: dimensions, values, attributes."""
 
 
 class ChainModel(Parametrized):
@@ -62,10 +66,10 @@ class ChainModel(Parametrized):
         """
         raise NotImplementedError
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, tuple[tuple[str, ...], Any]]:  # noqa: ARG002
+    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:  # noqa: ARG002
         """Return performance measures of the distribution ``pi``, shape (states,).
 
-        By default none; as ``{name: (dims, values)}``.
+        By default none; as ``{name: (dims, values, attributes)}``, the units among the attributes.
         """
         return {}
 
@@ -84,7 +88,9 @@ class ChainModel(Parametrized):
 
         The last component varies fastest.
         """
-        grids = np.meshgrid(*(np.arange(v.start, v.stop) for v in self.space().values()), indexing="ij")
+        grids = np.meshgrid(
+            *(np.arange(v.start, v.stop) for v in self.space().values()), indexing="ij"
+        )
         return self.State(*(grid.ravel() for grid in grids))
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
@@ -100,7 +106,8 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
     model
         The chain's rules and parameters.
     compiled
-        False runs the rules as plain Python: slow, the reference of the tests.
+        False runs the rules as plain Python: slow, the reference of the tests. So does True where
+        Numba is not installed.
 
     Returns
     -------
@@ -110,15 +117,16 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
     Raises
     ------
     ValueError
-        When a rule leaves the space or gives a rate that is negative or not finite; with the state.
+        When a rule leaves the space or gives a rate that is negative or not finite, with the state;
+        when the space is not one of ranges with step 1 over the fields of ``State``.
     KernelError
         When a rule cannot be compiled; with the file and line.
     """
-    space = model.space()
-    low = tuple(values.start for values in space.values())
+    _check_space(model)
+    low = tuple(values.start for values in model.space().values())
     size = model.shape
     q = tuple(model.symbols())
-    fill = _compiled(model, q) if compiled else _interpreted(model)
+    fill = _compiled(model, q) if compiled and find_spec("numba") else _interpreted(model)
     states = model.size
     indptr = np.zeros(states + 1, dtype=np.int64)
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -129,8 +137,24 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
     fill(q, low, size, indptr, indices, rates, True)
     matrix = sp.csr_matrix((rates, indices, indptr), shape=(states, states))
     matrix.sum_duplicates()
-    exit_rates = np.asarray(matrix.sum(axis=1)).ravel()
-    return sp.csr_matrix(matrix - sp.diags(exit_rates, format="csr"))
+    return with_diagonal(matrix)
+
+
+def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
+    """Return the generator of off-diagonal rates, shape (n, n): every row sums to zero."""
+    exit_rates = np.asarray(rates.sum(axis=1)).ravel()
+    return sp.csr_matrix(rates - sp.diags(exit_rates, format="csr"))
+
+
+def _check_space(model: ChainModel) -> None:
+    name, fields = type(model).__name__, model.State._fields
+    space: Mapping[str, Any] = model.space()
+    if tuple(space) != fields:
+        raise ValueError(f"{name}.space() has {', '.join(space)}: must be {', '.join(fields)}")
+    for component, values in space.items():
+        if not isinstance(values, range) or values.step != 1 or not values:
+            allowed = "must be a range with step 1, not empty"
+            raise ValueError(f"{name}.space(): {component} = {values!r}: {allowed}")
 
 
 def _refuse(model: ChainModel, failed: int) -> None:
@@ -140,11 +164,18 @@ def _refuse(model: ChainModel, failed: int) -> None:
     for target, rate in model.transitions(state):
         bad_rate = not (np.isfinite(rate) and rate >= 0)
         outside = any(
-            value not in values for value, values in zip(target, model.space().values(), strict=True)
+            value not in values
+            for value, values in zip(target, model.space().values(), strict=True)
         )
         if bad_rate or outside:
-            why = "a rate must be finite and >= 0" if bad_rate else "the target is outside the space"
+            why = (
+                "a rate must be finite and >= 0" if bad_rate else "the target is outside the space"
+            )
             raise ValueError(f"{type(model).__name__}: {state} -> {target} at rate {rate}: {why}")
+    msg = (
+        "compiled, a rule gives a rate or a target that is not allowed; in plain Python it does not"
+    )
+    raise ValueError(f"{type(model).__name__}: {state}: {msg}")
 
 
 def _compiled(model: ChainModel, q: tuple[Any, ...]) -> Any:
@@ -157,10 +188,12 @@ def _compiled(model: ChainModel, q: tuple[Any, ...]) -> Any:
     for n in reversed(range(len(fields))):
         lines += [f"{decode[n]} = low[{n}] + _rest % size[{n}]", f"_rest //= size[{n}]"]
     lines.append(f"s = State({', '.join(decode)})")
-    checks = [f"0 <= target.{f} - low[{n}] < size[{n}]" for n, f in enumerate(fields)]
+    places = [f"_t{n} = int(target.{f}) - low[{n}]" for n, f in enumerate(fields)]
+    checks = [f"0 <= _t{n} < size[{n}]" for n in range(len(fields))]
+    checks += [f"_t{n} + low[{n}] == target.{f}" for n, f in enumerate(fields)]
     index = "0"
-    for n, f in enumerate(fields):
-        index = f"({index}) * size[{n}] + target.{f} - low[{n}]"
+    for n in range(len(fields)):
+        index = f"({index}) * size[{n}] + _t{n}"
     symbols = model.symbols()._fields
     unpack = ", ".join(f"parameters[{n}]" for n in range(len(symbols)))
     return build(
@@ -169,7 +202,7 @@ def _compiled(model: ChainModel, q: tuple[Any, ...]) -> Any:
         snippets={
             "unpack": f"q = Symbols({unpack},)",
             "decode": "\n".join(lines),
-            "encode": f"inside = {' and '.join(checks)}\ny = {index}",
+            "encode": "\n".join([*places, f"inside = {' and '.join(checks)}", f"y = {index}"]),
         },
         tuples={"State": fields, "Symbols": symbols},
         salt=shape_of(q) + str(len(fields)),
@@ -188,7 +221,7 @@ def fill(parameters, low, size, indptr, indices, rates, write):  # type: ignore[
     for x in range(states):
         decode()  # type: ignore[name-defined]  # noqa: F821
         k = indptr[x] if write else 0
-        for target, rate in rules(s, q):  # type: ignore[name-defined]  # noqa: F821
+        for target, rate in rules(s, q):  # type: ignore[name-defined]  # noqa: B007, F821
             encode()  # type: ignore[name-defined]  # noqa: F821
             if not inside or not 0.0 <= rate < math.inf:  # type: ignore[name-defined]  # noqa: F821
                 return x
@@ -212,11 +245,11 @@ def _interpreted(model: ChainModel) -> Any:
             row = []
             for target, rate in model.rules(s, q):
                 place = [t - first for t, first in zip(target, low, strict=True)]
-                inside = all(0 <= t < n for t, n in zip(place, size, strict=True))
+                inside = all(0 <= t < n and t == int(t) for t, n in zip(place, size, strict=True))
                 if not inside or not (np.isfinite(rate) and rate >= 0):
                     return x
                 if target != s and rate > 0:
-                    row.append((int(np.ravel_multi_index(place, size)), float(rate)))
+                    row.append((int(np.ravel_multi_index([*map(int, place)], size)), float(rate)))
             if write:
                 for k, (y, rate) in enumerate(row, start=indptr[x]):
                     indices[k], rates[k] = y, rate

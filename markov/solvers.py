@@ -43,7 +43,9 @@ def stationary(
     chain = chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
     classes = chain.recurrent_classes
     if len(classes) > 1:
-        msg = f"{chain!r}: the stationary distribution is not unique; use stationary_by_class(chain)"
+        msg = (
+            f"{chain!r}: the stationary distribution is not unique; use stationary_by_class(chain)"
+        )
         raise ValueError(msg)
     return _solve(chain, classes[0], method, on_failure)
 
@@ -64,8 +66,10 @@ def _solve(
     if method is None:
         dense = len(states) <= DENSE_LIMIT
         method = GTH() if dense else SparseLU()
-        reason = f"{len(states)} recurrent states, {'at most' if dense else 'more than'} {DENSE_LIMIT}"
-    Q = chain.Q[states][:, states] if len(states) < chain.size else chain.Q  # noqa: N806
+        reason = (
+            f"{len(states)} recurrent states, {'at most' if dense else 'more than'} {DENSE_LIMIT}"
+        )
+    Q = chain.Q[states][:, states] if len(states) < chain.size else chain.Q
     part = method.solve(Q)
     finite = bool(np.all(np.isfinite(part)))
     residual = relative_residual(Q, part) if finite else float("inf")

@@ -10,8 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow import maximum, where
-from hopflow.checks import choice
-from responsefn.responses import one_number
+from hopflow.checks import choice, one_number
 from responsefn.rules import WindowRule
 
 if TYPE_CHECKING:

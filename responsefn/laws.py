@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, seconds
-from responsefn.responses import Response, one_number, plain
+from hopflow.checks import choice, number, one_number, seconds
+from responsefn.responses import Response, plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from responsefn.symbolic import Formula
 
-__all__ = ["Response", "formula_of", "one_number", "plain", "same_shape"]
+__all__ = ["Response", "formula_of", "plain", "same_shape"]
 
 
 class Response(Parametrized):
@@ -94,20 +93,6 @@ def same_shape(**arrays: NDArray[np.float64]) -> tuple[int, ...]:
     except ValueError:
         shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
         raise ValueError(f"{shapes}: must broadcast to one shape") from None
-
-
-def one_number(
-    name: str,
-    value: object,
-    *,
-    above: float | None = None,
-    at_least: float | None = None,
-    below: float | None = None,
-) -> None:
-    """Check that a parameter is one finite number, not text or an array, and within its limits."""
-    if not isinstance(value, Real):
-        raise ValueError(f"{name} = {value!r}: one number is expected")  # noqa: TRY004
-    number(name, float(value), above=above, at_least=at_least, below=below)
 
 
 def plain(array: NDArray[np.float64]) -> float | NDArray[np.float64]:

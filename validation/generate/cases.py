@@ -182,6 +182,8 @@ def call(command: str, cwd: Path) -> str:
     """Run a simulator; its standard output. A failure carries what it printed."""
     done = subprocess.run(shlex.split(command), cwd=cwd, capture_output=True, text=True)
     if done.returncode != 0:
-        msg = f"{command}\nexit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        msg = (
+            f"{command}\nexit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
         raise RuntimeError(msg)
     return done.stdout

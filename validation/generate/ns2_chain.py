@@ -22,7 +22,7 @@ PROFILE = (0.05, 0.07, 0.1, 0.12, 0.13, 0.14, 0.15, 0.17, 0.2, 0.25, 0.3, 0.4, 0
 TIME = Column("s", "simulated time")
 FLOW = Column("", "target (node 1 to 30) or background (node 15 to 30)")
 NODE = Column("1", "node, from 1; its queue is the one of the link to the next node")
-SEED = {"seed": Column("1", "substream of the random number stream that delays the starts")}
+SEED = {"seed": Column("1", "substream of the random number streams")}
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,11 @@ class Setting:
     window: int
     seeds: tuple[int, ...] = (0,)
     jitter: float = 0.0
+    overhead: float = 0.0
 
     @property
     def ensemble(self) -> bool:
-        """Whether the starts are jittered and every table carries the seed."""
+        """Whether there are many random runs and every table carries the seed."""
         return len(self.seeds) > 1
 
 
@@ -72,6 +73,16 @@ SETTINGS = {
             5000,
             seeds=tuple(range(1, 17)),
             jitter=20e-6,
+        ),
+        Setting(
+            "chain-tahoe-370-overhead",
+            "scenario 1 (370 Mb/s) without DFC, Tahoe, 16 runs with jittered packets",
+            ("D04",),
+            "Agent/TCP",
+            370e6,
+            5000,
+            seeds=tuple(range(1, 17)),
+            overhead=20e-6,
         ),
         Setting(
             "chain-tahoe-12300",
@@ -116,6 +127,7 @@ def options(run: Run) -> dict[str, float | str]:
         "duration": DURATION,
         "sample": SAMPLE,
         "jitter": setting.jitter,
+        "overhead": setting.overhead,
         "seed": run["seed"],
     }
 
@@ -328,7 +340,10 @@ def parameters(setting: Setting) -> dict[str, tuple[float | str, str]]:
         "tcpTick_ (default)": (0.01, "s"),
         "minrto_ (default)": (0.2, "s"),
         "rtxcur_init_ (default)": (3.0, "s"),
-        "overhead_ (default)": (0, "1 (no random delay between packets)"),
+        "overhead_": (
+            setting.overhead,
+            "s (the agents wait a uniform random time below this before each packet; 0: default)",
+        ),
         "maxburst_ (default)": (0, "1 (bursts are not limited)"),
         "slow_start_restart_ (default)": ("true", "(never entered: the sources are greedy)"),
         "syn_, delay_growth_ (default)": ("true", ""),

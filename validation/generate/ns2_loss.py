@@ -97,6 +97,10 @@ NOTES = (
         "per packet (independent), because ns-2's TFRC receiver divides by zero when its first loss "
         "comes after some 9,000 packets."
     ),
+    (
+        "A seed gives every rule and loss rate the same random numbers: under independent loss the "
+        "measured p deviates from the nominal one alike for all rules. Compare with the measured p."
+    ),
     "The p that a TFRC receiver reports cannot be read from ns-2 with enough digits.",
     "simulated_seconds is an estimate by the square-root law; the table has the exact times.",
 )

@@ -25,17 +25,22 @@ array set o {
     sample     1e-3
     peak       20e-6
     jitter     0
+    overhead   0
     seed       0
 }
 array set o $argv
 
 set ns [new Simulator]
 
-# Start times: 0 and 0.1 s, each later by a uniform random time below `jitter`. Every seed is
-# a substream of one ns-2 random number stream.
+# Start times: 0 and 0.1 s, each later by a uniform random time below `jitter`. `overhead` is the
+# agents' own random delay before each packet. Every seed is a substream of two ns-2 random number
+# streams, one for the starts and ns-2's default one for the overhead.
 [set defaultRNG] seed 1
 set rng [new RNG]
-for {set i 0} {$i < $o(seed)} {incr i} { $rng next-substream }
+for {set i 0} {$i < $o(seed)} {incr i} {
+    $rng next-substream
+    [set defaultRNG] next-substream
+}
 set start(target) [expr {$o(jitter) * [$rng uniform 0 1]}]
 set start(background) [expr {0.1 + $o(jitter) * [$rng uniform 0 1]}]
 
@@ -67,6 +72,7 @@ foreach flow $flows id {1 2} first [list 1 $o(cross)] {
     set tcp($flow) [new $o(agent)]
     $tcp($flow) set packetSize_ 1460
     $tcp($flow) set window_ $o(window)
+    $tcp($flow) set overhead_ $o(overhead)
     $tcp($flow) set ttl_ 64
     $tcp($flow) set fid_ $id
     set sink [new Agent/TCPSink]

@@ -1,0 +1,26 @@
+"""The notebooks run from top to bottom, as they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jupytext
+import nbclient
+import pytest
+
+NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.md"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs(path: Path) -> None:
+    notebook = jupytext.read(path)
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+
+
+def test_quickstart_shows_three_models_in_under_30_lines() -> None:
+    notebook = jupytext.read(next(path for path in NOTEBOOKS if path.stem == "quickstart"))
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    lines = [line for source in code for line in source.splitlines() if line.strip()]
+    assert len(lines) < 30
+    for package in ("dfcmodel", "markov", "responsefn"):
+        assert any(f"from {package} import" in line for line in lines)

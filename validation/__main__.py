@@ -1,0 +1,8 @@
+"""``python -m validation`` is the ``hopflow`` command."""
+
+from __future__ import annotations
+
+from validation.cli import main
+
+if __name__ == "__main__":
+    main()

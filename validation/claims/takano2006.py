@@ -1,0 +1,483 @@
+"""Diffusion-type flow control: claims of takano2006 (see ``published/claims.csv``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import t as student
+
+from dfcmodel import Trajectory, simulate, takano2006
+from dfcmodel.law import bare_law
+from hopflow.results import COLOURS, figure
+from validation.evidence import table
+from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+DFC = "takano2006/dfc-newreno-370"
+TAHOE = "takano2006/chain-tahoe-370"
+NEWRENO = "takano2006/chain-newreno-370"
+RENO = "takano2006/chain-reno-370"
+SCENARIO_4 = "takano2006/chain-tahoe-12300"
+
+SETTLED = 0.2  # s: the background flow starts at 0.1 s and fills its window within another 0.1 s
+BLUE, RED, GREEN = COLOURS[:3]
+
+
+def interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+    """Return the Student interval of the mean of independent runs, shape (runs,)."""
+    half = student.ppf(0.5 + level / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+@functools.cache
+def _with_dfc() -> list[Trajectory]:
+    return [simulate(takano2006("1"), rng=seed) for seed in range(5)]
+
+
+@functools.cache
+def _without_dfc(tcp: str, sample: float = 1e-3) -> Trajectory:
+    return simulate(takano2006("1", dfc=False, tcp=tcp), sample=sample)
+
+
+def _spread(runs: pd.DataFrame, since: float) -> pd.DataFrame:
+    """Mean and standard deviation over time of the target's efficiency, per run."""
+    late = runs[(runs["time"] > since) & (runs["flow"] == "target")]
+    return late.groupby("run")["efficiency"].agg(["mean", "std"])
+
+
+def _frame(runs: list[Trajectory]) -> pd.DataFrame:
+    import pandas as pd
+
+    parts = [
+        run.efficiency.to_dataframe("efficiency").reset_index().assign(run=n)
+        for n, run in enumerate(runs)
+    ]
+    return pd.concat(parts)
+
+
+def _dfc_packets() -> pd.DataFrame:
+    """ns-3's DFC chain: every phase pattern, one run each."""
+    data = table(DFC).rename(columns={"time_s": "time"})
+    return data.assign(run=data["phases"] + " " + data["seed"].astype(str))
+
+
+# --------------------------------------------------------------------------- D02
+
+
+def _exact(x: NDArray[np.float64], kappa: float, time: float) -> NDArray[np.float64]:
+    """Density of eq. (7) on a ring for r = 1 + sin(2 pi x)/5 and n = 1 + cos(2 pi x)/2 at t = 0."""
+    decay = kappa * (2 * np.pi) ** 2
+    grown = -np.expm1(-decay * time) / decay if decay > 0 else time
+    amplitude = 0.5 * np.exp(-decay * time) - 0.4 * np.pi * grown
+    density: NDArray[np.float64] = 1.0 + amplitude * np.cos(2 * np.pi * x)
+    return density
+
+
+def _law_error(
+    nodes: int, scaling: str, kappa: float = 0.01, diffusion: float = 0.1
+) -> tuple[float, float]:
+    """Largest error of the bare law at t = 1 against eq. (7), and against (7) without diffusion."""
+    h = 1.0 / nodes
+    periods = round(kappa / (diffusion * h * h)) if scaling == "d ~ h^2" else 20 * nodes
+    d = 1.0 / periods
+    gain = kappa * d / h**2 if scaling == "d ~ h^2" else diffusion
+    x = h * np.arange(0.5, nodes)
+    rate = 1.0 + 0.2 * np.sin(2 * np.pi * (x + h / 2))
+    packets = h * (1.0 + 0.5 * np.cos(2 * np.pi * x))
+    density = bare_law(packets, gain, periods, rate=rate * d)[-1] / h
+    return (
+        float(np.abs(density - _exact(x, kappa, 1.0)).max()),
+        float(np.abs(density - _exact(x, 0.0, 1.0)).max()),
+    )
+
+
+@claim("D02")
+def law_converges_to_the_diffusion_equation() -> Finding:
+    """Refine the chain with r prescribed, in two ways, and measure the order of convergence."""
+    nodes = np.array([16, 32, 64, 128, 256])
+    square = np.array([_law_error(n, "d ~ h^2")[0] for n in nodes])
+    linear, vanished = np.array([_law_error(n, "d = h/c") for n in nodes]).T
+    order = np.log2(square[:-1] / square[1:])
+    order_vanished = np.log2(vanished[:-1] / vanished[1:])
+    converges = bool(order[-1] > 1.9 and square[-1] < 1e-3)
+
+    def draw() -> Figure:
+        fig, ax = figure()
+        ax.loglog(nodes, square, "o-", label="d ∝ h²: error against eq. (7)")
+        ax.loglog(nodes, linear, "s-", label="d = h/c: error against eq. (7)")
+        ax.loglog(nodes, vanished, "^-", label="d = h/c: error against (7) without diffusion")
+        ax.loglog(nodes, 3.4 / nodes**2.0, ":", color="gray", label="slope −2")
+        ax.set(xlabel="nodes on a ring of length 1", ylabel="largest error of the density")
+        ax.legend(fontsize=8)
+        return fig
+
+    return Finding(
+        parts=(
+            Part(
+                "with r prescribed and d ∝ h² the law converges to eqs. (6)-(8)",
+                Verdict.of(converges),
+                Verdict.NOT_APPLICABLE,
+            ),
+        ),
+        summary=(
+            f"Second order ({order[-1]:.3f}) to eq. (7), provided that r is given and the delay "
+            "shrinks as the square of the node distance. For links of one propagation speed the "
+            "diffusion itself vanishes."
+        ),
+        explanation=(
+            "With node distance h the coefficient of the limit is D h²/d. Eq. (3) fixes D_i = D/d, "
+            "so it stays finite only for d ∝ h². Links of speed c have d = h/c: the coefficient is "
+            "D h c and the chain converges to dn/dt = -dr/dx, diffusion being a first-order "
+            "remainder. And with r fed back by eq. (5), J d - D n moves upstream unchanged for "
+            "alpha = 1, which is an advection, not eq. (7) with a free r."
+        ),
+        numbers=(
+            Number(
+                "order of convergence, d ∝ h²",
+                ", ".join(f"{o:.2f}" for o in order),
+                tolerance="2 - 0.1 at the finest pair: higher-order terms",
+            ),
+            Number("error with 256 nodes, d ∝ h²", f"{square[-1]:.1e}"),
+            Number("error with 256 nodes against eq. (7), d = h/c", f"{linear[-1]:.2f}"),
+            Number("order towards no diffusion, d = h/c", f"{order_vanished[-1]:.2f}"),
+        ),
+        pictures=(
+            Picture(
+                draw,
+                "Refinement of the chain at time 1, r = 1 + sin(2πx)/5, coefficient 0.01.",
+                "log-log plot of errors against the number of nodes: slope -2 when the delay "
+                "shrinks as the square of the distance; against eq. (7) no convergence otherwise",
+            ),
+        ),
+    )
+
+
+# --------------------------------------------------------------------------- D04
+
+
+@functools.cache
+def _bias() -> float:
+    """How far the fluid's mean efficiencies are from ns-2's where ns-2 repeats, and from its limit.
+
+    The largest difference over both flows of the Reno and NewReno runs, plus the change of the
+    Tahoe run when the step is halved.
+    """
+    apart = []
+    for case, tcp in ((RENO, "reno"), (NEWRENO, "newreno")):
+        packets = table(case, "flows").set_index("flow")["mean_efficiency"]
+        fluid = _without_dfc(tcp).mean_efficiency(0.1)
+        apart += [abs(fluid[0] - packets["target"]), abs(fluid[1] - packets["background"])]
+    scenario = takano2006("1", dfc=False)
+    coarse, fine = (simulate(scenario, steps_per_delay=m).mean_efficiency(0.1)[0] for m in (4, 8))
+    return float(max(apart) + abs(coarse - fine))
+
+
+@claim("D04")
+def efficiency_of_scenario_1() -> Finding:
+    """Settles near 0.5 with DFC; low and unstable without."""
+    near = 0.01
+    model_dfc, packet_dfc = _spread(_frame(_with_dfc()), SETTLED), _spread(_dfc_packets(), SETTLED)
+    tahoe = table(TAHOE).assign(run=lambda d: d["seed"])
+    model, packets = _spread(_frame([_without_dfc("tahoe", 5e-3)]), 0.1), _spread(tahoe, 0.1)
+
+    def settles(runs: pd.DataFrame) -> Verdict:
+        return Verdict.of(
+            bool((abs(runs["mean"] - 0.5) < near).all() and (runs["std"] < near).all())
+        )
+
+    def unstable(runs: pd.DataFrame) -> Verdict:
+        return Verdict.of(bool(runs["std"].min() > 10 * near))
+
+    def low(bottom: float, top: float, level: float) -> Verdict:
+        return Verdict.of(top < level, bottom > level)
+
+    bias = _bias()
+    fair = float(model_dfc["mean"].mean()), float(packet_dfc["mean"].mean())
+    newreno = {
+        "model": _spread(_frame([_without_dfc("newreno")]), 0.1).iloc[0],
+        "packets": _spread(table(NEWRENO).assign(run=0), 0.1).iloc[0],
+    }
+    dropped = table(TAHOE, "flows")
+
+    def draw_dfc() -> Figure:
+        fig, ax = figure()
+        data = _dfc_packets()
+        one = data[data["run"] == "random 1"]
+        for flow, colour in (("target", BLUE), ("background", RED)):
+            part = one[one["flow"] == flow]
+            ax.plot(
+                part["time"],
+                part["efficiency"],
+                color=colour,
+                lw=0.6,
+                alpha=0.6,
+                label=f"ns-3, {flow}",
+            )
+            run = _with_dfc()[0].efficiency.sel(flow=flow)
+            ax.plot(run.time, run, color=colour, ls="--", lw=1.4, label=f"fluid, {flow}")
+        ax.set(xlim=(0, 0.6), ylim=(0, 1.05), xlabel="time (s)", ylabel="efficiency")
+        ax.set_title("with DFC, shaped hosts", fontsize=10)
+        ax.legend(fontsize=8, ncols=2)
+        return fig
+
+    def draw_tahoe() -> Figure:
+        fig, ax = figure()
+        wide = tahoe[tahoe["flow"] == "target"].pivot_table(
+            index="time", columns="seed", values="efficiency"
+        )
+        smooth = wide.rolling(10, center=True).mean()
+        ax.fill_between(smooth.index, smooth.min(axis=1), smooth.max(axis=1), color=BLUE, alpha=0.2,
+                        label="ns-2, range of 16 runs")  # fmt: skip
+        ax.plot(smooth.index, smooth.iloc[:, 0], color=BLUE, lw=0.8, label="ns-2, one of them")
+        run = _without_dfc("tahoe", 5e-3).efficiency.sel(flow="target")
+        ax.plot(
+            run.time, run.rolling(time=10, center=True).mean(), color=RED, lw=1.2, label="fluid"
+        )
+        ax.axhline(0.5, color="black", lw=0.7, ls=":")
+        ax.set(xlim=(0, 3), ylim=(0, 1.05), xlabel="time (s)", ylabel="efficiency of the target")
+        ax.set_title("without DFC, Tahoe: means over 50 ms", fontsize=10)
+        ax.legend(fontsize=8)
+        return fig
+
+    def draw_newreno() -> Figure:
+        fig, ax = figure()
+        data = table(NEWRENO)
+        for flow, colour in (("target", BLUE), ("background", RED)):
+            part = (
+                data[data["flow"] == flow]
+                .set_index("time")["efficiency"]
+                .rolling(20, center=True)
+                .mean()
+            )
+            ax.plot(part.index, part, color=colour, lw=0.8, label=f"ns-2, {flow}")
+            run = _without_dfc("newreno").efficiency.sel(flow=flow)
+            ax.plot(
+                run.time,
+                run.rolling(time=20, center=True).mean(),
+                color=colour,
+                ls="--",
+                lw=1.3,
+                label=f"fluid, {flow}",
+            )
+        ax.set(xlim=(0, 3), ylim=(0, 1.05), xlabel="time (s)", ylabel="efficiency")
+        ax.set_title("without DFC, NewReno: means over 20 ms", fontsize=10)
+        ax.legend(fontsize=8, ncols=2)
+        return fig
+
+    centre = float(model["mean"].mean())
+    low_model = low(centre - bias, centre + bias, fair[0])
+    low_packets = low(*interval(packets["mean"].to_numpy()), fair[1])
+    without = f"{centre:.3f} ± {bias:.3f}"
+    bottom, top = interval(packets["mean"].to_numpy())
+    ensemble = f"{packets['mean'].mean():.3f} [{bottom:.3f}, {top:.3f}]"
+    lost = _without_dfc("tahoe", 5e-3).lost.sum()
+    return Finding(
+        parts=(
+            Part(
+                "with DFC the efficiency settles near 0.5 and stays",
+                settles(model_dfc),
+                settles(packet_dfc),
+            ),
+            Part("without DFC it is unstable", unstable(model), unstable(packets)),
+            Part("without DFC it is low: below the share with DFC", low_model, low_packets),
+        ),
+        summary=(
+            f"With DFC both flows hold {fair[0]:.3f} (fluid) and {fair[1]:.3f} (ns-3). Without it "
+            f"Tahoe's target flow swings between idle and full. Its mean over 0.1-3 s is {without} "
+            f"in the fluid and {ensemble} in ns-2, single runs from {packets['mean'].min():.2f} to "
+            f"{packets['mean'].max():.2f}."
+        ),
+        explanation=(
+            "Unstable it is; low it need not be: 0.5 is the fair share, and what the target wins "
+            "or loses is the background flow's. In packets Tahoe is chaotic: up to 20 microseconds "
+            "of processing time per packet decide which packets meet a full drop-tail queue, hence "
+            "who backs off; the target, which started first, mostly wins. The fluid shares the "
+            "drops of a full queue in proportion to the arrivals, knows no such luck, and stays "
+            "near an even split: closer to 0.5 than its own bias can tell. Reno and NewReno, which "
+            "repeat in ns-2, it follows closely."
+        ),
+        numbers=(
+            Number(
+                "mean efficiency of the target with DFC, after 0.2 s",
+                f"{fair[0]:.4f}",
+                f"{fair[1]:.4f} (NewReno, to 1.5 s)",
+                "near 0.5",
+                f"{near}: one packet on one of 29 links is 0.011",
+            ),
+            Number(
+                "its standard deviation over time (1 ms), largest of the runs",
+                f"{model_dfc['std'].max():.5f}",
+                f"{packet_dfc['std'].max():.4f}",
+                "stays",
+                f"{near}, as above",
+            ),
+            Number(
+                "mean without DFC, Tahoe",
+                without,
+                f"{ensemble}, {len(packets)} runs",
+                "low",
+                "fluid: its bias where ns-2 repeats (Reno, NewReno), plus the effect of halving "
+                "its step; ns-2: Student's 95 % interval over the runs",
+            ),
+            Number(
+                "standard deviation over time without DFC (5 ms), smallest of the runs",
+                f"{model['std'].min():.3f}",
+                f"{packets['std'].min():.3f}",
+                "unstable",
+                f"{10 * near}: ten times what counts as stable",
+            ),
+            Number(
+                "mean without DFC, NewReno, one run",
+                f"{newreno['model']['mean']:.3f}",
+                f"{newreno['packets']['mean']:.3f}",
+                "",
+                "not judged: shows the fluid's bias",
+            ),
+            Number(
+                "packets lost without DFC, Tahoe, both flows",
+                f"{lost:.0f}",
+                f"{dropped.groupby('seed')['dropped'].sum().mean():.0f} on average",
+            ),
+        ),
+        pictures=(
+            Picture(
+                draw_dfc,
+                "Scenario 1 with DFC. Tahoe in the fluid, NewReno in ns-3: nothing is lost, so the rule does not matter.",
+                "efficiency over time: the target at 1, then both flows at 0.5 from 0.15 s on, fluid and ns-3 on top of each other",
+            ),
+            Picture(
+                draw_tahoe,
+                "Scenario 1 without DFC, hosts directly in the nodes' buffers.",
+                "efficiency of the target over time: a wide band of ns-2 runs between 0 and 1, the fluid within it",
+            ),
+            Picture(
+                draw_newreno,
+                "The same with NewReno: one loss event and one timeout per flow.",
+                "efficiency of both flows over time, fluid and ns-2 close to each other",
+            ),
+        ),
+        cases=(DFC, TAHOE, NEWRENO, RENO),
+    )
+
+
+# --------------------------------------------------------------------------- D10
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Packets stored at the nodes over time, shape (nodes, times), and the drops at node 15."""
+
+    name: str
+    time: NDArray[np.float64]
+    nodes: list[int]
+    stored: NDArray[np.float64]
+    dropped: float
+
+    def at(self, node: int) -> NDArray[np.float64]:
+        """Return the queue of one node."""
+        return self.stored[self.nodes.index(node)]
+
+    @property
+    def peak(self) -> float:
+        """Largest queue of node 15."""
+        return float(self.at(15).max())
+
+    @property
+    def share(self) -> float:
+        """Node 15's part of all that was stored after 0.1 s."""
+        late = self.time > 0.1
+        return float(self.at(15)[late].sum() / self.stored[:, late].sum())
+
+    @property
+    def left(self) -> float:
+        """Packets at node 15 when it was emptiest after its peak."""
+        return float(self.at(15)[int(np.argmax(self.at(15))) :].min())
+
+
+@claim("D10")
+def queues_of_scenario_4() -> Finding:
+    """After 0.1 s all stored packets are at node 15; it reaches 1800 and drops; then it drains."""
+    run = simulate(takano2006("4", dfc=False))
+    wide = table(SCENARIO_4, "queues").pivot_table(index="time", columns="node", values="queued")
+    drops = table(SCENARIO_4, "losses")["node"].value_counts()
+    model = Queues("fluid", run.time, list(range(1, 30)), run.queued, run.lost[:, 14].sum())
+    packets = Queues(
+        "ns-2", wide.index.to_numpy(), list(wide.columns), wide.to_numpy().T, drops[15]
+    )
+
+    def part(statement: str, holds: Callable[[Queues], bool]) -> Part:
+        return Part(statement, Verdict.of(holds(model)), Verdict.of(holds(packets)))
+
+    def number(quantity: str, of: Callable[[Queues], str], paper: str, tolerance: str) -> Number:
+        return Number(quantity, of(model), of(packets), paper, tolerance)
+
+    def draw() -> Figure:
+        fig, axes = figure(ncols=2, sharey=True)
+        for ax, side in zip(axes, (model, packets), strict=True):
+            for node, colour in ((1, RED), (15, BLUE)):
+                ax.plot(1e3 * side.time, side.at(node), color=colour, label=f"node {node}")
+            ax.axhline(1800, color="black", lw=0.7, ls=":")
+            ax.set(xlim=(50, 200), xlabel="time (ms)", title=side.name)
+        axes[0].set_ylabel("packets queued")
+        axes[0].legend(fontsize=8)
+        return fig
+
+    return Finding(
+        parts=(
+            part("after 0.1 s the stored packets are at node 15", lambda q: q.share > 0.95),
+            part(
+                "node 15 reaches its 1800 packets and drops",
+                lambda q: q.peak >= 1799 and q.dropped > 0,
+            ),
+            part("then it drains", lambda q: q.left < 18),
+        ),
+        summary=(
+            f"Node 15 fills to {model.peak:.0f} packets in the fluid and {packets.peak:.0f} in ns-2 "
+            f"(which drops what finds 1799 waiting), drops {model.dropped:.0f} and "
+            f"{packets.dropped:.0f} packets, and empties."
+        ),
+        explanation=(
+            "Before 0.1 s it is node 1 that overflows: the window of a host that sits in the node "
+            "goes straight into its buffer, and slow start overshoots there first. The paper's "
+            "figure starts later."
+        ),
+        numbers=(
+            number(
+                "share of node 15 in what is stored after 0.1 s",
+                lambda q: f"{q.share:.4f}",
+                "all",
+                "0.95: a few packets in service elsewhere",
+            ),
+            number(
+                "largest queue of node 15, packets",
+                lambda q: f"{q.peak:.0f}",
+                "1800",
+                "one packet: ns-2's queue does not count the one in service",
+            ),
+            number("packets dropped at node 15", lambda q: f"{q.dropped:.0f}", "some", ""),
+            number(
+                "emptiest after the peak, packets",
+                lambda q: f"{q.left:.0f}",
+                "drains",
+                "1 % of the buffer",
+            ),
+            Number("packets dropped at node 1", f"{run.lost[:, 0].sum():.0f}", f"{drops[1]}"),
+        ),
+        pictures=(
+            Picture(
+                draw,
+                "Scenario 4 (12.3 Gb/s) without DFC, Tahoe.",
+                "queues at nodes 1 and 15 over time in the fluid and in ns-2: node 1 reaches 1800 "
+                "near 75 ms, node 15 near 140 ms, then both are empty",
+            ),
+        ),
+        cases=(SCENARIO_4,),
+    )
