@@ -290,7 +290,7 @@ def _literal(value: object) -> ast.expr | None:
         return ast.Constant(value)
     if isinstance(value, numbers.Integral):  # NumPy's and enumerations too
         return ast.Constant(int(value))
-    if not isinstance(value, numbers.Real):
+    if not isinstance(value, float):  # NumPy's float64 is one
         return None
     if math.isnan(value):
         return ast.Attribute(ast.Name("math", ast.Load()), "nan", ast.Load())

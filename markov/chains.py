@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from markov.rules import ChainModel, generator, with_diagonal
 
@@ -67,18 +67,35 @@ class MarkovChain:
         return int(count), labels
 
     @cached_property
+    def _reachable(self) -> NDArray[np.bool_]:
+        """Whether the model's start leads to each state; without a start all count."""
+        start = None if self.model is None else self.model.start()
+        if self.model is None or start is None:
+            return np.ones(self.size, dtype=bool)
+        space = self.model.space().values()
+        place = [values.index(value) for values, value in zip(space, start, strict=True)]
+        first = int(np.ravel_multi_index(place, self.model.shape))
+        reachable = np.zeros(self.size, dtype=bool)
+        reachable[breadth_first_order(self.Q, first, return_predecessors=False)] = True
+        return reachable
+
+    @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:
-        """Closed communicating classes, each as the sorted indices of its states."""
+        """Closed communicating classes that the model's start leads to (without one, all).
+
+        Each as the sorted indices of its states.
+        """
         count, labels = self._components
         edges = self.Q.tocoo()
         leaves = np.zeros(count, dtype=bool)
         out = (labels[edges.row] != labels[edges.col]) & (edges.data > 0)
         leaves[labels[edges.row[out]]] = True
-        return [np.flatnonzero(labels == c) for c in np.flatnonzero(~leaves)]
+        classes = [np.flatnonzero(labels == c) for c in np.flatnonzero(~leaves)]
+        return [states for states in classes if self._reachable[states[0]]]
 
     @cached_property
     def transient_states(self) -> NDArray[np.int64]:
-        """Indices of the states that the chain leaves for good."""
+        """Indices of the states that the chain leaves for good, or never enters from its start."""
         recurrent = np.zeros(self.size, dtype=bool)
         for states in self.recurrent_classes:
             recurrent[states] = True

@@ -62,7 +62,8 @@ class PauseTandem(ChainModel):
     Notes
     -----
     The state is (i, j, k, a): packets in queue 1, in queue 2, queue 2 up (1) or down (2), TCP state.
-    With T1 = T2 a part of the product space is transient.
+    With T1 = T2 a part of the product space is transient. With mu2 = 0 the states down below T2,
+    which are never entered, would be a closed class: the system starts empty and up.
     """
 
     class State(NamedTuple):
@@ -151,6 +152,10 @@ class PauseTandem(ChainModel):
             "k": range(UP, DOWN + 1),
             "a": range(1, q.N + 1),
         }
+
+    def start(self) -> State:
+        """Return the empty system, not paused, at the highest TCP rate."""
+        return self.State(0, 0, UP, 1)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:

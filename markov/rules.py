@@ -54,6 +54,15 @@ class ChainModel(Parametrized):
         """Return the values of each component of the state, in the order of ``State``."""
         raise NotImplementedError
 
+    def start(self) -> Any:
+        """Return the state that the chain starts in, or None: every state of the space counts.
+
+        A product space may hold states that the chain never enters; those that lie in closed
+        classes of their own do not make the stationary distribution ambiguous when the start is
+        known.
+        """
+        return None
+
     def symbols(self) -> Any:
         """Return the parameters as the rules see them (``q``); by default ``params``."""
         return self.params

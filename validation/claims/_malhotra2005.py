@@ -301,6 +301,11 @@ def welch_test(estimates: Sequence[Estimate]) -> Outcome:
     return Outcome(chi2, k - 1, float(stats.f.sf(f, k - 1, (k * k - 1) / (3.0 * spread))))
 
 
+def p_text(p: float) -> str:
+    """Return a p-value as text."""
+    return f"p = {p:.3f}" if p >= 0.001 else f"p = {p:.0e}"
+
+
 def agreement(measured: Iterable[Run], what: str, measure: str = "throughput") -> Number:
     """Return the row that compares the chain with packet runs, point by point."""
     pairs = [(run.estimates[measure], solve(run.setting)[measure]) for run in measured]
@@ -310,7 +315,7 @@ def agreement(measured: Iterable[Run], what: str, measure: str = "throughput") -
         f"chain against packets, {measure.replace('_', ' ')}: {what}",
         model=f"{len(pairs)} points",
         simulation=(
-            f"chi2 = {test.statistic:.1f}, {test.dof} degrees of freedom, p = {test.p:.2g}; "
+            f"chi2 = {test.statistic:.1f}, {test.dof} degrees of freedom, {p_text(test.p)}; "
             f"largest difference {100 * worst:.2f} %"
         ),
         tolerance="scores from batch means, Student's law; they agree when p > 0.01",

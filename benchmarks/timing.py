@@ -1,0 +1,46 @@
+"""Time alternatives for one task in turn, A B C A B C, and compare their medians."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tqdm import tqdm
+
+
+@dataclass(frozen=True)
+class Row:
+    """One alternative: median and range of its seconds, and the ratio of medians to the first."""
+
+    task: str
+    name: str
+    seconds: float
+    fastest: float
+    slowest: float
+    ratio: float
+    note: str = ""
+
+
+def compare(
+    task: str,
+    alternatives: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int = 5,
+    note: Callable[[str, object], str] = lambda _name, _result: "",
+) -> list[Row]:
+    """Run every alternative once to warm up, then ``rounds`` times in turn."""
+    notes = {name: note(name, run()) for name, run in alternatives.items()}
+    times: dict[str, list[float]] = {name: [] for name in alternatives}
+    for _ in tqdm(range(rounds), desc=task, leave=False):
+        for name, run in alternatives.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    first = next(iter(medians.values()))
+    return [
+        Row(task, name, medians[name], min(values), max(values), medians[name] / first, notes[name])
+        for name, values in times.items()
+    ]

@@ -1,0 +1,243 @@
+"""Claims of malhotra2005: the recorded verdicts, the statistics, and that verdicts can change."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from validation import evidence, verdicts
+from validation.claims import _malhotra2005 as shared
+from validation.claims import malhotra2005
+from validation.claims._malhotra2005 import Estimate, Setting
+from validation.verdicts import Finding, Verdict
+
+CLAIMS = ("M01", "M02", "M03", "M05", "M06", "M07")
+
+
+def check(id: str) -> Finding:
+    return verdicts.find(id).check()
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_verdicts_are_as_recorded(id: str) -> None:
+    finding = check(id)
+    assert (finding.model, finding.simulation) == verdicts.expected()[id]
+    assert finding.summary
+    assert finding.numbers
+    assert all(number.tolerance for number in finding.numbers)
+    assert set(finding.cases) <= set(evidence.cases())
+    for picture in finding.pictures:
+        assert picture.alt
+        axes = picture.draw().axes
+        assert all(ax.get_xlabel() for ax in axes)
+        assert axes[0].get_ylabel()
+
+
+# --------------------------------------------------------------------------- statistics
+
+
+def estimates_of(samples: NDArray[np.float64]) -> list[Estimate]:
+    count = samples.shape[1]
+    return [
+        Estimate(float(row.mean()), float(row.std(ddof=1) / count**0.5), count - 1)
+        for row in samples
+    ]
+
+
+def test_intervals_are_students() -> None:
+    sample = np.random.default_rng(1).normal(3.0, 2.0, 40)
+    (mean,) = estimates_of(sample[None])
+    low, high = stats.t.interval(0.95, 39, sample.mean(), stats.sem(sample))
+    assert mean.half_width == pytest.approx((high - low) / 2)
+    expected = stats.ttest_1samp(sample, 2.5, alternative="greater").pvalue
+    assert Estimate(mean.value - 2.5, mean.error).p_positive() == pytest.approx(expected)
+    assert stats.norm.sf(mean.score(2.5)) == pytest.approx(expected)
+    assert mean.score(mean.value + 1) == pytest.approx(-mean.score(mean.value - 1))
+    assert str(Estimate(13.11449, 0.0144)) == "13.114 ± 0.029"
+
+
+def test_scores_of_batch_means_are_standard_normal() -> None:
+    samples = np.random.default_rng(2).normal(7.0, 3.0, (4000, 10))
+    scores = [e.score(7.0) for e in estimates_of(samples)]
+    assert stats.kstest(scores, "norm").pvalue > 0.01
+    assert shared.chi2_test(scores).p > 0.01
+    assert shared.chi2_test([z + 0.5 for z in scores]).p < 1e-6
+
+
+def test_chi2_is_scipys() -> None:
+    test = shared.chi2_test([1.0, -2.0, 0.5])
+    assert (test.statistic, test.dof) == (5.25, 3)
+    assert test.p == pytest.approx(stats.chi2.sf(5.25, 3))
+
+
+def test_welch_of_two_is_the_t_test() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(0.0, 1.0, 12), rng.normal(0.4, 3.0, 12)
+    test = shared.welch_test(estimates_of(np.array([a, b])))
+    assert test.p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+
+
+def test_welch_of_four_has_its_level() -> None:
+    rng = np.random.default_rng(4)
+    scale = np.array([1.0, 2.0, 3.0, 4.0])[:, None]
+    p = [shared.welch_test(estimates_of(scale * rng.normal(size=(4, 40)))).p for _ in range(1000)]
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+    assert shared.welch_test([Estimate(m, 0.1) for m in (0.0, 0.0, 0.0, 1.0)]).p < 1e-6
+
+
+def test_error_of_a_gain() -> None:
+    rng = np.random.default_rng(5)
+    on, off = rng.normal(13.7, 0.02, 100_000), rng.normal(13.1, 0.03, 100_000)
+    gain = shared.ratio_gain(Estimate(13.7, 0.02), Estimate(13.1, 0.03))
+    drawn = 100 * (on / off - 1)
+    assert gain.value == pytest.approx(drawn.mean(), abs=0.01)
+    assert gain.error == pytest.approx(drawn.std(), rel=0.01)
+
+
+def test_combination() -> None:
+    total = shared.combine((Estimate(5.0, 0.3, 39), Estimate(2.0, 0.2, 9)), (1.0, -2.0))
+    assert total == Estimate(1.0, 0.5, 9)
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ((5.0, 4.0, 3.0), Verdict.REPRODUCED),
+        ((5.0, 4.0, 0.5), Verdict.NOT_REPRODUCED),
+        ((5.0, 4.0, -5.0), Verdict.CONTRADICTED),
+        # 2.6 standard errors: enough alone, not as one of three
+        ((5.0, 4.0, -2.6), Verdict.NOT_REPRODUCED),
+        ((-2.6,), Verdict.CONTRADICTED),
+    ],
+)
+def test_everywhere(values: tuple[float, ...], verdict: Verdict) -> None:
+    assert shared.everywhere([Estimate(v, 1.0) for v in values]) is verdict
+
+
+def test_opposite() -> None:
+    assert shared.opposite(Verdict.REPRODUCED) is Verdict.CONTRADICTED
+    assert shared.opposite(Verdict.CONTRADICTED) is Verdict.REPRODUCED
+    assert shared.opposite(Verdict.NOT_REPRODUCED) is Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(("paused_rate", "start"), [(2.0, 5), (2.0, 19), (14.0, 19), (0.1, 12)])
+def test_best_threshold_is_that_of_a_full_scan(paused_rate: float, start: int) -> None:
+    setting = Setting(high=start, paused_rate=paused_rate)
+    scan = {high: shared.solve(setting._replace(high=high)).throughput for high in range(2, 20)}
+    assert shared.best_threshold(setting) == max(scan, key=lambda high: scan[high])
+
+
+# --------------------------------------------------------------------------- other data, other verdicts
+
+Change = Callable[[Any], None]
+
+
+@pytest.fixture
+def perturbed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Change], None]:
+    """Return a function that changes the table of one case under the checks."""
+
+    def perturb(case: str, change: Change) -> None:
+        def table(name: str) -> Any:
+            frame = evidence.table(name)
+            if name == case:
+                change(frame)
+            return frame
+
+        monkeypatch.setattr(shared, "table", table)
+
+    return perturb
+
+
+def rows(frame: Any, **where: object) -> Any:
+    mask = pd.Series(True, index=frame.index)
+    for column, value in where.items():
+        mask &= frame[column] == value
+    return mask
+
+
+def test_one_lost_packet_breaks_the_flow_balance(perturbed: Callable[[str, Change], None]) -> None:
+    def lose(frame: Any) -> None:
+        frame.loc[3, "dropped_2"] -= 1
+
+    perturbed(shared.LOW_THRESHOLD, lose)
+    finding = check("M01")
+    assert finding.parts[1].simulation is Verdict.CONTRADICTED
+    assert finding.model is Verdict.REPRODUCED
+
+
+def test_a_dependence_on_mu2_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def shift(frame: Any) -> None:
+        frame.loc[rows(frame, paused_rate=50.0), "throughput"] *= 1.01
+
+    perturbed(shared.OFF, shift)
+    assert check("M02").simulation is Verdict.CONTRADICTED
+
+
+def test_a_gain_that_falls_with_the_rtt_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def fall(frame: Any) -> None:
+        at = rows(frame, arrival_rates="25 1", rtt_s=5.0, high_threshold=15)
+        off = rows(frame, arrival_rates="25 1", rtt_s=5.0, high_threshold=20)
+        frame.loc[at, "throughput"] = 1.01 * frame.loc[off, "throughput"].iloc[0]
+
+    perturbed(shared.THRESHOLDS, fall)
+    assert check("M03").simulation is Verdict.CONTRADICTED
+
+
+def test_a_slight_fall_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def flatten(frame: Any) -> None:
+        for rtt in (1.0, 5.0):
+            top = frame.loc[rows(frame, rtt_s=rtt, low_threshold=15), "throughput"].iloc[0]
+            for low in (1, 5, 10):
+                at = rows(frame, rtt_s=rtt, low_threshold=low)
+                frame.loc[at, "throughput"] = top * (1 - 5e-4 * (15 - low))
+        frame["throughput_half_width"] /= 10
+
+    perturbed(shared.LOW_THRESHOLD, flatten)
+    assert check("M05").simulation is Verdict.REPRODUCED
+
+
+def test_noise_decides_nothing(perturbed: Callable[[str, Change], None]) -> None:
+    def blur(frame: Any) -> None:
+        frame["throughput_half_width"] *= 100
+
+    perturbed(shared.THRESHOLDS, blur)
+    for id in ("M03", "M06"):
+        assert check(id).simulation is Verdict.NOT_REPRODUCED
+
+
+def test_an_optimum_at_15_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def move(frame: Any) -> None:
+        frame.loc[rows(frame, high_threshold=15), "throughput"] *= 1.1
+
+    perturbed(shared.THRESHOLDS, move)
+    assert check("M06").parts[1].simulation is Verdict.REPRODUCED
+
+
+def test_n_3_far_below_n_2_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def shrink(frame: Any) -> None:
+        for rtt in (1.0, 5.0, 20.0):
+            three = rows(frame, arrival_rates="50 25 1", rtt_s=rtt)
+            off = frame.loc[three & rows(frame, high_threshold=20), "throughput"].iloc[0]
+            frame.loc[three & (frame["high_threshold"] < 20), "throughput"] = 1.001 * off
+
+    perturbed(shared.THRESHOLDS, shrink)
+    assert check("M07").parts[0].simulation is Verdict.REPRODUCED
+
+
+def test_expressions_that_differ_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(setting: Setting) -> shared.Answer:
+        answer = shared.solve(setting)
+        one, two, three = answer.expressions
+        return dataclasses.replace(answer, expressions=(one, two, three * (1 + 1e-11)))
+
+    monkeypatch.setattr(malhotra2005, "solve", wrong)
+    finding = check("M01")
+    assert finding.parts[0].model is Verdict.CONTRADICTED
+    assert finding.parts[1].model is Verdict.REPRODUCED
