@@ -74,19 +74,19 @@ class AIMD(WindowRule):
         choice("form", self.params.form, FORMS)
 
     @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, a / cwnd above."""
         return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, q.a / s.cwnd))
 
     @staticmethod
-    def on_loss(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep the fraction 1 - b."""
         return s._replace(
             cwnd=maximum(1.0, (1.0 - q.b) * s.cwnd), ssthresh=maximum(2.0, (1.0 - q.b) * s.cwnd)
         )
 
     @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window, whatever b is."""
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
@@ -125,17 +125,17 @@ class Reno(WindowRule):
         choice("form", self.params.form, FORMS)
 
     @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, 1 / cwnd above."""
         return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd))
 
     @staticmethod
-    def on_loss(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Halve."""
         return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd), ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
     @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window."""
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
@@ -180,17 +180,17 @@ class Tahoe(WindowRule):
     recovery: ClassVar[str] = "tahoe"
 
     @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, 1 / cwnd above."""
         return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd))
 
     @staticmethod
-    def on_loss(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window."""
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
     @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Do as after a loss."""
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 

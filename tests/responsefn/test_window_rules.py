@@ -107,15 +107,15 @@ class Gentle(WindowRule):
     recovery = "sack"
 
     @staticmethod
-    def on_ack(s, q, e):  # noqa: ARG004
+    def on_ack(s, q, e):
         return s._replace(cwnd=s.cwnd + q.a / s.cwnd)
 
     @staticmethod
-    def on_loss(s, q, e):  # noqa: ARG004
+    def on_loss(s, q, e):
         return s._replace(cwnd=maximum(1.0, 0.9 * s.cwnd), losses=s.losses + 1.0)
 
     @staticmethod
-    def on_timeout(s, q, e):  # noqa: ARG004
+    def on_timeout(s, q, e):
         return s._replace(cwnd=1.0)
 
 
@@ -152,7 +152,7 @@ def test_a_users_formula_is_all_it_takes():
 def test_a_rule_must_say_what_it_does():
     class Half(WindowRule):
         @staticmethod
-        def on_ack(s, q, e):  # noqa: ARG004
+        def on_ack(s, q, e):
             return s
 
     with pytest.raises(TypeError, match=r"abstract.*on_loss"):

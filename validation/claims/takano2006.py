@@ -384,7 +384,8 @@ class Queues:
 
     def at(self, node: int) -> NDArray[np.float64]:
         """Return the queue of one node."""
-        return self.stored[self.nodes.index(node)]
+        queue: NDArray[np.float64] = self.stored[self.nodes.index(node)]
+        return queue
 
     @property
     def peak(self) -> float:
@@ -411,7 +412,11 @@ def queues_of_scenario_4() -> Finding:
     drops = table(SCENARIO_4, "losses")["node"].value_counts()
     model = Queues("fluid", run.time, list(range(1, 30)), run.queued, run.lost[:, 14].sum())
     packets = Queues(
-        "ns-2", wide.index.to_numpy(), list(wide.columns), wide.to_numpy().T, drops[15]
+        "ns-2",
+        wide.index.to_numpy(),
+        wide.columns.astype(int).tolist(),
+        wide.to_numpy().T,
+        drops[15],
     )
 
     def part(statement: str, holds: Callable[[Queues], bool]) -> Part:

@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False)
 
 def all_cases() -> dict[str, Case]:
     """Every case: the ``CASES`` of each module in this package, by name."""
-    found = {}
+    found: dict[str, Case] = {}
     for module in pkgutil.iter_modules(package.__path__):
         loaded = importlib.import_module(f"{package.__name__}.{module.name}")
         found |= {case.name: case for case in getattr(loaded, "CASES", ())}

@@ -8,7 +8,7 @@ they are joined, in the order of the runs, into ``validation/data/<paper>/<case>
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import hashlib
 import json
 import resource
@@ -78,7 +78,7 @@ class Case:
     claims: tuple[str, ...]
     tool: str
     version: Callable[[], str]
-    parameters: Mapping[str, tuple[float | str, str]]
+    parameters: Mapping[str, tuple[object, str]]
     tables: Mapping[str, Table]
     runs: Sequence[Run]
     execute: Callable[[Run, Path], dict[str, Rows]]
@@ -167,7 +167,7 @@ def write(case: Case) -> None:
         "runs": len(case.runs),
         "simulated_seconds": round(sum(map(case.simulated_seconds, case.runs)), 6),
         "cpu_seconds": round(sum(shard["cpu_seconds"] for shard in shards), 1),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "sources": {
             source: hashlib.sha256((ROOT / source).read_bytes()).hexdigest()
             for source in case.sources
@@ -180,7 +180,9 @@ def write(case: Case) -> None:
 
 def call(command: str, cwd: Path) -> str:
     """Run a simulator; its standard output. A failure carries what it printed."""
-    done = subprocess.run(shlex.split(command), cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run(
+        shlex.split(command), cwd=cwd, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         msg = (
             f"{command}\nexit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
