@@ -11,7 +11,6 @@ created or lost by rounding.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -489,7 +488,6 @@ def _snippet(rules: tuple[type[WindowRule], ...], event: str) -> str:
     return "\n".join(text)
 
 
-@functools.cache
 def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
     """Return `run`, compiled, with the window rules spliced in."""
     helpers = (on_grid, sources.emit, send, receive, ideal, share, serve, join, drop)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["GTH", "Method", "SparseLU"]
 
 _LARGE = 1e20
+_UNLIKELY = 1e3
 
 
 class Method(Protocol):
@@ -112,23 +113,30 @@ class SparseLU:
         n = Q.shape[0]
         if n == 1:
             return np.ones(1)
-        pi = self._relative_to(Q, 0)
-        best = int(np.argmax(pi))
-        return pi if pi[0] > 1e-3 * pi[best] else self._relative_to(Q, best)
+        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+            pi = self._relative_to(Q, 0)
+            if not (pi.min() >= 0.0 and pi.max() <= _UNLIKELY):
+                guess = self._relative_to(Q, 0, damping=1e-10)
+                pi = self._relative_to(Q, int(np.argmax(guess)))
+            total: NDArray[np.float64] = pi / pi.sum()
+        return total
 
     @staticmethod
-    def _relative_to(Q: sp.csr_matrix, reference: int) -> NDArray[np.float64]:
-        """Solve for the other states with pi(reference) = 1, then normalize."""
+    def _relative_to(Q: sp.csr_matrix, reference: int, damping: float = 0.0) -> NDArray[np.float64]:
+        """Return pi with pi(reference) = 1.
+
+        A reference that is very unlikely makes the matrix singular to rounding; damped, it never
+        is, and pi still shows which states are likely.
+        """
         others = np.delete(np.arange(Q.shape[0]), reference)
         matrix = sp.csc_matrix(Q[others][:, others].T)
         right = -Q[reference].toarray().ravel()[others]
+        if damping:
+            matrix = sp.csc_matrix(matrix + damping * sp.diags(matrix.diagonal()))
         try:
             lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         except RuntimeError:  # exactly singular
             return np.full(Q.shape[0], np.nan)
-        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
-            solution = lu.solve(right)
-            solution += lu.solve(right - matrix @ solution)
-            pi = np.insert(solution, reference, 1.0)
-            total: NDArray[np.float64] = pi / pi.sum()
-        return total
+        solution = lu.solve(right)
+        solution += lu.solve(right - matrix @ solution)
+        return np.insert(solution, reference, 1.0)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 import dfcmodel._cli
 import markov._cli
@@ -80,7 +80,7 @@ def validate(
         if recorded.get(item.id) != found:
             different.append(item.id)
         cells = [f"[{STYLES[verdict]}]{verdict}[/]" for verdict in found]
-        table.add_row(item.id, item.paper, *cells, finding.summary)
+        table.add_row(item.id, item.paper, *cells, finding.summary.split(". ")[0].rstrip(".") + ".")
     console.print(table)
     page = write(findings, report, seconds)
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
@@ -103,13 +103,70 @@ def list_claims() -> None:
 @data.command("list")
 def list_cases() -> None:
     """List the cases with their simulator and size."""
-    table = Table("case", "title", "simulator", "runs", "simulated")
+    table = Table(Column("case", no_wrap=True), "title", "tool", "runs", "seeds", "CPU s", "kB")
+    total = {"runs": 0, "cpu": 0.0, "size": 0.0}
     for case in evidence.cases():
         record = evidence.provenance(case)
-        simulator = f"{record['tool']} {record['version']}"
-        simulated = f"{record['simulated_seconds']:g} s"
-        table.add_row(case, record["title"], simulator, str(record["runs"]), simulated)
+        size = sum((evidence.DATA / case / file).stat().st_size for file in record["files"]) / 1000
+        runs, cpu = record["runs"], record["cpu_seconds"]
+        seeds = str(len(record["seeds"]))
+        cells = str(runs), seeds, f"{cpu:.0f}", f"{size:.0f}"
+        table.add_row(case, record["title"], record["tool"], *cells)
+        for key, amount in (("runs", runs), ("cpu", cpu), ("size", size)):
+            total[key] += amount
+    table.add_section()
+    cells = f"{total['runs']:.0f}", "", f"{total['cpu']:.0f}", f"{total['size']:.0f}"
+    table.add_row(f"{len(evidence.cases())} cases", "", "", *cells)
     Console().print(table)
+
+
+@data.command("show")
+def show_case(
+    case: Annotated[str, typer.Argument(help="paper/case, see `hopflow data list`")],
+    name: Annotated[str | None, typer.Option("--table", help="One of its tables.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
+    picture: Annotated[Path | None, typer.Option("--figure", help="Write a plot here.")] = None,
+    value: Annotated[str | None, typer.Option(help="The column to plot.")] = None,
+) -> None:
+    """Show where a case comes from, what its columns mean, its first rows, and a plot."""
+    import pandas as pd
+
+    from validation.pictures import draw
+
+    console = Console()
+    record = evidence.provenance(case)
+    frame = evidence.table(case, name)
+    console.print(f"[bold]{case}[/]: {record['title']}")
+    console.print(
+        f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}"
+    )
+    console.print(f"$ {record['command']}", highlight=False)
+    for file, about in record["files"].items():
+        columns = Table("column", "unit", "meaning", title=f"{file}: {about['rows']} rows")
+        for column, what in about["columns"].items():
+            marked = f"{column} *" if column in about["index"] else column
+            columns.add_row(marked, what["unit"], what["meaning"])
+        console.print(columns)
+    console.print("* identifies a row")
+    with pd.option_context("display.width", console.width, "display.max_columns", None):
+        console.print(str(frame.head(rows)), markup=False, highlight=False)
+    if picture is not None:
+        draw(case, name, value=value).figure.savefig(picture, dpi=150)
+        console.print(f"figure: {picture}")
+
+
+@data.command("regenerate")
+def regenerate_case(
+    case: Annotated[str, typer.Argument(help="paper/case")],
+    jobs: Annotated[int, typer.Option(min=1, help="Simulators side by side.")] = 2,
+) -> None:
+    """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""
+    try:
+        from validation.generate.__main__ import main as generate
+    except ModuleNotFoundError:
+        message = "case: the generators are in the source repository, not in an installed hopflow"
+        raise ValueError(message) from None
+    generate([case], jobs)
 
 
 @data.command("verify")

@@ -172,5 +172,11 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
 
 
 def test_lists(tmp_path: Path) -> None:
-    for arguments in (["claims"], ["data", "list"], ["data", "verify"], ["--help"]):
+    for arguments in (
+        ["claims"],
+        ["data", "list"],
+        ["data", "verify"],
+        ["data", "show", "zheng2002/periodic-loss", "--figure", "loss.png"],
+        ["--help"],
+    ):
         assert hopflow(*arguments, cwd=tmp_path).returncode == 0
