@@ -34,6 +34,7 @@ STANDARD: tuple[type[WindowRule], ...] = (Tahoe, Reno, NewReno)
 
 __all__ = ["Arrays", "build_run", "prepare"]
 
+HELPERS = (on_grid, sources.emit, sources.hole_spacing, sources.repair)
 RECOVERY = {"tahoe": sources.TAHOE, "reno": sources.RENO, "newreno": sources.NEWRENO}
 
 
@@ -64,8 +65,8 @@ class Arrays:
     queue: NDArray[np.float64]  # (F, L) packets
     batches: NDArray[np.float64]  # (S, L, R, 2 F/S) amounts and gaps, in order
     heads: NDArray[np.int64]  # (S, L, 2) first and one-past-last batch
-    line: NDArray[np.float64]  # (F, L, m) packets on the links
-    gaps: NDArray[np.float64]  # (F, L, m) packets missing among them
+    line: NDArray[np.float64]  # (F, L, m, 2) packets on the links, in two stretches per step
+    gaps: NDArray[np.float64]  # (F, L, m, 2) packets missing among them
     rate: NDArray[np.float64]  # (F, L) J
     told_rate: NDArray[np.float64]  # (F, L) r that the node was told
     told_queue: NDArray[np.float64]  # (F, L) n of the next node that it was told
@@ -131,8 +132,8 @@ def prepare(scenario: Scenario, steps_per_delay: int, rng: np.random.Generator) 
         queue=np.zeros((F, L)),
         batches=np.zeros((rings, L, per_ring, 2 * columns)),
         heads=np.zeros((rings, L, 2), dtype=np.int64),
-        line=np.zeros((F, L, m)),
-        gaps=np.zeros((F, L, m)),
+        line=np.zeros((F, L, m, 2)),
+        gaps=np.zeros((F, L, m, 2)),
         rate=np.zeros((F, L)),
         told_rate=link_rate.copy(),
         told_queue=np.zeros((F, L)),
@@ -200,21 +201,29 @@ def serve(
     """Move up to ``budget`` packets, and the gaps between them, from the head of ring r at node i.
 
     The ring's column g belongs to flow r + g: under DFC every flow has a ring of one column, under
-    FIFO one ring has a column for each.
+    FIFO one ring has a column for each. ``out`` and ``gap``, shape (F, 2), take two stretches: the
+    second begins where a flow's stretch with gaps meets one without, so that a packet sent again
+    is not mixed with the losses that it repairs.
     """
     size = batches.shape[2]
     columns = batches.shape[3] // 2
-    while heads[r, i, 0] < heads[r, i, 1]:
+    p = 0
+    while heads[r, i, 0] < heads[r, i, 1] and budget > 0.0:
         b = heads[r, i, 0] % size
         amount = 0.0
         for g in range(columns):
             amount += batches[r, i, b, g]
+            held = out[r + g, 0] + gap[r + g, 0]
+            more = batches[r, i, b, g] + batches[r, i, b, columns + g]
+            differ = (gap[r + g, 0] > 0.0) != (batches[r, i, b, columns + g] > 0.0)
+            if held > 0.0 and more > 0.0 and differ:
+                p = 1
         part = 1.0 if amount <= budget else budget / amount
         for g in range(columns):
             packets = on_grid(part * batches[r, i, b, g])
             missing = on_grid(part * batches[r, i, b, columns + g])
-            out[r + g] += packets
-            gap[r + g] += missing
+            out[r + g, p] += packets
+            gap[r + g, p] += missing
             batches[r, i, b, g] -= packets
             batches[r, i, b, columns + g] -= missing
         if part < 1.0:
@@ -223,24 +232,33 @@ def serve(
         heads[r, i, 0] += 1
 
 
-def join(batches: Floats, heads: Ints, r: int, i: int, came: Floats, gap: Floats) -> None:
-    """Append what came in this step to ring r of node i; a batch below one packet is joined."""
+def join(batches: Floats, heads: Ints, r: int, i: int, p: int, came: Floats, gap: Floats) -> None:
+    """Append stretch p of what came in this step to ring r of node i.
+
+    It is joined to the last batch where that is below one packet and has gaps where it has, or
+    where the ring is full.
+    """
     size = batches.shape[2]
     columns = batches.shape[3] // 2
     b = (heads[r, i, 1] - 1) % size
-    amount = 1.0
+    apart = True
     if heads[r, i, 1] > heads[r, i, 0]:
         amount = 0.0
+        apart = False
         for g in range(columns):
             amount += batches[r, i, b, g]
-    if amount >= 1.0:
+            differ = (gap[r + g, p] > 0.0) != (batches[r, i, b, columns + g] > 0.0)
+            if came[r + g, p] > 0.0 and batches[r, i, b, g] > 0.0 and differ:
+                apart = True
+        apart = (apart or amount >= 1.0) and heads[r, i, 1] - heads[r, i, 0] < size
+    if apart:
         b = heads[r, i, 1] % size
         heads[r, i, 1] += 1
         for n in range(2 * columns):
             batches[r, i, b, n] = 0.0
     for g in range(columns):
-        batches[r, i, b, g] += came[r + g]
-        batches[r, i, b, columns + g] += gap[r + g]
+        batches[r, i, b, g] += came[r + g, p]
+        batches[r, i, b, columns + g] += gap[r + g, p]
 
 
 def drop(
@@ -250,24 +268,28 @@ def drop(
     size = batches.shape[2]
     columns = batches.shape[3] // 2
     rings = batches.shape[0]
-    for _ in range(2):  # a second pass where a flow had less of its arrivals left than its part
+    for back in (1, 2, 1, 2):  # from the last batch; again where a flow had less left than its part
         total = 0.0
         for r in range(rings):
             for g in range(columns):
-                total += came[r + g]
+                total += came[r + g, 0] + came[r + g, 1]
         if excess <= 0.0 or total <= 0.0:
             return
         part = min(1.0, excess / total)
         for r in range(rings):
-            if heads[r, i, 1] > heads[r, i, 0]:
-                b = (heads[r, i, 1] - 1) % size
+            if heads[r, i, 1] - heads[r, i, 0] >= back:
+                b = (heads[r, i, 1] - back) % size
                 for g in range(columns):
-                    amount = min(on_grid(part * came[r + g]) + GRID, batches[r, i, b, g])
+                    f = r + g
+                    fresh = came[f, 0] + came[f, 1]
+                    amount = min(on_grid(part * fresh) + GRID, batches[r, i, b, g])
+                    amount = min(amount, fresh)
                     batches[r, i, b, g] -= amount
                     batches[r, i, b, columns + g] += amount
-                    queue[r + g, i] -= amount
-                    lost[r + g, i] += amount
-                    came[r + g] -= amount
+                    queue[f, i] -= amount
+                    lost[f, i] += amount
+                    came[f, 0] = fresh - amount
+                    came[f, 1] = 0.0
                     excess -= amount
 
 
@@ -379,16 +401,19 @@ def run(
             if k < start[f]:
                 continue
             e = last[f]
-            arrived = line[f, e, slot]
-            gone = gaps[f, e, slot]
             at = k % ack_delay[f]
             acks = ack[f, at, 0]
             advancing = ack[f, at, 1]
             acked = ack[f, at, 2]
-            ack[f, at, 0] = arrived
+            ack[f, at, 0] = 0.0
             ack[f, at, 1] = 0.0
-            if arrived + gone > 0.0:
-                ack[f, at, 1] = receive(tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone)
+            for p in range(2):
+                arrived = line[f, e, slot, p]
+                gone = gaps[f, e, slot, p]
+                if arrived + gone > 0.0:
+                    answers = receive(tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone)
+                    ack[f, at, 0] += answers[0]
+                    ack[f, at, 1] += answers[1]
             ack[f, at, 2] = tcp[f, 16]
             emitted = send(
                 tcp[f], window[f], rule_params[f], log[f], ends[f], now, acks, advancing, acked,
@@ -401,43 +426,49 @@ def run(
         for i in range(links - 1, -1, -1):
             total = 0.0
             for f in range(flows):
-                came[f] = 0.0
-                came_gap[f] = 0.0
-                out[f] = 0.0
-                out_gap[f] = 0.0
+                for p in range(2):
+                    came[f, p] = 0.0
+                    came_gap[f, p] = 0.0
+                    out[f, p] = 0.0
+                    out_gap[f, p] = 0.0
+                    if entry[f] < i <= last[f]:
+                        came[f, p] = line[f, i - 1, slot, p]
+                        came_gap[f, p] = gaps[f, i - 1, slot, p]
                 if entry[f] == i:
                     if host == 2:
-                        came[f] = backlog[f]
+                        came[f, 0] = backlog[f]
                         backlog[f] = 0.0
                     else:
                         pace = host_rate[f] if host == 0 else capacity
                         sent = min(backlog[f], on_grid(pace * h))
-                        came[f] = access[f, slot]
+                        came[f, 0] = access[f, slot]
                         access[f, slot] = sent
                         backlog[f] -= sent
-                elif entry[f] < i <= last[f]:
-                    came[f] = line[f, i - 1, slot]
-                    came_gap[f] = gaps[f, i - 1, slot]
             for r in range(rings):
                 arrived = 0.0
-                arrived_gap = 0.0
                 for g in range(columns):
-                    arrived += came[r + g]
-                    arrived_gap += came_gap[r + g]
+                    arrived += came[r + g, 0] + came[r + g, 1]
                 budget = rate[r, i] * h if dfc else capacity * h
                 if heads[r, i, 0] == heads[r, i, 1] and arrived <= budget:
                     for g in range(columns):
-                        out[r + g] = came[r + g]
-                        out_gap[r + g] = came_gap[r + g]
+                        for p in range(2):
+                            out[r + g, p] = came[r + g, p]
+                            out_gap[r + g, p] = came_gap[r + g, p]
                     continue
-                if arrived + arrived_gap > 0.0:
-                    join(batches, heads, r, i, came, came_gap)
+                for p in range(2):
+                    arrived = 0.0
+                    for g in range(columns):
+                        arrived += came[r + g, p] + came_gap[r + g, p]
+                    if arrived > 0.0:
+                        join(batches, heads, r, i, p, came, came_gap)
                 serve(batches, heads, r, i, budget, out, out_gap)
             for r in range(rings):
                 idle = heads[r, i, 0] == heads[r, i, 1]
                 for g in range(columns):
                     f = r + g
-                    queue[f, i] = 0.0 if idle else queue[f, i] + came[f] - out[f]
+                    queue[f, i] += came[f, 0] + came[f, 1] - out[f, 0] - out[f, 1]
+                    if idle:
+                        queue[f, i] = 0.0
                     total += queue[f, i]
             if total > limit:
                 drop(batches, heads, i, total - limit, came, lost_at[sample], queue)
@@ -446,9 +477,10 @@ def run(
                 peak[i] = total
             for f in range(flows):
                 if entry[f] <= i <= last[f]:
-                    transit[f] += out[f] - line[f, i, slot]
-                    line[f, i, slot] = out[f]
-                    gaps[f, i, slot] = out_gap[f]
+                    for p in range(2):
+                        transit[f] += out[f, p] - line[f, i, slot, p]
+                        line[f, i, slot, p] = out[f, p]
+                        gaps[f, i, slot, p] = out_gap[f, p]
         for f in range(flows):
             record[sample, f, 0] += transit[f] / every
         if (k - first + 1) % every == 0:
@@ -490,7 +522,18 @@ def _snippet(rules: tuple[type[WindowRule], ...], event: str) -> str:
 
 def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
     """Return `run`, compiled, with the window rules spliced in."""
-    helpers = (on_grid, sources.emit, send, receive, ideal, share, serve, join, drop)
+    helpers = (
+        on_grid,
+        sources.emit,
+        send,
+        sources.hole_spacing,
+        receive,
+        ideal,
+        share,
+        serve,
+        join,
+        drop,
+    )
     return splice(run, rules, helpers=helpers)
 
 
@@ -498,7 +541,7 @@ def splice(
     template: Callable[..., Any],
     rules: tuple[type[WindowRule], ...],
     *,
-    helpers: tuple[Callable[..., Any], ...] = (on_grid, sources.emit),
+    helpers: tuple[Callable[..., Any], ...] = HELPERS,
     compiled: bool = True,
 ) -> Callable[..., Any]:
     """Return a template of this package with the events of the window rules spliced in."""

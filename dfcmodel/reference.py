@@ -144,13 +144,16 @@ def run(
             r0 = np.clip(alpha * nominal - gain * queue, 0.0, capacity)[own, entry]  # eq. (9)
             np.copyto(host_message, r0, where=ticks[entry] & active[own, entry])
         for f in np.flatnonzero(k >= start):
-            arrived, gone = line[f, last[f], slot], gaps[f, last[f], slot]
             at = k % ack_delay[f]
             acks, advancing, acked = ack[f, at]
-            moved = 0.0
-            if arrived + gone > 0.0:
-                moved = receive(tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone)
-            ack[f, at] = arrived, moved, tcp[f, sources.UP_TO]
+            stretches = zip(line[f, last[f], slot], gaps[f, last[f], slot], strict=True)
+            ack[f, at] = 0.0
+            for arrived, gone in stretches:
+                if arrived + gone > 0.0:
+                    ack[f, at, :2] += receive(
+                        tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone
+                    )
+            ack[f, at, 2] = tcp[f, sources.UP_TO]
             emitted = send(
                 tcp[f], window[f], rule_params[f], log[f], ends[f], k * h, acks, advancing, acked,
                 kind[f], recovery[f], max_window[f], min_rto,
@@ -158,28 +161,29 @@ def run(
             if emitted < 0.0:
                 return k
             backlog[f] += emitted
-        came, came_gap = np.zeros_like(queue), np.zeros_like(queue)
+        came, came_gap = np.zeros((flows, links, 2)), np.zeros((flows, links, 2))
         came[:, 1:], came_gap[:, 1:] = line[:, :-1, slot], gaps[:, :-1, slot]
-        came, came_gap = came * inner, came_gap * inner
+        came, came_gap = came * inner[:, :, None], came_gap * inner[:, :, None]
         if host == 2:
-            came[own, entry] = backlog
+            came[own, entry, 0] = backlog
             backlog[:] = 0.0
         else:
             pace = host_rate if host == 0 else capacity
             sent = np.minimum(backlog, np.floor(pace * h / sources.GRID) * sources.GRID)
-            came[own, entry] = access[:, slot]
+            came[own, entry, 0] = access[:, slot]
             access[:, slot] = sent
             backlog -= sent
         out, out_gap = _serve_all(batches, heads, came, came_gap, rate * h if dfc else capacity * h)
         columns = batches.shape[3] // 2
         idle = heads[:, :, 0] == heads[:, :, 1]
-        queue += came - out
+        queue += (came - out).sum(axis=2)
         queue[idle if columns == 1 else np.repeat(idle, flows, axis=0)] = 0.0
         total = queue.sum(axis=0)
         for i in map(int, np.flatnonzero(total > limit)):
             drop(batches, heads, i, total[i] - limit, came[:, i], lost_at[sample], queue)
         np.maximum(peak, np.minimum(total, limit), out=peak)
-        transit += ((out - line[:, :, slot]) * on_path).sum(axis=1)
+        out, out_gap = out * on_path[:, :, None], out_gap * on_path[:, :, None]
+        transit += (out - line[:, :, slot]).sum(axis=(1, 2))
         line[:, :, slot], gaps[:, :, slot] = out, out_gap
         record[sample, :, 0] += transit / every
         if (k - first + 1) % every == 0:
@@ -194,13 +198,14 @@ def _serve_all(batches: Any, heads: Any, came: Any, gap: Any, budget: Any) -> tu
     """Serve every node: what finds an empty queue and enough room passes at once."""
     rings, links = heads.shape[:2]
     columns = batches.shape[3] // 2
-    groups = came.reshape(rings, columns, links).sum(axis=1)
+    groups = came.sum(axis=2).reshape(rings, columns, links).sum(axis=1)
     budget = np.broadcast_to(budget, groups.shape)
     passes = (heads[:, :, 0] == heads[:, :, 1]) & (groups <= budget)
-    at_once = np.repeat(passes, columns, axis=0)
+    at_once = np.repeat(passes, columns, axis=0)[:, :, None]
     out, out_gap = np.where(at_once, came, 0.0), np.where(at_once, gap, 0.0)
     for r, i in np.argwhere(~passes):
-        if groups[r, i] + gap[r : r + columns, i].sum() > 0.0:
-            join(batches, heads, r, i, came[:, i], gap[:, i])
+        for p in range(2):
+            if (came + gap)[r : r + columns, i, p].sum() > 0.0:
+                join(batches, heads, r, i, p, came[:, i], gap[:, i])
         serve(batches, heads, r, i, budget[r, i], out[:, i], out_gap[:, i])
     return out, out_gap

@@ -80,7 +80,7 @@ def simulate(
         float(scenario.intensity), scenario.diffusion / scenario.link_delay,
         scenario.min_rto, scenario.discipline == "dfc",
         ("shaped", "unshaped", "direct").index(scenario.host),
-        record, lost_at, occupied, peak, *arrays.values(), *(np.zeros(flows) for _ in range(4)),
+        record, lost_at, occupied, peak, *arrays.values(), *(np.zeros((flows, 2)) for _ in range(4)),
     )  # fmt: skip
     if stuck >= 0:
         raise ArithmeticError(f"{scenario.name}: emission log full at t = {stuck * h:g} s")
@@ -109,7 +109,7 @@ def _imbalance(arrays: Arrays, lost_at: NDArray[np.float64]) -> NDArray[np.float
     before; gaps that are still on their way have not been counted there.
     """
     columns = arrays.batches.shape[3] // 2
-    gaps = arrays.gaps.sum(axis=(1, 2))
+    gaps = arrays.gaps.sum(axis=(1, 2, 3))
     for (r, i), (first, end) in zip(
         np.ndindex(arrays.heads.shape[:2]), arrays.heads.reshape(-1, 2), strict=True
     ):
@@ -119,7 +119,7 @@ def _imbalance(arrays: Arrays, lost_at: NDArray[np.float64]) -> NDArray[np.float
     received = arrays.tcp[:, sources.RECEIVED] - (lost - gaps)
     inside = (
         arrays.queue.sum(axis=1)
-        + arrays.line.sum(axis=(1, 2))
+        + arrays.line.sum(axis=(1, 2, 3))
         + arrays.access.sum(axis=1)
         + arrays.backlog
     )

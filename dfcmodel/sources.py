@@ -6,10 +6,10 @@ number* says which data they carry; the emission log, a list of stretches in whi
 parallel, maps one to the other. It bends where a sender goes back to resend.
 
 The receiver keeps the *holes*: how much of each packet is missing. Its
-cumulative acknowledgement U stands at the first hole. A retransmission that starts at U fills one
-whole packet of it, those that follow blindly fill the share of holes in the stretch that they
-cover; as a hole is filled, U moves on by the distance to the next one (1/density packets): the ACK
-jumps over blocks already received.
+cumulative acknowledgement U stands at the first hole. A retransmission that starts at U fills that
+hole and reaches to the next one, 1/density packets on; those that follow it blindly fill the share
+of holes in the stretch that they cover. With the holes U moves on: the ACK jumps over blocks
+already received.
 
 These functions are templates: the window rules of `responsefn` are spliced into them (`build_run`
 in `engine`). They work on one row of the arrays of `engine.Arrays`.
@@ -37,7 +37,7 @@ RECOVER = 3  # losses below this one belong to an episode already punished
 FAST = 4  # 1 in fast recovery
 DUPLICATES = 5  # duplicate ACKs in a row
 INFLATION = 6  # packets by which fast recovery inflates the window
-FILLED = 7  # new ACKs since the last retransmission of NewReno
+HELD = 7  # resent packets that arrived in part, not yet looked at
 DEADLINE = 8  # when the retransmission timer fires, s; inf: not running
 RTT = 9  # smoothed round-trip time, s; 0: none yet
 RTT_VAR = 10  # its mean deviation, s
@@ -51,7 +51,9 @@ SEEN = 17  # H: one beyond the highest sequence number seen by the receiver
 TIMEOUTS = 18  # number of timeouts
 EPISODES = 19  # number of loss events punished by the window rule
 PARTIAL = 20  # 1 after the first partial ACK of a recovery (the timer restarts only there)
-COLUMNS = 21
+SPACING = 21  # packets from one hole to the next where the current stretch of the log began
+HELD_GONE = 22  # of HELD, what is missing
+COLUMNS = 23
 
 TAHOE, RENO, NEWRENO = 0, 1, 2
 
@@ -150,12 +152,9 @@ def send(
                 tcp[PARTIAL] = 0.0
             else:
                 tcp[INFLATION] = max(0.0, tcp[INFLATION] - advance + new_acks)
-                tcp[FILLED] += new_acks
                 restart = tcp[PARTIAL] == 0.0
                 tcp[PARTIAL] = 1.0
-                if tcp[FILLED] >= 1.0 - 1e-6:
-                    tcp[FILLED] = 0.0
-                    resend = True
+                resend = True
         else:
             left = new_acks
             while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
@@ -181,7 +180,6 @@ def send(
                 else:
                     tcp[FAST] = 1.0
                     tcp[PARTIAL] = 0.0
-                    tcp[FILLED] = 0.0
                     tcp[INFLATION] = tcp[DUPLICATES]
                     resend = True
                 tcp[DUPLICATES] = 0.0
@@ -204,6 +202,8 @@ def send(
         if not emit(tcp, log, ends, tcp[ACKED], hole):
             return -1.0
     room = on_grid(tcp[ACKED] + min(window[0] + tcp[INFLATION], max_window) - tcp[NEXT])
+    if tcp[NEXT] < tcp[HIGHEST] - TINY:  # what is sent again goes in whole packets
+        room = math.floor(room + TINY)
     if room > 0.0:
         if tcp[DEADLINE] == math.inf:
             tcp[DEADLINE] = now + max(min_rto, 3.0)
@@ -215,6 +215,54 @@ def send(
         tcp[NEXT] += room
         tcp[HIGHEST] = max(tcp[HIGHEST], tcp[NEXT])
     return tcp[EMITTED] - emitted_before
+
+
+def hole_spacing(tcp: Floats, missing: Floats) -> Any:
+    """Return the distance between holes, in packets, from the density in the next few at U."""
+    start = tcp[UP_TO]
+    c = int(start)
+    end = min(tcp[SEEN], c + 16.0)
+    holes = 0.0
+    while c < end:
+        holes += missing[c % missing.shape[0]]
+        c += 1
+    return max(1.0, (end - start) / holes) if holes > TINY else 1.0
+
+
+def repair(
+    tcp: Floats,
+    missing: Floats,
+    lost: Floats,
+    origin: float,
+    first: float,
+    end: float,
+    share: float,
+) -> Any:
+    """Fill holes with the resent packets ``first`` to ``end`` of a stretch that began at ``origin``.
+
+    The first packet of a stretch is a hole: it reaches to the next one, SPACING packets on, and
+    those that follow reach as far ahead. ``share`` of them arrived. Returns the holes filled.
+    """
+    cells = missing.shape[0]
+    if first < 0.5:
+        tcp[SPACING] = hole_spacing(tcp, missing)
+    low = origin + first + min(first, 1.0) * (tcp[SPACING] - 1.0)
+    high = min(tcp[SEEN], origin + end + min(end, 1.0) * (tcp[SPACING] - 1.0))
+    low = max(low, tcp[UP_TO])
+    filled = 0.0
+    c = int(low)
+    while low < high - TINY:
+        edge = min(c + 1.0, tcp[SEEN])
+        until = min(edge, high)
+        width = edge - c
+        beyond = lost[c % cells] * (edge - until) / width if width > TINY else 0.0
+        if missing[c % cells] > beyond:
+            fill = share * (missing[c % cells] - beyond)
+            missing[c % cells] -= fill
+            filled += fill
+        low = until
+        c += 1
+    return filled
 
 
 def receive(
@@ -236,54 +284,45 @@ def receive(
 
     Returns
     -------
-    float
-        How many of the ACKs that answer move U: one for each hole filled, and one for each packet
-        that came in order.
+    tuple of float
+        The ACKs that answer, and how many of them move U: one for each hole filled, and one for
+        each packet that came in order. Packets sent again are answered when they are whole.
     """
     cells = missing.shape[0]
     total = arrived + gone
     share = arrived / total
+    acks = 0.0
     advancing = 0.0
     while total > 0.0:
         first = ends[0] % log.shape[0]
-        stretch = total
+        origin = log[first, 1]
+        offset = tcp[RECEIVED] - log[first, 0]
+        rest = total
         if ends[1] - ends[0] > 1:
             rest = log[(ends[0] + 1) % log.shape[0], 0] - tcp[RECEIVED]
             if rest <= TINY:
                 ends[0] += 1
                 continue
-            stretch = min(total, rest)
-        at = log[first, 1] + (tcp[RECEIVED] - log[first, 0])
+        stretch = min(total, rest)
         tcp[RECEIVED] += stretch
         total -= stretch
-        offset = tcp[RECEIVED] - stretch - log[first, 0]
-        resent = min(stretch, max(0.0, tcp[SEEN] - at))
+        resent = min(stretch, max(0.0, tcp[SEEN] - origin - offset))
         if resent > TINY:
-            head = min(resent, max(0.0, 1.0 - offset))
-            want = share * head  # the packet at U is a hole, whatever the density
-            c = int(tcp[UP_TO])
-            while want > TINY and c < tcp[SEEN]:
-                fill = min(want, missing[c % cells])
-                missing[c % cells] -= fill
-                advancing += fill
-                want -= fill
-                c += 1
-            low = max(at + head, tcp[UP_TO])
-            high = at + resent
-            c = int(low)
-            while low < high - TINY:
-                edge = min(c + 1.0, tcp[SEEN])
-                until = min(edge, high)
-                width = edge - c
-                beyond = lost[c % cells] * (edge - until) / width if width > TINY else 0.0
-                if missing[c % cells] > beyond:
-                    fill = share * (missing[c % cells] - beyond)
-                    missing[c % cells] -= fill
-                    advancing += fill
-                low = until
-                c += 1
+            tcp[HELD] += resent
+            tcp[HELD_GONE] += (1.0 - share) * resent
+            whole = tcp[HELD]
+            if stretch < rest and resent == stretch:  # more of it is to come
+                whole = math.floor(whole + TINY)
+            if whole > 0.0:
+                missed = tcp[HELD_GONE] / tcp[HELD]
+                end = offset + resent - tcp[HELD] + whole
+                acks += (1.0 - missed) * whole
+                advancing += repair(tcp, missing, lost, origin, end - whole, end, 1.0 - missed)
+                tcp[HELD_GONE] -= missed * whole
+                tcp[HELD] -= whole
         fresh = stretch - resent
         if fresh > TINY:
+            acks += share * fresh
             start = tcp[SEEN]
             if tcp[UP_TO] >= start - 1e-6:
                 advancing += share * fresh
@@ -304,8 +343,8 @@ def receive(
         if missing[c % cells] > 1e-6:
             done = 1.0 - missing[c % cells] / lost[c % cells]
             tcp[UP_TO] = max(tcp[UP_TO], on_grid(c + done * (edge - c)))
-            return advancing
+            return acks, advancing
         missing[c % cells] = 0.0
         tcp[UP_TO] = max(tcp[UP_TO], edge)
         c += 1
-    return advancing
+    return acks, advancing
