@@ -47,7 +47,7 @@ def test_verdict_of_statement_and_opposite() -> None:
     assert Verdict.of(False, opposite=True) is C
 
 
-def test_ledger_has_the_claims_of_the_skeleton() -> None:
+def test_ledger_has_the_first_claims() -> None:
     wanted = {"D02", "D04", "D10", "M01", "M02", "M03", "M05", "M06", "M07", "Z01", "Z02"}
     assert wanted | {"S01", "S02"} <= set(ledger())
     assert set(ledger()) == set(verdicts.expected())

@@ -118,7 +118,7 @@ def execute_shard(case: Case, run: Run) -> None:
 def generate(case: Case, jobs: int = 2) -> None:
     """Run what is missing of ``case``, in ``jobs`` processes, then write its files."""
     missing = [run for run in case.runs if not case.shard(run).exists()]
-    with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool:
+    with ProcessPoolExecutor(jobs) as pool:
         futures = [pool.submit(execute_shard, case, run) for run in missing]
         for future in tqdm(as_completed(futures), total=len(futures), desc=case.name, unit="run"):
             future.result()
