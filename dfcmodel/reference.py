@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel import engine, sources
-from dfcmodel.engine import drop, join, serve
+from dfcmodel.engine import Arrays, drop, join, serve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.sources import Floats, Ints
+    from dfcmodel.sources import Floats
     from responsefn import WindowRule
 
 __all__ = ["build_run", "rates"]
@@ -87,110 +88,82 @@ def run(
     lost_at: Floats,
     occupied: Floats,
     peak: Floats,
-    entry: Ints,
-    last: Ints,
-    start: Ints,
-    kind: Ints,
-    recovery: Ints,
-    max_window: Floats,
-    rule_params: Floats,
-    phase: Ints,
-    window: Floats,
-    tcp: Floats,
-    log: Floats,
-    ends: Ints,
-    missing: Floats,
-    lost: Floats,
-    ack: Floats,
-    ack_delay: Ints,
-    backlog: Floats,
-    host_rate: Floats,
-    host_message: Floats,
-    access: Floats,
-    queue: Floats,
-    batches: Floats,
-    heads: Ints,
-    line: Floats,
-    gaps: Floats,
-    rate: Floats,
-    told_rate: Floats,
-    told_queue: Floats,
-    message_rate: Floats,
-    message_queue: Floats,
-    transit: Floats,
-    *_: Floats,
+    *state: Any,
 ) -> int:
     """Advance the state; arguments and result as for `engine.run`."""
-    flows, links = queue.shape
+    s = Arrays(*state[: len(fields(Arrays))])
+    flows, links = s.queue.shape
     nodes = np.arange(links)
-    on_path = (entry[:, None] <= nodes) & (nodes <= last[:, None])
-    inner = (entry[:, None] < nodes) & (nodes <= last[:, None])
+    on_path = (s.entry[:, None] <= nodes) & (nodes <= s.last[:, None])
+    inner = (s.entry[:, None] < nodes) & (nodes <= s.last[:, None])
     own = np.arange(flows)
     for k in range(first, first + steps):
         slot, sample = k % m, (k - first) // every
-        active = on_path & (k >= start)[:, None]
+        active = on_path & (k >= s.start)[:, None]
         if dfc:
-            ticks = phase == slot
+            ticks = s.phase == slot
             heard = inner & ticks  # message of node i, heard at node i - 1
-            told_rate[:, :-1][heard[:, 1:]] = message_rate[heard]
-            told_queue[:, :-1][heard[:, 1:]] = message_queue[heard]
-            host_rate[ticks[entry]] = host_message[ticks[entry]]
+            s.told_rate[:, :-1][heard[:, 1:]] = s.message_rate[heard]
+            s.told_queue[:, :-1][heard[:, 1:]] = s.message_queue[heard]
+            s.host_rate[ticks[s.entry]] = s.host_message[ticks[s.entry]]
             hears = np.append(ticks[1:], ticks[-1])
-            told = told_rate, told_queue, queue, active
-            np.copyto(rate, rates(*told, alpha, gain, capacity), where=hears & active)
+            told = s.told_rate, s.told_queue, s.queue, active
+            np.copyto(s.rate, rates(*told, alpha, gain, capacity), where=hears & active)
             nominal = rates(*told, 1.0, gain, capacity)
-            np.copyto(message_rate, nominal, where=ticks & active)
-            np.copyto(message_queue, queue, where=ticks & active)
-            r0 = np.clip(alpha * nominal - gain * queue, 0.0, capacity)[own, entry]  # eq. (9)
-            np.copyto(host_message, r0, where=ticks[entry] & active[own, entry])
-        for f in np.flatnonzero(k >= start):
-            at = k % ack_delay[f]
-            acks, advancing, acked = ack[f, at]
-            stretches = zip(line[f, last[f], slot], gaps[f, last[f], slot], strict=True)
-            ack[f, at] = 0.0
+            np.copyto(s.message_rate, nominal, where=ticks & active)
+            np.copyto(s.message_queue, s.queue, where=ticks & active)
+            r0 = np.clip(alpha * nominal - gain * s.queue, 0.0, capacity)[own, s.entry]  # eq. (9)
+            np.copyto(s.host_message, r0, where=ticks[s.entry] & active[own, s.entry])
+        for f in np.flatnonzero(k >= s.start):
+            at = k % s.ack_delay[f]
+            acks, advancing, acked = s.ack[f, at]
+            stretches = zip(s.line[f, s.last[f], slot], s.gaps[f, s.last[f], slot], strict=True)
+            s.ack[f, at] = 0.0
             for arrived, gone in stretches:
                 if arrived + gone > 0.0:
-                    ack[f, at, :2] += receive(
-                        tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone
+                    s.ack[f, at, :2] += receive(
+                        s.tcp[f], s.log[f], s.ends[f], s.missing[f], s.lost[f], arrived, gone
                     )
-            ack[f, at, 2] = tcp[f, sources.UP_TO]
+            s.ack[f, at, 2] = s.tcp[f, sources.UP_TO]
             emitted = send(
-                tcp[f], window[f], rule_params[f], log[f], ends[f], k * h, acks, advancing, acked,
-                kind[f], recovery[f], max_window[f], min_rto,
+                s.tcp[f], s.window[f], s.rule_params[f], s.log[f], s.ends[f], k * h, acks, advancing, acked,
+                s.kind[f], s.recovery[f], s.max_window[f], min_rto,
             )  # fmt: skip
             if emitted < 0.0:
                 return k
-            backlog[f] += emitted
+            s.backlog[f] += emitted
         came, came_gap = np.zeros((flows, links, 2)), np.zeros((flows, links, 2))
-        came[:, 1:], came_gap[:, 1:] = line[:, :-1, slot], gaps[:, :-1, slot]
+        came[:, 1:], came_gap[:, 1:] = s.line[:, :-1, slot], s.gaps[:, :-1, slot]
         came, came_gap = came * inner[:, :, None], came_gap * inner[:, :, None]
         if host == 2:
-            came[own, entry, 0] = backlog
-            backlog[:] = 0.0
+            came[own, s.entry, 0] = s.backlog
+            s.backlog[:] = 0.0
         else:
-            pace = host_rate if host == 0 else capacity
-            sent = np.minimum(backlog, np.floor(pace * h / sources.GRID) * sources.GRID)
-            came[own, entry, 0] = access[:, slot]
-            access[:, slot] = sent
-            backlog -= sent
-        out, out_gap = _serve_all(batches, heads, came, came_gap, rate * h if dfc else capacity * h)
-        columns = batches.shape[3] // 2
-        idle = heads[:, :, 0] == heads[:, :, 1]
-        queue += (came - out).sum(axis=2)
-        queue[idle if columns == 1 else np.repeat(idle, flows, axis=0)] = 0.0
-        total = queue.sum(axis=0)
+            pace = s.host_rate if host == 0 else capacity
+            sent = np.minimum(s.backlog, np.floor(pace * h / sources.GRID) * sources.GRID)
+            came[own, s.entry, 0] = s.access[:, slot]
+            s.access[:, slot] = sent
+            s.backlog[:] -= sent
+        out, out_gap = _serve_all(
+            s.batches, s.heads, came, came_gap, s.rate * h if dfc else capacity * h
+        )
+        columns = s.batches.shape[3] // 2
+        idle = s.heads[:, :, 0] == s.heads[:, :, 1]
+        s.queue[:] += (came - out).sum(axis=2)
+        s.queue[idle if columns == 1 else np.repeat(idle, flows, axis=0)] = 0.0
+        total = s.queue.sum(axis=0)
         for i in map(int, np.flatnonzero(total > limit)):
-            drop(batches, heads, i, total[i] - limit, came[:, i], lost_at[sample], queue)
+            drop(s.batches, s.heads, i, total[i] - limit, came[:, i], lost_at[sample], s.queue)
         np.maximum(peak, np.minimum(total, limit), out=peak)
         out, out_gap = out * on_path[:, :, None], out_gap * on_path[:, :, None]
-        transit += (out - line[:, :, slot]).sum(axis=(1, 2))
-        line[:, :, slot], gaps[:, :, slot] = out, out_gap
-        record[sample, :, 0] += transit / every
+        s.transit[:] += (out - s.line[:, :, slot]).sum(axis=(1, 2))
+        s.line[:, :, slot], s.gaps[:, :, slot] = out, out_gap
+        record[sample, :, 0] += s.transit / every
         if (k - first + 1) % every == 0:
-            record[sample, :, 1] = tcp[:, sources.UP_TO]
-            record[sample, :, 2] = np.minimum(window[:, 0], max_window)
-            record[sample, :, 3] = backlog
-            occupied[sample] = queue.sum(axis=0)
+            record[sample, :, 1] = s.tcp[:, sources.UP_TO]
+            record[sample, :, 2] = np.minimum(s.window[:, 0], s.max_window)
+            record[sample, :, 3] = s.backlog
+            occupied[sample] = s.queue.sum(axis=0)
     return -1
 
 
