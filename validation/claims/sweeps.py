@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import responsefn
 from hopflow.results import COLOURS, figure
 from responsefn import AIMD, PFTK, TFRC
 from validation import evidence
@@ -203,27 +204,8 @@ def _step_text(steps: Mapping[int, float]) -> str:
 
 
 def independent_constant(b: float) -> float:
-    r"""Return how far independent loss lifts AIMD above its square-root law as p -> 0.
-
-    Derived here. Per packet sent the window W grows by a/W, so that Y = p W^2 / (2a) grows by p
-    per packet; with p -> 0 losses are a Poisson process of rate 1 in the time n p and map Y to
-    (1-b)^2 Y. Hence Y is in equilibrium sum_k (1-b)^(2k) E_k with independent exponential E_k of
-    mean 1, also as seen per packet. The rate is 1 / (R E[1/W]), and E[Y^(-1/2)] follows from Y's
-    Laplace transform, 1 / prod_k (1 + (1-b)^(2k) s), by Ramanujan's beta integral::
-
-        E[Y^(-1/2)] = sqrt(pi) prod_{k>=0} (1 - (1-b)^(2k+1)) / (1 - (1-b)^(2k+2))
-
-    Divided by sqrt(a(2-b) / (2bp)) / R the parameter a drops out.
-
-    Parameters
-    ----------
-    b
-        Fraction of the window lost at a loss, 0 < b < 1.
-    """
-    kept = 1 - b
-    power = 2 * np.arange(int(np.ceil(20 / b)))  # kept^(2k) < 1e-17 at the end
-    product = np.prod((1 - kept ** (power + 2)) / (1 - kept ** (power + 1)))
-    return float(2 * np.sqrt(b / (2 - b) / np.pi) * product)
+    """Return how far independent loss lifts AIMD above its square-root law, derived in `responsefn`."""
+    return float(responsefn.independent_constant(b))
 
 
 def small_p_limit(runs: pd.DataFrame, smallest: int = 200, degree: int = 2) -> tuple[float, float]:
