@@ -1,0 +1,50 @@
+"""Packets in are packets out, dropped, or still there: in every bundled run that counts them."""
+
+from __future__ import annotations
+
+import pytest
+
+from validation import evidence
+
+# A balance holds wherever a table has its columns: the first sum is the second, and what is left
+# over lies between the two bounds (packets in service or on a link, which the table does not count).
+BALANCES = {
+    "link of a dumbbell": ("queued_before arrivals", "departures drops queued_after", (0, 1)),
+    "link": ("queued_begin arrivals", "departures drops queued_end", (0, 1)),
+    "flow": (
+        "total_sent",
+        "total_delivered total_queue_drops total_random_drops total_stored",
+        (0, 0),
+    ),
+    "pause, queue 1 in": ("arrivals", "accepted_1 dropped_1", (0, 0)),
+    "pause, queue 1 out": ("accepted_1", "sent_1 left_1", (0, 0)),
+    "pause, queue 2 in": ("sent_1", "accepted_2 dropped_2", (0, 0)),
+    "pause, queue 2 out": ("accepted_2", "delivered left_2", (0, 0)),
+    "bridges, in a part of the run": ("arrivals_1", "dropped_1 arrivals_2", (-11, 11)),
+    "node": ("arrivals", "departures target_drops background_drops queued", (0, 1)),
+    "node, queue not counted": (
+        "arrivals",
+        "departures target_drops background_drops",
+        (0, 1800),
+    ),
+    "flow under DFC": ("offered", "in_host in_nodes on_links dropped received", (0, 0)),
+    "forced loss, in a part of the run": ("sent", "delivered drops", (-400, 400)),
+    "transfer": ("sent", "received dropped", (0, 10_000)),
+}
+WITHOUT = {"zheng2002/tfrc-receiver-trace"}
+
+
+@pytest.mark.parametrize("case", sorted(set(evidence.cases()) - WITHOUT))
+def test_packets_balance(case: str) -> None:
+    applied = []
+    for file in evidence.provenance(case)["files"]:
+        frame = evidence.table(case, file.split(".")[0])
+        for name, (into, out, (low, high)) in BALANCES.items():
+            columns = into.split(), out.split()
+            if set(columns[0]) | set(columns[1]) <= set(frame.columns):
+                left = frame[columns[0]].sum(axis=1) - frame[columns[1]].sum(axis=1)
+                assert left.between(low, high).all(), (
+                    f"{file}, {name}: {left.min()} to {left.max()}"
+                )
+                applied.append(name)
+    assert applied, "no table of this case counts packets"
