@@ -381,7 +381,7 @@ def efficiency_of_scenario_1() -> Finding:
     )
 
 
-# --------------------------------------------------------------------------- D05, D06
+# --------------------------------------------------------------------------- D05, D06, D07
 
 
 def _other_speed(name: str, case: str) -> Finding:
@@ -489,6 +489,133 @@ def efficiency_of_scenario_2() -> Finding:
 def efficiency_of_scenario_3() -> Finding:
     """As D04, at 3.7 Gb/s."""
     return _other_speed("3", "takano2006/scenario-3-without-dfc")
+
+
+@claim("D07")
+def efficiency_of_scenario_4() -> Finding:
+    """As D04, at 12.3 Gb/s."""
+    return _other_speed("4", "takano2006/scenario-4-without-dfc")
+
+
+# --------------------------------------------------------------------------- D12, D15
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Mean efficiency of the target without DFC in one scenario: intervals over the runs."""
+
+    name: str
+    fluid: NDArray[np.float64]
+    packets: NDArray[np.float64]
+
+    def text(self, values: NDArray[np.float64]) -> str:
+        """Return mean and 95 % interval."""
+        bottom, top = interval(values)
+        return f"{values.mean():.3f} [{bottom:.3f}, {top:.3f}]"
+
+
+@functools.cache
+def _alone(name: str) -> Alone:
+    fluid = np.array([run.mean_efficiency(0.1)[0] for run in _ensemble(name, 6, 1e-2)])
+    flows = table(f"takano2006/scenario-{name.lower()}-without-dfc", "flows")
+    packets = flows[flows["flow"] == "target"]["mean_efficiency"].to_numpy()
+    return Alone(name, fluid, packets)
+
+
+def _above(one: NDArray[np.float64], other: NDArray[np.float64], margin: float = 0.0) -> Verdict:
+    """Whether the interval of one mean lies above that of the other; below is the opposite."""
+    (low, high), (bottom, top) = interval(one), interval(other)
+    return Verdict.of(low - margin > top + margin, high + margin < bottom - margin)
+
+
+def _beside_scenario_4(name: str, better: str, below: str, explanation: str) -> Finding:
+    """Compare a variant of scenario 4 with it, and with itself under DFC."""
+    here, there = _alone(name), _alone("4")
+    model_dfc = _spread(_frame(_with_dfc(name, 2)), SETTLED)
+    fair, bias = float(model_dfc["mean"].mean()), _bias()
+
+    def draw() -> Figure:
+        fig, ax = figure()
+        sides = [(here, RED), (there, BLUE)]
+        for n, (side, colour) in enumerate(sides):
+            for x, values in ((n - 0.12, side.fluid), (n + 0.12, side.packets)):
+                ax.plot(np.full(len(values), x), values, "o", color=colour, alpha=0.6)
+        ax.axhline(fair, color=GREEN, label="fluid with DFC")
+        ax.set_xticks([-0.12, 0.12, 0.88, 1.12], ["fluid", "ns-2"] * 2)
+        ax.set(
+            xlabel=f"runs of scenario {name} (left) and scenario 4 (right), without DFC",
+            ylabel="mean efficiency of the target",
+            ylim=(0, 1),
+        )
+        ax.legend(fontsize=8)
+        return fig
+
+    parts = [
+        Part(
+            "with DFC the efficiency is high and stable", _settles(model_dfc), Verdict.UNDECIDABLE
+        ),
+        Part(better, _above(here.fluid, there.fluid, bias), _above(here.packets, there.packets)),
+    ]
+    if below:
+        bottom, top = interval(here.fluid)
+        of_model, of_packets = (
+            _low(bottom - bias, top + bias, fair),
+            _low(*interval(here.packets), 0.5),
+        )
+        parts.append(Part(below, of_model, of_packets))
+    return Finding(
+        parts=tuple(parts),
+        summary=(
+            f"Without DFC the target's mean over 0.1-3 s is {here.fluid.mean():.3f} in the fluid and "
+            f"{here.packets.mean():.3f} in ns-2, against {there.fluid.mean():.3f} and "
+            f"{there.packets.mean():.3f} in scenario 4; with DFC the fluid holds {fair:.3f}."
+        ),
+        explanation=explanation,
+        numbers=tuple(
+            Number(
+                f"mean of the target without DFC, scenario {side.name}",
+                side.text(side.fluid),
+                f"{side.text(side.packets)}, {len(side.packets)} runs",
+                "",
+                "Student's 95 % intervals over the runs; the fluid's widened by its bias where "
+                f"ns-2 repeats, {bias:.3f}",
+            )
+            for side in (here, there)
+        ),
+        pictures=(
+            Picture(
+                draw,
+                f"Scenario {name} beside scenario 4: every run.",
+                "mean efficiencies of single runs, fluid and ns-2 side by side, and the level with DFC",
+            ),
+        ),
+        cases=tuple(f"takano2006/scenario-{n.lower()}-without-dfc" for n in (name, "4")),
+    )
+
+
+@claim("D12")
+def fewer_hops() -> Finding:
+    """Scenario 4S: TCP alone does better over 16 nodes than over 30."""
+    return _beside_scenario_4(
+        "4S",
+        "without DFC it is better than in scenario 4",
+        "",
+        "Over half the path the target recovers from its first overshoot in half the time. What "
+        "would decide the first statement at packet level is a run of the DFC chain at 12.3 Gb/s.",
+    )
+
+
+@claim("D15")
+def newreno_at_scenario_4() -> Finding:
+    """Scenario 4N: NewReno does better than Tahoe without DFC, and worse than with it."""
+    return _beside_scenario_4(
+        "4N",
+        "without DFC it is better than with Tahoe (scenario 4)",
+        "without DFC it stays below that with DFC",
+        "NewReno fills one hole per round trip and runs into its timer twice; Tahoe's target is "
+        "locked out by the background flow in most runs and does well in some, so that its mean "
+        "is uncertain in ns-2.",
+    )
 
 
 # --------------------------------------------------------------------------- D10

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.results import figure
-from responsefn import AIMD
+from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
+from validation import evidence
 from validation.claims.sweeps import (
     COLOUR,
     INDEPENDENT,
@@ -330,6 +331,116 @@ def same_response() -> Finding:
             ),
         ),
         cases=(PERIODIC, INDEPENDENT),
+    )
+
+
+TRACE = "zheng2002/tfrc-receiver-trace"
+ROUNDING = 0.5e-5
+"""ns-2 prints p to five decimals."""
+
+
+def _replayed(seed: int) -> tuple[int, int, float]:
+    """Return the receiver's reports of a seed, those that the loss history meets, the largest error.
+
+    The history gets ns-2's first interval, the intervals of its loss events as they come, and the
+    open interval of each report; ns-2 bounds the discount by 1/2.
+    """
+    reports, events = evidence.table(TRACE, "reports"), evidence.table(TRACE, "events")
+    reports, events = reports[reports["seed"] == seed], events[events["seed"] == seed]
+    history = LossHistory(float(reports["interval_1"].iloc[0]), least_discount=0.5)
+    times, lengths = events["time"].to_numpy(), events["interval"].to_numpy()
+    known, errors = 0, []
+    rows = reports[["time", "interval_0", "p"]].to_numpy(dtype=np.float64)[1:]
+    for time, since, p in rows:
+        while known < len(times) and times[known] <= time + 1e-9:
+            history.close(float(lengths[known]))
+            known += 1
+        errors.append(abs(history.rate(float(since)) - float(p)))
+    met = sum(error <= ROUNDING * 1.0001 for error in errors)
+    return len(errors), met, max(errors)
+
+
+def _found_events(seed: int) -> tuple[int, int]:
+    """Return ns-2's loss events of a seed, and how many of them the packet trace gives us."""
+    packets, events = evidence.table(TRACE, "packets"), evidence.table(TRACE, "events")
+    lost = packets[(packets["seed"] == seed) & (packets["lost"] == 1)]
+    arrived = packets[(packets["seed"] == seed) & (packets["lost"] == 0)]
+    rtt = 2 * float((arrived["arrived"] - arrived["sent"]).median())
+    first = loss_events(lost["sequence"].to_numpy(), lost["sent"].to_numpy(), rtt)
+    theirs = events.loc[events["seed"] == seed, "sequence"]
+    return len(theirs), int(theirs.isin(first).sum())
+
+
+@claim("Z19")
+def responses_to_change() -> Finding:
+    """Check what zheng2002 says of the metrics it names: TFRC reacts slower than TCP."""
+    rules = {name: AIMD(*values) for name, values in RULES.items()} | {"TFRC": TFRC()}
+    down = {name: responsiveness(rule) for name, rule in rules.items()}
+    up = {name: aggressiveness(rule) for name, rule in rules.items()}
+    slower = down["TFRC"] > down[REFERENCE] and up["TFRC"] < up[REFERENCE]
+    replayed = {seed: _replayed(seed) for seed in (1, 2)}
+    events = {seed: _found_events(seed) for seed in (1, 2)}
+    reports, met = (sum(values[k] for values in replayed.values()) for k in (0, 1))
+    theirs, found = (sum(values[k] for values in events.values()) for k in (0, 1))
+    return Finding(
+        parts=(
+            Part(
+                "TFRC reacts slower than TCP(1,1/2) to a change, both down and up",
+                Verdict.of(slower),
+                Verdict.UNDECIDABLE,
+            ),
+            Part(
+                "the loss history that this rests on gives the p of every report of ns-2's receiver",
+                Verdict.NOT_APPLICABLE,
+                Verdict.of(met == reports),
+            ),
+        ),
+        summary=(
+            "Under a loss per round trip the rate is halved after "
+            + ", ".join(f"{value} ({name})" for name, value in down.items())
+            + " round trips; without loss the window grows by at most "
+            + ", ".join(f"{value:.2f} ({name})" for name, value in up.items())
+            + " packets in one. zheng2002 names both metrics and gives no figures. RFC 5348's loss "
+            f"history, with ns-2's bound of 1/2 on the discount, gives {met} of {reports} reports of "
+            "ns-2's receiver to the last printed digit."
+        ),
+        explanation=(
+            "Gentler windows react like TFRC to persistent congestion, but keep growing by a packets "
+            "per round trip, while TFRC does not grow at all before the open interval is longer than "
+            "the mean; its largest growth comes later, when the history is discounted. From the bare "
+            f"packet trace, with the median round trip, {found} of ns-2's {theirs} loss events begin at "
+            "the same packet (ns-2 uses the sender's running estimate). A packet simulation of a "
+            "sender that sees exactly one loss per round trip would decide the first part; the trace's "
+            "loss is random."
+        ),
+        numbers=(
+            *(
+                Number(
+                    f"{name}: round trips of persistent congestion until the rate is halved",
+                    f"{value}",
+                    tolerance="0: counted, window 100 packets",
+                )
+                for name, value in down.items()
+            ),
+            *(
+                Number(
+                    f"{name}: largest growth in a round trip without loss, packets",
+                    f"{value:.3f}",
+                    tolerance="0: computed, window 100 packets",
+                )
+                for name, value in up.items()
+            ),
+            *(
+                Number(
+                    f"p of ns-2's reports, seed {seed}: largest difference",
+                    f"{error:.1e}",
+                    f"{count} reports",
+                    tolerance="5e-6: five decimals are printed",
+                )
+                for seed, (count, _, error) in replayed.items()
+            ),
+        ),
+        cases=(TRACE,),
     )
 
 

@@ -1,0 +1,256 @@
+"""Flows with Linux's congestion controls over one bottleneck, by ns-2 (kaneko2007).
+
+Also what the cases of both simulators share: the columns, and how the rows are made from the three
+files that a run leaves: ``samples.txt`` (counters every 0.1 s), ``drops.txt`` and ``lost.txt`` (one
+line per packet that the queue refused, or that was lost at random).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.generate import ns2_tool
+from validation.generate.cases import Column, Rows, Run, Table
+
+PACKET_BITS = 1500 * 8
+STEP = 0.1
+DRAIN = 60.0
+FEW_EVENTS = 50
+
+SCRIPT = "linux.tcl"
+SOURCES = (
+    f"{ns2_tool.SCRIPTS}/{SCRIPT}",
+    "validation/generate/ns2_tool.py",
+    "validation/generate/ns2_linux.py",
+)
+
+SEED = Column("1", "substream of the loss model; also the start times' jitter")
+FLOW = Column("1", "number of the flow, in the order of their first starts")
+FLOW_VALUES = {
+    "flow_rule": Column("", "congestion control of this flow"),
+    "start": Column("s", "when it starts"),
+    "base_rtt": Column("s", "its round trip without queueing and transmission"),
+    "begin": Column("s", "when the measurement begins; all counts but the total ones start here"),
+    "duration": Column("s", "length of the measurement"),
+    "sent": Column("packets", "data packets sent, also those sent again"),
+    "queue_drops": Column("packets", "of these, refused by the full queue"),
+    "random_drops": Column("packets", "lost at random behind the queue"),
+    "delivered": Column("packets", "received, also those received twice"),
+    "acked": Column("packets", "newly acknowledged: unique data"),
+    "loss_events": Column(
+        "events",
+        "drops of both kinds, of this flow, at least one largest round trip (base, full queue) "
+        "after the drop that began the loss event before",
+    ),
+    "few_events": Column("1", "1 if there were fewer than 50 loss events, else 0"),
+    "goodput": Column("packets/s", "acked / duration"),
+    "goodput_bits": Column("bit/s", "goodput x 12000: IP packets of 1500 bytes, headers counted"),
+    "goodput_half_width": Column(
+        "packets/s", "half width of the 95 % interval of goodput from ten batches, normal law"
+    ),
+    "mean_cwnd": Column("packets", "mean of cwnd, looked at every 0.1 s"),
+    "total_sent": Column("packets", "sent, whole run until the network has drained"),
+    "total_queue_drops": Column("packets", "refused by the queue, whole run"),
+    "total_random_drops": Column("packets", "lost at random, whole run"),
+    "total_delivered": Column("packets", "received, whole run"),
+    "total_stored": Column(
+        "packets", "total_sent less total_delivered and drops: left in the network after draining"
+    ),
+}
+LINK_VALUES = {
+    "rate": Column("bit/s", "rate of the bottleneck"),
+    "buffer": Column("packets", "its queue"),
+    "loss": Column("1", "probability that a packet is lost behind the queue"),
+    "begin": Column("s", "when the measurement begins"),
+    "duration": Column("s", "length of the measurement"),
+    "arrivals": Column("packets", "that reached the queue"),
+    "departures": Column("packets", "that left it"),
+    "drops": Column("packets", "that it refused"),
+    "queued_begin": Column("packets", "in the queue at the begin"),
+    "queued_end": Column("packets", "in the queue at the end"),
+    "mean_queue": Column("packets", "time average of the queue"),
+    "utilisation": Column("1", "departures x 12000 bit / (rate x duration)"),
+    "goodput_share": Column("1", "sum of the flows' goodput_bits / rate"),
+}
+SERIES_VALUES = {
+    "flow_rule": Column("", "congestion control of this flow"),
+    "goodput": Column("packets/s", "newly acknowledged per second since the time before"),
+    "cwnd": Column("packets", "congestion window at that time"),
+    "queue": Column("packets", "mean of the queue since the time before"),
+}
+TIME = Column("s", "end of the bin")
+
+
+def tables(factors: Mapping[str, Column], series: bool = False) -> dict[str, Table]:
+    """Give the CSV files of a case whose runs differ in ``factors``."""
+    run = {**factors, "seed": SEED}
+    found = {
+        "flows": Table({**run, "flow": FLOW}, FLOW_VALUES),
+        "links": Table(run, LINK_VALUES),
+    }
+    if series:
+        found["series"] = Table({**run, "flow": FLOW, "time": TIME}, SERIES_VALUES)
+    return found
+
+
+def _drops(file: Path, flows: int) -> list[NDArray[np.float64]]:
+    """Read the times of the drops of each flow, in s; ns-2's trace format or ``time flow``."""
+    times: list[list[float]] = [[] for _ in range(flows)]
+    for line in file.read_text().splitlines():
+        words = line.split()
+        time, flow = (words[1], words[7]) if words[0] == "d" else (words[0], words[1])
+        times[int(flow) - 1].append(float(time))
+    return [np.array(one) for one in times]
+
+
+def _events(times: NDArray[np.float64], gap: float) -> int:
+    count, begin = 0, -np.inf
+    for time in times:
+        if time - begin >= gap:
+            count += 1
+            begin = time
+    return count
+
+
+def _at(samples: NDArray[np.float64], time: float) -> int:
+    """Row of the sample at ``time``."""
+    row = int(np.argmin(np.abs(samples[:, 0] - time)))
+    if abs(samples[row, 0] - time) > STEP / 2:
+        msg = f"no sample at {time:g} s"
+        raise RuntimeError(msg)
+    return row
+
+
+def measure(run: Run, folder: Path) -> dict[str, Rows]:
+    """Make the rows of one run from the files that it left in ``folder``.
+
+    Each line of samples.txt: time, then arrivals, departures, drops and area of the bottleneck, then
+    sent, received, lost at random, acknowledged and cwnd of each flow; the last line comes after
+    the network has drained.
+    """
+    samples = np.loadtxt(folder / "samples.txt", ndmin=2)
+    flows = len(run["rules"])
+    if samples.shape[1] != 5 + 5 * flows:
+        msg = f"samples.txt has {samples.shape[1]} columns"
+        raise RuntimeError(msg)
+    first, last = _at(samples, run["begin"]), _at(samples, run["end"])
+    duration = float(samples[last, 0] - samples[first, 0])
+    seconds = run["buffer"] * PACKET_BITS / run["rate"]
+    refused, lost = _drops(folder / "drops.txt", flows), _drops(folder / "lost.txt", flows)
+    keys = {**run["factors"], "seed": run["seed"]}
+    rows: dict[str, Rows] = {"flows": [], "links": []}
+    # ns-2 counts the last acknowledged number from 0 and starts at -1.
+    counts = samples[last] - samples[first]
+    for i in range(flows):
+        sent, received, random, acked = (int(n) for n in counts[5 + 5 * i : 9 + 5 * i])
+        total = [int(n) for n in samples[-1, 5 + 5 * i : 8 + 5 * i]]
+        window = samples[first : last + 1, 9 + 5 * i]
+        batch = np.diff(samples[np.linspace(first, last, 11).astype(int), 8 + 5 * i])
+        begin, end = samples[first, 0], samples[last, 0]
+        inside = [one[(one > begin) & (one <= end)] for one in (refused[i], lost[i])]
+        events = _events(np.sort(np.concatenate(inside)), run["rtts"][i] + seconds)
+        if len(lost[i]) != total[2]:
+            msg = f"flow {i + 1}: {len(lost[i])} random drops traced, {total[2]} counted"
+            raise RuntimeError(msg)
+        rows["flows"].append(
+            {
+                **keys,
+                "flow": i + 1,
+                "flow_rule": run["rules"][i],
+                "start": run["starts"][i],
+                "base_rtt": run["rtts"][i],
+                "begin": begin,
+                "duration": duration,
+                "sent": sent,
+                "queue_drops": len(inside[0]),
+                "random_drops": random,
+                "delivered": received,
+                "acked": acked,
+                "loss_events": events,
+                "few_events": int(events < FEW_EVENTS),
+                "goodput": acked / duration,
+                "goodput_bits": acked * PACKET_BITS / duration,
+                "goodput_half_width": float(
+                    2.262 * batch.std(ddof=1) / np.sqrt(10) / (duration / 10)
+                ),
+                "mean_cwnd": float(window.mean()),
+                "total_sent": total[0],
+                "total_queue_drops": len(refused[i]),
+                "total_random_drops": total[2],
+                "total_delivered": total[1],
+                "total_stored": total[0] - total[1] - total[2] - len(refused[i]),
+            }
+        )
+    rows["links"].append(
+        {
+            **keys,
+            "rate": run["rate"],
+            "buffer": run["buffer"],
+            "loss": run["loss"],
+            "begin": float(samples[first, 0]),
+            "duration": duration,
+            "arrivals": int(counts[1]),
+            "departures": int(counts[2]),
+            "drops": int(counts[3]),
+            "queued_begin": int(samples[first, 1] - samples[first, 2] - samples[first, 3]),
+            "queued_end": int(samples[last, 1] - samples[last, 2] - samples[last, 3]),
+            "mean_queue": float(counts[4] / duration),
+            "utilisation": float(counts[2] * PACKET_BITS / (run["rate"] * duration)),
+            "goodput_share": sum(row["goodput_bits"] for row in rows["flows"]) / run["rate"],
+        }
+    )
+    if bin_length := run.get("bin"):
+        rows["series"] = _series(run, keys, samples, bin_length)
+    return rows
+
+
+def _series(
+    run: Run, keys: Mapping[str, object], samples: NDArray[np.float64], bin_length: float
+) -> Rows:
+    at = [_at(samples, t) for t in np.arange(0.0, run["end"] + STEP / 2, bin_length)[1:]]
+    rows: Rows = []
+    for i, rule in enumerate(run["rules"]):
+        before = samples[0] * 0
+        before[8 + 5 * i] = samples[0, 8 + 5 * i]
+        for row in samples[at]:
+            length = row[0] - before[0]
+            rows.append(
+                {
+                    **keys,
+                    "flow": i + 1,
+                    "time": round(float(row[0]), 6),
+                    "flow_rule": rule,
+                    "goodput": round(float((row[8 + 5 * i] - before[8 + 5 * i]) / length), 2),
+                    "cwnd": round(float(row[9 + 5 * i]), 2),
+                    "queue": round(float((row[4] - before[4]) / length), 2),
+                }
+            )
+            before = row
+    return rows
+
+
+def options(run: Run) -> dict[str, float | str]:
+    """Options of ``linux.tcl``."""
+    words = {name: " ".join(map(str, run[name])) for name in ("rules", "starts", "rtts")}
+    names = ("rate", "buffer", "loss", "seed", "end", "ssthresh", "window")
+    return {**words, **{name: run[name] for name in names}, "drain": DRAIN, "step": STEP}
+
+
+def execute(run: Run, folder: Path) -> dict[str, Rows]:
+    """Simulate one parameter set."""
+    ns2_tool.run(SCRIPT, options(run), folder)
+    return measure(run, folder)
+
+
+def command(run: Run) -> str:
+    """Give the command line of one run."""
+    return ns2_tool.command(SCRIPT, options(run))
+
+
+def simulated_seconds(run: Run) -> float:
+    """Add the draining to the run."""
+    return float(run["end"]) + DRAIN
