@@ -498,8 +498,8 @@ def run(
 def _snippet(rules: tuple[type[WindowRule], ...], event: str) -> str:
     """Return the if-chain over window rules that applies ``event`` to the flow's window.
 
-    ``amount`` ACKs move the state by that multiple of what one ACK does; a field that an ACK does
-    not change stays, also where it is infinite.
+    ``amount`` ACKs move the state by that multiple of what one ACK does, except for fields that
+    the rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
     text = []
     for n, rule in enumerate(rules):
@@ -513,7 +513,7 @@ def _snippet(rules: tuple[type[WindowRule], ...], event: str) -> str:
         ]
         for w, name in enumerate(fields):
             value = f"new.{name}"
-            if event == "on_ack":
+            if event == "on_ack" and name not in rule.assigned:
                 change = f"old.{name} + amount * (new.{name} - old.{name})"
                 value = f"{change} if new.{name} != old.{name} else old.{name}"
             text.append(f"    window[{w}] = {value}")

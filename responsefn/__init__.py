@@ -13,22 +13,77 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 
 from __future__ import annotations
 
+from responsefn.catalogue import Catalogue, catalogue
 from responsefn.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.curves import Curve, curve
-from responsefn.inverse import invert
-from responsefn.laws import PFTK, TFRC, Law
+from responsefn.delay import ARENO, CTCP, FAST, Fusion, Illinois, Vegas, Westwood
+from responsefn.fused import Fused, fused
+from responsefn.highspeed import BIC, CUBIC, DCTCP, HSTCP, HTCP, Relentless, Scalable
+from responsefn.intervals import LossHistory, first_interval, interval_weights, loss_events
+from responsefn.inverse import UnreachableRateError, invert
+from responsefn.laws import PFTK, TFRC, Law, Mathis
+from responsefn.losses import Deterministic, Gilbert, Independent, independent_constant
+from responsefn.metrics import (
+    aggressiveness,
+    convergence_time,
+    friendliness,
+    jain_index,
+    match,
+    responsiveness,
+    smoothness,
+)
 from responsefn.rules import WindowRule
+from responsefn.simulation import SimulatedResponse, simulate_rule
+from responsefn.twin import twin
 
 __all__ = [
     "AIMD",
+    "ARENO",
+    "BIC",
+    "CTCP",
+    "CUBIC",
+    "DCTCP",
+    "FAST",
+    "HSTCP",
+    "HTCP",
     "PFTK",
     "TFRC",
+    "Catalogue",
     "Curve",
+    "Deterministic",
+    "Fused",
+    "Fusion",
+    "Gilbert",
+    "Illinois",
+    "Independent",
     "Law",
+    "LossHistory",
+    "Mathis",
     "NewReno",
+    "Relentless",
     "Reno",
+    "Scalable",
+    "SimulatedResponse",
     "Tahoe",
+    "UnreachableRateError",
+    "Vegas",
+    "Westwood",
     "WindowRule",
+    "aggressiveness",
+    "catalogue",
+    "convergence_time",
     "curve",
+    "first_interval",
+    "friendliness",
+    "fused",
+    "independent_constant",
+    "interval_weights",
     "invert",
+    "jain_index",
+    "loss_events",
+    "match",
+    "responsiveness",
+    "simulate_rule",
+    "smoothness",
+    "twin",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow import maximum, where
 from hopflow.checks import choice, one_number
+from responsefn import references
 from responsefn.rules import WindowRule
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ class AIMD(WindowRule):
         b: float = 0.5
         form: str = "sqrt"
 
+    reference = references.ZHENG
+    domain = (0.0, 0.02)
+
     def check(self) -> None:
         """Check the ranges of a and b and the name of the form."""
         one_number("a", self.params.a, above=0.0)
@@ -119,6 +123,8 @@ class Reno(WindowRule):
         form: str = "sqrt"
 
     recovery: ClassVar[str] = "reno"
+    reference = references.RFC5681
+    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the name of the form."""
@@ -156,6 +162,7 @@ class NewReno(Reno):
     """
 
     recovery: ClassVar[str] = "newreno"
+    reference = references.RFC6582
 
 
 class Tahoe(WindowRule):
@@ -178,6 +185,8 @@ class Tahoe(WindowRule):
     """
 
     recovery: ClassVar[str] = "tahoe"
+    reference = references.JACOBSON
+    domain = (0.0, 0.02)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

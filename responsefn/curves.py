@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number, seconds
+from hopflow.checks import number
 from hopflow.results import Result, figure
-from responsefn.responses import Response
+from responsefn.responses import Response, round_trip
 
 if TYPE_CHECKING:
     import xarray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "curve"]
 
 LINES = ("-", "--", "-.", ":")
+MARKERS = "osD^vPX"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,12 +37,15 @@ class Curve(Result):
         Round-trip time in s.
     rate
         Rates in packets/s, shape (n, m).
+    bandwidth
+        Capacity in packets/s that rules saw which see the queue; None where none was given.
     """
 
     rules: tuple[Response, ...]
     p: NDArray[np.float64]
     rtt: float
     rate: NDArray[np.float64]
+    bandwidth: float | None = None
 
     @property
     def mean_window(self) -> NDArray[np.float64]:
@@ -79,12 +83,39 @@ class Curve(Result):
             ranges[repr(rule)] = f"{rate.min():.4g} .. {rate.max():.4g} packets/s"
         return ranges
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw rate against p on logarithmic axes; return the Axes (``ax``, or a new one)."""
+    def plot(
+        self,
+        ax: Axes | None = None,
+        points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    ) -> Axes:
+        """Draw rate against p on logarithmic axes, faded outside each rule's domain.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; None makes new ones.
+        points
+            Packet simulations to put on top: label to (p, rate in packets/s).
+
+        Returns
+        -------
+        The Axes.
+        """
         axes: Axes = figure()[1] if ax is None else ax
         order = np.argsort(self.p)
         for index, (rule, rate) in enumerate(zip(self.rules, self.rate, strict=True)):
-            axes.loglog(self.p[order], rate[order], LINES[index % len(LINES)], label=repr(rule))
+            p, sorted_rate = self.p[order], rate[order]
+            style = LINES[index % len(LINES)]
+            (line,) = axes.loglog(p, sorted_rate, style, label=repr(rule))
+            outside = (p < rule.domain[0]) | (p > rule.domain[1])
+            if outside.any():
+                line.set_ydata(np.where(outside, np.nan, sorted_rate))
+                # the neighbours inside join the two parts
+                near = outside | np.roll(outside, 1) | np.roll(outside, -1)
+                faded = np.where(near, sorted_rate, np.nan)
+                axes.loglog(p, faded, style, color=line.get_color(), alpha=0.25)
+        for index, (label, (at, rates)) in enumerate((points or {}).items()):
+            axes.loglog(at, rates, MARKERS[index % len(MARKERS)], markersize=4, label=label)
         axes.set(
             xlabel="loss event rate p",
             ylabel="rate (packets/s)",
@@ -95,7 +126,14 @@ class Curve(Result):
         return axes
 
 
-def curve(rules: Response | Iterable[Response], p: ArrayLike, rtt: float) -> Curve:
+def curve(
+    rules: Response | Iterable[Response],
+    p: ArrayLike,
+    rtt: float,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> Curve:
     """Return the rates of rules and laws over the loss event rate.
 
     Parameters
@@ -106,6 +144,10 @@ def curve(rules: Response | Iterable[Response], p: ArrayLike, rtt: float) -> Cur
         Loss event rates, 0 < p <= 1, shape (m,).
     rtt
         Round-trip time in s.
+    bandwidth
+        Capacity in packets/s, for rules that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
 
     Raises
     ------
@@ -134,7 +176,8 @@ def curve(rules: Response | Iterable[Response], p: ArrayLike, rtt: float) -> Cur
         raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")
     if np.ndim(rtt) != 0:
         raise ValueError(f"rtt has shape {np.shape(rtt)}: must be one number")
-    rtt = float(seconds("rtt", rtt))
-    rate = np.stack([np.asarray(rule.rate(p, rtt)) for rule in chosen])
+    rtt = float(round_trip(rtt, unit_check))
+    rates = [rule.rate(p, rtt, bandwidth, unit_check=unit_check) for rule in chosen]
+    rate = np.stack([np.asarray(each) for each in rates])
     p.flags.writeable = rate.flags.writeable = False
-    return Curve(chosen, p, rtt, rate)
+    return Curve(chosen, p, rtt, rate, bandwidth)

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Formula", "R", "T", "a", "b", "evaluate", "p", "positive_root", "t_RTO"]
+__all__ = [
+    "Formula",
+    "R",
+    "T",
+    "a",
+    "b",
+    "evaluate",
+    "log_slope",
+    "p",
+    "positive_root",
+    "t_RTO",
+]
 
 p, R, T, a, b, t_RTO = sp.symbols("p R T a b t_RTO", positive=True)
 """Loss event rate, round-trip time in s, rate in packets/s, the two parameters that the papers
@@ -64,6 +75,12 @@ def positive_root(square: sp.Expr, linear: sp.Expr) -> sp.Expr:
     roots = sp.solve(p * (two + one * u) - u**2, u)
     root = max(roots, key=lambda root: root.subs({two: 1, one: 1, p: 1}))
     return 1 / root.subs({two: square, one: linear})
+
+
+@cache
+def log_slope(rate: sp.Expr) -> sp.Expr:
+    """Return d log(rate) / d log(p)."""
+    return p * sp.diff(rate, p) / rate
 
 
 @cache

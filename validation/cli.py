@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 import dfcmodel._cli
 import markov._cli
+import responsefn._cli
 from validation import evidence, verdicts
 from validation.verdicts import Claim, Finding, Verdict
 
@@ -24,7 +25,7 @@ app = typer.Typer(
 )
 data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 app.add_typer(data, name="data")
-for commands in (dfcmodel._cli.commands, markov._cli.commands):
+for commands in (dfcmodel._cli.commands, markov._cli.commands, responsefn._cli.commands):
     app.add_typer(commands)
 
 STYLES = {

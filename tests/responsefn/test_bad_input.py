@@ -5,9 +5,37 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe, curve
+from responsefn import (
+    AIMD,
+    ARENO,
+    BIC,
+    CTCP,
+    CUBIC,
+    DCTCP,
+    FAST,
+    HSTCP,
+    HTCP,
+    PFTK,
+    TFRC,
+    Fusion,
+    Gilbert,
+    Illinois,
+    Mathis,
+    NewReno,
+    Relentless,
+    Reno,
+    Scalable,
+    Tahoe,
+    Vegas,
+    Westwood,
+    curve,
+    invert,
+    simulate_rule,
+)  # fmt: skip
 
 RULES = [AIMD(), Reno(), NewReno(), Tahoe(), TFRC(), PFTK(), PFTK(form="approximate")]
+RULES += [Mathis(), TFRC(form="zheng2002"), CUBIC(), HSTCP(), Scalable(), Relentless(), DCTCP()]
+ALL_RULES = [Vegas(), Westwood(), FAST(), ARENO(), Fusion(), CTCP(), Illinois(), HTCP(), BIC()]
 BAD_P = [0.0, -0.01, 1.0000001, 1.5, np.nan, np.inf, [0.1, 2.0], [[np.nan]], "often", None, 1j]
 BAD_RTT = [0.0, -0.1, np.nan, np.inf, -np.inf, 1000.1, 48_000.0, [0.1, 0.0], "slow", None]
 
@@ -31,6 +59,56 @@ def test_rtt(rule, rtt):
     if rtt is not None:
         with pytest.raises(ValueError, match=r"^rtt = .*(in seconds|a number is expected)"):
             rule.mean_window(0.01, rtt)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rtt", [30.0, 48.0, 999.0])
+def test_milliseconds_are_suspected(rule, rtt):
+    asks = [rule.rate, rule.mean_window, lambda p, r, **k: invert(rule, 1e-3 / r, r, **k)]
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^rtt = .*< 30; in seconds: ms\(48\) is 0\.048"):
+            ask(0.01, rtt)
+    assert rule.rate(0.01, rtt, unit_check=False) > 0
+    assert rule.rate(0.01, 29.9) > 0
+
+
+@pytest.mark.parametrize("rule", [r for r in ALL_RULES if r.capacity == "needed"], ids=repr)
+def test_missing_capacity_is_named(rule):
+    for ask in (rule.rate, rule.mean_window, rule.peak_window):
+        with pytest.raises(ValueError, match=r"^bandwidth is missing: .*packets/s"):
+            ask(0.01, 0.1)
+    with pytest.raises(ValueError, match=r"^bandwidth = -1"):
+        rule.rate(0.01, 0.1, bandwidth=-1.0)
+    with pytest.raises(ValueError, match=r"^bandwidth is missing"):
+        simulate_rule(rule, 0.01, 0.1)
+
+
+BUILDS = [
+    (lambda: CUBIC(C=0.0), "^C = 0"),
+    (lambda: CUBIC(beta=1.0), "^beta = 1"),
+    (lambda: CUBIC(fast_convergence=2), "^fast_convergence = 2"),
+    (lambda: Scalable(a=-1.0), "^a = -1"),
+    (lambda: Scalable(form="other"), "^form = 'other'"),
+    (lambda: HSTCP(form="other"), "^form = 'other'"),
+    (lambda: BIC(b=0.0), "^b = 0"),
+    (lambda: Vegas(alpha=3.0, beta=1.0), "^beta = 1"),
+    (lambda: CTCP(k=1.0), "^k = 1"),
+    (lambda: DCTCP(g=0.0), "^g = 0"),
+    (lambda: FAST(gamma=2.0), "^gamma = 2"),
+    (lambda: TFRC(form="rfc"), "^form = 'rfc'"),
+    (lambda: Gilbert(0.5), "^burst = 0.5"),
+    (lambda: Gilbert(9.0).gaps(0.95, 10, np.random.default_rng(0)), "^p = 0.95"),
+    (lambda: simulate_rule(Reno(), 0.0, 0.1), "^p = 0"),
+    (lambda: simulate_rule(Reno(), 0.1, 0.1, events=3), "^events = 3"),
+    (lambda: simulate_rule(Reno(), 0.1, 0.1, method="fast"), "^method = 'fast'"),
+    (lambda: simulate_rule(Reno(), 0.1, 0.1, buffer=3.0), "^bandwidth is missing"),
+]
+
+
+@pytest.mark.parametrize(("build", "match"), BUILDS, ids=range(len(BUILDS)))
+def test_parameters_of_the_other_rules(build, match):
+    with pytest.raises(ValueError, match=match):
+        build()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

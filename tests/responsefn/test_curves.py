@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import AIMD, PFTK, TFRC, Reno, Tahoe, curve
+from responsefn import AIMD, PFTK, TFRC, Reno, Tahoe, Vegas, curve
 
 P = np.logspace(-5, -1, 41)
 
@@ -34,10 +34,26 @@ def test_plot(result):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(
         map(repr, result.rules)
     )
-    lines = axes.get_lines()
+    lines = [line for line in axes.get_lines() if not line.get_label().startswith("_")]
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 5
     np.testing.assert_array_equal(lines[3].get_ydata(), result.rate[3])
+    inside = Reno.domain[1] >= P
+    np.testing.assert_array_equal(lines[0].get_ydata()[inside], result.rate[0][inside])
+    assert np.isnan(lines[0].get_ydata()[~inside]).all()
+    faded = [line for line in axes.get_lines() if line.get_alpha() == 0.25]
+    assert len(faded) == 3  # Reno, AIMD and Tahoe end at 0.02
     assert result.plot(ax=axes) is axes
+
+
+def test_points_and_bandwidth():
+    result = curve([Reno(), Vegas()], [1e-4, 1e-3], 0.04, bandwidth=1000.0)
+    assert result.bandwidth == 1000.0
+    assert result.rate[1, 0] < 1000.0
+    axes = result.plot(points={"ns-2": ([1e-3], [900.0])})
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["Reno()", "Vegas()", "ns-2"]
+    with pytest.raises(ValueError, match=r"^bandwidth is missing"):
+        curve(Vegas(), [1e-3], 0.04)
 
 
 def test_display(result):

@@ -63,10 +63,10 @@ def test_many_at_once_without_a_warning(rule):
 )
 def test_round_trip_everywhere(rule, log_p, log_rtt):
     p, rtt = 10.0**log_p, 10.0**log_rtt
-    rate = rule.rate(p, rtt)
-    found = invert(rule, rate, rtt)
+    rate = rule.rate(p, rtt, unit_check=False)
+    found = invert(rule, rate, rtt, unit_check=False)
     assert found == pytest.approx(p, rel=1e-12)
-    assert rule.rate(found, rtt) == pytest.approx(rate, rel=1e-12)
+    assert rule.rate(found, rtt, unit_check=False) == pytest.approx(rate, rel=1e-12)
 
 
 def test_shapes():

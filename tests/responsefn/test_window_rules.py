@@ -122,14 +122,22 @@ class Gentle(WindowRule):
 def test_a_users_rule():
     rule = Gentle(a=0.5)
     assert rule.on_ack(rule.State(cwnd=10.0), rule.params, None).cwnd == 10.05
-    for ask in (
-        lambda: rule.rate(0.01, 0.1),
-        lambda: rule.peak_window(0.01),
-        lambda: rule.expression,
-        lambda: invert(rule, 10.0, 0.1),
-    ):
-        with pytest.raises(TypeError, match=r"Gentle states no closed form.*Gentle\.formula"):
-            ask()
+    with pytest.raises(TypeError, match=r"Gentle states no closed form.*Gentle\.formula"):
+        assert rule.expression
+
+
+def test_a_users_rule_has_the_response_of_its_cycle():
+    """Gentle is AIMD(a, 0.1): its three functions are all that it takes."""
+    rule, known = Gentle(a=0.5), AIMD(0.5, 0.1)
+    for p in (1e-6, 1e-4, 1e-2):
+        assert rule.rate(p, 0.1) == pytest.approx(known.rate(p, 0.1), rel=2e-3)
+        assert rule.peak_window(p, 0.1) == pytest.approx(known.peak_window(p), rel=2e-3)
+        assert rule.elasticity(p, 0.1) == pytest.approx(-0.5, abs=2e-3)
+    grid = rule.rate([[1e-5], [1e-3]], [0.05, 0.1])
+    assert grid.shape == (2, 2)
+    assert grid[1, 1] == pytest.approx(rule.rate(1e-3, 0.1), rel=1e-12)
+    p = invert(rule, 300.0, 0.1)
+    assert rule.rate(p, 0.1) == pytest.approx(300.0, rel=1e-8)
 
 
 def test_a_users_formula_is_all_it_takes():
@@ -145,8 +153,9 @@ def test_a_users_formula_is_all_it_takes():
     with pytest.raises(ValueError, match=r"rtt is missing"):
         rule.mean_window(0.01)
     assert rule.mean_window(0.01, rtt=0.1) == pytest.approx(20.0)
-    with pytest.raises(TypeError, match=r"no peak window"):
+    with pytest.raises(ValueError, match=r"rtt is missing"):
         rule.peak_window(0.01)
+    assert rule.peak_window(0.01, 0.1) > 0  # no formula for it: by the numerical cycle
 
 
 def test_a_rule_must_say_what_it_does():

@@ -1,0 +1,146 @@
+"""All rules and laws with equation, source and domain, as a table."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopflow.checks import choice
+from hopflow.results import Result
+from responsefn.classic import AIMD, NewReno, Reno, Tahoe
+from responsefn.delay import ARENO, CTCP, FAST, Fusion, Illinois, Vegas, Westwood
+from responsefn.highspeed import BIC, CUBIC, DCTCP, HSTCP, HTCP, Relentless, Scalable
+from responsefn.laws import PFTK, TFRC, Mathis
+from responsefn.responses import Response, formula_of
+from responsefn.rules import WindowRule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Catalogue", "catalogue"]
+
+ENTRIES: tuple[Response, ...] = (
+    Tahoe(),
+    Reno(),
+    NewReno(),
+    AIMD(),
+    AIMD(form="precise"),
+    AIMD(form="recovery"),
+    HSTCP(),
+    HSTCP(form="cycle"),
+    HSTCP(table=1),
+    Scalable(),
+    Scalable(form="published"),
+    BIC(),
+    CUBIC(),
+    CUBIC(fast_convergence=1),
+    HTCP(),
+    Relentless(),
+    DCTCP(),
+    Illinois(),
+    CTCP(),
+    Vegas(),
+    Westwood(),
+    FAST(),
+    ARENO(),
+    Fusion(),
+    TFRC(),
+    TFRC(form="zheng2002"),
+    PFTK(),
+    PFTK(form="approximate"),
+    Mathis(),
+)
+"""In the order of the table: loss-based rules, rules that see the queue, laws."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Catalogue(Result):
+    """The rules and laws of responsefn.
+
+    Attributes
+    ----------
+    entries
+        Each rule and law, and its variants.
+    """
+
+    entries: tuple[Response, ...]
+
+    def equation(self, entry: Response, *, latex: bool = False) -> str:
+        """Return the rate in packets/s as text or LaTeX; rules without formula say what they have."""
+        formula = formula_of(entry)
+        if formula is None:
+            return r"\text{numerical cycle}" if latex else "numerical cycle"
+        if latex:
+            import sympy as sp
+
+            return str(sp.latex(formula.rate))
+        return str(formula.rate)
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return name, kind, equation, capacity, domain and source of each entry."""
+        found = []
+        for entry in self.entries:
+            low, high = entry.domain
+            found.append(
+                {
+                    "name": repr(entry),
+                    "kind": "rule" if isinstance(entry, WindowRule) else "law",
+                    "equation": self.equation(entry),
+                    "capacity": getattr(entry, "capacity", "ignored"),
+                    "domain": f"p <= {high:g}" if low == 0.0 else f"{low:g} <= p <= {high:g}",
+                    "source": entry.cite(),
+                }
+            )
+        return found
+
+    def summary(self) -> dict[str, object]:
+        """Return equation, domain and source by name."""
+        return {
+            row["name"]: f"{row['domain']}; {row['source']}; T = {row['equation']}"
+            for row in self.rows()
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the responses that need no capacity at an RTT of 0.1 s; return the Axes."""
+        import numpy as np
+
+        from responsefn.curves import curve
+
+        drawn = [entry for entry in self.entries if getattr(entry, "capacity", "") != "needed"]
+        axes = curve(drawn, np.geomspace(1e-7, 0.1, 61), 0.1).plot(ax)
+        axes.legend(fontsize=6)
+        return axes
+
+    def _repr_html_(self) -> str:
+        head = ("name", "T in packets/s", "capacity", "domain", "source")
+        cells = "".join(
+            f"<tr><td><code>{html.escape(row['name'])}</code></td>"
+            f"<td>\\({html.escape(self.equation(entry, latex=True))}\\)</td>"
+            f"<td>{row['capacity']}</td><td>{html.escape(row['domain'])}</td>"
+            f"<td>{html.escape(row['source'])}</td></tr>"
+            for row, entry in zip(self.rows(), self.entries, strict=True)
+        )
+        titles = "".join(f"<th>{title}</th>" for title in head)
+        return f"<table><caption>Catalogue</caption><tr>{titles}</tr>{cells}</table>"
+
+
+def catalogue(kind: str = "all") -> Catalogue:
+    """Return the table of rules and laws.
+
+    BBR is absent on purpose: it paces by its own estimates of bandwidth and round-trip time and
+    hardly reacts to loss, so that it has no response to a loss rate.
+
+    Parameters
+    ----------
+    kind
+        ``"all"``, ``"rule"`` or ``"law"``.
+    """
+    choice("kind", kind, ("all", "rule", "law"))
+    wanted = {"rule": WindowRule, "all": Response}.get(kind)
+    chosen = [
+        entry
+        for entry in ENTRIES
+        if (isinstance(entry, wanted) if wanted else not isinstance(entry, WindowRule))
+    ]
+    return Catalogue(tuple(chosen))

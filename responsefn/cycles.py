@@ -1,0 +1,145 @@
+"""The deterministic loss cycle of any rule, solved numerically: one packet in 1/p is lost.
+
+The rule's own functions, compiled, advance the window by blocks of ACKs (an eighth of a window at a
+time, by the midpoint rule; single ACKs in slow start) until one cycle is like the one before. This
+is the response of rules that have no closed form, derived here and not published.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.kernels import build
+from responsefn import templates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from responsefn.rules import WindowRule
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Cycle", "compile_rule", "numbers_of", "solve"]
+
+TOLERANCE = 1e-11
+"""Relative change of the peak from one cycle to the next at which the cycle is found."""
+MOST = 4096
+"""Cycles after which the mean over the last half stands for the cycle; a power of two."""
+BUDGET = 2_000_000
+"""Blocks of ACKs after which the same is done at the next power of two."""
+EVENTS = ("on_ack", "on_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """The loss cycle of a rule, arrays of the shape in which p and rtt broadcast.
+
+    Attributes
+    ----------
+    rate
+        Packets/s.
+    mean_window, packet_mean_window, peak_window
+        Average over time, over packets, and before the loss, in packets.
+    duration
+        Of a cycle, in s.
+    cycles
+        How many it took; where it did not settle (it may alternate, or drift within the band in
+        which a rule holds its window), a power of two, and the values are averages of the last half.
+    """
+
+    rate: Floats
+    mean_window: Floats
+    packet_mean_window: Floats
+    peak_window: Floats
+    duration: Floats
+    cycles: Floats
+
+
+def numbers_of(rule: WindowRule) -> dict[str, float]:
+    """Return the parameters that a rule's dynamics can use: the numbers among them."""
+    numbers = {
+        name: float(value)
+        for name, value in rule.params._asdict().items()
+        if isinstance(value, (int, float))
+    }
+    return numbers or {"unused": 0.0}
+
+
+def compile_rule(
+    template: Callable[..., Any], rule: WindowRule, *, compiled: bool = True
+) -> Callable[..., Any]:
+    """Return a template of this package with the functions of a rule spliced in.
+
+    In the template ``load(row)`` becomes ``s = State(...)`` and ``q = Params(...)``, from row
+    ``row`` of the array ``starts`` and from the array ``params``; ``advance()`` moves the state
+    ``s`` by ``k`` ACKs along the change from ``old`` to ``new`` that one ACK makes.
+    """
+    fields, names = rule.State._fields, tuple(numbers_of(rule))
+    moved = ", ".join(
+        f"new.{name}"
+        if name in rule.assigned
+        else f"(s.{name} + k * (new.{name} - old.{name}) if new.{name} != old.{name} else s.{name})"
+        for name in fields
+    )
+    return build(
+        template,
+        functions={event: getattr(rule, event) for event in EVENTS},
+        snippets={
+            "load": "\n".join(
+                [
+                    f"s = State({', '.join(f'starts[i, {n}]' for n in range(len(fields)))},)",
+                    f"q = Params({', '.join(f'params[{n}]' for n in range(len(names)))},)",
+                ]
+            ),
+            "advance": f"s = State({moved},)",
+        },
+        tuples={"State": fields, "Params": names, "Event": ("time", "rtt")},
+        compiled=compiled,
+    )
+
+
+def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:
+    """Return the cycle for checked arrays p and rtt that broadcast."""
+    shape = np.broadcast_shapes(p.shape, rtt.shape)
+    packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
+    rtts = np.broadcast_to(rtt, shape).ravel().copy()
+    starts = begin_at_peak(rule, p, rtt, bandwidth)
+    out = np.empty((len(rtts), 6))
+    kernel = compile_rule(templates.cycles, rule)
+    capacity = math.inf if bandwidth is None else bandwidth
+    params = np.array(list(numbers_of(rule).values()))
+    kernel(packets, rtts, capacity, starts, params, MOST, BUDGET, TOLERANCE, out)
+    columns = [out[:, n].reshape(shape) for n in range(6)]
+    return Cycle(*columns)
+
+
+def begin_at_peak(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
+    """Return states just before a loss near where it is expected, shape (entries, fields).
+
+    That is the peak of the closed form, or that of Reno, and not above twice what the path holds.
+    """
+    from responsefn.responses import formula_of
+
+    formula = formula_of(rule)
+    if formula is None:
+        peaks = np.sqrt(8 / (3 * p)) + 0.0 * rtt
+    elif formula.peak_window is None:
+        peaks = rule.value_of(formula.mean_window, p=p, R=rtt) + 0.0 * p * rtt
+    else:
+        peaks = rule.value_of(formula.peak_window, p=p, R=rtt) + 0.0 * p * rtt
+    rtts = np.broadcast_to(rtt, peaks.shape).ravel()
+    if bandwidth is not None:
+        peaks = np.minimum(peaks, 2 * bandwidth * rtt)
+    starts = np.array([tuple(rule.start(float(r), bandwidth)) for r in rtts], dtype=np.float64)
+    fields = rule.State._fields
+    starts = starts.reshape(len(rtts), len(fields))
+    starts[:, fields.index("cwnd")] = np.maximum(1.0, peaks.ravel())
+    if "ssthresh" in fields:
+        starts[:, fields.index("ssthresh")] = 2.0
+    return starts

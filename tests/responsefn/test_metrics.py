@@ -1,0 +1,133 @@
+"""Metrics, and TFRC's loss history against hand computations and ns-2's receiver."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from responsefn import (
+    AIMD,
+    BIC,
+    CUBIC,
+    PFTK,
+    TFRC,
+    Fusion,
+    LossHistory,
+    Reno,
+    Scalable,
+    aggressiveness,
+    convergence_time,
+    first_interval,
+    friendliness,
+    interval_weights,
+    invert,
+    jain_index,
+    loss_events,
+    match,
+    responsiveness,
+    smoothness,
+)
+from validation import evidence
+
+TRACE = "zheng2002/tfrc-receiver-trace"
+
+
+def test_weights_are_those_of_the_rfc():
+    np.testing.assert_allclose(interval_weights(), [1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2])
+    np.testing.assert_allclose(interval_weights(4), [1, 1, 2 / 3, 1 / 3])
+
+
+def test_history_by_hand():
+    history = LossHistory()
+    assert history.rate(100.0) == 0.0
+    history.close(100.0)
+    assert history.rate(0.0) == pytest.approx(1 / 100)
+    history.close(50.0)  # newest first: 50, 100
+    assert history.rate(0.0) == pytest.approx(1 / 75)
+    assert history.rate(150.0) == pytest.approx(1 / 100)  # (150 + 50 + 100) / 3
+    # an open interval of 4 means: discount 2 * 75 / 300 = 1/2
+    assert history.rate(300.0) == pytest.approx((1 + 0.5 + 0.5) / (300 + 25 + 50))
+    history.close(300.0)  # the older two keep the discount
+    assert history.rate(0.0) == pytest.approx(2 / (300 + 25 + 50))
+    plain = LossHistory(100.0, discounting=False)
+    assert plain.rate(1000.0) == pytest.approx(2 / 1100)
+    assert LossHistory(100.0).rate(1e6) == pytest.approx(1.25 / (1e6 + 25))  # not below 1/4
+
+
+def test_only_eight_intervals_count():
+    history = LossHistory(1e9)
+    for _ in range(8):
+        history.close(100.0)
+    assert history.rate(0.0) == pytest.approx(0.01)
+
+
+def test_loss_events_and_first_interval():
+    lost, sent = [10, 11, 15, 40, 90], [1.0, 1.01, 1.09, 1.2, 2.0]
+    assert loss_events(lost, sent, 0.1).tolist() == [10, 40, 90]
+    assert first_interval(1000.0, 0.1) == pytest.approx(1 / float(invert(TFRC(), 1000.0, 0.1)))
+    with pytest.raises(ValueError, match="shape"):
+        loss_events([1, 2], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^length = 0"):
+        LossHistory().close(0.0)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_report_of_ns2s_receiver(seed):
+    reports, events = (evidence.table(TRACE, name) for name in ("reports", "events"))
+    reports, events = (frame[frame["seed"] == seed] for frame in (reports, events))
+    history = LossHistory(float(reports["interval_1"].iloc[0]), least_discount=0.5)
+    known = 0
+    for row in reports.iloc[1:].itertuples():
+        while known < len(events) and events["time"].iloc[known] <= row.time + 1e-9:
+            history.close(float(events["interval"].iloc[known]))
+            known += 1
+        assert history.rate(float(row.interval_0)) == pytest.approx(row.p, abs=5.001e-6)
+    assert known == len(events) > 100
+
+
+def test_aimd_by_its_definition():
+    for a, b in ((1.0, 0.5), (3 / 7, 0.25), (0.2, 0.125), (2.0, 0.9)):
+        assert responsiveness(AIMD(a, b)) == math.ceil(math.log(0.5) / math.log(1 - b) - 1e-9)
+        assert aggressiveness(AIMD(a, b)) == pytest.approx(a, rel=1e-6)
+
+
+def test_other_rules():
+    assert responsiveness(TFRC()) == 5
+    assert 0.14 < aggressiveness(TFRC()) < 0.6
+    assert aggressiveness(BIC()) == pytest.approx(32, rel=1e-6)
+    assert responsiveness(CUBIC()) == 2
+    with pytest.raises(TypeError, match="must be a window rule or TFRC"):
+        responsiveness(PFTK())
+    with pytest.raises(ArithmeticError, match="does not halve"):
+        responsiveness(Fusion(), bandwidth=1000.0)
+
+
+def test_convergence():
+    slow, fast = (convergence_time(AIMD(*ab), 0.1, 1000.0) for ab in ((0.2, 0.125), (1.0, 0.5)))
+    assert 0 < fast < slow < math.inf
+    assert convergence_time(Scalable(legacy=1.0), 0.1, 10_000.0, rounds=5000) == math.inf
+    assert convergence_time(Reno(), 0.1, 1000.0, share=0.52) == 0.0
+
+
+def test_smoothness_and_fairness():
+    assert smoothness([5.0] * 100, 0.1, 1.0) == 0.0
+    assert smoothness([0.0, 2.0] * 50, 0.1, 0.2) == 0.0
+    assert smoothness([0.0, 2.0] * 50, 0.1, 0.1) == pytest.approx(1.0, rel=0.01)
+    assert jain_index([1, 1, 1, 1]) == 1.0
+    assert jain_index([1, 0, 0]) == pytest.approx(1 / 3)
+    assert jain_index([1e300, 1e300]) == 1.0
+    for bad in ([], [0.0, 0.0]):
+        with pytest.raises(ValueError, match="rates"):
+            jain_index(bad)
+    with pytest.raises(ValueError, match="time_scale"):
+        smoothness([1.0, 2.0], 0.1, 0.2)
+
+
+def test_match_and_friendliness():
+    assert match(AIMD(b=0.125), to=Reno(), at=1e-3).a == pytest.approx(0.2, rel=1e-12)
+    cubic = match(CUBIC(friendly=0), to=Reno(), at=1e-4, by="C")
+    assert friendliness(cubic, 1e-4, 0.1) == pytest.approx(1, rel=1e-10)
+    with pytest.raises(ValueError, match=r"^by = .form."):
+        match(AIMD(), to=Reno(), at=1e-3, by="form")
