@@ -7,7 +7,18 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from benchmarks.timing import Row, compare
-from markov import GTH, MarkovChain, PauseTandem, SparseLU, generator
+from markov import (
+    GTH,
+    Cluster,
+    GaussSeidel,
+    Krylov,
+    Levels,
+    MarkovChain,
+    PauseTandem,
+    SparseLU,
+    explore,
+    generator,
+)
 
 
 def rows() -> list[Row]:
@@ -18,7 +29,7 @@ def rows() -> list[Row]:
         chain = MarkovChain(model)
         states = chain.recurrent_classes[0]
         Q = chain.Q[states][:, states].tocsr()
-        exact = GTH(block=1).solve(Q)
+        exact = GTH(block=1).solve(Q).pi
 
         def quantecon(Q=Q):
             from quantecon.markov import gth_solve
@@ -36,8 +47,11 @@ def rows() -> list[Row]:
             return vector / vector.sum()
 
         alternatives = {
-            "hopflow GTH": lambda Q=Q: GTH().solve(Q),
-            "hopflow SparseLU": lambda Q=Q: SparseLU().solve(Q),
+            "hopflow GTH": lambda Q=Q: GTH().solve(Q).pi,
+            "hopflow SparseLU": lambda Q=Q: SparseLU().solve(Q).pi,
+            "hopflow Levels": lambda Q=Q: Levels().solve(Q).pi,
+            "hopflow GaussSeidel": lambda Q=Q: GaussSeidel().solve(Q).pi,
+            "hopflow Krylov": lambda Q=Q: Krylov().solve(Q).pi,
             "QuantEcon gth_solve": quantecon,
             "SciPy dense LU": dense_lu,
             "SciPy eigs (shift-invert)": eigs,
@@ -56,4 +70,10 @@ def rows() -> list[Row]:
             },
             rounds=3,
         )
-    return found
+        cluster = Cluster(workstations=100)
+    states = explore(cluster).chain.size
+    return found + compare(
+        f"reachable states of a cluster, {states}",
+        {"hopflow explore": lambda: explore(cluster)},
+        rounds=3,
+    )

@@ -8,21 +8,42 @@
 from __future__ import annotations
 
 from markov.chains import MarkovChain
-from markov.methods import GTH, Method, SparseLU
+from markov.exploration import Reachable, explore
+from markov.gallery import MM1K, BirthDeath, Cluster, Courtois, JacksonTandem, Kanban
+from markov.iterative import GaussSeidel, Krylov, Power
+from markov.levels import Levels
+from markov.methods import GTH, Method, Solution, SparseLU
 from markov.pause import PauseTandem
+from markov.pause_chains import PauseChain
 from markov.results import Stationary
 from markov.rules import ChainModel, generator
 from markov.solvers import stationary, stationary_by_class
+from markov.sweeps import sweep
 
 __all__ = [
     "GTH",
+    "MM1K",
+    "BirthDeath",
     "ChainModel",
+    "Cluster",
+    "Courtois",
+    "GaussSeidel",
+    "JacksonTandem",
+    "Kanban",
+    "Krylov",
+    "Levels",
     "MarkovChain",
     "Method",
+    "PauseChain",
     "PauseTandem",
+    "Power",
+    "Reachable",
+    "Solution",
     "SparseLU",
     "Stationary",
+    "explore",
     "generator",
     "stationary",
     "stationary_by_class",
+    "sweep",
 ]

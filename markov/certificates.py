@@ -60,7 +60,7 @@ def error_bound(Q: sp.csr_matrix, pi: NDArray[np.float64]) -> float:
     with np.errstate(all="ignore"):  # what is not finite bounds nothing, and is looked for
         try:
             lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        except RuntimeError:  # exactly singular
+        except (RuntimeError, MemoryError):  # exactly singular, or too much fill-in
             return math.inf
         exit_rates = -np.asarray(Q.diagonal())
         h[others] = lu.solve(-1.0 - exit_rates[others] / (np.abs(pi) @ exit_rates))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from markov.rules import ChainModel, generator, with_diagonal
+from markov.structure import absorption, period
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,9 @@ class MarkovChain:
     Q
         Generator, shape (n, n), dense or any SciPy sparse format: rates >= 0 in 1/s off the
         diagonal, rows that sum to zero. Or a `ChainModel`, whose rules are compiled.
+    like
+        Another chain: where its transitions join the same states, and the models start in the same
+        one, its classes are taken over.
 
     Attributes
     ----------
@@ -43,9 +47,26 @@ class MarkovChain:
         negative or non-finite rate, or that does not sum to zero within 1e-10 of its largest entry.
     """
 
-    def __init__(self, Q: ChainModel | ArrayLike | sp.spmatrix | sp.sparray) -> None:
+    def __init__(
+        self,
+        Q: ChainModel | ArrayLike | sp.spmatrix | sp.sparray,
+        *,
+        like: MarkovChain | None = None,
+    ) -> None:
         self.model = Q if isinstance(Q, ChainModel) else None
         self.Q: sp.csr_matrix = generator(Q) if isinstance(Q, ChainModel) else _checked(Q)
+        if like is not None and self._joins_as(like):
+            self.__dict__["recurrent_classes"] = like.recurrent_classes
+
+    def _joins_as(self, other: MarkovChain) -> bool:
+        starts = [None if c.model is None else c.model.start() for c in (self, other)]
+        return (
+            self.Q.shape == other.Q.shape
+            and starts[0] == starts[1]
+            and np.array_equal(self.Q.indptr, other.Q.indptr)
+            and np.array_equal(self.Q.indices, other.Q.indices)
+            and bool(np.all(self.Q.data != 0.0) and np.all(other.Q.data != 0.0))
+        )
 
     @property
     def size(self) -> int:
@@ -85,13 +106,18 @@ class MarkovChain:
 
         Each as the sorted indices of its states.
         """
+        return [states for states in self._closed_classes if self._reachable[states[0]]]
+
+    @cached_property
+    def _closed_classes(self) -> list[NDArray[np.int64]]:
         count, labels = self._components
         edges = self.Q.tocoo()
         leaves = np.zeros(count, dtype=bool)
         out = (labels[edges.row] != labels[edges.col]) & (edges.data > 0)
         leaves[labels[edges.row[out]]] = True
-        classes = [np.flatnonzero(labels == c) for c in np.flatnonzero(~leaves)]
-        return [states for states in classes if self._reachable[states[0]]]
+        order = np.argsort(labels, kind="stable")
+        bounds = np.searchsorted(labels[order], np.arange(count + 1))
+        return [order[bounds[c] : bounds[c + 1]] for c in np.flatnonzero(~leaves)]
 
     @cached_property
     def transient_states(self) -> NDArray[np.int64]:
@@ -100,6 +126,27 @@ class MarkovChain:
         for states in self.recurrent_classes:
             recurrent[states] = True
         return np.flatnonzero(~recurrent)
+
+    @cached_property
+    def periods(self) -> list[int]:
+        """Period of the jump chain on each recurrent class; 1 is aperiodic."""
+        return [period(self.Q[states][:, states]) for states in self.recurrent_classes]
+
+    @cached_property
+    def absorption_probabilities(self) -> NDArray[np.float64]:
+        """Probability to end in each recurrent class, shape (states, classes).
+
+        Rows sum to one, but for states that the model's start does not lead to: they may end in
+        classes that do not count.
+        """
+        closed = self._closed_classes
+        ending = np.zeros((self.size, len(closed)))
+        for column, states in enumerate(closed):
+            ending[states, column] = 1.0
+        transient = np.flatnonzero(ending.sum(axis=1) == 0.0)
+        if len(transient):
+            ending[transient] = absorption(self.Q, transient, closed)
+        return ending[:, [self._reachable[states[0]] for states in closed]]
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
         """Return the chain on a closed set of states, without the model."""

@@ -44,6 +44,10 @@ class Stationary(Result):
         Rigorous upper bound on the total-variation distance to the true distribution.
     seconds
         Wall-clock time of the solution, in s.
+    iterations
+        Of the method; 0 when it is direct.
+    memory
+        Bytes that the method held beside Q, by the size of its arrays.
     """
 
     chain: MarkovChain
@@ -54,6 +58,8 @@ class Stationary(Result):
     residual: float
     error_bound: float
     seconds: float
+    iterations: int = 0
+    memory: int = 0
 
     @property
     def smallest(self) -> float:
@@ -79,11 +85,10 @@ class Stationary(Result):
         """The model's performance measures, with their units in ``attrs``."""
         import xarray as xr
 
-        coords = (
-            {"queue": [1, 2]}
-            if any("queue" in dims for dims, *_ in self._measures.values())
-            else {}
-        )
+        queues = [
+            np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)
+        ]
+        coords = {"queue": np.arange(1, queues[0] + 1)} if queues else {}
         return xr.Dataset(self._measures, coords=coords)
 
     def __getitem__(self, measure: str) -> Any:
@@ -146,5 +151,7 @@ class Stationary(Result):
             "error bound (TV)": f"{self.error_bound:.1e}",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
+            "iterations": self.iterations,
+            "memory": f"{self.memory / 1e6:.3g} MB",
             "time": f"{self.seconds:.3f} s",
         }

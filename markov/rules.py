@@ -23,9 +23,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +35,15 @@ from hopflow.parameters import Parametrized
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ChainModel", "Measure", "generator", "with_diagonal"]
+__all__ = [
+    "ChainModel",
+    "Measure",
+    "check_space",
+    "generator",
+    "refuse",
+    "spliced",
+    "with_diagonal",
+]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
@@ -131,19 +139,24 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
     KernelError
         When a rule cannot be compiled; with the file and line.
     """
-    _check_space(model)
+    check_space(model)
     low = tuple(values.start for values in model.space().values())
     size = model.shape
     q = tuple(model.symbols())
-    fill = _compiled(model, q) if compiled and find_spec("numba") else _interpreted(model)
+    with_numba = compiled and find_spec("numba") is not None
+    run = spliced(fill, model, q) if with_numba else _interpreted(model)
     states = model.size
     indptr = np.zeros(states + 1, dtype=np.int64)
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-    _refuse(model, fill(q, low, size, indptr, *nothing, False))
+    failed = run(q, low, size, indptr, *nothing, False)
+    if failed >= 0:
+        refuse(
+            model, model.State(*(component[failed : failed + 1] for component in model.states()))
+        )
     np.cumsum(indptr, out=indptr)
     indices = np.empty(indptr[-1], dtype=np.int64)
     rates = np.empty(indptr[-1])
-    fill(q, low, size, indptr, indices, rates, True)
+    run(q, low, size, indptr, indices, rates, True)
     matrix = sp.csr_matrix((rates, indices, indptr), shape=(states, states))
     matrix.sum_duplicates()
     return with_diagonal(matrix)
@@ -155,7 +168,8 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(rates - sp.diags(exit_rates, format="csr"))
 
 
-def _check_space(model: ChainModel) -> None:
+def check_space(model: ChainModel) -> None:
+    """Raise ValueError unless the space is one of ranges over the fields of ``State``."""
     name, fields = type(model).__name__, model.State._fields
     space: Mapping[str, Any] = model.space()
     if tuple(space) != fields:
@@ -166,10 +180,9 @@ def _check_space(model: ChainModel) -> None:
             raise ValueError(f"{name}.space(): {component} = {values!r}: {allowed}")
 
 
-def _refuse(model: ChainModel, failed: int) -> None:
-    if failed < 0:
-        return
-    state = model.State(*(int(component[failed]) for component in model.states()))
+def refuse(model: ChainModel, failed: Any) -> NoReturn:
+    """Raise the ValueError of a state, given as a NamedTuple of arrays of shape (1,)."""
+    state = model.State(*(int(component[0]) for component in failed))
     for target, rate in model.transitions(state):
         bad_rate = not (np.isfinite(rate) and rate >= 0)
         outside = any(
@@ -187,8 +200,14 @@ def _refuse(model: ChainModel, failed: int) -> None:
     raise ValueError(f"{type(model).__name__}: {state}: {msg}")
 
 
-def _compiled(model: ChainModel, q: tuple[Any, ...]) -> Any:
-    """Return `fill` with the model's rules and its components spliced in."""
+def spliced(
+    template: Callable[..., Any], model: ChainModel, q: tuple[Any, ...], *, compiled: bool = True
+) -> Any:
+    """Return a template with the model's rules and its components spliced in.
+
+    ``x``, the number of a state in the product space, is decoded to ``s``; ``target`` is encoded to
+    ``y``, and ``inside`` says whether it is in the space.
+    """
     from hopflow.kernels import build, shape_of
 
     fields = model.State._fields
@@ -206,7 +225,7 @@ def _compiled(model: ChainModel, q: tuple[Any, ...]) -> Any:
     symbols = model.symbols()._fields
     unpack = ", ".join(f"parameters[{n}]" for n in range(len(symbols)))
     return build(
-        fill,
+        template,
         rules={"rules": model.rules},
         snippets={
             "unpack": f"q = Symbols({unpack},)",
@@ -215,6 +234,7 @@ def _compiled(model: ChainModel, q: tuple[Any, ...]) -> Any:
         },
         tuples={"State": fields, "Symbols": symbols},
         salt=shape_of(q) + str(len(fields)),
+        compiled=compiled,
     )
 
 

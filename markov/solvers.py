@@ -6,17 +6,22 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from hopflow.status import OnFailure, Status, deliver
 from markov.certificates import error_bound, relative_residual
 from markov.chains import MarkovChain
-from markov.methods import GTH, Method, SparseLU
+from markov.iterative import GaussSeidel
+from markov.levels import Levels, partition
+from markov.methods import DENSE_LIMIT, GTH, Method, SparseLU
 from markov.results import Stationary
 
 __all__ = ["stationary", "stationary_by_class"]
 
 TOLERANCE = 1e-12
-DENSE_LIMIT = 1500
+LEVELS_WORK = 5e10
+LEVELS_MEMORY = 2e9
+LU_LIMIT = 200_000
 
 
 def stationary(
@@ -29,7 +34,8 @@ def stationary(
     chain
         A `ChainModel`, a `MarkovChain`, or a generator matrix.
     method
-        `GTH()`, `SparseLU()`; None chooses by size and says why.
+        `GTH()`, `Levels()`, `SparseLU()`, `GaussSeidel()`, `Krylov()`, `Power()`; None chooses by
+        structure and size and says why.
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose status is not CONVERGED.
 
@@ -62,15 +68,14 @@ def _solve(
     chain: MarkovChain, states: Any, method: Method | None, on_failure: OnFailure
 ) -> Stationary:
     start = time.perf_counter()
-    reason = "as asked"
-    if method is None:
-        dense = len(states) <= DENSE_LIMIT
-        method = GTH() if dense else SparseLU()
-        reason = (
-            f"{len(states)} recurrent states, {'at most' if dense else 'more than'} {DENSE_LIMIT}"
-        )
     Q = chain.Q[states][:, states] if len(states) < chain.size else chain.Q
-    part = method.solve(Q)
+    components = None
+    if chain.model is not None:
+        values = chain.model.states()
+        components = {name: getattr(values, name)[states] for name in values._fields}
+    method, reason = _choice(Q, components) if method is None else (method, "as asked")
+    part, iterations, memory = method.solve(Q, components)
+    tolerance = getattr(method, "tolerance", TOLERANCE)
     finite = bool(np.all(np.isfinite(part)))
     residual = relative_residual(Q, part) if finite else float("inf")
     if not finite:
@@ -78,7 +83,7 @@ def _solve(
     elif part.min() < 0:
         status = Status.NEGATIVE
     else:
-        status = Status.CONVERGED if residual <= TOLERANCE else Status.INACCURATE
+        status = Status.CONVERGED if residual <= tolerance else Status.INACCURATE
     pi = np.zeros(chain.size)
     pi[states] = part
     result = Stationary(
@@ -90,6 +95,23 @@ def _solve(
         residual=residual,
         error_bound=error_bound(Q, part) if status.ok else float("inf"),
         seconds=time.perf_counter() - start,
+        iterations=iterations,
+        memory=memory,
     )
     deliver(result, on_failure)
     return result
+
+
+def _choice(Q: sp.csr_matrix, components: Any) -> tuple[Method, str]:
+    """Return a method for an irreducible generator, and why this one."""
+    n = Q.shape[0]
+    if n <= DENSE_LIMIT:
+        return GTH(), f"{n} recurrent states, at most {DENSE_LIMIT}"
+    size = f"{n} recurrent states, more than {DENSE_LIMIT}"
+    levels = partition(Q, components)
+    if levels.work <= LEVELS_WORK and levels.memory <= LEVELS_MEMORY:
+        shape = f"{len(levels.sizes)} levels of at most {levels.sizes.max()} states"
+        return Levels(), f"{size}, block-tridiagonal by {levels.origin} with {shape}"
+    if n <= LU_LIMIT:
+        return SparseLU(), f"{size} and at most {LU_LIMIT}, levels too large to reduce"
+    return GaussSeidel(), f"{n} recurrent states, more than {LU_LIMIT}: elimination would fill in"

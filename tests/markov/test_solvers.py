@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopflow import NotSolvedError, Status
-from markov import GTH, MarkovChain, SparseLU, stationary, stationary_by_class
+from markov import (
+    GTH,
+    Levels,
+    MarkovChain,
+    Solution,
+    SparseLU,
+    stationary,
+    stationary_by_class,
+)
 from markov.certificates import error_bound, relative_residual
 from markov.solvers import DENSE_LIMIT
 
@@ -134,8 +142,9 @@ def test_choice_of_method():
     assert stationary(small).method == GTH()
     assert "at most" in stationary(small).reason
     answer = stationary(sp.csr_matrix(large))
-    assert answer.method == SparseLU()
+    assert answer.method == Levels()
     assert f"{DENSE_LIMIT + 1} recurrent states, more than {DENSE_LIMIT}" in answer.reason
+    assert f"{DENSE_LIMIT + 1} levels of at most 1 states" in answer.reason
     assert stationary(small, GTH()).reason == "as asked"
 
 
@@ -146,7 +155,7 @@ def test_choice_of_method():
 @given(chains(decades=12.0, largest=8), st.sampled_from([1, 2, 64]))
 def test_gth_is_accurate_in_every_entry(Q, block):
     truth = exact(Q)
-    pi = GTH(block=block).solve(MarkovChain(Q).Q)
+    pi = GTH(block=block).solve(MarkovChain(Q).Q).pi
     for value, true in zip(pi, truth, strict=True):
         assert abs(Fraction(float(value)) / true - 1) < 40 * len(Q) * Fraction(2) ** -53
 
@@ -208,9 +217,9 @@ def test_blocks_do_not_matter(n, block, band, seed):
     rates *= rng.random((n, n)) < 0.7
     rates += np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)
     Q = MarkovChain(generator_of(rates)).Q
-    one = GTH(block=1).solve(Q)
-    np.testing.assert_allclose(GTH(block=block).solve(Q), one, rtol=1e-13)
-    np.testing.assert_allclose(SparseLU().solve(Q), one, rtol=1e-10)
+    one = GTH(block=1).solve(Q).pi
+    np.testing.assert_allclose(GTH(block=block).solve(Q).pi, one, rtol=1e-13)
+    np.testing.assert_allclose(SparseLU().solve(Q).pi, one, rtol=1e-10)
 
 
 @pytest.mark.parametrize("block", [0, -1, 1.5, "64", True, None])
@@ -254,7 +263,7 @@ def test_bound_is_not_absurd(Q):
 
 def test_bound_grows_with_the_error():
     Q = MarkovChain(birth_death([3.0] * 5, [4.0] * 5)).Q
-    pi = GTH().solve(Q)
+    pi = GTH().solve(Q).pi
     wrong = np.roll(pi, 2)
     truth = 0.5 * np.abs(wrong - pi).sum()
     assert truth <= error_bound(Q, wrong) < 100 * truth
@@ -317,8 +326,8 @@ class Broken:
     def __init__(self, pi):
         self.pi = np.array(pi)
 
-    def solve(self, Q):
-        return self.pi
+    def solve(self, Q, components=None):
+        return Solution(self.pi)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""What the pattern of a chain tells: periods of the jump chain, and where transient states end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.linalg import splu
+
+from markov.methods import DENSE_LIMIT, eliminate_down_to
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["absorption", "period"]
+
+
+def period(Q: sp.csr_matrix) -> int:
+    """Return the period of the jump chain of an irreducible generator, 1 when it is aperiodic.
+
+    The greatest common divisor of d(x) + 1 - d(y) over the transitions x -> y, d being the distance
+    from any state. A chain of one state, which never jumps, has period 1.
+    """
+    edges = Q.tocoo()
+    off = edges.row != edges.col
+    if not off.any():
+        return 1
+    distance = dijkstra(abs(Q), indices=[0], unweighted=True)[0].astype(np.int64)
+    excess = distance[edges.row[off]] + 1 - distance[edges.col[off]]
+    return int(np.gcd.reduce(np.abs(excess)))
+
+
+def absorption(
+    Q: sp.csr_matrix, transient: NDArray[np.int64], classes: Sequence[NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    """Return the probability to end in each class from each transient state.
+
+    Parameters
+    ----------
+    Q
+        Generator, shape (n, n).
+    transient
+        Indices of transient states; none of them leads outside of themselves and the classes.
+    classes
+        Closed sets of states.
+
+    Returns
+    -------
+    shape (len(transient), len(classes)); rows sum to one.
+
+    Notes
+    -----
+    Up to 1,500 transient states by elimination without subtractions, entrywise accurate; beyond, by
+    sparse LU of the M-matrix, which has only diagonal pivots and one refinement.
+    """
+    count = len(classes)
+    rows = Q[transient]
+    ends = np.column_stack([np.asarray(rows[:, c].sum(axis=1)).ravel() for c in classes])
+    inside = rows[:, transient]
+    if len(transient) > DENSE_LIMIT:
+        matrix = sp.csc_matrix(-inside)
+        lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        found = lu.solve(ends)
+        found += lu.solve(ends - matrix @ found)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+    n = count + len(transient)
+    rates = np.zeros((n, n))
+    rates[count:, :count] = ends
+    rates[count:, count:] = inside.toarray()
+    np.fill_diagonal(rates, 0.0)
+    eliminate_down_to(rates, count)
+    ending = np.zeros((n, count))
+    ending[:count] = np.eye(count)
+    for k in range(count, n):
+        ending[k] = rates[k, :k] @ ending[:k] / rates[k, :k].sum()
+    return ending[count:]

@@ -1,0 +1,107 @@
+"""The measures of a model over ranges of its parameters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markov.chains import MarkovChain
+from markov.solvers import stationary
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from markov.methods import Method
+    from markov.rules import ChainModel
+
+__all__ = ["sweep"]
+
+
+def sweep(
+    model: ChainModel, *, method: Method | None = None, **parameters: Iterable[Any]
+) -> xr.Dataset:
+    """Return the measures of a model at every combination of some parameters' values.
+
+    Chains whose transitions join the same states share their structure. Work of more than a second
+    shows a progress bar on terminals.
+
+    Parameters
+    ----------
+    model
+        All other parameters are those of this model.
+    method
+        As for `stationary`.
+    **parameters
+        The values of each parameter, one dimension of the result each, in the given order.
+
+    Returns
+    -------
+    xarray.Dataset
+        The model's measures, and ``residual`` and ``error_bound`` (total variation), over the swept
+        parameters. Values that are no numbers (rates of several TCP states, say) are objects.
+
+    Raises
+    ------
+    ValueError
+        For an unknown parameter, one without values, or a value that the model refuses.
+    NotSolvedError
+        When a solution fails.
+
+    Examples
+    --------
+    The threshold of the most throughput at each round-trip time, by enumeration:
+
+    >>> data = sweep(PauseTandem(), high_threshold=range(2, 21), rtt=[0.5, 1.0])  # doctest: +SKIP
+    >>> data.throughput.idxmax("high_threshold")  # doctest: +SKIP
+    """
+    import xarray as xr
+    from tqdm import tqdm
+
+    values = {name: list(given) for name, given in parameters.items()}
+    for name, given in values.items():
+        if name not in model.params._fields:
+            known = ", ".join(model.params._fields)
+            raise ValueError(f"{name}: {type(model).__name__} has no such parameter, but {known}")
+        if not given:
+            raise ValueError(f"{name} = {given!r}: at least one value is expected")
+    shape = tuple(map(len, values.values()))
+    models = [
+        model.replace(**dict(zip(values, point, strict=True)))
+        for point in itertools.product(*values.values())
+    ]
+    collected: dict[str, list[Any]] = {}
+    form: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
+    chain: MarkovChain | None = None
+    coords: dict[Any, Any] = {}
+    for each in tqdm(models, desc="sweep", delay=1.0, disable=None, leave=False):
+        chain = MarkovChain(each, like=chain)
+        answer = stationary(chain, method)
+        coords = coords or {**answer.measures.coords}
+        found = each.measures(answer.pi)
+        found["residual"] = (), answer.residual, {"units": "1"}
+        found["error_bound"] = (), answer.error_bound, {"units": "1"}
+        for name, (dims, value, attributes) in found.items():
+            collected.setdefault(name, []).append(value)
+            form[name] = dims, attributes
+    swept = {
+        name: (
+            (*values, *form[name][0]),
+            np.reshape(column, (*shape, *np.shape(column[0]))),
+            form[name][1],
+        )
+        for name, column in collected.items()
+    }
+    axes = {name: (name, _axis(given)) for name, given in values.items()}
+    return xr.Dataset(swept, coords={**coords, **axes}, attrs={"model": repr(model)})
+
+
+def _axis(values: list[Any]) -> Any:
+    """Return values as a coordinate: numbers and text as they are, tuples and None as objects."""
+    if all(isinstance(value, (int, float, str, np.number)) for value in values):
+        return values
+    axis = np.empty(len(values), dtype=object)
+    axis[:] = values
+    return axis
