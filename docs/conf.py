@@ -22,6 +22,8 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 
+suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
+
 html_theme = "furo"
 html_title = f"hopflow {release}"
 
