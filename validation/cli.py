@@ -104,7 +104,12 @@ def list_claims() -> None:
 @data.command("list")
 def list_cases() -> None:
     """List the cases with their simulator and size."""
-    table = Table(Column("case", no_wrap=True), "title", "tool", "runs", "seeds", "CPU s", "kB")
+    table = Table(
+        Column("case", no_wrap=True),
+        Column("title", no_wrap=True, overflow="ellipsis", ratio=1),
+        *(Column(name, no_wrap=True, justify="right") for name in ("runs", "seeds", "CPU s", "kB")),
+        expand=True,
+    )
     total = {"runs": 0, "cpu": 0.0, "size": 0.0}
     for case in evidence.cases():
         record = evidence.provenance(case)
@@ -112,12 +117,12 @@ def list_cases() -> None:
         runs, cpu = record["runs"], record["cpu_seconds"]
         seeds = str(len(record["seeds"]))
         cells = str(runs), seeds, f"{cpu:.0f}", f"{size:.0f}"
-        table.add_row(case, record["title"], record["tool"], *cells)
+        table.add_row(case, record["title"], *cells)
         for key, amount in (("runs", runs), ("cpu", cpu), ("size", size)):
             total[key] += amount
     table.add_section()
     cells = f"{total['runs']:.0f}", "", f"{total['cpu']:.0f}", f"{total['size']:.0f}"
-    table.add_row(f"{len(evidence.cases())} cases", "", "", *cells)
+    table.add_row(f"{len(evidence.cases())} cases", "", *cells)
     Console().print(table)
 
 

@@ -28,9 +28,13 @@ RENO = "takano2006/chain-reno-370"
 SCENARIO_4 = "takano2006/chain-tahoe-12300"
 
 SETTLED = 0.2  # s: the background flow starts at 0.1 s and fills its window within another 0.1 s
-DFC_AT_PACKETS = {
-    "4": "takano2006/scenario-4-with-dfc",
-    "4S": "takano2006/scenario-4s-with-dfc",
+DFC_AT_PACKETS = {n: f"takano2006/scenario-{n.lower()}-with-dfc" for n in ("2", "3", "4", "4S")}
+DEFAULT_READING = {
+    "host": "shaped",
+    "target_source": "tahoe",
+    "phases": "random",
+    "buffers": "shared",
+    "diffusion": 0.1,
 }
 NEAR = 0.01  # of efficiency: one packet on one of 29 links at 370 Mb/s is 0.011
 BLUE, RED, GREEN = COLOURS[:3]
@@ -393,7 +397,10 @@ def _settles_at_packets(name: str) -> tuple[Verdict, str]:
     if name not in DFC_AT_PACKETS:
         return Verdict.UNDECIDABLE, ""
     data = table(DFC_AT_PACKETS[name])
-    runs = data[data["host"] == "shaped"].assign(run=lambda d: d["seed"])
+    for column, value in DEFAULT_READING.items():
+        if column in data:
+            data = data[data[column] == value]
+    runs = data.assign(run=data["seed"])
     spread = _spread(runs, SETTLED)
     return _settles(
         spread
