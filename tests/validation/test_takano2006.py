@@ -11,7 +11,7 @@ from validation.claims import takano2006
 REAL = evidence.table
 
 
-@pytest.mark.parametrize("id", ["D02", "D04", "D05", "D06", "D07", "D10", "D12", "D15"])
+@pytest.mark.parametrize("id", ["D02", "D04", "D05", "D06", "D07", "D10", "D12", "D14", "D15"])
 def test_verdicts_are_as_recorded(id: str) -> None:
     finding = verdicts.find(id).check()
     assert (finding.model, finding.simulation) == verdicts.expected()[id]
