@@ -27,7 +27,7 @@ BALANCES = {
     "node, queue not counted": (
         "arrivals",
         "departures target_drops background_drops",
-        (0, 1800),
+        (0, 1801),  # a full buffer and the packet in service
     ),
     "flow under DFC": ("offered", "in_host in_nodes on_links dropped received", (0, 0)),
     "forced loss, in a part of the run": ("sent", "delivered drops", (-600, 600)),

@@ -17,6 +17,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,15 @@ def execute_shard(case: Case, run: Run) -> None:
 def generate(case: Case, jobs: int = 2) -> None:
     """Run what is missing of ``case``, in ``jobs`` processes, then write its files."""
     missing = [run for run in case.runs if not case.shard(run).exists()]
-    with ProcessPoolExecutor(jobs) as pool:
-        futures = [pool.submit(execute_shard, case, run) for run in missing]
-        for future in tqdm(as_completed(futures), total=len(futures), desc=case.name, unit="run"):
-            future.result()
+    if jobs == 1:
+        for run in tqdm(missing, desc=case.name, unit="run"):
+            execute_shard(case, run)
+    else:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            futures = [pool.submit(execute_shard, case, run) for run in missing]
+            done = as_completed(futures)
+            for future in tqdm(done, total=len(futures), desc=case.name, unit="run"):
+                future.result()
     write(case)
 
 
