@@ -28,9 +28,6 @@ RENO = "takano2006/chain-reno-370"
 SCENARIO_4 = "takano2006/chain-tahoe-12300"
 
 SETTLED = 0.2  # s: the background flow starts at 0.1 s and fills its window within another 0.1 s
-DFC_AT_PACKETS = {
-    n: f"takano2006/scenario-{n.lower()}-with-dfc" for n in ("2", "3", "4", "4S", "4R", "4N")
-}
 DEFAULT_READING = {
     "host": "shaped",
     "target_source": "tahoe",
@@ -394,23 +391,26 @@ def efficiency_of_scenario_1() -> Finding:
 # --------------------------------------------------------------------------- D05, D06, D07
 
 
+def _case(name: str, dfc: str) -> str:
+    """Return the bundled case of a scenario ``"with"`` or ``"without"`` DFC."""
+    return f"takano2006/scenario-{name.lower()}-{dfc}-dfc"
+
+
 def _settles_at_packets(name: str) -> tuple[Verdict, str]:
-    """Whether ns-3's chain with DFC and shaped hosts settles, and its mean; if it was simulated."""
-    if name not in DFC_AT_PACKETS:
-        return Verdict.UNDECIDABLE, ""
-    data = table(DFC_AT_PACKETS[name])
+    """Whether ns-3's chain with DFC settles in the default reading, and its mean."""
+    data = table(_case(name, "with"))
     for column, value in DEFAULT_READING.items():
         if column in data:
             data = data[data[column] == value]
     runs = data.assign(run=data["seed"])
     spread = _spread(runs, SETTLED)
-    return _settles(
-        spread
-    ), f"{spread['mean'].mean():.4f}, {len(spread)} runs to {runs['time'].max():g} s"
+    level = f"{spread['mean'].mean():.4f}, {len(spread)} runs to {runs['time'].max():g} s"
+    return _settles(spread), level
 
 
-def _other_speed(name: str, case: str) -> Finding:
-    """Return what D04 asks, at another link speed; no packet data with DFC there."""
+def _other_speed(name: str) -> Finding:
+    """Return what D04 asks, at another link speed."""
+    case = _case(name, "without")
     model_dfc = _spread(_frame(_with_dfc(name, 2)), SETTLED)
     fluid = _spread(_frame(_ensemble(name, 6, 1e-2)), 0.1)
     data = table(case).assign(run=lambda d: d["seed"])
@@ -468,12 +468,6 @@ def _other_speed(name: str, case: str) -> Finding:
         explanation=(
             "The target's window overshoots first, at node 1; while it recovers, the background "
             "flow takes the links and keeps them: the target is low, and steadily so."
-            + (
-                ""
-                if level
-                else " What would decide the first statement at packet level is a run of "
-                "the DFC chain at this speed."
-            )
         ),
         numbers=(
             Number(
@@ -506,26 +500,26 @@ def _other_speed(name: str, case: str) -> Finding:
                 "efficiency of the target over time: 0.5 with DFC; without, fluid and ns-2 agree",
             ),
         ),
-        cases=(case, *(DFC_AT_PACKETS[n] for n in (name,) if n in DFC_AT_PACKETS)),
+        cases=(case, _case(name, "with")),
     )
 
 
 @claim("D05")
 def efficiency_of_scenario_2() -> Finding:
     """As D04, at 1.23 Gb/s."""
-    return _other_speed("2", "takano2006/scenario-2-without-dfc")
+    return _other_speed("2")
 
 
 @claim("D06")
 def efficiency_of_scenario_3() -> Finding:
     """As D04, at 3.7 Gb/s."""
-    return _other_speed("3", "takano2006/scenario-3-without-dfc")
+    return _other_speed("3")
 
 
 @claim("D07")
 def efficiency_of_scenario_4() -> Finding:
     """As D04, at 12.3 Gb/s."""
-    return _other_speed("4", "takano2006/scenario-4-without-dfc")
+    return _other_speed("4")
 
 
 # --------------------------------------------------------------------------- D12, D14, D15
@@ -548,7 +542,7 @@ class Alone:
 @functools.cache
 def _alone(name: str) -> Alone:
     fluid = np.array([run.mean_efficiency(0.1)[0] for run in _ensemble(name, 6, 1e-2)])
-    flows = table(f"takano2006/scenario-{name.lower()}-without-dfc", "flows")
+    flows = table(_case(name, "without"), "flows")
     packets = flows[flows["flow"] == "target"]["mean_efficiency"].to_numpy()
     return Alone(name, fluid, packets)
 
@@ -598,8 +592,8 @@ def _beside_scenario_4(name: str, better: str, below: str, explanation: str) -> 
         summary=(
             f"Without DFC the target's mean over 0.1-3 s is {here.fluid.mean():.3f} in the fluid and "
             f"{here.packets.mean():.3f} in ns-2, against {there.fluid.mean():.3f} and "
-            f"{there.packets.mean():.3f} in scenario 4; with DFC the fluid holds {fair:.3f}"
-            + (f", ns-3 {level}." if level else ".")
+            f"{there.packets.mean():.3f} in scenario 4; with DFC the fluid holds {fair:.3f}, "
+            f"ns-3 {level}."
         ),
         explanation=explanation,
         numbers=tuple(
@@ -621,8 +615,9 @@ def _beside_scenario_4(name: str, better: str, below: str, explanation: str) -> 
             ),
         ),
         cases=(
-            *(f"takano2006/scenario-{n.lower()}-without-dfc" for n in (name, "4")),
-            *(DFC_AT_PACKETS[n] for n in (name,) if n in DFC_AT_PACKETS),
+            _case(name, "without"),
+            _case("4", "without"),
+            _case(name, "with"),
         ),
     )
 
