@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from validation.evidence import DamagedDataError, cases, load, provenance, table, verify
+from validation.evidence import DamagedDataError, cases, load, overview, provenance, table, verify
 from validation.verdicts import Claim, Finding, Verdict, ledger
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "cases",
     "ledger",
     "load",
+    "overview",
     "provenance",
     "table",
     "verify",

@@ -14,6 +14,7 @@ from rich.table import Column, Table
 import dfcmodel._cli
 import markov._cli
 import responsefn._cli
+from hopflow.checks import choice
 from validation import evidence, verdicts
 from validation.verdicts import Claim, Finding, Verdict
 
@@ -28,6 +29,7 @@ app.add_typer(data, name="data")
 for commands in (dfcmodel._cli.commands, markov._cli.commands, responsefn._cli.commands):
     app.add_typer(commands)
 
+NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
     Verdict.REPRODUCED: "green",
     Verdict.CONTRADICTED: "red",
@@ -102,28 +104,36 @@ def list_claims() -> None:
 
 
 @data.command("list")
-def list_cases() -> None:
-    """List the cases with their simulator and size."""
-    table = Table(
-        Column("case", no_wrap=True),
-        Column("title", no_wrap=True, overflow="ellipsis", ratio=1),
-        *(Column(name, no_wrap=True, justify="right") for name in ("runs", "seeds", "CPU s", "kB")),
-        expand=True,
+def list_cases(
+    paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
+) -> None:
+    """List the cases with their claims, runs, seeds, CPU seconds and size, paper by paper."""
+    console = Console()
+    overview = evidence.overview()
+    if paper is not None:
+        overview = overview[overview["paper"] == choice("paper", paper, set(overview["paper"]))]
+    titles = console.width >= 100
+    for name, cases in overview.groupby("paper"):
+        table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
+        table.expand = titles
+        if titles:
+            table.add_column("what it is", no_wrap=True, overflow="ellipsis", ratio=1)
+        for heading in NUMBERS.values():
+            table.add_column(heading, no_wrap=True, justify="right")
+        for case in cases.to_dict("records"):
+            table.add_row(
+                str(case["case"]).partition("/")[2],
+                *([str(case["title"])] if titles else []),
+                *(f"{case[column]:.0f}" for column in NUMBERS),
+            )
+        table.add_section()
+        totals = ("" if column == "seeds" else f"{cases[column].sum():.0f}" for column in NUMBERS)
+        table.add_row("all", *([""] if titles else []), *totals)
+        console.print(table)
+    console.print(
+        f"{len(overview)} cases, {overview['runs'].sum()} runs, "
+        f"{overview['cpu_seconds'].sum():.0f} CPU s, {overview['kilobytes'].sum() / 1000:.1f} MB"
     )
-    total = {"runs": 0, "cpu": 0.0, "size": 0.0}
-    for case in evidence.cases():
-        record = evidence.provenance(case)
-        size = sum((evidence.DATA / case / file).stat().st_size for file in record["files"]) / 1000
-        runs, cpu = record["runs"], record["cpu_seconds"]
-        seeds = str(len(record["seeds"]))
-        cells = str(runs), seeds, f"{cpu:.0f}", f"{size:.0f}"
-        table.add_row(case, record["title"], *cells)
-        for key, amount in (("runs", runs), ("cpu", cpu), ("size", size)):
-            total[key] += amount
-    table.add_section()
-    cells = f"{total['runs']:.0f}", "", f"{total['cpu']:.0f}", f"{total['size']:.0f}"
-    table.add_row(f"{len(evidence.cases())} cases", "", *cells)
-    Console().print(table)
 
 
 @data.command("show")
@@ -131,10 +141,12 @@ def show_case(
     case: Annotated[str, typer.Argument(help="paper/case, see `hopflow data list`")],
     name: Annotated[str | None, typer.Option("--table", help="One of its tables.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
-    picture: Annotated[Path | None, typer.Option("--figure", help="Write a plot here.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--figure", help="Where the plot goes [report/data/CASE.png].")
+    ] = None,
     value: Annotated[str | None, typer.Option(help="The column to plot.")] = None,
 ) -> None:
-    """Show where a case comes from, what its columns mean, its first rows, and a plot."""
+    """Show where a case comes from, what its columns mean and its first rows; draw a plot."""
     import pandas as pd
 
     from validation.pictures import draw
@@ -156,9 +168,11 @@ def show_case(
     console.print("* identifies a row")
     with pd.option_context("display.width", console.width, "display.max_columns", None):
         console.print(str(frame.head(rows)), markup=False, highlight=False)
-    if picture is not None:
-        draw(case, name, value=value).figure.savefig(picture, dpi=150)
-        console.print(f"figure: {picture}")
+    axes = draw(case, name, value=value)
+    picture = picture or Path("report", "data", f"{case.replace('/', '-')}.png")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    axes.figure.savefig(picture, dpi=150)
+    console.print(f"figure: {picture}")
 
 
 @data.command("regenerate")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = ["DATA", "DamagedDataError", "cases", "load", "provenance", "table", "verify"]
+__all__ = ["DATA", "DamagedDataError", "cases", "load", "overview", "provenance", "table", "verify"]
 
 DATA = Path(__file__).parent / "data"
 
@@ -55,6 +55,36 @@ def provenance(case: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DamagedDataError(f"{path}: not a readable provenance record ({error})") from None
     return record
+
+
+def overview() -> pd.DataFrame:
+    """Return one row per case: what it is, and what it cost.
+
+    Columns: paper, case, title, claims (ids, separated by spaces), tool, runs, seeds (how many),
+    simulated_seconds, cpu_seconds, kilobytes (of its tables), date.
+    """
+    import pandas as pd
+
+    rows = []
+    for case in cases():
+        record = provenance(case)
+        size = sum((DATA / case / file).stat().st_size for file in record["files"])
+        rows.append(
+            {
+                "paper": case.partition("/")[0],
+                "case": case,
+                "title": record["title"],
+                "claims": " ".join(record["claims"]),
+                "tool": record["tool"],
+                "runs": record["runs"],
+                "seeds": len(record["seeds"]),
+                "simulated_seconds": record["simulated_seconds"],
+                "cpu_seconds": record["cpu_seconds"],
+                "kilobytes": size / 1000,
+                "date": record["date"],
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def table(case: str, name: str | None = None) -> pd.DataFrame:

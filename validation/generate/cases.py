@@ -182,6 +182,9 @@ def write(case: Case) -> None:
         "files": files,
     }
     (folder / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n")
+    for path in folder.iterdir():  # such as the CSV of a table that is now compressed
+        if path.name not in files and path.name != "provenance.json":
+            path.unlink()
 
 
 def call(command: str, cwd: Path) -> str:

@@ -1,133 +1,273 @@
-"""The chain of takano2006 (Fig. 5) without diffusion-type flow control, by ns-2."""
+"""The chain of takano2006 (Fig. 5) without diffusion-type flow control, by ns-2.
+
+Every scenario of Tables 1-4 (1 to 6, 4S, 4L, 4R, 4N, 4V, 4V') with one FIFO queue per node, several
+runs each. The runs differ in the random time below ``overhead_`` that an agent waits before a
+packet, because starts jittered by as little give no spread at 370 Mb/s: one case compares the two.
+Another follows windows and queues by the millisecond where nothing is random.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from validation.generate import ns2_tool
 from validation.generate.cases import Case, Column, Rows, Run, Table
 
-NODES = 30
-CROSS = 15
 DELAY = 1e-4
-DURATION = 3.0
-SAMPLE = 1e-3
 BACKGROUND_START = 0.1
 PACKET_BITS = 8 * 1500
-LINKS = {"target": NODES - 1, "background": NODES - CROSS}
+STEP = 5e-3
+BIN = 1e-2
+PEAK = 1e-4
+# Figs. 12 and 13 name five instants that the text does not repeat: before the background flow
+# starts, every 5 ms while node 15 fills up and loses packets, and while it drains.
+INSTANTS = (
+    *(0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.105, 0.11, 0.115, 0.12, 0.125, 0.13, 0.135, 0.14),
+    *(0.145, 0.15, 0.155, 0.16, 0.17, 0.18, 0.19, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 1.5, 2.0),
+    *(2.5, 3.0),
+)
+FLOWS = ("target", "background")
 FLOW_ID = {"1": "target", "2": "background"}
-PROFILE = (0.05, 0.07, 0.1, 0.12, 0.13, 0.14, 0.15, 0.17, 0.2, 0.25, 0.3, 0.4, 0.5, 1, 1.5, 2, 3)
-
-TIME = Column("s", "simulated time")
-FLOW = Column("", "target (node 1 to 30) or background (node 15 to 30)")
-NODE = Column("1", "node, from 1; its queue is the one of the link to the next node")
-SEED = {"seed": Column("1", "substream of the random number streams")}
+AGENTS = {
+    "tahoe": "Agent/TCP",
+    "reno": "Agent/TCP/Reno",
+    "newreno": "Agent/TCP/Newreno",
+    "vegas": "Agent/TCP/Vegas",
+}
+# Vegas takes a random delay of the hosts for congestion: 1 microsecond, about one packet time.
+QUIET = 1e-6
+FINE = 1e-3
+RANDOM = 20e-6
 
 
 @dataclass(frozen=True)
-class Setting:
-    """One scenario with one TCP; more than one seed makes it an ensemble."""
+class Scenario:
+    """One scenario of the paper; the link rate in bit/s, the window and the buffer in packets."""
+
+    title: str
+    link_rate: float
+    window: int
+    agent: str = "tahoe"
+    nodes: int = 30
+    cross: int = 15
+    buffer: int = 1800
+    duration: float = 3.0
+    jitter: float = 0.0
+    overhead: float = RANDOM
+    vegas: int = 1
+    bin: float = BIN
+
+    @property
+    def links(self) -> dict[str, int]:
+        """Links on the path of each flow."""
+        return {"target": self.nodes - 1, "background": self.nodes - self.cross}
+
+    @property
+    def entries(self) -> tuple[tuple[int, str], ...]:
+        """Nodes where a queue can form, with the flows there."""
+        return ((1, "target"), (self.cross, "target"), (self.cross, "background"))
+
+    @property
+    def step(self) -> float:
+        """Time between two samples in s."""
+        return min(STEP, self.bin)
+
+    @property
+    def instants(self) -> tuple[float, ...]:
+        """Times of the occupancies in s."""
+        return tuple(time for time in INSTANTS if time <= self.duration)
+
+
+SCENARIOS = {
+    "1": Scenario("scenario 1: 370 Mb/s, Tahoe", 370e6, 5000),
+    "2": Scenario("scenario 2: 1.23 Gb/s, Tahoe", 1230e6, 5000),
+    "3": Scenario("scenario 3: 3.7 Gb/s, Tahoe", 3700e6, 5000),
+    "4": Scenario("scenario 4: 12.3 Gb/s, Tahoe", 12300e6, 10000),
+    "4s": Scenario("scenario 4S: 16 nodes, 12.3 Gb/s, Tahoe", 12300e6, 10000, nodes=16, cross=8),
+    "4l": Scenario("scenario 4L: 60 nodes, 12.3 Gb/s, Tahoe", 12300e6, 20000, nodes=60, cross=30),
+    "4r": Scenario("scenario 4R: 12.3 Gb/s, Reno", 12300e6, 10000, "reno"),
+    "4n": Scenario("scenario 4N: 12.3 Gb/s, NewReno", 12300e6, 10000, "newreno"),
+    "4v": Scenario(
+        "scenario 4V: 12.3 Gb/s, Vegas", 12300e6, 10000, "vegas", overhead=QUIET, bin=FINE
+    ),
+    "4v-small-buffer": Scenario(
+        "scenario 4V': 12.3 Gb/s, Vegas, buffers of 400 packets",
+        *(12300e6, 10000, "vegas"),
+        buffer=400,
+        overhead=QUIET,
+        bin=FINE,
+    ),
+    "5": Scenario("scenario 5: 37 Gb/s, Tahoe", 37000e6, 20000),
+    "6": Scenario("scenario 6: 123 Gb/s, Tahoe", 123000e6, 100000, duration=1.5),
+}
+FACTORS = {
+    "link_rate": Column("bit/s", "rate of every link"),
+    "agent": Column("", "TCP of both flows"),
+    "jitter": Column("s", "starts are later by a uniform time below this"),
+    "overhead": Column("s", "the agents wait a uniform random time below this before a packet"),
+    "vegas": Column("1", "Vegas' thresholds alpha, beta and gamma over ns-2's 1, 3, 1 packets"),
+    "buffer": Column("packets", "limit_ of the queues (drops what finds one less waiting)"),
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A case: runs around one scenario, what varies between them, and the tables kept."""
 
     case: str
     title: str
     claims: tuple[str, ...]
-    agent: str
-    bandwidth: float
-    window: int
-    seeds: tuple[int, ...] = (0,)
-    jitter: float = 0.0
-    overhead: float = 0.0
+    scenario: Scenario
+    settings: tuple[Mapping[str, float | str], ...]
+    kept: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
-    def ensemble(self) -> bool:
-        """Whether there are many random runs and every table carries the seed."""
-        return len(self.seeds) > 1
+    def factors(self) -> tuple[str, ...]:
+        """Columns beside the seed that tell the runs apart."""
+        return tuple(name for name in FACTORS if name in self.settings[0])
+
+    def of(self, run: Run) -> Scenario:
+        """Scenario of one run."""
+        chosen = {name: value for name, value in run.items() if name not in {"case", "seed"}}
+        return replace(self.scenario, **chosen)
 
 
-SETTINGS = {
-    setting.case: setting
-    for setting in (
-        Setting(
-            "chain-newreno-370",
-            "scenario 1 (370 Mb/s) without DFC, NewReno",
+def ensemble(name: str, claims: tuple[str, ...], runs: int, *notes: str) -> Study:
+    """Several runs of one scenario that differ in the agents' random delays."""
+    return Study(
+        f"scenario-{name}-without-dfc",
+        f"{SCENARIOS[name].title}, without DFC, {runs} runs",
+        claims,
+        SCENARIOS[name],
+        tuple({"seed": seed} for seed in range(1, runs + 1)),
+        ("efficiency", "occupancy", "losses", "nodes", "flows"),
+        (
+            (
+                "The spread comes from overhead_ alone. It groups packets: whatever the window "
+                "allows when the random time is over leaves in one burst, 20 packet times at "
+                "12.3 Gb/s."
+            ),
+            *notes,
+        ),
+    )
+
+
+VEGAS_NOTE = (
+    "Vegas takes a random delay of 20 microseconds for congestion and leaves slow start at half "
+    "the window (half the throughput after 3 s), therefore overhead_ is 1 microsecond here."
+)
+
+STUDIES = {
+    study.case: study
+    for study in (
+        ensemble("1", ("D04",), 16),
+        ensemble("2", ("D05",), 16),
+        ensemble("3", ("D06",), 16),
+        ensemble("4", ("D07", "D10"), 8),
+        ensemble("4s", ("D12",), 8),
+        ensemble("4l", ("D13",), 8),
+        ensemble("4r", ("D14",), 8),
+        ensemble("4n", ("D15",), 8),
+        ensemble("4v", ("D16",), 8, VEGAS_NOTE),
+        ensemble("4v-small-buffer", ("D17",), 8, VEGAS_NOTE),
+        ensemble("5", ("D08",), 3),
+        ensemble("6", ("D09",), 3),
+        Study(
+            "randomness-without-dfc",
+            "scenario 1 without DFC: Tahoe, Reno and NewReno with nothing random, with jittered "
+            "starts, and with random times before packets",
             ("D04",),
-            "Agent/TCP/Newreno",
-            370e6,
-            5000,
+            SCENARIOS["1"],
+            tuple(
+                {"agent": agent, "jitter": jitter, "overhead": overhead, "seed": seed}
+                for agent in ("tahoe", "reno", "newreno")
+                for jitter, overhead, seeds in (
+                    (0.0, 0.0, (0,)),
+                    (RANDOM, 0.0, range(1, 17)),
+                    (0.0, RANDOM, range(1, 17)),
+                )
+                for seed in seeds
+            ),
+            ("efficiency", "nodes", "flows"),
+            (
+                "With nothing random a run has no seed (0) and repeats exactly.",
+                (
+                    "Tahoe with random times before packets repeats the runs of "
+                    "scenario-1-without-dfc: here it stands beside the other agents."
+                ),
+            ),
         ),
-        Setting(
-            "chain-reno-370",
-            "scenario 1 (370 Mb/s) without DFC, Reno",
-            ("D04",),
-            "Agent/TCP/Reno",
-            370e6,
-            5000,
+        Study(
+            "vegas-thresholds-without-dfc",
+            "scenarios 4V and 4V' without DFC: the packets in queues that Vegas tolerates",
+            ("D16", "D17"),
+            replace(SCENARIOS["4v"], duration=1.0, bin=BIN),
+            tuple(
+                {"vegas": vegas, "buffer": buffer, "seed": seed}
+                for vegas in (1, 3, 10, 30, 100, 300)
+                for buffer in (1800, 400)
+                for seed in range(1, 6)
+            ),
+            ("efficiency", "nodes", "flows"),
+            (
+                VEGAS_NOTE,
+                (
+                    "The paper does not give Vegas' thresholds. With ns-2's defaults (vegas = 1) no "
+                    "queue passes 170 packets, so that 400 are as good as 1800; only above 10 times "
+                    "these does the end of slow start overflow 400 packets."
+                ),
+            ),
         ),
-        Setting(
-            "chain-tahoe-370",
-            "scenario 1 (370 Mb/s) without DFC, Tahoe, 16 runs with jittered starts",
-            ("D04",),
-            "Agent/TCP",
-            370e6,
-            5000,
-            seeds=tuple(range(1, 17)),
-            jitter=20e-6,
-        ),
-        Setting(
-            "chain-tahoe-370-overhead",
-            "scenario 1 (370 Mb/s) without DFC, Tahoe, 16 runs with jittered packets",
-            ("D04",),
-            "Agent/TCP",
-            370e6,
-            5000,
-            seeds=tuple(range(1, 17)),
-            overhead=20e-6,
-        ),
-        Setting(
-            "chain-tahoe-12300",
-            "scenario 4 (12.3 Gb/s) without DFC, Tahoe",
-            ("D07", "D10"),
-            "Agent/TCP",
-            12300e6,
-            10000,
-        ),
-        Setting(
-            "chain-reno-12300",
-            "scenario 4R (12.3 Gb/s) without DFC, Reno",
-            ("D14",),
-            "Agent/TCP/Reno",
-            12300e6,
-            10000,
-        ),
-        Setting(
-            "chain-newreno-12300",
-            "scenario 4N (12.3 Gb/s) without DFC, NewReno",
-            ("D15",),
-            "Agent/TCP/Newreno",
-            12300e6,
-            10000,
+        Study(
+            "traces-without-dfc",
+            "scenarios 1 and 4 without DFC by the millisecond: windows, efficiencies and queues of "
+            "four agents, nothing random",
+            ("D04", "D07", "D10", "D14", "D15", "D16"),
+            replace(SCENARIOS["1"], overhead=0.0, bin=FINE),
+            tuple(
+                {
+                    "link_rate": SCENARIOS[name].link_rate,
+                    "agent": agent,
+                    "window": SCENARIOS[name].window,
+                    "seed": 0,
+                }
+                for name in ("1", "4")
+                for agent in AGENTS
+            ),
+            ("efficiency", "windows", "queues", "losses", "nodes", "flows"),
+            (
+                (
+                    "Deterministic, therefore one run each (seed 0); randomness-without-dfc and "
+                    "the scenarios' own cases show how far runs spread."
+                ),
+                "window_ is 5000 packets at 370 Mb/s and 10000 at 12.3 Gb/s.",
+            ),
         ),
     )
 }
 
 
-def bin_width(setting: Setting) -> float:
-    """Time between two rows of the efficiency, in s."""
-    return 5e-3 if setting.ensemble else SAMPLE
-
-
 def options(run: Run) -> dict[str, float | str]:
     """Options of ``chain.tcl``."""
-    setting = SETTINGS[run["case"]]
+    scenario = STUDIES[run["case"]].of(run)
     return {
-        "agent": setting.agent,
-        "bandwidth": setting.bandwidth,
-        "window": setting.window,
-        "duration": DURATION,
-        "sample": SAMPLE,
-        "jitter": setting.jitter,
-        "overhead": setting.overhead,
+        "agent": AGENTS[scenario.agent],
+        "bandwidth": scenario.link_rate,
+        "delay": DELAY,
+        "nodes": scenario.nodes,
+        "cross": scenario.cross,
+        "buffer": scenario.buffer,
+        "window": scenario.window,
+        "duration": scenario.duration,
+        "sample": scenario.step,
+        "peak": PEAK,
+        "jitter": scenario.jitter,
+        "overhead": scenario.overhead,
+        "vegas": scenario.vegas,
         "seed": run["seed"],
     }
 
@@ -137,216 +277,280 @@ def read(folder: Path, name: str) -> list[list[str]]:
     return [line.split() for line in (folder / name).read_text().splitlines()]
 
 
-def efficiency(packets: int, flow: str, seconds: float, setting: Setting) -> float:
-    """Packets on all links of a flow's path in ``seconds``, over the most that fit."""
-    return packets / (LINKS[flow] * seconds * setting.bandwidth / PACKET_BITS)
-
-
 def execute(run: Run, folder: Path) -> dict[str, Rows]:
     """Simulate one run and sum up its counters."""
-    setting = SETTINGS[run["case"]]
+    study = STUDIES[run["case"]]
+    scenario = study.of(run)
     ns2_tool.run("chain.tcl", options(run), folder)
-    seed = {"seed": run["seed"]} if setting.ensemble else {}
-
-    samples = [[0.0] * (7 + NODES - 2)]
-    samples += [[float(word) for word in words] for words in read(folder, "samples.txt")]
+    label = {name: run[name] for name in (*study.factors, "seed")}
     column = {"target": 1, "background": 2}
-    times = [round(k * SAMPLE, 9) for k in range(len(samples))]
-    stride = round(bin_width(setting) / SAMPLE)
 
+    def efficiency(packets: int, flow: str, seconds: float) -> float:
+        most = scenario.links[flow] * seconds * scenario.link_rate / PACKET_BITS
+        return round(packets / most, 7)
+
+    samples = [[0.0] * (6 + scenario.nodes)]
+    samples += [[float(word) for word in words] for words in read(folder, "samples.txt")]
+    stride = round(scenario.bin / scenario.step)
     efficiencies: Rows = []
     for k in range(stride, len(samples), stride):
-        for flow in LINKS:
+        for flow in FLOWS:
             packets = round(samples[k][column[flow]] - samples[k - stride][column[flow]])
-            value = efficiency(packets, flow, bin_width(setting), setting)
-            row = {"time": times[k], "flow": flow, "link_packets": packets, "efficiency": value}
-            efficiencies.append(seed | row)
+            value = efficiency(packets, flow, scenario.bin)
+            time = round(k * scenario.step, 9)
+            row = {"time": time, "flow": flow, "link_packets": packets, "efficiency": value}
+            efficiencies.append(label | row)
+
+    def queued(k: int, node: int) -> int:
+        return round(samples[k][6 + node])
+
+    occupancy = [
+        label | {"time": time, "node": node, "queued": queued(round(time / scenario.step), node)}
+        for time in scenario.instants
+        for node in range(1, scenario.nodes)
+    ]
+    queues = [
+        label | {"time": round(k * scenario.step, 9), "node": node, "queued": queued(k, node)}
+        for k in range(len(samples))
+        for node in (1, scenario.cross)
+    ]
+    windows = [
+        label
+        | {
+            "time": round(k * scenario.step, 9),
+            "flow": flow,
+            "window": round(samples[k][3 + 2 * n], 2),
+            "threshold": round(samples[k][4 + 2 * n]),
+        }
+        for k in range(1, len(samples))
+        for n, flow in enumerate(FLOWS)
+    ]
 
     drops = [
-        {
-            "time": float(words[1]),
-            "node": int(words[2]) + 1,
-            "flow": FLOW_ID[words[7]],
-            "sequence": int(words[10]),
-        }
+        (float(words[1]), int(words[2]) + 1, FLOW_ID[words[7]])
         for words in read(folder, "drops.txt")
     ]
+    binned = Counter((int(time / BIN), node, flow) for time, node, flow in drops)
+    losses = [
+        label
+        | {
+            "time": round((k + 1) * BIN, 9),
+            "node": node,
+            "flow": flow,
+            "dropped": binned.pop((k, node, flow), 0),
+        }
+        for k in range(round(scenario.duration / BIN))
+        for node, flow in scenario.entries
+    ]
+    if binned:
+        msg = f"losses elsewhere: {binned}"
+        raise RuntimeError(msg)
 
     nodes: Rows = []
     for words in read(folder, "nodes.txt"):
         node, arrivals, departures, dropped, most = map(int, words)
-        here = [drop for drop in drops if drop["node"] == node]
-        if len(here) != dropped:
-            msg = f"node {node}: {dropped} drops counted, {len(here)} traced"
+        here = [(time, flow) for time, where, flow in drops if where == node]
+        left = queued(-1, node)
+        # Samples are taken a nanosecond before the counters.
+        if len(here) != dropped or abs(arrivals - departures - dropped - left) > 2:
+            msg = f"node {node}: {arrivals} in, {departures} out, {dropped} lost, {left} stored"
             raise RuntimeError(msg)
-        by_flow = {f"{flow}_drops": sum(drop["flow"] == flow for drop in here) for flow in LINKS}
-        first = here[0]["time"] if here else None
-        counted = {"arrivals": arrivals, "departures": departures}
-        row = {"node": node, **counted, **by_flow, "first_drop": first, "peak_queued": most}
-        nodes.append(seed | row)
+        nodes.append(
+            label
+            | {
+                "node": node,
+                "arrivals": arrivals,
+                "departures": departures,
+                "target_drops": sum(flow == "target" for _, flow in here),
+                "background_drops": sum(flow == "background" for _, flow in here),
+                "queued": left,
+                "first_drop": here[0][0] if here else None,
+                "last_drop": here[-1][0] if here else None,
+                "peak_queued": most,
+            }
+        )
 
-    since = round(BACKGROUND_START / SAMPLE)
+    since = round(BACKGROUND_START / scenario.step)
     flows: Rows = []
     for words in read(folder, "flows.txt"):
         flow, start = words[0], float(words[1])
         sent, resent, timeouts, cuts, ack = map(int, words[2:])
         packets = round(samples[-1][column[flow]] - samples[since][column[flow]])
-        row = {
-            "flow": flow,
-            "start": start,
-            "sent": sent,
-            "resent": resent,
-            "timeouts": timeouts,
-            "cuts": cuts,
-            "delivered": ack + 1,
-            "dropped": sum(drop["flow"] == flow for drop in drops),
-            "link_packets": packets,
-            "mean_efficiency": efficiency(packets, flow, times[-1] - times[since], setting),
-        }
-        flows.append(seed | row)
-
-    tables = {"efficiency": efficiencies, "nodes": nodes, "flows": flows}
-    if setting.ensemble:
-        return tables
-    tables["losses"] = [{"drop": k, **drop} for k, drop in enumerate(drops, 1)]
-    busy = [row["node"] for row in nodes if row["peak_queued"] > 1]
-    tables["queues"] = [
-        {"time": time, "node": node, "queued": round(sample[6 + node])}
-        for time, sample in zip(times, samples, strict=True)
-        for node in busy
-    ]
-    tables["profile"] = [
-        {"time": time, "node": node, "queued": round(samples[round(time / SAMPLE)][6 + node])}
-        for time in PROFILE
-        for node in range(1, NODES)
-    ]
-    tables["window"] = [
-        {
-            "time": time,
-            "flow": flow,
-            "cwnd": round(sample[3 + 2 * k], 3),
-            "ssthresh": round(sample[4 + 2 * k]),
-        }
-        for time, sample in zip(times[1:], samples[1:], strict=True)
-        for k, flow in enumerate(LINKS)
-    ]
-    return tables
+        seconds = scenario.duration - BACKGROUND_START
+        flows.append(
+            label
+            | {
+                "flow": flow,
+                "start": start,
+                "sent": sent,
+                "resent": resent,
+                "timeouts": timeouts,
+                "cuts": cuts,
+                "delivered": ack + 1,
+                "dropped": sum(where == flow for _, _, where in drops),
+                "link_packets": packets,
+                "mean_efficiency": efficiency(packets, flow, seconds),
+            }
+        )
+    found = {
+        "efficiency": efficiencies,
+        "occupancy": occupancy,
+        "queues": queues,
+        "windows": windows,
+        "losses": losses,
+        "nodes": nodes,
+        "flows": flows,
+    }
+    return {name: found[name] for name in study.kept}
 
 
-def tables(setting: Setting) -> dict[str, Table]:
-    """Tables of a case; a single run also has its losses, queues and windows."""
-    seed = SEED if setting.ensemble else {}
-    width = f"{bin_width(setting):g} s"
-    efficiency_table = Table(
-        seed | {"time": Column("s", f"end of an interval of {width}"), "flow": FLOW},
-        {
-            "link_packets": Column(
-                "packets",
-                "packets of the flow that any link of its path began to send in the interval, "
-                "summed over the links",
-            ),
-            "efficiency": Column(
-                "1",
-                f"link_packets / (links x {width} x rate); with the link delay d of 0.1 ms this "
-                "is the mean, over instants d apart, of the flow's propagating packets over the "
-                "sum of rate x d over the 29 (target) or 15 (background) links of its path; "
-                "packets waiting in queues or being sent do not count",
-            ),
-        },
-    )
-    node_table = Table(
-        seed | {"node": NODE},
-        {
-            "arrivals": Column("packets", "packets that reached the queue, dropped ones included"),
-            "departures": Column("packets", "packets that the link began to send"),
-            "target_drops": Column("packets", "packets of the target flow dropped"),
-            "background_drops": Column("packets", "packets of the background flow dropped"),
-            "first_drop": Column("s", "time of the first drop; empty without drops"),
-            "peak_queued": Column(
-                "packets",
-                "most packets seen waiting, without the one being sent: looked at every 1 ms, at "
-                "nodes 1 and 15 every 0.02 ms; 1799 where packets were dropped (ns-2's queue of "
-                "limit 1800 drops what finds 1799 waiting)",
-            ),
-        },
-    )
-    flow_table = Table(
-        seed | {"flow": FLOW},
-        {
-            "start": Column("s", "start of the flow"),
-            "sent": Column("packets", "data packets sent, also those sent again"),
-            "resent": Column("packets", "of these, sent again"),
-            "timeouts": Column("events", "retransmission timeouts"),
-            "cuts": Column("events", "window reductions, also by timeouts"),
-            "delivered": Column(
-                "packets", "packets acknowledged at the end, the first one included"
-            ),
-            "dropped": Column("packets", "packets dropped at all nodes"),
-            "link_packets": Column(
-                "packets", "as in the table of efficiencies, from 0.1 s to the end at 3 s"
-            ),
-            "mean_efficiency": Column("1", "mean of the efficiency from 0.1 s to the end at 3 s"),
-        },
-    )
-    common = {"efficiency": efficiency_table, "nodes": node_table, "flows": flow_table}
-    if setting.ensemble:
-        return common
-    queued = {"queued": Column("packets", "packets waiting, without the one being sent")}
-    return common | {
-        "losses": Table(
-            {"drop": Column("1", "number of the drop, in the order of time")},
+def tables(study: Study) -> dict[str, Table]:
+    """Tables of a case."""
+    scenario = study.scenario
+    index = {name: FACTORS[name] for name in study.factors}
+    index["seed"] = Column("1", "substream of the random number stream")
+    time = Column("s", "simulated time")
+    node = Column("1", "node, from 1; its queue is the one of the link to the next node")
+    last, cross = scenario.nodes, scenario.cross
+    flow = Column("", f"target (node 1 to {last}) or background (node {cross} to {last})")
+    links = scenario.links
+    width = f"{scenario.bin:g} s"
+    full = "limit_ - 1" if "buffer" in study.factors else scenario.buffer - 1
+    queued = "packets waiting, without the one being sent"
+    found = {
+        "efficiency": Table(
+            index | {"time": Column("s", f"end of an interval of {width}"), "flow": flow},
             {
-                "time": TIME,
-                "node": NODE,
-                "flow": FLOW,
-                "sequence": Column("packets", "TCP sequence number of the dropped packet"),
+                "link_packets": Column(
+                    "packets",
+                    "packets of the flow that any link of its path began to send in the "
+                    "interval, summed over the links",
+                ),
+                "efficiency": Column(
+                    "1",
+                    f"link_packets / (links x {width} x rate), links = {links['target']} for the "
+                    f"target and {links['background']} for the background flow: the mean number "
+                    "of the flow's propagating packets over the most that fit on its links",
+                ),
             },
+        ),
+        "occupancy": Table(
+            index | {"time": time, "node": node}, {"queued": Column("packets", queued)}
         ),
         "queues": Table(
-            {
-                "time": TIME,
-                "node": Column("1", "node, from 1; only nodes where packets ever waited"),
+            index
+            | {
+                "time": time,
+                "node": Column("1", "node where a flow enters; elsewhere no queue can form"),
             },
-            queued,
+            {"queued": Column("packets", queued)},
         ),
-        "profile": Table({"time": TIME, "node": NODE}, queued),
-        "window": Table(
-            {"time": TIME, "flow": FLOW},
+        "windows": Table(
+            index | {"time": time, "flow": flow},
             {
-                "cwnd": Column("packets", "congestion window"),
-                "ssthresh": Column("packets", "slow start threshold"),
+                "window": Column("packets", "congestion window"),
+                "threshold": Column("packets", "slow start threshold"),
+            },
+        ),
+        "losses": Table(
+            index
+            | {
+                "time": Column("s", "end of an interval of 0.01 s"),
+                "node": Column("1", "node where a flow enters; nowhere else was anything dropped"),
+                "flow": flow,
+            },
+            {"dropped": Column("packets", "packets of the flow dropped there in the interval")},
+        ),
+        "nodes": Table(
+            index | {"node": node},
+            {
+                "arrivals": Column(
+                    "packets", "packets that reached the queue, dropped ones included"
+                ),
+                "departures": Column("packets", "packets that the link began to send"),
+                "target_drops": Column("packets", "packets of the target flow dropped"),
+                "background_drops": Column("packets", "packets of the background flow dropped"),
+                "queued": Column(
+                    "packets",
+                    f"{queued}, at the end; arrivals = departures + drops + queued but for what "
+                    "happens in the last nanosecond",
+                ),
+                "first_drop": Column("s", "time of the first drop; empty without drops"),
+                "last_drop": Column("s", "time of the last drop"),
+                "peak_queued": Column(
+                    "packets",
+                    f"most packets seen waiting: looked at every {1e3 * scenario.step:g} ms, at the "
+                    f"two nodes where flows enter every 0.1 ms; {full} where packets "
+                    "were dropped (ns-2's queue drops what finds one less than its limit waiting)",
+                ),
+            },
+        ),
+        "flows": Table(
+            index | {"flow": flow},
+            {
+                "start": Column("s", "start of the flow"),
+                "sent": Column("packets", "data packets sent, also those sent again"),
+                "resent": Column("packets", "of these, sent again"),
+                "timeouts": Column("events", "retransmission timeouts"),
+                "cuts": Column("events", "window reductions, also by timeouts"),
+                "delivered": Column(
+                    "packets", "packets acknowledged at the end, the first one included"
+                ),
+                "dropped": Column("packets", "packets dropped at all nodes"),
+                "link_packets": Column("packets", "as in the efficiencies, from 0.1 s to the end"),
+                "mean_efficiency": Column("1", "mean of the efficiency from 0.1 s to the end"),
             },
         ),
     }
+    return {name: found[name] for name in study.kept}
 
 
-def parameters(setting: Setting) -> dict[str, tuple[float | str, str]]:
-    """List what decides the outcome, ns-2's defaults included."""
+def parameters(study: Study) -> dict[str, tuple[float | str, str]]:
+    """List what decides the outcome and does not vary, ns-2's defaults included."""
+    scenario = study.scenario
+    varied: dict[str, tuple[float | str, str]] = {
+        "agent": (AGENTS[scenario.agent], ""),
+        "link_rate": (scenario.link_rate, "bit/s"),
+        "window": (scenario.window, "packets"),
+        "jitter": (scenario.jitter, "s (starts are later by a uniform time below this)"),
+        "overhead": (
+            scenario.overhead,
+            "s (the agents wait a uniform random time below this before a packet)",
+        ),
+    }
+    varied["buffer"] = (
+        scenario.buffer,
+        f"packets (drops what finds {scenario.buffer - 1} waiting)",
+    )
+    varied["vegas"] = (
+        f"{scenario.vegas}, {3 * scenario.vegas}, {scenario.vegas}",
+        "packets (Vegas only)",
+    )
+    names = {
+        "link_rate": "link rate",
+        "window": "window_",
+        "overhead": "overhead_",
+        "buffer": "limit_",
+        "vegas": "v_alpha_, v_beta_, v_gamma_",
+    }
     return {
-        "agent": (setting.agent, ""),
+        names.get(name, name): value
+        for name, value in varied.items()
+        if name not in study.settings[0]
+    } | {
         "sink": ("Agent/TCPSink", "one acknowledgement of 40 bytes per packet"),
-        "nodes": (NODES, "1"),
-        "background enters at node": (CROSS, "1"),
-        "link rate": (setting.bandwidth, "bit/s"),
+        "nodes": (scenario.nodes, "1"),
+        "background enters at node": (scenario.cross, "1"),
         "link delay": (DELAY, "s"),
         "queue": ("DropTail, shared by the flows", ""),
-        "limit_": (1800, "packets (drops what finds 1799 waiting)"),
-        "window_": (setting.window, "packets"),
         "packetSize_": (1460, "bytes (plus 40 of header; the first packet of a flow has 40)"),
         "start of target, background": ("0, 0.1", "s"),
-        "jitter of the starts": (setting.jitter, "s (uniform from 0)"),
-        "duration": (DURATION, "s"),
-        "ttl_": (64, "hops"),
+        "duration": (scenario.duration, "s"),
+        "ttl_": (64, "hops (the default of 32 would end the target's packets in scenario 4L)"),
         "tcpTick_ (default)": (0.01, "s"),
         "minrto_ (default)": (0.2, "s"),
         "rtxcur_init_ (default)": (3.0, "s"),
-        "overhead_": (
-            setting.overhead,
-            "s (the agents wait a uniform random time below this before each packet; 0: default)",
-        ),
         "maxburst_ (default)": (0, "1 (bursts are not limited)"),
-        "slow_start_restart_ (default)": ("true", "(never entered: the sources are greedy)"),
-        "syn_, delay_growth_ (default)": ("true", ""),
         "windowInit_ (default)": (2, "packets"),
         "singledup_ (default)": (1, "1 (limited transmit)"),
         "newreno_changes_, newreno_changes1_ (default)": ("0, 1", "(NewReno only)"),
@@ -354,8 +558,13 @@ def parameters(setting: Setting) -> dict[str, tuple[float | str, str]]:
 
 
 NOTES = (
-    "Host reading 'direct': the agents sit at nodes 1 and 15, a window goes straight into the queue.",
+    "Host reading 'direct': agents sit at the nodes, a window goes straight into the queue.",
     "The first packet of a flow has 40 bytes; its acknowledgement opens the window.",
+    (
+        "The instants of Figs. 12 and 13 are not in the paper's text: those here cover the time "
+        "before the background flow, its first losses every 5 ms, and the draining of node 15."
+    ),
+    "The paper names neither ns-2's version nor its agents' settings: Debian's defaults.",
 )
 
 
@@ -364,21 +573,21 @@ def command(run: Run) -> str:
     return ns2_tool.command("chain.tcl", options(run))
 
 
-def duration(run: Run) -> float:  # noqa: ARG001
+def duration(run: Run) -> float:
     """Give the simulated time of a run, in s."""
-    return DURATION
+    return STUDIES[run["case"]].scenario.duration
 
 
 CASES = [
     Case(
-        name=f"takano2006/{setting.case}",
-        title=setting.title,
-        claims=setting.claims,
+        name=f"takano2006/{study.case}",
+        title=study.title,
+        claims=study.claims,
         tool=ns2_tool.TOOL,
         version=ns2_tool.version,
-        parameters=parameters(setting),
-        tables=tables(setting),
-        runs=[{"case": setting.case, "seed": seed} for seed in setting.seeds],
+        parameters=parameters(study),
+        tables=tables(study),
+        runs=[{"case": study.case, **setting} for setting in study.settings],
         execute=execute,
         command=command,
         sources=(
@@ -387,7 +596,7 @@ CASES = [
             "validation/generate/ns2_chain.py",
         ),
         simulated_seconds=duration,
-        notes=NOTES,
+        notes=(*NOTES, *study.notes),
     )
-    for setting in SETTINGS.values()
+    for study in STUDIES.values()
 ]

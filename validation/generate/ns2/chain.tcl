@@ -26,6 +26,7 @@ array set o {
     peak       20e-6
     jitter     0
     overhead   0
+    vegas      1
     seed       0
 }
 array set o $argv
@@ -75,6 +76,12 @@ foreach flow $flows id {1 2} first [list 1 $o(cross)] {
     $tcp($flow) set overhead_ $o(overhead)
     $tcp($flow) set ttl_ 64
     $tcp($flow) set fid_ $id
+    if {$o(agent) eq "Agent/TCP/Vegas"} {
+        # Packets of its own that Vegas tolerates in the queues: ns-2's defaults times `vegas`.
+        foreach {name value} {v_alpha_ 1 v_beta_ 3 v_gamma_ 1} {
+            $tcp($flow) set $name [expr {$o(vegas) * $value}]
+        }
+    }
     set sink [new Agent/TCPSink]
     $sink set ttl_ 64
     $ns attach-agent $node($first) $tcp($flow)

@@ -106,6 +106,8 @@ class Element
         if (m_kind == Kind::node && found >= m_capacity)
         {
             ++flow.dropped;
+            m_lastDrop = Clock();
+            m_firstDrop = m_firstDrop < 0 ? m_lastDrop : m_firstDrop;
             return;
         }
         Settle(flow);
@@ -225,6 +227,17 @@ class Element
     std::size_t Peak() const
     {
         return m_peak;
+    }
+
+    /// Seconds; negative if nothing was dropped.
+    double FirstDrop() const
+    {
+        return m_firstDrop < 0 ? -1.0 : TICK * static_cast<double>(m_firstDrop);
+    }
+
+    double LastDrop() const
+    {
+        return m_lastDrop < 0 ? -1.0 : TICK * static_cast<double>(m_lastDrop);
     }
 
     std::int64_t Delay() const
@@ -403,6 +416,8 @@ class Element
     std::deque<std::size_t> m_order;
     std::deque<Propagating> m_link;
     std::size_t m_peak = 0;
+    std::int64_t m_firstDrop = -1;
+    std::int64_t m_lastDrop = -1;
     bool m_busy = false;
     std::size_t m_current = 0;
     Cargo m_cargo;
