@@ -9,7 +9,21 @@ from scipy.optimize import brentq
 
 from benchmarks.timing import Row, compare
 from hopflow.kernels import build
-from responsefn import AIMD, CUBIC, PFTK, TFRC, Reno, fused, invert, simulate_rule, templates
+from responsefn import (
+    AIMD,
+    CUBIC,
+    HTCP,
+    PFTK,
+    TFRC,
+    Independent,
+    Reno,
+    coexist,
+    coexistence,
+    fused,
+    invert,
+    simulate_rule,
+    templates,
+)
 
 RTT = 0.1
 MANY = 4_000_000
@@ -55,7 +69,7 @@ def rows() -> list[Row]:
         timed = compare(
             f"inverse of {rule!r}",
             {
-                "fused, Newton": lambda law=law, rates=rates: law.invert(rates),
+                "fused": lambda law=law, rates=rates: law.invert(rates),
                 "invert": lambda rule=rule, rates=rates: invert(rule, rates, RTT),
                 f"brentq loop (from {FEW})": lambda rule=rule, few=few: _brentq(rule, few),
             },
@@ -73,29 +87,53 @@ def rows() -> list[Row]:
             ],
             SOME,
         )
-    cycles = build(templates.aimd_cycles)
-    packets = np.random.default_rng(0).exponential(1e4, MANY)
+    cycles = build(templates.power_cycles)
+    packets = np.random.default_rng(0).geometric(1e-4, MANY)
+
+    def peaks():
+        cycles(packets, 0.25, 2.0, 1e4, out)
+        return np.sqrt(out, out=out)
+
     timed = compare(
         "AIMD's cycle map",
         {
-            "compiled": lambda: cycles(packets, 1.0, 0.5, 100.0, out),
+            "compiled": peaks,
             "plain Python (from 1/100)": lambda: _map(packets[: MANY // 100]),
         },
         rounds=3,
     )
     found += _per_item(_scaled(timed, "Python", 100.0), MANY)
+    rule, losses = HTCP(), np.geomspace(1e-5, 0.01, 20)
+    rates = np.asarray(rule.rate(losses, RTT))
+    found += _per_item(
+        compare(
+            f"inverse of {rule!r}, a numerical cycle",
+            {
+                "invert": lambda: invert(rule, rates, RTT),
+                "brentq loop": lambda: [_cycle_brentq(rule, float(rate)) for rate in rates],
+            },
+            rounds=3,
+        ),
+        len(rates),
+    )
     acks = 1000 * 20_000
     found += _per_item(
         compare(
             f"{acks:.0e} ACKs of Reno",
             {
-                "simulate_rule": lambda: simulate_rule(Reno(), 1e-3, RTT, events=20_000),
+                "simulate_rule, independent losses": lambda: simulate_rule(
+                    Reno(), 1e-3, RTT, Independent(), events=20_000
+                ),
+                "simulate_rule, deterministic losses": lambda: simulate_rule(
+                    Reno(), 1e-3, RTT, events=20_000
+                ),
                 "bare chain w += 1/w": lambda: _chain()(acks),
             },
             rounds=3,
         ),
         acks,
     )
+    found += _shared_bottleneck()
     return found
 
 
@@ -131,6 +169,38 @@ def _brentq(rule, rates):
         return brentq(lambda x: scalar(math.exp(x)) / rate - 1, -25.0, -1e-3, xtol=1e-13)
 
     return [one(float(rate)) for rate in rates]
+
+
+def _shared_bottleneck():
+    """Time Reno and CUBIC on 24 Mb/s, per packet sent."""
+    rules, path = [Reno(), CUBIC()], {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
+    many, few = 500.0, 5.0
+
+    def plain():
+        build_rules = coexistence.compile_rules
+        coexistence.compile_rules = lambda kinds: build_rules(kinds, compiled=False)
+        try:
+            return coexist(rules, **path, seconds=few)
+        finally:
+            coexistence.compile_rules = build_rules
+
+    timed = compare(
+        "Reno and CUBIC share a link, packet by packet",
+        {
+            "coexist": lambda: coexist(rules, **path, seconds=many),
+            f"plain Python (from 1/{many / few:.0f})": plain,
+        },
+        rounds=3,
+    )
+    packets = int(coexist(rules, **path, seconds=many).sent[:, -1].sum())
+    return _per_item(_scaled(timed, "Python", many / few), packets)
+
+
+def _cycle_brentq(rule, rate):
+    def excess(x):
+        return math.log(rule.rate(math.exp(x), RTT) / rate)
+
+    return brentq(excess, math.log(1e-7), 0.0, xtol=1e-13)
 
 
 def _map(packets):

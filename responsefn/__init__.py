@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from responsefn.catalogue import Catalogue, catalogue
 from responsefn.classic import AIMD, NewReno, Reno, Tahoe
+from responsefn.coexistence import Coexistence, coexist
 from responsefn.curves import Curve, curve
 from responsefn.delay import ARENO, CTCP, FAST, Fusion, Illinois, Vegas, Westwood
 from responsefn.fused import Fused, fused
@@ -49,6 +50,7 @@ __all__ = [
     "PFTK",
     "TFRC",
     "Catalogue",
+    "Coexistence",
     "Curve",
     "Deterministic",
     "Fused",
@@ -71,6 +73,7 @@ __all__ = [
     "WindowRule",
     "aggressiveness",
     "catalogue",
+    "coexist",
     "convergence_time",
     "curve",
     "first_interval",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow import maximum, where
+from hopflow import maximum
 from hopflow.checks import choice, one_number
 from responsefn import references
-from responsefn.rules import WindowRule
+from responsefn.rules import WindowRule, cut, grow
 
 if TYPE_CHECKING:
     from responsefn.symbolic import Formula
@@ -50,7 +50,7 @@ class AIMD(WindowRule):
     a
         Increase in packets per round trip, > 0.
     b
-        Fraction of the window lost at a loss, 0 < b < 1.
+        Fraction of the window lost at a loss, 0 < b <= 1.
     form
         Which response function: ``"sqrt"``, ``"precise"`` or ``"recovery"``; the dynamics is
         the same.
@@ -74,25 +74,18 @@ class AIMD(WindowRule):
     def check(self) -> None:
         """Check the ranges of a and b and the name of the form."""
         one_number("a", self.params.a, above=0.0)
-        one_number("b", self.params.b, above=0.0, below=1.0)
+        one_number("b", self.params.b, above=0.0, at_most=1.0)
         choice("form", self.params.form, FORMS)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, a / cwnd above."""
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, q.a / s.cwnd))
+        return grow(s, q.a / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep the fraction 1 - b."""
-        return s._replace(
-            cwnd=maximum(1.0, (1.0 - q.b) * s.cwnd), ssthresh=maximum(2.0, (1.0 - q.b) * s.cwnd)
-        )
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window, whatever b is."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, (1.0 - q.b) * s.cwnd)
 
     def formula(self) -> Formula:
         """Return rate, peak window and inverse, in p, R, a, b."""
@@ -133,17 +126,12 @@ class Reno(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, 1 / cwnd above."""
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd))
+        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Halve."""
-        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd), ssthresh=maximum(2.0, 0.5 * s.cwnd))
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, 0.5 * s.cwnd)
 
     def formula(self) -> Formula:
         """Return rate, peak window and inverse, in p and R."""
@@ -191,16 +179,11 @@ class Tahoe(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, 1 / cwnd above."""
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd))
+        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Do as after a loss."""
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
     def formula(self) -> Formula:
@@ -212,7 +195,7 @@ class Tahoe(WindowRule):
 def _aimd_cycle(form: str) -> Formula:
     import sympy as sp
 
-    from responsefn.symbolic import Formula, R, T, a, b, p, positive_root
+    from responsefn.symbolic import Formula, PowerGrowth, R, T, a, b, p, positive_root
 
     W, c = sp.symbols("W c", positive=True)  # the peak; 2 - b, kept whole while solving
     rounds = b * W / a + (0 if form == "sqrt" else 1)
@@ -223,7 +206,8 @@ def _aimd_cycle(form: str) -> Formula:
     square, linear = (sp.expand(packets).coeff(W, power) for power in (2, 1))
     peak = positive_root(square, linear)
     rate = 1 / (p * rounds.subs(W, peak) * R)
-    return Formula(rate, peak, inverse).subs({c: 2 - b})
+    growth = PowerGrowth(sp.Integer(2), a, 1 - b)
+    return Formula(rate, peak, inverse, growth).subs({c: 2 - b})
 
 
 @cache

@@ -7,7 +7,6 @@ is the response of rules that have no closed form, derived here and not publishe
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,13 +71,19 @@ def numbers_of(rule: WindowRule) -> dict[str, float]:
 
 
 def compile_rule(
-    template: Callable[..., Any], rule: WindowRule, *, compiled: bool = True
+    template: Callable[..., Any],
+    rule: WindowRule,
+    *,
+    move: Callable[..., Any] = templates.block,
+    compiled: bool = True,
 ) -> Callable[..., Any]:
     """Return a template of this package with the functions of a rule spliced in.
 
-    In the template ``load(row)`` becomes ``s = State(...)`` and ``q = Params(...)``, from row
-    ``row`` of the array ``starts`` and from the array ``params``; ``advance()`` moves the state
-    ``s`` by ``k`` ACKs along the change from ``old`` to ``new`` that one ACK makes.
+    In the template ``load()`` becomes ``s = State(...)`` and ``q = Params(...)``, from row ``i`` of
+    the array ``starts`` and from the array ``params``; ``take()`` and ``put()`` read and write the
+    state in column ``i`` of the array ``states``; ``move()`` takes the step ``move``, which is `ack`
+    or `block`; ``advance()`` moves the state ``s`` by ``k`` ACKs along the change from ``old`` to
+    ``new`` that one ACK makes.
     """
     fields, names = rule.State._fields, tuple(numbers_of(rule))
     moved = ", ".join(
@@ -87,21 +92,26 @@ def compile_rule(
         else f"(s.{name} + k * (new.{name} - old.{name}) if new.{name} != old.{name} else s.{name})"
         for name in fields
     )
+    parameters = f"q = Params({', '.join(f'params[{n}]' for n in range(len(names)))},)"
     return build(
         template,
         functions={event: getattr(rule, event) for event in EVENTS},
+        helpers=(move,),
         snippets={
-            "load": "\n".join(
-                [
-                    f"s = State({', '.join(f'starts[i, {n}]' for n in range(len(fields)))},)",
-                    f"q = Params({', '.join(f'params[{n}]' for n in range(len(names)))},)",
-                ]
-            ),
+            "parameters": parameters,
+            "load": _state("starts[i, {}]", fields) + "\n" + parameters,
+            "take": _state("states[{}, i]", fields),
+            "put": "\n".join(f"states[{n}, i] = s.{name}" for n, name in enumerate(fields)),
+            "move": f"s, k, cwnd, lag = {move.__name__}(s, q, now, rtt, service, left)",
             "advance": f"s = State({moved},)",
         },
         tuples={"State": fields, "Params": names, "Event": ("time", "rtt")},
         compiled=compiled,
     )
+
+
+def _state(place: str, fields: tuple[str, ...]) -> str:
+    return f"s = State({', '.join(place.format(n) for n in range(len(fields)))},)"
 
 
 def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:
@@ -112,9 +122,9 @@ def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> 
     starts = begin_at_peak(rule, p, rtt, bandwidth)
     out = np.empty((len(rtts), 6))
     kernel = compile_rule(templates.cycles, rule)
-    capacity = math.inf if bandwidth is None else bandwidth
+    service = 0.0 if bandwidth is None else 1.0 / bandwidth
     params = np.array(list(numbers_of(rule).values()))
-    kernel(packets, rtts, capacity, starts, params, MOST, BUDGET, TOLERANCE, out)
+    kernel(packets, rtts, service, starts, params, MOST, BUDGET, TOLERANCE, out)
     columns = [out[:, n].reshape(shape) for n in range(6)]
     return Cycle(*columns)
 

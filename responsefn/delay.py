@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow import maximum, minimum, where
 from hopflow.checks import one_number
 from responsefn import references
-from responsefn.rules import WindowRule
+from responsefn.rules import WindowRule, cut
 
 if TYPE_CHECKING:
     from responsefn.symbolic import Formula
@@ -32,6 +32,12 @@ class Vegas(WindowRule):
 
     Per round trip one packet more below alpha, one less above beta, half the window at a loss (the
     gentler cut of a loss that its own fine timer finds is left out).
+
+    Without loss the window rests at W = CR + alpha, with C the capacity in packets/s. With loss the
+    numerical cycle, derived here; where it reaches W, 1/p > 3 W^2/8, that is Reno's climb from W/2
+    and then the capacity::
+
+        T = (1/p) / (R (CR - W/2) + (1/p - ((CR)^2 - (W/2)^2) / 2) / C)
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
@@ -76,12 +82,7 @@ class Vegas(WindowRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Halve."""
-        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd), ssthresh=maximum(2.0, 0.5 * s.cwnd))
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, 0.5 * s.cwnd)
 
 
 class Westwood(WindowRule):
@@ -192,11 +193,6 @@ class Illinois(WindowRule):
             cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), base_rtt=base, top_rtt=top
         )
 
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
-
     def formula(self) -> Formula:
         """Return the response of AIMD(10, 1/8)."""
         import sympy as sp
@@ -301,6 +297,10 @@ class FAST(WindowRule):
 
     w <- min(2w, (1-gamma) w + gamma (RTT_min/RTT w + alpha)); half the window at a loss.
 
+    Without loss the window rests at CR + alpha, with C the capacity in packets/s. With loss the
+    numerical cycle, derived here; from half the window that is a climb by gamma alpha packets per
+    round trip to CR, a queue that comes near alpha as an exponential, and rest.
+
     Domain: p <= 0.02. Needs ``bandwidth``.
 
     Parameters
@@ -345,12 +345,7 @@ class FAST(WindowRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Halve."""
-        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd), ssthresh=maximum(2.0, 0.5 * s.cwnd))
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, 0.5 * s.cwnd)
 
 
 class ARENO(WindowRule):
@@ -524,10 +519,11 @@ class Fusion(WindowRule):
 def _power_growth() -> Formula:
     import sympy as sp
 
-    from responsefn.symbolic import Formula, R, b, p
+    from responsefn.symbolic import Formula, PowerGrowth, R, b, p
 
     alpha, k, W = sp.symbols("alpha k W", positive=True)
     rounds = (1 - (1 - b) ** (1 - k)) * W ** (1 - k) / (alpha * (1 - k))
     share = (1 - (1 - b) ** (2 - k)) / (alpha * (2 - k))  # packets over W^(2-k)
     peak = (1 / (p * share)) ** (1 / (2 - k))
-    return Formula(1 / (p * rounds.subs(W, peak) * R), peak)
+    growth = PowerGrowth(2 - k, alpha, 1 - b)
+    return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,11 @@ import numpy as np
 from hopflow.checks import one_number
 from hopflow.kernels import build
 from responsefn import templates
+from responsefn.inverse import SMALLEST_P, invert
 from responsefn.responses import Response, round_trip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     import sympy
     from numpy.typing import NDArray
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["Fused", "fused"]
+
+CELLS = 1024
+"""Of the table from which the inverse starts: 16 KB, which stay in the fastest cache."""
 
 
 def _text(expression: sympy.Expr) -> str:
@@ -52,16 +57,15 @@ def _text(expression: sympy.Expr) -> str:
     return str(Printer({"fully_qualified_modules": True}).doprint(sp.sympify(expression)))
 
 
-def _snippets(outputs: dict[str, sympy.Expr]) -> tuple[list[str], dict[str, str]]:
+@cache
+def _snippets(expression: sympy.Expr) -> tuple[list[str], dict[str, str]]:
     """Return the names of the constants, and the statements before and inside of the loop."""
     import sympy as sp
 
     from responsefn.symbolic import p
 
-    symbols = {str(s) for e in outputs.values() for s in e.free_symbols if s != p}
-    constants = sorted(symbols)
-    names = sp.numbered_symbols("x_")
-    steps, results = sp.cse([sp.factor_terms(e) for e in outputs.values()], names)
+    constants = sorted(str(symbol) for symbol in expression.free_symbols if symbol != p)
+    steps, (result,) = sp.cse([sp.factor_terms(expression)], sp.numbered_symbols("x_"))
     before = [f"{name} = constants[{n}]" for n, name in enumerate(constants)]
     inside, moving = [], {p}
     for name, value in steps:
@@ -70,8 +74,7 @@ def _snippets(outputs: dict[str, sympy.Expr]) -> tuple[list[str], dict[str, str]
             inside.append(f"{name} = {_text(value)}")
         else:
             before.append(f"{name} = {_text(value)}")
-    for name, value in zip(outputs, results, strict=True):
-        inside.append(f"{name} = {_text(value)}")
+    inside.append(f"value = {_text(result)}")
     return constants, {"before": "\n".join(before), "inside": "\n".join(inside)}
 
 
@@ -87,10 +90,8 @@ class Fused:
 
     response: Response
     rtt: float
-    _kernel: Callable[..., Any]
+    _code: Mapping[str, str]
     _constants: Floats
-    _inverse: Callable[..., Any]
-    _inverse_constants: Floats
 
     def __call__(self, p: Floats, out: Floats | None = None) -> Floats:
         """Return rates in packets/s for loss event rates that are taken as they are.
@@ -103,22 +104,35 @@ class Fused:
             Where they go, shape (n,); None makes a new array.
         """
         out = np.empty_like(p) if out is None else out
-        self._kernel(p, self._constants, out)
+        build(templates.evaluate_all, snippets=self._code)(p, self._constants, out)
         return out
 
     def invert(self, rate: Floats, out: Floats | None = None) -> Floats:
-        """Return loss event rates for rates in packets/s, by Newton's method on logarithms.
+        """Return loss event rates for rates in packets/s.
 
         Parameters
         ----------
         rate
             float64, contiguous, shape (n,): not checked.
         out
-            Where they go; NaN where no p below 0.999 gives the rate.
+            Where they go; NaN where no p in 1e-12..1 gives the rate.
         """
         out = np.empty_like(rate) if out is None else out
-        self._inverse(rate, self._inverse_constants, self.rtt, out)
+        kernel = build(templates.invert_all, snippets=self._code)
+        kernel(rate, self._constants, *self._table, out)
         return out
+
+    @cached_property
+    def _table(self) -> tuple[Floats, float, float]:
+        """Log p and its change per step of log rate, shape (nodes, 2); the first log rate, 1/step."""
+        ends = np.array([1.0, SMALLEST_P])
+        law, rtt = self.response, self.rtt
+        first, last = np.log(law.rate(ends, rtt, unit_check=False))
+        step = (last - first) / CELLS
+        rates = np.exp(first + step * np.arange(CELLS + 1))
+        p = np.asarray(invert(law, rates, rtt, unit_check=False))
+        slope = np.asarray(law.elasticity(p, rtt, unit_check=False))
+        return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
 
 def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
@@ -140,19 +154,8 @@ def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     >>> float(fused(TFRC(), rtt=0.1)(np.array([0.01])).round(3)[0])
     112.332
     """
-    from responsefn.symbolic import log_slope
-
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
-    expression = response.expression
+    names, code = _snippets(response.expression)
     values = response.bindings(rtt) | {"R": rtt}
-
-    def made(template: Callable[..., Any], outputs: dict[str, Any]) -> tuple[Any, Floats]:
-        names, snippets = _snippets(outputs)
-        numbers = np.array([float(values[name]) for name in names] or [math.nan])
-        return build(template, snippets=snippets), numbers
-
-    kernel, constants = made(templates.evaluate_all, {"value": expression})
-    inverse, inverse_constants = made(
-        templates.invert_all, {"value": expression, "slope": log_slope(expression)}
-    )
-    return Fused(response, rtt, kernel, constants, inverse, inverse_constants)
+    numbers = np.array([float(values[name]) for name in names] or [math.nan])
+    return Fused(response, rtt, code, numbers)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow import maximum, minimum, where
 from hopflow.checks import choice, one_number
 from responsefn import references
-from responsefn.rules import WindowRule
+from responsefn.rules import WindowRule, cut, grow
 
 if TYPE_CHECKING:
     from responsefn.symbolic import Formula
@@ -99,20 +99,13 @@ class HSTCP(WindowRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, a(cwnd) / cwnd above."""
         a = where(q.table > 0, table_row(s.cwnd) + 1.0, highspeed_increase(s.cwnd))
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, a / s.cwnd))
+        return grow(s, a / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Lose the part b(cwnd)."""
         b = where(q.table > 0, DECREASES[table_row(s.cwnd)] / 256.0, highspeed_decrease(s.cwnd))
-        return s._replace(
-            cwnd=maximum(1.0, (1.0 - b) * s.cwnd), ssthresh=maximum(2.0, (1.0 - b) * s.cwnd)
-        )
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, (1.0 - b) * s.cwnd)
 
     def formula(self) -> Formula | None:
         """Return the published response, None for the cycle or the table."""
@@ -165,28 +158,24 @@ class Scalable(WindowRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, Reno below the legacy window, a above."""
         step = where(s.cwnd < q.legacy, 1.0 / s.cwnd, q.a)
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step))
+        return grow(s, step)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b, or half below the legacy window."""
         kept = where(s.cwnd < q.legacy, 0.5, 1.0 - q.b) * s.cwnd
-        return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept))
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, kept)
 
     def formula(self) -> Formula:
         """Return rate, peak window and inverse, in p, R, a, b."""
         import sympy as sp
 
-        from responsefn.symbolic import Formula, R, T, a, b, p
+        from responsefn.symbolic import Formula, PowerGrowth, R, T, a, b, p
 
+        growth = PowerGrowth(sp.Integer(1), a, 1 - b)
         published = self.params.form == "published"
         per_p = a / b if published else a / sp.log(1 / (1 - b))
-        return Formula(per_p / (p * R), a / (b * p), per_p / (T * R))
+        return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth)
 
 
 class BIC(WindowRule):
@@ -247,7 +236,7 @@ class BIC(WindowRule):
         distance = where(s.cwnd < s.peak, 0.5 * (s.peak - s.cwnd), s.cwnd - s.peak)
         search = minimum(q.largest, maximum(q.smallest, distance))
         step = where(s.cwnd < q.low_window, 1.0, search) / s.cwnd
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step))
+        return grow(s, step)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
@@ -449,17 +438,12 @@ class Relentless(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start below the threshold, 1 / cwnd above."""
-        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd))
+        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Lose one packet."""
-        return s._replace(cwnd=maximum(1.0, s.cwnd - 1.0), ssthresh=maximum(2.0, s.cwnd - 1.0))
-
-    @staticmethod
-    def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to half the window."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+        return cut(s, s.cwnd - 1.0)
 
     def formula(self) -> Formula:
         """Return rate, peak window and inverse, in p and R."""

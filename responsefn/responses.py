@@ -115,23 +115,27 @@ class Response(Parametrized):
         return plain(self.value_of(self.expression, p=p, R=rtt))
 
     def elasticity(
-        self, p: ArrayLike, rtt: ArrayLike, bandwidth: float | None = None
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
         """Return d log T / d log p: -1/2 for a square-root law, -3/4 for CUBIC's.
 
         By SymPy where there is a closed form, else a central difference of the numerical cycle
         over 1 % in p to either side. Parameters and shapes as for `rate`.
         """
-        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt)
-        same_shape(p=p, rtt=rtt)
+        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt, unit_check)
+        shape = same_shape(p=p, rtt=rtt)
         if self.uses_closed_form(bandwidth):
             from responsefn.symbolic import log_slope
 
-            shape = same_shape(p=p, rtt=rtt)
             slope = self.value_of(log_slope(self.expression), p=p, R=rtt)
             return plain(np.broadcast_to(slope, shape).copy())
         up, down = np.minimum(p * 1.01, 1.0), p / 1.01
-        rates = [np.log(self.rate(at, rtt, bandwidth)) for at in (up, down)]
+        rates = [np.log(self.rate(at, rtt, bandwidth, unit_check=unit_check)) for at in (up, down)]
         return plain(np.asarray((rates[0] - rates[1]) / np.log(up / down)))
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002

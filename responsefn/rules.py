@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hopflow import maximum, where
 from hopflow.checks import number, one_number
 from responsefn.responses import Response, formula_of, plain, round_trip, same_shape
 
@@ -16,7 +17,17 @@ if TYPE_CHECKING:
 
     from responsefn.cycles import Cycle
 
-__all__ = ["WindowRule"]
+__all__ = ["WindowRule", "cut", "grow"]
+
+
+def grow(s: Any, step: Any) -> Any:
+    """Return the state with one packet more in slow start, ``step`` packets more above it."""
+    return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step))
+
+
+def cut(s: Any, kept: Any) -> Any:
+    """Return the state out of slow start with a window of ``kept`` packets; one is the least."""
+    return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept))
 
 
 class WindowRule(Response, ABC):
@@ -88,9 +99,12 @@ class WindowRule(Response, ABC):
         """Return the state after duplicate ACKs told of a loss, once per window."""
 
     @staticmethod
-    @abstractmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after the retransmission timer expired."""
+        """Return the state after the retransmission timer expired.
+
+        Unless a rule says otherwise: slow start from one packet to half the window (RFC 5681).
+        """
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
         """Return the state of a connection that knows the path and begins in slow start.

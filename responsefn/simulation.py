@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import choice, one_number, whole
+from hopflow.kernels import build
 from hopflow.results import Result, figure
 from responsefn import templates
 from responsefn.cycles import begin_at_peak, compile_rule, numbers_of
 from responsefn.losses import Deterministic, Gilbert, Losses
-from responsefn.responses import round_trip
+from responsefn.responses import formula_of, round_trip
 from responsefn.rules import WindowRule
 
 if TYPE_CHECKING:
@@ -32,8 +33,10 @@ __all__ = ["SimulatedResponse", "simulate_rule"]
 
 BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
+RUNS, EVENTS_OF_A_RUN = 16, 1000
+"""How many independent runs go side by side at most, and how many losses each has at least."""
 SKIPPED = 0.2
-"""Part of the cycles that is not measured."""
+"""Part of the cycles of each run that is not measured."""
 BATCHES = 20
 
 
@@ -55,7 +58,8 @@ class SimulatedResponse(Result):
     packets
         How many were counted.
     times, windows
-        When each loss event came, in s, and the window before it, shape (events,).
+        When each loss event came, in s, and the window before it, shape (events,); one run after
+        the other where there were several.
     """
 
     rule: WindowRule
@@ -117,14 +121,16 @@ def simulate_rule(
     losses
         `Deterministic` (default), `Independent` or `Gilbert`.
     events
-        Losses drawn; the first fifth is not measured.
+        Losses drawn, for up to 16 independent runs of a thousand or more each; the first fifth of
+        each is not measured.
     bandwidth
         Capacity in packets/s; None is a round-trip time that never changes.
     buffer
         Packets that the queue takes; a window beyond ``bandwidth * rtt + buffer`` loses a packet.
     method
         ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
-        p < 1e-4.
+        p < 1e-4. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
+        law (`responsefn.symbolic.PowerGrowth`) at a fixed round-trip time.
     rng
         Seed or generator.
     """
@@ -132,36 +138,80 @@ def simulate_rule(
     p = one_number("p", p, above=0.0, at_most=1.0)
     rtt = float(round_trip(one_number("rtt", rtt)))
     events = whole("events", events, 50, 100_000_000)
-    choice("method", method, ("auto", "acks", "blocks"))
+    choice("method", method, ("auto", "acks", "blocks", "cycles"))
     if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
         raise ValueError(f"bandwidth is missing: {rule!r} with its queue depends on it")
-    capacity = math.inf if bandwidth is None else one_number("bandwidth", bandwidth, above=0.0)
+    if bandwidth is not None:
+        bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+    service = 0.0 if bandwidth is None else 1.0 / bandwidth
     limit = math.inf
     if buffer is not None:
-        limit = capacity * rtt + one_number("buffer", buffer, at_least=0.0)
+        limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
     if method == "auto":
         method = "blocks" if p < BLOCKS_BELOW else "acks"
-    gaps = losses.gaps(p, events, np.random.default_rng(rng))
-    starts = begin_at_peak(rule, np.asarray(p), np.asarray(rtt), bandwidth)
-    starts[:, 0] = np.minimum(starts[:, 0], limit)
+    # deterministic losses are the same in every run
+    alike = isinstance(losses, Deterministic)
+    runs = 1 if alike else max(1, min(RUNS, events // EVENTS_OF_A_RUN))
+    each = -(-events // runs)
+    gaps = losses.gaps(p, runs * each, np.random.default_rng(rng)).reshape(runs, each)
+    start = begin_at_peak(rule, np.asarray(p), np.asarray(rtt), bandwidth)
+    start[:, 0] = np.minimum(start[:, 0], limit)
+    if method == "cycles":
+        first = float(start[0, 0])
+        done = [_by_cycles(rule, losses, run, rtt, first, bandwidth) for run in gaps]
+        return _measured(rule, losses, p, rtt, method, done)
     params = np.array(list(numbers_of(rule).values()))
-    merge = isinstance(losses, Gilbert)
-    out = np.zeros((2 * events + 64, 6))
-    while True:
-        kernel = compile_rule(templates.blocks if method == "blocks" else templates.acks, rule)
-        count = kernel(gaps, rtt, capacity, limit, starts, params, merge, out)
-        if count >= 0:
-            break
-        out = np.zeros((2 * len(out), 6))  # the buffer lost more than was drawn
-    return _measured(rule, losses, p, rtt, method, out[:count])
+    move = templates.block if method == "blocks" else templates.ack
+    kernel = compile_rule(templates.simulate, rule, move=move)
+    counts, full = np.zeros((runs, 3), dtype=np.int64), True
+    rows = each
+    while full:  # a buffer may lose more than was drawn
+        rows = 2 * rows + 64
+        states, sums = np.repeat(start.T, runs, axis=1), np.zeros((6, runs))
+        out = np.empty((runs, rows, 5))
+        full = not kernel(
+            gaps, rtt, service, limit, states, params, method == "acks",
+            isinstance(losses, Gilbert), sums, out, counts,
+        )  # fmt: skip
+    return _measured(
+        rule, losses, p, rtt, method, [out[run, :count] for run, count in enumerate(counts[:, 0])]
+    )
+
+
+def _by_cycles(
+    rule: WindowRule,
+    losses: Losses,
+    packets: Ints,
+    rtt: float,
+    start: float,
+    bandwidth: float | None,
+) -> Floats:
+    """Return what `templates.simulate` does of each cycle, from the linear map of a power of W."""
+    formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
+    if formula is None or formula.growth is None or isinstance(losses, Gilbert):
+        raise ValueError(
+            f"method = 'cycles': must be 'acks' or 'blocks' for {rule!r} under {losses!r} losses, "
+            "of which there is no cycle map"
+        )
+    m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in formula.growth)
+    powers = np.empty(len(packets))
+    before = start / kept if kept > 0.0 else 0.0  # the first packets find the window `start`
+    build(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
+    peak = powers ** (1.0 / m)
+    low = kept * np.concatenate([[before], peak[:-1]])
+    rounds = (
+        np.log(peak / low) / g if m == 1.0 else (peak ** (m - 1) - low ** (m - 1)) / (g * (m - 1))
+    )
+    over_packets = (peak ** (m + 1) - low ** (m + 1)) / (g * (m + 1))
+    return np.stack([rounds * rtt, packets, packets * rtt, over_packets, peak], axis=1)
 
 
 def _measured(
-    rule: WindowRule, losses: Losses, p: float, rtt: float, method: str, rows: Floats
+    rule: WindowRule, losses: Losses, p: float, rtt: float, method: str, runs: list[Floats]
 ) -> SimulatedResponse:
-    first = int(SKIPPED * len(rows))
-    kept = rows[first:]
-    time, packets, over_time, over_packets, peak, _ = kept.T
+    rows = np.concatenate(runs)
+    kept = np.concatenate([run[int(SKIPPED * len(run)) :] for run in runs])
+    time, packets, over_time, over_packets, peak = kept.T
     parts = [part for part in np.array_split(np.arange(len(kept)), BATCHES) if len(part)]
     spread = np.array([packets[part].sum() / time[part].sum() for part in parts])
     half = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Formula",
+    "PowerGrowth",
     "R",
     "T",
     "a",
@@ -36,6 +37,18 @@ p, R, T, a, b, t_RTO = sp.symbols("p R T a b t_RTO", positive=True)
 call a and b, and the retransmission timeout in s."""
 
 
+class PowerGrowth(NamedTuple):
+    """A window that each ACK lets grow by ``step * W^(1-exponent)``, and a loss cuts to ``kept`` W.
+
+    Then W^exponent before one loss is a linear function of W^exponent before the last one and of the
+    packets between them: AIMD (exponent 2), Scalable (1), CTCP without a queue (2 - k).
+    """
+
+    exponent: sp.Expr
+    step: sp.Expr
+    kept: sp.Expr
+
+
 @dataclass(frozen=True)
 class Formula:
     """What is known in closed form of a rule or law.
@@ -49,11 +62,14 @@ class Formula:
     inverse
         Loss event rate in the symbols ``T`` (rate), ``R`` and the parameters; None where there
         is no closed form.
+    growth
+        The dynamics at large windows in the symbols of the parameters, where it is a power law.
     """
 
     rate: sp.Expr
     peak_window: sp.Expr | None = None
     inverse: sp.Expr | None = None
+    growth: PowerGrowth | None = None
 
     @property
     def mean_window(self) -> sp.Expr:
@@ -63,7 +79,9 @@ class Formula:
     def subs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Formula:
         """Return the same formula with parameters replaced by values."""
         forms = (self.rate, self.peak_window, self.inverse)
-        return Formula(*(form if form is None else form.subs(values) for form in forms))
+        rate, peak, inverse = (form if form is None else form.subs(values) for form in forms)
+        growth = self.growth and PowerGrowth(*(form.subs(values) for form in self.growth))
+        return Formula(rate, peak, inverse, growth)
 
 
 def positive_root(square: sp.Expr, linear: sp.Expr) -> sp.Expr:
@@ -95,5 +113,6 @@ def evaluate(expression: sp.Expr, values: Mapping[str, Any]) -> NDArray[np.float
     Values that the expression does not contain are ignored; the others broadcast.
     """
     names, kernel = _kernel(expression)
-    with np.errstate(divide="ignore"):  # log1p(-1) = -inf where p = 1, inside expm1
+    # log1p(-1) = -inf where p = 1, inside expm1, and in branches that are not taken there
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(kernel(*(values[name] for name in names)), dtype=np.float64)

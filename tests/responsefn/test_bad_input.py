@@ -102,6 +102,8 @@ BUILDS = [
     (lambda: simulate_rule(Reno(), 0.1, 0.1, events=3), "^events = 3"),
     (lambda: simulate_rule(Reno(), 0.1, 0.1, method="fast"), "^method = 'fast'"),
     (lambda: simulate_rule(Reno(), 0.1, 0.1, buffer=3.0), "^bandwidth is missing"),
+    (lambda: simulate_rule(HTCP(), 0.1, 0.1, method="cycles"), "^method = 'cycles': .*HTCP"),
+    (lambda: simulate_rule(Reno(), 0.1, 0.1, Gilbert(), method="cycles"), "^method = 'cycles'"),
 ]
 
 
@@ -125,9 +127,9 @@ def test_increase(a):
         AIMD(a=a)
 
 
-@pytest.mark.parametrize("b", [0.0, 1.0, -0.5, 1.5, np.nan, "half", None])
+@pytest.mark.parametrize("b", [0.0, 1.0001, -0.5, 1.5, np.nan, "half", None])
 def test_decrease(b):
-    with pytest.raises(ValueError, match=r"^b = .*(> 0 and < 1|one number is expected)"):
+    with pytest.raises(ValueError, match=r"^b = .*(> 0 and <= 1|one number is expected)"):
         AIMD(b=b)
     with pytest.raises(ValueError, match=r"^b = "):
         AIMD().replace(b=b)

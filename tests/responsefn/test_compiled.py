@@ -56,14 +56,18 @@ def test_fused(rule):
     np.testing.assert_allclose(law(P), rate, rtol=1e-13)
     out = np.empty_like(P)
     assert law(P, out) is out
-    if rule.rate(1e-5, RTT) <= 1.0001 * Mathis().rate(1e-5, RTT) and rule != Tahoe():
-        p = law.invert(rate)
-        np.testing.assert_allclose(p, P, rtol=1e-11)
-        np.testing.assert_allclose(p, invert(rule, rate, RTT), rtol=1e-11)
+    rate = np.append(rate, rule.rate([1e-12, 1.0], RTT))
+    p = law.invert(rate)
+    np.testing.assert_allclose(law(p), rate, rtol=1e-12)
+    np.testing.assert_allclose(p, invert(rule, rate, RTT), rtol=1e-12)
 
 
 def test_fused_inverse_says_where_there_is_none():
-    assert np.isnan(fused(TFRC(), RTT).invert(np.array([1e-9]))).all()
+    lowest, highest = TFRC().rate([1.0, 1e-12], RTT)
+    outside = np.array([0.999 * lowest, 1.001 * highest, 1e-9, 0.0, -1.0, np.nan, np.inf])
+    assert np.isnan(fused(TFRC(), RTT).invert(outside)).all()
+    inside = fused(TFRC(), RTT).invert(np.array([lowest, highest]))
+    np.testing.assert_allclose(inside, [1.0, 1e-12], rtol=1e-12)
     with pytest.raises(TypeError, match="no closed form"):
         fused(BIC(), RTT)
     with pytest.raises(ValueError, match=r"^rtt = 70"):

@@ -18,7 +18,7 @@ from responsefn.symbolic import R, T, a, b, p
 PUBLISHED = Path(__file__).parents[2] / "validation" / "published"
 LOSS_RATES = np.logspace(-10, 0, 61)
 RTT = 0.048
-PAIRS = [(1.0, 0.5), (3 / 7, 0.25), (0.2, 0.125), (32.0, 0.9), (0.01, 0.5), (1.0, 1e-3)]
+PAIRS = [(1.0, 0.5), (2.0, 1.0), (3 / 7, 0.25), (0.2, 0.125), (32.0, 0.9), (0.01, 0.5), (1.0, 1e-3)]
 TIMEOUTS = [None, 0.2, 3.0]
 
 

@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe, invert
+from responsefn import (
+    AIMD,
+    CUBIC,
+    FAST,
+    HSTCP,
+    HTCP,
+    PFTK,
+    TFRC,
+    NewReno,
+    Reno,
+    Tahoe,
+    UnreachableRateError,
+    invert,
+)
 
 RULES = [
     *(AIMD(a, b, form) for a, b in ((0.2, 0.125), (32.0, 0.9)) for form in ("sqrt", "precise")),
@@ -69,6 +82,42 @@ def test_round_trip_everywhere(rule, log_p, log_rtt):
     assert rule.rate(found, rtt, unit_check=False) == pytest.approx(rate, rel=1e-12)
 
 
+@pytest.mark.parametrize("rule", [HTCP(), HSTCP(form="cycle")], ids=repr)
+def test_round_trip_of_numerical_cycles(rule):
+    """All entries at once; above p = 1e-5 the rate of a cycle that settles is smooth to 1e-12."""
+    p, rtt = np.geomspace(1e-4, 1.0, 6), np.array([[0.04], [0.3]])
+    rate = rule.rate(p, rtt)
+    found = invert(rule, rate, rtt)
+    np.testing.assert_allclose(rule.rate(found, rtt), rate, rtol=1e-12)
+    np.testing.assert_allclose(found, np.broadcast_to(p, (2, 6)), rtol=1e-11)
+
+
+def test_round_trip_of_numerical_cycles_over_the_whole_range():
+    p = np.geomspace(1e-10, 1.0, 6)
+    rate = HTCP().rate(p, 0.1)
+    np.testing.assert_allclose(HTCP().rate(invert(HTCP(), rate, 0.1), 0.1), rate, rtol=1e-9)
+    # at the capacity the rate says little of p, and yet it comes back
+    rate = FAST().rate([1e-6, 1e-3, 0.1], 0.04, 2000.0)
+    back = FAST().rate(invert(FAST(), rate, 0.04, 2000.0), 0.04, 2000.0)
+    np.testing.assert_allclose(back, rate, rtol=1e-12)
+
+
+def test_unreachable_rates_of_numerical_cycles():
+    lowest, highest = HTCP().rate([1.0, 1e-10], 0.1)
+    for rate in (0.999 * lowest, 1.001 * highest):
+        with pytest.raises(UnreachableRateError, match=r"^rate = .*HTCP.*rtt = 0\.1") as e:
+            invert(HTCP(), [100.0, rate], 0.1)
+        assert e.value.reachable == (lowest, highest)
+
+
+def test_chaotic_cycles_come_back_within_their_jumps():
+    """CUBIC with fast convergence alternates for ever: its rate is an average of 2048 cycles."""
+    rule, p = CUBIC(fast_convergence=1), np.array([0.003, 0.01])
+    assert (rule.cycle(p, 0.1).cycles == 4096).any()
+    rate = rule.rate(p, 0.1)
+    np.testing.assert_allclose(rule.rate(invert(rule, rate, 0.1), 0.1), rate, rtol=0.01)
+
+
 def test_shapes():
     assert type(invert(TFRC(), 1000.0, 0.1)) is float
     assert type(invert(Reno(), np.float64(1000.0), 0.1)) is float
@@ -77,6 +126,8 @@ def test_shapes():
         assert found.shape == (3, 2)
         assert found[1, 1] == pytest.approx(invert(rule, 1000.0, 0.1), rel=1e-14)
         assert invert(rule, [], 0.1).shape == (0,)
+    assert invert(HTCP(), [], 0.1).shape == (0,)
+    assert type(invert(HTCP(), 100.0, 0.1)) is float
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)

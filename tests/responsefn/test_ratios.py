@@ -10,17 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hopflow.units import mbps, to_mbps
 from responsefn import (
     AIMD,
     BIC,
     CTCP,
     CUBIC,
+    FAST,
     HSTCP,
     HTCP,
     PFTK,
     TFRC,
     Deterministic,
     Gilbert,
+    Illinois,
     Independent,
     Mathis,
     NewReno,
@@ -128,6 +131,46 @@ def test_cycle_of_a_rule_with_a_formula_is_the_formula():
         assert np.all(cycle.packet_mean_window > cycle.mean_window)
 
 
+@pytest.mark.parametrize("rule", [AIMD(1, 0.25), Scalable(), CTCP(), Illinois()], ids=repr)
+def test_cycle_map_does_what_blocks_of_acks_do(rule):
+    """Of the same losses; blocks of an eighth of a window are a second-order rule."""
+    runs = [simulate_rule(rule, 1e-6, RTT, events=200, method=m) for m in ("cycles", "blocks")]
+    for name in ("rate", "mean_window", "packet_mean_window", "peak_window"):
+        assert getattr(runs[0], name) == pytest.approx(getattr(runs[1], name), rel=1e-6)
+    runs = [
+        simulate_rule(rule, 1e-5, RTT, Independent(), events=999, method=m, rng=5)
+        for m in ("cycles", "blocks")
+    ]
+    np.testing.assert_allclose(runs[0].windows, runs[1].windows, rtol=0.02)
+    assert runs[0].rate == pytest.approx(runs[1].rate, rel=0.005)
+
+
+def test_rest_without_loss():
+    """Vegas and FAST keep alpha packets in the queue; Vegas' last step is up to 1/16 of a packet."""
+    C, R, p = 2000.0, 0.04, np.array([1e-10, 1e-7, 1e-5])
+    fast = FAST(alpha=50.0).cycle(p, R, C)
+    np.testing.assert_allclose(fast.peak_window, C * R + 50.0, rtol=1e-9)
+    assert fast.mean_window[0] == pytest.approx(C * R + 50.0, rel=1e-6)
+    vegas, W = Vegas().cycle(p, R, C), C * R + 2.0
+    assert ((vegas.peak_window >= W) & (vegas.peak_window <= W + 1 / 16)).all()
+    climb = R * (C * R - W / 2) - ((C * R) ** 2 - (W / 2) ** 2) / (2 * C)
+    np.testing.assert_allclose(vegas.rate, 1 / (p * climb + 1 / C), rtol=1e-3)
+
+
+def test_every_rule_has_rate_and_windows_in_its_domain():
+    for rule in catalogue("rule").entries:
+        low, high = rule.domain
+        p = np.geomspace(max(low, 1e-5), high, 3)
+        rate = rule.rate(p, 0.04, 2000.0)
+        mean, peak, packet = (
+            getattr(rule, name)(p, 0.04, 2000.0)
+            for name in ("mean_window", "peak_window", "packet_mean_window")
+        )
+        assert np.isfinite([rate, mean, peak, packet]).all(), rule
+        assert (rate > 0).all()
+        assert (peak >= 0.99 * rule.cycle(p, 0.04, 2000.0).mean_window).all(), rule
+
+
 def test_table_of_ratios():
     table = ratios((Reno(), Scalable(form="published"), HSTCP()), (1e-5, 1e-3), events=100)
     assert table.deterministic[0] == pytest.approx(1, abs=TOLERANCE)
@@ -209,6 +252,30 @@ def test_monotone_scaling_and_round_trip(rule, log_p, log_rtt):
     assert found == pytest.approx(p, rel=1e-12)
     if not isinstance(rule, CUBIC):  # CUBIC's window depends on the RTT
         assert rule.rate(p, 2 * rtt) == pytest.approx(rate / 2, rel=1e-12)
+
+
+TIMED = [
+    lambda k: Reno(),
+    lambda k: CUBIC(C=0.4 / k**3),
+    lambda k: CTCP(),
+    lambda k: TFRC(rto=0.3 * k),
+    lambda k: PFTK(rto=0.3 * k),
+]
+
+
+@pytest.mark.parametrize("rule", TIMED, ids=lambda rule: repr(rule(1.0)))
+@given(log_p=st.floats(-8.0, -0.1), log_k=st.floats(-2.0, 1.0))
+def test_the_unit_of_time_does_not_matter(rule, log_p, log_k):
+    p, k = 10.0**log_p, 10.0**log_k
+    assert k * rule(k).rate(p, 0.2 * k) == pytest.approx(rule(1.0).rate(p, 0.2), rel=1e-12)
+
+
+@pytest.mark.parametrize("rule", [Reno(), TFRC()], ids=repr)
+@given(log_p=st.floats(-8.0, -0.1), size=st.floats(40.0, 9000.0))
+def test_the_unit_of_data_does_not_matter(rule, log_p, size):
+    p = 10.0**log_p
+    bits = to_mbps(rule.rate(p, 0.1), packet_size=size)
+    assert invert(rule, mbps(bits, packet_size=size), 0.1) == pytest.approx(p, rel=1e-12)
 
 
 @given(b=st.floats(0.05, 0.9), log_p=st.floats(-8.0, -2.0))
