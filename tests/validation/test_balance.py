@@ -22,6 +22,20 @@ BALANCES = {
     "pause, queue 2 in": ("sent_1", "accepted_2 dropped_2", (0, 0)),
     "pause, queue 2 out": ("accepted_2", "delivered left_2", (0, 0)),
     "bridges, in a part of the run": ("arrivals_1", "dropped_1 arrivals_2", (-11, 11)),
+    "bridges, host": (
+        "total_host_offered",
+        "total_host_dropped total_host_sent total_host_left",
+        (0, 0),
+    ),
+    "bridges, link A": (
+        "total_host_sent",
+        "total_on_link_a total_accepted_1 total_dropped_1",
+        (0, 0),
+    ),
+    "bridges, queue 1": ("total_accepted_1", "total_sent_1 total_left_1", (0, 0)),
+    "bridges, queue 2 in": ("total_sent_1", "total_accepted_2 total_dropped_2", (0, 0)),
+    "bridges, queue 2 out": ("total_accepted_2", "total_sent_2 total_left_2", (0, 0)),
+    "bridges, received": ("total_sent_2", "total_received", (0, 0)),
     "node": ("arrivals", "departures target_drops background_drops queued", (0, 1)),
     "node under DFC": ("arrivals", "departures target_drops background_drops stored", (0, 1)),
     "node, queue not counted": (
@@ -31,9 +45,10 @@ BALANCES = {
     ),
     "flow under DFC": ("offered", "in_host in_nodes on_links dropped received", (0, 0)),
     "forced loss, in a part of the run": ("sent", "delivered drops", (-600, 600)),
+    "endless flow": ("arrived", "dropped departed waiting", (0, 0)),
     "transfer": ("sent", "received dropped", (0, 10_000)),  # where transfer times are given
 }
-WITHOUT = {"zheng2002/tfrc-receiver-trace", "yang2001/bandwidth-shares"}  # one flow; shares only
+WITHOUT = {"zheng2002/tfrc-receiver-trace"}  # one flow
 
 
 @pytest.mark.parametrize("case", sorted(set(evidence.cases()) - WITHOUT))

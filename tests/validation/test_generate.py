@@ -38,9 +38,9 @@ def bundled_lines(name: str, table: str) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
-        ("takano2006/chain-newreno-370", {}),
+        ("takano2006/traces-without-dfc", {"link_rate": 370e6, "agent": "newreno"}),
         ("zheng2002/periodic-loss", {"packets_per_loss": 20}),
-        ("zheng2002/independent-loss", {"packets_per_loss": 20, "seed": 2}),
+        ("zheng2002/independent-loss-tcp", {"packets_per_loss": 20, "seed": 2}),
     ],
 )
 def test_ns2_repeats_bit_for_bit(name: str, chosen: dict[str, object], tmp_path: Path) -> None:
@@ -97,6 +97,10 @@ def test_an_interrupted_case_goes_on_where_it_stopped(tmp_path: Path, monkeypatc
         generate(case, jobs=1)
     assert not (tmp_path / "data").exists()
     allowed.touch()
+    stale = tmp_path / "data/paper/toy/rows.csv.xz"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     generate(case, jobs=1)
+    assert not stale.exists()
     assert sorted(log.read_text().split()) == ["1", "2", "3"]
     assert (tmp_path / "data/paper/toy/rows.csv").read_text() == "seed,value\n1,0.1\n2,0.2\n3,0.3\n"

@@ -14,11 +14,11 @@ from scipy import stats
 
 from validation import evidence, verdicts
 from validation.claims import _malhotra2005 as shared
-from validation.claims import malhotra2005
+from validation.claims import malhotra2005, pause_evidence
 from validation.claims._malhotra2005 import Estimate, Setting
 from validation.verdicts import Finding, Verdict
 
-CLAIMS = ("M01", "M02", "M03", "M05", "M06", "M07")
+CLAIMS = ("M01", "M02", "M03", "M05", "M06", "M07", "S04")
 
 
 def check(id: str) -> Finding:
@@ -57,10 +57,10 @@ def test_intervals_are_students() -> None:
     low, high = stats.t.interval(0.95, 39, sample.mean(), stats.sem(sample))
     assert mean.half_width == pytest.approx((high - low) / 2)
     expected = stats.ttest_1samp(sample, 2.5, alternative="greater").pvalue
-    assert Estimate(mean.value - 2.5, mean.error).p_positive() == pytest.approx(expected)
+    assert Estimate(mean.value - 2.5, mean.error, 39).p_positive() == pytest.approx(expected)
     assert stats.norm.sf(mean.score(2.5)) == pytest.approx(expected)
     assert mean.score(mean.value + 1) == pytest.approx(-mean.score(mean.value - 1))
-    assert str(Estimate(13.11449, 0.0144)) == "13.114 ± 0.029"
+    assert str(Estimate(13.11449, 0.0144, 39)) == "13.114 ± 0.029"
 
 
 def test_scores_of_batch_means_are_standard_normal() -> None:
@@ -89,7 +89,33 @@ def test_welch_of_four_has_its_level() -> None:
     scale = np.array([1.0, 2.0, 3.0, 4.0])[:, None]
     p = [shared.welch_test(estimates_of(scale * rng.normal(size=(4, 40)))).p for _ in range(1000)]
     assert stats.kstest(p, "uniform").pvalue > 0.01
-    assert shared.welch_test([Estimate(m, 0.1) for m in (0.0, 0.0, 0.0, 1.0)]).p < 1e-6
+    assert shared.welch_test([Estimate(m, 0.1, 39) for m in (0.0, 0.0, 0.0, 1.0)]).p < 1e-6
+
+
+def test_seeds_are_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    frame = evidence.table(shared.OFF)
+    one = frame[(frame["low_threshold"] == 5) & (frame["paused_rate"] == 0.5)].copy()
+    batches = rng.normal(13.0, 0.1, (len(one), 10))
+    one["throughput"] = batches.mean(axis=1)
+    half_width = stats.t.ppf(0.975, 9) * batches.std(axis=1, ddof=1) / 10**0.5
+    one["throughput_half_width"] = half_width
+    monkeypatch.setattr(shared, "table", lambda _: one)
+    ((setting, run),) = shared.runs(shared.OFF).items()
+    assert setting == Setting(high=20, low=5, paused_rate=0.5)
+    estimate = run.estimates["throughput"]
+    assert estimate.value == pytest.approx(batches.mean())
+    residuals = batches - batches.mean(axis=1, keepdims=True)
+    variance = (residuals**2).sum() / (9 * len(one))
+    assert estimate.error == pytest.approx((variance / batches.size) ** 0.5)
+    assert estimate.dof == 9 * len(one)
+    assert len(run.seeds) == len(one)
+
+
+def test_runs_are_those_that_the_chain_knows() -> None:
+    signalling = shared.runs("malhotra2005/pause-signalling")
+    assert {s.paused_rate for s in signalling} == {2.0, 10.0}
+    assert not shared.runs("malhotra2005/fixed-recovery-up")
 
 
 def test_error_of_a_gain() -> None:
@@ -182,9 +208,9 @@ def test_a_dependence_on_mu2_is_seen(perturbed: Callable[[str, Change], None]) -
 
 def test_a_gain_that_falls_with_the_rtt_is_seen(perturbed: Callable[[str, Change], None]) -> None:
     def fall(frame: Any) -> None:
-        at = rows(frame, arrival_rates="25 1", rtt_s=5.0, high_threshold=15)
-        off = rows(frame, arrival_rates="25 1", rtt_s=5.0, high_threshold=20)
-        frame.loc[at, "throughput"] = 1.01 * frame.loc[off, "throughput"].iloc[0]
+        at = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=15)
+        off = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=20)
+        frame.loc[at, "throughput"] = 1.01 * frame.loc[off, "throughput"].mean()
 
     perturbed(shared.THRESHOLDS, fall)
     assert check("M03").simulation is Verdict.CONTRADICTED
@@ -193,9 +219,9 @@ def test_a_gain_that_falls_with_the_rtt_is_seen(perturbed: Callable[[str, Change
 def test_a_slight_fall_is_seen(perturbed: Callable[[str, Change], None]) -> None:
     def flatten(frame: Any) -> None:
         for rtt in (1.0, 5.0):
-            top = frame.loc[rows(frame, rtt_s=rtt, low_threshold=15), "throughput"].iloc[0]
+            top = frame.loc[rows(frame, rtt=rtt, low_threshold=15), "throughput"].mean()
             for low in (1, 5, 10):
-                at = rows(frame, rtt_s=rtt, low_threshold=low)
+                at = rows(frame, rtt=rtt, low_threshold=low)
                 frame.loc[at, "throughput"] = top * (1 - 5e-4 * (15 - low))
         frame["throughput_half_width"] /= 10
 
@@ -223,12 +249,56 @@ def test_an_optimum_at_15_is_seen(perturbed: Callable[[str, Change], None]) -> N
 def test_n_3_far_below_n_2_is_seen(perturbed: Callable[[str, Change], None]) -> None:
     def shrink(frame: Any) -> None:
         for rtt in (1.0, 5.0, 20.0):
-            three = rows(frame, arrival_rates="50 25 1", rtt_s=rtt)
-            off = frame.loc[three & rows(frame, high_threshold=20), "throughput"].iloc[0]
+            three = rows(frame, arrival_rates="50 25 1", rtt=rtt)
+            off = frame.loc[three & rows(frame, high_threshold=20), "throughput"].mean()
             frame.loc[three & (frame["high_threshold"] < 20), "throughput"] = 1.001 * off
 
-    perturbed(shared.THRESHOLDS, shrink)
+    perturbed(shared.GRANULARITY, shrink)
     assert check("M07").parts[0].simulation is Verdict.REPRODUCED
+
+
+def test_n_4_far_from_n_3_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def far(frame: Any) -> None:
+        for rates in ("50 34 17 1", "50 38 26 13 1"):
+            on = rows(frame, arrival_rates=rates, high_threshold=15)
+            frame.loc[on, "throughput"] *= 0.7
+
+    perturbed(shared.LEVELS, far)
+    assert check("M07").parts[1].simulation is not Verdict.REPRODUCED
+
+
+def test_a_bias_of_half_a_per_cent_is_seen(perturbed: Callable[[str, Change], None]) -> None:
+    def shift(frame: Any) -> None:
+        frame["throughput"] *= 1.005
+
+    perturbed(shared.THRESHOLDS, shift)
+    finding = check("S04")
+    assert finding.parts[0].simulation is Verdict.CONTRADICTED
+    assert finding.parts[1].simulation is Verdict.REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "holds"),
+    [(1.0, 0.0, True), (1.3, 0.0, False), (0.7, 0.0, False), (1.0, 0.4, False)],
+)
+def test_scores_that_are_not_standard_normal_are_seen(
+    scale: float, shift: float, holds: bool
+) -> None:
+    scores = np.random.default_rng(7).normal(shift, scale, 300)
+    assert pause_evidence.normality(list(scores)).holds is holds
+    assert not pause_evidence.normality([*scores, 4.1]).holds
+
+
+def test_scatter_of_seeds_is_an_f_test() -> None:
+    rng = np.random.default_rng(8)
+    p_values = []
+    for _ in range(500):
+        batches = rng.normal(size=(10, 10))
+        error = float(batches.var(axis=1, ddof=1).sum() / 1000) ** 0.5
+        seeds = tuple({"throughput": float(mean)} for mean in batches.mean(axis=1))
+        run = shared.Run(Setting(), {"throughput": Estimate(0.0, error, 90)}, seeds)
+        p_values.append(pause_evidence.scatter_of_seeds(run))
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
 def test_expressions_that_differ_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

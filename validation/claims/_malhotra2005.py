@@ -1,7 +1,8 @@
 """What the checks of malhotra2005 share: settings of the chain, bundled runs, gains, and tests.
 
-Every bundled run has its own random streams and reports the half-width of a 95 % Student interval
-from batch means. The tests below take these back to standard errors and keep Student's law.
+Every parameter set has its own random streams and several seeds; a seed reports the half-width of a
+95 % Student interval from its batch means. These go back to standard errors here, are pooled over
+the seeds, and keep Student's law with the degrees of freedom of all batch means.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scipy import stats
 
@@ -19,24 +20,26 @@ from validation.evidence import provenance, table
 from validation.verdicts import Number, Verdict
 
 THRESHOLDS = "malhotra2005/pause-thresholds"
+GRANULARITY = "malhotra2005/pause-granularity"
+LEVELS = "malhotra2005/pause-levels"
 LOW_THRESHOLD = "malhotra2005/pause-low-threshold"
 OFF = "malhotra2005/pause-off"
 
 LEVEL = 0.01
 """Level of every test: 99 % confidence, after the correction for their number."""
 
-COUNTS = (
-    "arrivals",
-    "accepted_1",
-    "dropped_1",
-    "sent_1",
-    "accepted_2",
-    "dropped_2",
-    "sent_2",
-    "delivered",
-    "left_1",
-    "left_2",
+MEASURES = (
+    "throughput",
+    "effective_rate_1",
+    "effective_rate_2",
+    "loss_rate_1",
+    "loss_rate_2",
+    "mean_queue_1",
+    "mean_queue_2",
+    "pause_fraction",
+    "pause_rate",
 )
+"""Columns of the bundled tables that carry a half-width."""
 
 
 # --------------------------------------------------------------------------- the chain
@@ -161,11 +164,11 @@ def best_threshold(setting: Setting) -> int:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its standard error and the degrees of freedom of that error."""
+    """A mean with its standard error and the degrees of freedom of that error (inf: it is known)."""
 
     value: float
     error: float
-    dof: int = 39
+    dof: float = math.inf
 
     @property
     def half_width(self) -> float:
@@ -190,35 +193,53 @@ class Estimate:
 
 
 class Run(NamedTuple):
-    """One run: estimates by column, and the counts of the whole run from an empty network."""
+    """One parameter set: estimates by column, over all seeds, and the table's row of every seed."""
 
     setting: Setting
     estimates: Mapping[str, Estimate]
-    counts: Mapping[str, int]
+    seeds: tuple[Mapping[Any, Any], ...]
 
 
-def runs(case: str) -> dict[Setting, Run]:
-    """Return the runs of a case by their parameters."""
-    frame = table(case)
-    dof = int(provenance(case)["parameters"]["batches"]["value"]) - 1
-    quantile = float(stats.t.ppf(0.975, dof))
-    measures = [c for c in frame.columns if f"{c}_half_width" in frame.columns]
+def runs(*cases: str) -> dict[Setting, Run]:
+    """Return the parameter sets of the cases, those that the chain knows.
+
+    It knows exponential packets and a rate mu2 > 0 while paused, which takes hold at once.
+    """
     found = {}
-    for row in frame.to_dict("records"):
-        high, low = int(row["high_threshold"]), int(row["low_threshold"])
-        setting = Setting(
-            rates=tuple(float(rate) for rate in str(row["arrival_rates"]).split()),
-            high=high,
-            low=None if low == high else low,
-            rtt=float(row["rtt_s"]),
-            paused_rate=float(row["paused_rate"]),
-        )
-        estimates = {
-            str(m): Estimate(float(row[m]), float(row[f"{m}_half_width"]) / quantile, dof)
-            for m in measures
-        }
-        found[setting] = Run(setting, estimates, {name: int(row[name]) for name in COUNTS})
+    for case in cases:
+        by_setting: dict[Setting, list[dict[Any, Any]]] = {}
+        for row in table(case).to_dict("records"):
+            known = row["service"] == "exponential" and row["signal_delay"] == 0
+            if known and row["paused_rate"] > 0:
+                by_setting.setdefault(_setting(row), []).append(row)
+        within = int(provenance(case)["parameters"]["batches_per_seed"]["value"]) - 1
+        quantile = float(stats.t.ppf(0.975, within))
+        for setting, seeds in by_setting.items():
+            estimates = {
+                measure: Estimate(
+                    math.fsum(row[measure] for row in seeds) / len(seeds),
+                    math.hypot(*(row[f"{measure}_half_width"] for row in seeds))
+                    / (quantile * len(seeds)),
+                    len(seeds) * within,
+                )
+                for measure in MEASURES
+            }
+            found[setting] = Run(setting, estimates, tuple(seeds))
     return found
+
+
+def _setting(row: Mapping[Any, Any]) -> Setting:
+    """Return the parameters of a row of a table."""
+    high, low = int(row["high_threshold"]), int(row["low_threshold"])
+    return Setting(
+        rates=tuple(float(rate) for rate in row["arrival_rates"].split()),
+        high=high,
+        low=None if low == high else low,
+        rtt=float(row["rtt"]),
+        paused_rate=float(row["paused_rate"]),
+        recovery=row["recovery"],
+        pause_at_threshold=row["pause_at_threshold"],
+    )
 
 
 def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:

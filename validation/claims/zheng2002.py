@@ -16,6 +16,7 @@ from validation.claims.sweeps import (
     PERIODIC,
     RULES,
     Points,
+    bundled,
     errorbar,
     independent_constant,
     judge,
@@ -42,7 +43,7 @@ DOMAIN = 50  # smallest k = 1/p: AIMD's forms are not meant for p above 0.02
 EXACT = "0: exact, by SymPy"
 REASON = (
     "5 %: bias of the square-root law under independent loss, measured on earlier runs; "
-    "± sampling, 95 % to either side by three seeds"
+    "± sampling, 95 % to either side by five seeds"
 )
 
 
@@ -330,7 +331,7 @@ def same_response() -> Finding:
                 "edge, and falls to 0.90 at 0.05.",
             ),
         ),
-        cases=(PERIODIC, INDEPENDENT),
+        cases=bundled(PERIODIC, INDEPENDENT),
     )
 
 
@@ -378,8 +379,9 @@ def responses_to_change() -> Finding:
     down = {name: responsiveness(rule) for name, rule in rules.items()}
     up = {name: aggressiveness(rule) for name, rule in rules.items()}
     slower = down["TFRC"] > down[REFERENCE] and up["TFRC"] < up[REFERENCE]
-    replayed = {seed: _replayed(seed) for seed in (1, 2)}
-    events = {seed: _found_events(seed) for seed in (1, 2)}
+    seeds = evidence.provenance(TRACE)["seeds"]
+    replayed = {seed: _replayed(seed) for seed in seeds}
+    events = {seed: _found_events(seed) for seed in seeds}
     reports, met = (sum(values[k] for values in replayed.values()) for k in (0, 1))
     theirs, found = (sum(values[k] for values in events.values()) for k in (0, 1))
     return Finding(
@@ -461,8 +463,8 @@ def _range(points: Points) -> str:
 def _cycle(rule: str, k: int) -> float:
     """Return the measured length of a periodic loss cycle in round trips."""
     runs = rows(PERIODIC, rule)
-    row = runs[runs["packets_per_loss"] == k].iloc[0]
-    return float(row["duration"] / row["drops"] / row["mean_rtt"])
+    runs = runs[runs["packets_per_loss"] == k]
+    return float((runs["duration"] / runs["drops"] / runs["mean_rtt"]).mean())
 
 
 def _timeouts(rule: str, k: int) -> float:

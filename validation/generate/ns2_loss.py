@@ -10,7 +10,17 @@ from validation.generate.cases import Case, Column, Rows, Run, Table
 
 RTT = 0.048
 RTO = 4 * RTT
-PACKETS_PER_LOSS = (10000, 5000, 2000, 1000, 500, 200, 100, 50, 33, 20)
+SEEDS = (1, 2, 3, 4, 5)
+COMMON = (1000, 500, 200, 100, 50, 33, 20)
+# Packets per loss: drops before the measurement (one less), drops in it.
+PLAN = {
+    "periodic": {100000: (30, 6), 50000: (30, 10), 20000: (30, 25)}
+    | {10000: (50, 60), 5000: (50, 120), 2000: (50, 250)}
+    | dict.fromkeys(COMMON, (50, 500)),
+    "independent": {100000: (15, 30), 50000: (15, 40), 20000: (15, 80)}
+    | {10000: (50, 600), 5000: (50, 600), 2000: (50, 1500)}
+    | dict.fromkeys(COMMON, (50, 1500)),
+}
 RULES = {
     "TCP(1,1/2)": (1.0, 0.5),
     "TCP(3/7,1/4)": (3 / 7, 0.25),
@@ -21,13 +31,26 @@ RULES = {
 INDEX = {
     "rule": Column("", "TCP(a,b) or TFRC"),
     "packets_per_loss": Column("packets", "k: one packet in k is dropped, p = 1/k"),
+    "seed": Column(
+        "1",
+        "independent loss: substream of the random number stream; periodic loss: which packet is "
+        "dropped first (see early)",
+    ),
 }
-SEED = {"seed": Column("1", "substream of the random number stream")}
 VALUES = {
     "increase": Column("packets", "a: window increase per round trip; empty for TFRC"),
     "decrease": Column("1", "b: part of the window that is given up at a loss; empty for TFRC"),
     "p_nominal": Column("1", "loss rate asked for, 1/k"),
-    "start": Column("s", "simulated time discarded before the measurement: the first 51 drops"),
+    "early": Column(
+        "packets",
+        "periodic loss: the packet that is dropped first; independent loss: one over the "
+        "probability of a drop until the first one",
+    ),
+    "start": Column(
+        "s",
+        "simulated time discarded before the measurement: the first 51 drops; from 20,000 packets "
+        "per loss on 31 (periodic) or 16 (independent)",
+    ),
     "duration": Column("s", "length of the measurement"),
     "sent": Column("packets", "data packets sent, also those sent again, before the loss"),
     "drops": Column("packets", "of these, dropped"),
@@ -35,7 +58,8 @@ VALUES = {
     "resent": Column("packets", "data packets sent again by TCP; empty for TFRC"),
     "loss_events": Column(
         "events", "drops that were sent one round-trip time (48 ms) or more after the drop that "
-        "began the loss event before"
+        "began the loss event before; a rate under independent loss has a sampling error of about "
+        "0.5 / sqrt(loss_events)"
     ),
     "cuts": Column("events", "window reductions of TCP, also by timeouts; empty for TFRC"),
     "timeouts": Column("events", "retransmission timeouts of TCP; empty for TFRC"),
@@ -71,7 +95,14 @@ PARAMETERS: dict[str, tuple[float | str, str]] = {
     "overhead_ (default)": (0, "1 (no random delay between packets)"),
     "singledup_ (TCP, default)": (1, "1 (limited transmit)"),
     "acknowledgements (TCP)": (1, "per packet"),
-    "drops before the measurement": (51, "packets"),
+    "drops before the measurement": (
+        "51; from 20,000 packets per loss on 31 (periodic) or 16 (independent)",
+        "packets",
+    ),
+    "early": (
+        "2.5 sqrt(k); periodic loss: times 0.8 to 1.2 by the seed",
+        "packets sent when slow start is ended by a drop",
+    ),
 }
 
 NOTES = (
@@ -85,34 +116,57 @@ NOTES = (
         "but by the loss model; acknowledgements are never lost."
     ),
     (
-        "A window leaves in bursts that keep their places in the round trip, so that cycles of TCP "
-        "under periodic loss lock to whole round trips: rates move in steps, most visibly at large p."
-    ),
-    (
         "The first cut of TCP(a,b), and cuts in slow start or after a timeout, are 1/2 in ns-2 "
         "whatever b is."
     ),
     (
-        "Slow start is ended by a drop at packet 200 or before (periodic), or with probability 1/200 "
-        "per packet (independent), because ns-2's TFRC receiver divides by zero when its first loss "
-        "comes after some 9,000 packets."
+        "Slow start is ended by a drop at packet 2.5 sqrt(k) (periodic) or with that number's "
+        "inverse as probability (independent), so that the window begins near its mean: with "
+        "b = 1/8 a deviation of the first window takes eight loss events to fall to a third. Also, "
+        "ns-2's TFRC receiver divides by zero when its first loss comes after some 9,000 packets."
     ),
     (
-        "A seed gives every rule and loss rate the same random numbers: under independent loss the "
-        "measured p deviates from the nominal one alike for all rules. Compare with the measured p."
+        "Only the reading 1-b of decrease_num_ (the factor that is kept) is run here: the reading b "
+        "makes other rules, TCP(3/7,3/4) and TCP(1/5,7/8), which the dumbbells show."
     ),
     "The p that a TFRC receiver reports cannot be read from ns-2 with enough digits.",
     "simulated_seconds is an estimate by the square-root law; the table has the exact times.",
 )
+LOSS_NOTES = {
+    "periodic": (
+        (
+            "Nothing is random under periodic loss. A seed moves the first drop, to packet 2 to 3 "
+            "sqrt(k): what is left of it in the rates is the end effect of the measurement, which "
+            "begins and ends at looks 10 ms apart."
+        ),
+        (
+            "A window leaves in bursts that keep their places in the round trip, so that cycles of "
+            "TCP lock to halves of round trips: rates move in steps, most visibly at large p. At "
+            "p <= 5e-5 a cycle is over 100 round trips long and this no longer matters."
+        ),
+    ),
+    "independent": (
+        (
+            "A seed gives every rule and loss rate the same random numbers: the measured p deviates "
+            "from the nominal one alike for all rules. Compare with the measured p, and rules by "
+            "seed."
+        ),
+    ),
+}
 
 
 def options(run: Run) -> dict[str, float | str]:
     """Options of ``loss.tcl``."""
+    k, loss, seed = run["packets_per_loss"], run["loss"], run["seed"]
+    warm, events = PLAN[loss][k]
+    phase = 0.7 + 0.1 * seed if loss == "periodic" else 1.0
     chosen: dict[str, float | str] = {
-        "loss": run["loss"],
-        "k": run["packets_per_loss"],
-        "events": run["events"],
-        "seed": run["seed"],
+        "loss": loss,
+        "k": k,
+        "seed": seed,
+        "early": round(2.5 * phase * k**0.5),
+        "warm": warm,
+        "events": events,
     }
     ab = RULES[run["rule"]]
     if ab is None:
@@ -132,7 +186,8 @@ def loss_events(times: Sequence[float]) -> int:
 
 def execute(run: Run, folder: Path) -> dict[str, Rows]:
     """Measure one rule at one loss rate."""
-    words = ns2_tool.run("loss.tcl", options(run), folder).split()
+    chosen = options(run)
+    words = ns2_tool.run("loss.tcl", chosen, folder).split()
     out = dict(zip(words[::2], map(float, words[1::2]), strict=True))
     times = [float(line.split()[1]) for line in (folder / "drops.txt").read_text().splitlines()]
     measured = [time for time in times if time > out["start"]]
@@ -149,6 +204,7 @@ def execute(run: Run, folder: Path) -> dict[str, Rows]:
         "increase": increase,
         "decrease": decrease,
         "p_nominal": 1 / run["packets_per_loss"],
+        "early": chosen["early"],
         "start": out["start"],
         "duration": duration,
         "sent": sent,
@@ -178,30 +234,23 @@ def command(run: Run) -> str:
 def duration(run: Run) -> float:
     """Estimate the simulated time of a run by the square-root law (the table has the exact one)."""
     k = run["packets_per_loss"]
-    return (run["events"] + 51) * RTT * (2 * k / 3) ** 0.5
+    return float((sum(PLAN[run["loss"]][k]) + 1) * RTT * (2 * k / 3) ** 0.5)
 
 
-def _case(loss: str, title: str, events: dict[int, int], seeds: tuple[int, ...]) -> Case:
-    keys = INDEX | (SEED if loss == "independent" else {})
+def _case(name: str, title: str, loss: str, rules: Sequence[str]) -> Case:
     return Case(
-        name=f"zheng2002/{loss}-loss",
+        name=f"zheng2002/{name}",
         title=title,
         claims=("Z01", "Z02"),
         tool=ns2_tool.TOOL,
         version=ns2_tool.version,
         parameters=PARAMETERS,
-        tables={"rates": Table(keys, VALUES)},
+        tables={"rates": Table(INDEX, VALUES)},
         runs=[
-            {
-                "loss": loss,
-                "rule": rule,
-                "packets_per_loss": k,
-                "events": events.get(k, 2500),
-                "seed": seed,
-            }
-            for rule in RULES
-            for k in PACKETS_PER_LOSS
-            for seed in seeds
+            {"loss": loss, "rule": rule, "packets_per_loss": k, "seed": seed}
+            for rule in rules
+            for k in PLAN[loss]
+            for seed in SEEDS
         ],
         execute=execute,
         command=command,
@@ -211,21 +260,24 @@ def _case(loss: str, title: str, events: dict[int, int], seeds: tuple[int, ...])
             "validation/generate/ns2_loss.py",
         ),
         simulated_seconds=duration,
-        notes=NOTES,
+        notes=NOTES + LOSS_NOTES[loss],
     )
 
 
 CASES = [
     _case(
+        "periodic-loss",
+        "rates of TCP(a,b) and TFRC when every k-th packet is lost, p from 0.05 to 1e-5",
         "periodic",
-        "rates of TCP(a,b) and TFRC when every k-th packet is lost",
-        {10000: 300, 5000: 600, 2000: 1250},
-        (0,),
+        tuple(RULES),
     ),
-    _case(
-        "independent",
-        "rates of TCP(a,b) and TFRC when packets are lost independently",
-        {10000: 1000, 5000: 1000},
-        (1, 2, 3),
+    *(
+        _case(
+            f"independent-loss-{name}",
+            f"rates of {rule} when packets are lost independently, p from 0.05 to 1e-5",
+            "independent",
+            (rule,),
+        )
+        for name, rule in zip(("tcp", "tcp-quarter", "tcp-eighth", "tfrc"), RULES, strict=True)
     ),
 ]

@@ -4,7 +4,8 @@
 #
 # `loss periodic`: every k-th data packet is dropped, counting all that are sent, also those that
 # are sent again; `loss independent`: each with probability 1/k, from substream `seed` of one
-# ns-2 random number stream. Measures from the `warm`-th drop after the first to the `events`-th
+# ns-2 random number stream. The first drop, which ends slow start, is that of packet `early`, or
+# comes with probability 1/`early`. Measures from the `warm`-th drop after it to the `events`-th
 # drop after that, seen every `step` seconds, and prints one line of name value pairs.
 
 array set o {

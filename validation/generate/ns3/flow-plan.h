@@ -36,4 +36,5 @@ struct Plan
     std::uint32_t initialWindow = 2;
     double minimumRto = 0.2;
     double firstRto = 3;
+    double starts = 1; ///< s: every flow begins at random within it
 };

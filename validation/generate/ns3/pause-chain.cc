@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The tandem of malhotra2005, Sect. III, in variants, on ns-3's event queue and random numbers:
-// packets are counted, not built, and handed on at once, which makes it several times faster than
-// the same tandem with devices (pause.cc). A source whose Poisson rate follows the state a = 1..N of
-// the aggregate of TCP connections, queue 1, queue 2, a sink. Transmissions are exponential or of
+// The tandem of malhotra2005, Sect. III, on ns-3's event queue and random numbers; packets are
+// counted, not built, and handed on at once. A source whose Poisson rate follows the state a = 1..N
+// of the aggregate of TCP connections, queue 1, queue 2, a sink. Transmissions are exponential or of
 // fixed length. While paused, queue 1 sends at a lower rate, which takes hold within a packet
 // (--pause=rate), or ends the packet in transmission and is silent (--pause=stop, as 802.3x does);
-// messages may need time. Recovery (rule 13) happens always or only while queue 2 is up. Prints one
-// line per batch (the first one is the warm-up): arrivals, then for each queue accepted, dropped,
-// sent and the area below the queue length, then the time in which queue 1 was held, the OFF
-// messages, the packets at the sink, and the packets in queue 1 and queue 2 at the end of the batch.
+// messages may need time. Recovery (rule 13) happens always or only while queue 2 is up. At j = T1
+// rule 8 replaces rule 6, or both fire as printed: queue 1 then sends at twice its rate, and every
+// second of these packets on average starts a pause. Prints one line per batch (the first one is
+// the warm-up): arrivals, then for each queue accepted, dropped, sent and the area below the queue
+// length, then the time in which queue 1 was held, the OFF messages, the packets at the sink, and
+// the packets in queue 1 and queue 2 at the end of the batch.
 
 #include "ns3/core-module.h"
 
@@ -48,8 +49,9 @@ struct Station
 {
     std::uint32_t capacity = 0; ///< the packet in transmission included
     std::uint32_t stored = 0;
-    double rate = 0; ///< packets/s
-    double left = 0; ///< work left at `since` of the packet in transmission
+    double rate = 0;  ///< packets/s
+    double speed = 0; ///< the rate in force for the packet in transmission
+    double left = 0;  ///< work left at `since` of the packet in transmission
     std::int64_t since = 0;
     std::int64_t changed = 0;
     EventId end;
@@ -77,6 +79,7 @@ class Tandem
     bool fixedSize = false;
     bool stops = false;
     bool recoversWhenDown = true;
+    bool bothAtThreshold = false;
     Station stations[2];
 
     void Begin()
@@ -85,6 +88,8 @@ class Tandem
         m_recovery = Stream(2);
         stations[0].work = Stream(3);
         stations[1].work = Stream(4);
+        m_coin = CreateObject<UniformRandomVariable>();
+        m_coin->SetStream(5);
         ScheduleArrival();
     }
 
@@ -189,7 +194,7 @@ class Tandem
         station.Integrate(Now());
         ++station.stored;
         ++station.counts.accepted;
-        if (which == 1 && !m_down && station.stored > high)
+        if (which == 1 && !m_down && Pauses(station.stored))
         {
             Signal(true);
         }
@@ -214,10 +219,32 @@ class Tandem
     {
         Station& station = stations[which];
         station.since = Now();
-        const double rate = which == 0 && m_held && !stops ? pausedRate : station.rate;
-        station.end =
-            Simulator::Schedule(Span(std::max(station.left, 0.0) / rate), &Tandem::Finish, this,
-                                which);
+        station.speed = which == 0 ? FirstSpeed() : station.rate;
+        station.end = Simulator::Schedule(Span(std::max(station.left, 0.0) / station.speed),
+                                          &Tandem::Finish, this, which);
+    }
+
+    double FirstSpeed() const
+    {
+        if (m_held && !stops)
+        {
+            return pausedRate;
+        }
+        const bool twice = bothAtThreshold && !m_down && stations[1].stored == high &&
+                           high < stations[1].capacity;
+        return (twice ? 2.0 : 1.0) * stations[0].rate;
+    }
+
+    /// What is left of the packet in transmission at queue 1 goes on at the rate of now.
+    void Retime()
+    {
+        Station& first = stations[0];
+        if (first.end.IsPending() && !stops)
+        {
+            first.left -= 1e-9 * static_cast<double>(Now() - first.since) * first.speed;
+            first.end.Cancel();
+            Continue(0);
+        }
     }
 
     void Finish(int which)
@@ -237,6 +264,10 @@ class Tandem
             {
                 Signal(false);
             }
+            if (bothAtThreshold)
+            {
+                Retime();
+            }
         }
         if (station.stored > 0)
         {
@@ -245,6 +276,16 @@ class Tandem
     }
 
     // the pause
+
+    /// Whether an arrival that brought queue 2 to this length starts a pause.
+    bool Pauses(std::uint32_t stored)
+    {
+        if (bothAtThreshold)
+        {
+            return stored == high + 1 && m_coin->GetValue() < 0.5;
+        }
+        return stored > high;
+    }
 
     void Signal(bool down)
     {
@@ -270,22 +311,13 @@ class Tandem
 
     void Hold(bool held)
     {
-        const std::int64_t now = Now();
-        CountHeld(now);
-        Station& first = stations[0];
-        const bool sending = first.end.IsPending();
-        if (sending && !stops)
-        {
-            first.left -= 1e-9 * static_cast<double>(now - first.since) *
-                          (m_held ? pausedRate : first.rate);
-            first.end.Cancel();
-        }
+        CountHeld(Now());
         m_held = held;
-        if (sending && !stops)
+        if (stations[0].end.IsPending())
         {
-            Continue(0);
+            Retime();
         }
-        if (!sending && !held && first.stored > 0)
+        else if (!held && stations[0].stored > 0)
         {
             Start(0);
         }
@@ -309,6 +341,7 @@ class Tandem
     EventId m_recover;
     Ptr<ExponentialRandomVariable> m_gap;
     Ptr<ExponentialRandomVariable> m_recovery;
+    Ptr<UniformRandomVariable> m_coin;
 };
 
 } // namespace
@@ -323,6 +356,7 @@ main(int argc, char** argv)
     std::string service = "exponential";
     std::string pause = "rate";
     std::string recovery = "always";
+    std::string atThreshold = "exclusive";
     double warmup = 100;
     double batch = 1000;
     std::uint32_t batches = 20;
@@ -343,6 +377,7 @@ main(int argc, char** argv)
     cmd.AddValue("pause", "rate or stop", pause);
     cmd.AddValue("signal-delay", "from the threshold to queue 1, in s", tandem.signalDelay);
     cmd.AddValue("recovery", "always, or up: only while queue 2 is up", recovery);
+    cmd.AddValue("at-threshold", "exclusive: at j = T1 rule 8 replaces 6; or both", atThreshold);
     cmd.AddValue("warmup", "seconds before the first batch", warmup);
     cmd.AddValue("batch", "seconds of a batch", batch);
     cmd.AddValue("batches", "number of batches", batches);
@@ -352,6 +387,8 @@ main(int argc, char** argv)
     NS_ABORT_MSG_IF(service != "exponential" && service != "fixed", "service " << service);
     NS_ABORT_MSG_IF(pause != "rate" && pause != "stop", "pause " << pause);
     NS_ABORT_MSG_IF(recovery != "always" && recovery != "up", "recovery " << recovery);
+    NS_ABORT_MSG_IF(atThreshold != "exclusive" && atThreshold != "both",
+                    "at-threshold " << atThreshold);
 
     GlobalValue::Bind("SchedulerType", StringValue("ns3::ListScheduler")); // few pending events
     RngSeedManager::SetSeed(20051205 + family);
@@ -365,6 +402,7 @@ main(int argc, char** argv)
     tandem.fixedSize = service == "fixed";
     tandem.stops = pause == "stop";
     tandem.recoversWhenDown = recovery == "always";
+    tandem.bothAtThreshold = atThreshold == "both";
     tandem.stations[0].capacity = buffer1;
     tandem.stations[0].rate = tandem.linkRate;
     tandem.stations[1].capacity = buffer2;

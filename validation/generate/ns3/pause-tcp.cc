@@ -2,10 +2,10 @@
 //
 // The packet simulation of malhotra2005, Sects. IV and V: TCP connections from one host over link A,
 // bridge 1 with queue 1, link B, bridge 2 with queue 2, link C, to another host. TCP is an agent of
-// ours (Reno) or ns-3's stack. Queue 2 pauses queue
-// 1 by 802.3x messages. The propagation delay is on link A, half of the RTT in each direction; ACKs
-// return over queues without limit. Prints `name value` lines: sums over the measured time (m_...),
-// counts of the whole run from an empty network, and what is stored at its end.
+// ours (Reno) or ns-3's stack. Queue 2 pauses queue 1 by 802.3x messages. The propagation delay is on
+// link A, half of the RTT in each direction; ACKs return over queues without limit. Prints `name
+// value` lines: sums over the measured time (m_...), counts of the whole run from an empty network,
+// and what is stored at its end.
 
 #include "pause-port.h"
 #include "reno-agent.h"
@@ -72,7 +72,7 @@ class Flow
           m_random(CreateObject<UniformRandomVariable>())
     {
         m_random->SetStream(stream);
-        const double start = m_random->GetValue(0.0, std::max(plan.interval, 1.0));
+        const double start = m_random->GetValue(0.0, plan.starts);
         Simulator::ScheduleWithContext(node->GetId(), Seconds(start), [this] { Begin(); });
     }
 
@@ -324,6 +324,7 @@ main(int argc, char** argv)
     std::uint32_t quanta = 0;
     std::uint32_t seed = 1;
     Plan plan;
+    plan.starts = 0;
     CommandLine cmd(__FILE__);
     cmd.AddValue("link-a", "frames of 1500 bytes per second", packetRates[0]);
     cmd.AddValue("link-b", "frames of 1500 bytes per second", packetRates[1]);
@@ -349,6 +350,7 @@ main(int argc, char** argv)
     cmd.AddValue("initial-window", "in segments", plan.initialWindow);
     cmd.AddValue("delayed-acks", "segments per acknowledgement, ns-3's stack", delayedAcks);
     cmd.AddValue("minimum-rto", "in s", plan.minimumRto);
+    cmd.AddValue("starts", "flows begin within this time in s; 0: interval, rtt or 1 s", plan.starts);
     cmd.AddValue("warmup", "seconds before the measured time", warmup);
     cmd.AddValue("duration", "measured time in s", duration);
     cmd.AddValue("seed", "run number of ns-3's random streams", seed);
@@ -365,6 +367,10 @@ main(int argc, char** argv)
     const std::uint32_t segment = 1500 - 26 - 40;
     plan.segment = segment;
     plan.firstRto = 3 + 2 * rtt;
+    if (plan.starts <= 0)
+    {
+        plan.starts = std::max({plan.interval, rtt, 1.0});
+    }
     double bitRates[3];
     for (int i = 0; i < 3; ++i)
     {

@@ -80,7 +80,7 @@ class RenoFlow
         m_random->SetStream(stream);
         m_fileSegments = static_cast<std::int64_t>((plan.fileBytes + plan.segment - 1) / plan.segment);
         Reset();
-        const double start = m_random->GetValue(0.0, std::max(plan.interval, 1.0));
+        const double start = m_random->GetValue(0.0, plan.starts);
         tally.connections = 1;
         ns3::Simulator::Schedule(ns3::Seconds(start), &RenoFlow::NextFile, this);
     }
