@@ -14,11 +14,15 @@ from markov import (
     Krylov,
     Levels,
     MarkovChain,
+    Multilevel,
     PauseTandem,
     SparseLU,
     explore,
     generator,
+    stationary_by_level,
+    sweep,
 )
+from markov.certificates import relative_residual
 
 
 def rows() -> list[Row]:
@@ -72,8 +76,93 @@ def rows() -> list[Row]:
         )
         cluster = Cluster(workstations=100)
     states = explore(cluster).chain.size
-    return found + compare(
+    found += compare(
         f"reachable states of a cluster, {states}",
         {"hopflow explore": lambda: explore(cluster)},
         rounds=3,
     )
+    return found + sweeps() + large((50, 100)) + large((160, 320)) + many_levels()
+
+
+def sweeps() -> list[Row]:
+    """Time the enumeration of thresholds and round-trip times of the paper's size."""
+    models = [PauseTandem(arrival_rates=rates) for rates in ((25.0, 1.0), (25.0, 10.0, 1.0))]
+    values = {"high_threshold": range(2, 21), "rtt": np.linspace(0.1, 2.0, 20)}
+
+    def all_points() -> list[object]:
+        return [sweep(model, **values) for model in models]
+
+    points = len(models) * 19 * 20
+    return compare(f"threshold sweep, {points} points", {"hopflow sweep": all_points}, rounds=3)
+
+
+def large(buffers: tuple[int, int]) -> list[Row]:
+    """Compare multigrid with sparse factors and preconditioned GMRES on a pause chain."""
+    model = PauseTandem(buffers=buffers, high_threshold=buffers[1] * 3 // 4)
+    chain = MarkovChain(model)
+    states = chain.recurrent_classes[0]
+    Q = chain.Q[states][:, states].tocsr()
+    values = model.states()
+    components = {name: getattr(values, name)[states] for name in values._fields}
+    regular = Q.T.tocsc()[1:, 1:]  # pi(0) = 1, the first equation left out
+    right = -Q[0].toarray().ravel()[1:]
+
+    def whole(rest):
+        pi = np.insert(rest, 0, 1.0)
+        return pi / pi.sum()
+
+    def spsolve():
+        return whole(scipy.sparse.linalg.spsolve(regular, right))
+
+    def gmres():
+        ilu = scipy.sparse.linalg.spilu(regular, drop_tol=1e-4, fill_factor=20)
+        inverse = scipy.sparse.linalg.LinearOperator(regular.shape, ilu.solve)
+        rest, _ = scipy.sparse.linalg.gmres(
+            regular, right, rtol=1e-12, restart=60, maxiter=20, M=inverse
+        )
+        return whole(rest)
+
+    def note(_name: str, pi: object) -> str:
+        return f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
+
+    alternatives = {
+        "hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi,
+        "hopflow Multilevel, components unknown": lambda: Multilevel().solve(Q).pi,
+        "SciPy spsolve": spsolve,
+    }
+    if len(states) < 50_000:  # half a minute at 100,000 states
+        alternatives["SciPy GMRES + ILU"] = gmres
+    return compare(f"pi Q = 0, {len(states)} states", alternatives, rounds=3, note=note)
+
+
+def many_levels() -> list[Row]:
+    """Compare levels on demand with the whole chain, and a thousand levels with a million."""
+    few, many = (PauseTandem(buffers=(n, 100), high_threshold=75) for n in (1_000, 1_000_000))
+
+    def by_level(model):
+        answer = stationary_by_level(model)
+        answer.measures  # noqa: B018  # all of them
+        return answer
+
+    def whole():
+        chain = MarkovChain(few)
+        states = chain.recurrent_classes[0]
+        values = few.states()
+        components = {name: getattr(values, name)[states] for name in values._fields}
+        pi = np.zeros(chain.size)
+        pi[states] = Multilevel().solve(chain.Q[states][:, states], components).pi
+        return few.measures(pi)
+
+    def note(_name: str, answer) -> str:
+        if isinstance(answer, dict):
+            queue, throughput = answer["mean_queue"][1][0], answer["throughput"][1]
+            return f"mean queue {queue:.12g}, throughput {throughput:.12g}"
+        seen = f"mean queue {answer['mean_queue'][0]:.12g}, throughput {answer['throughput']:.12g}"
+        return f"{seen}, {answer.chain.size:.3g} states, {answer.memory / 1e6:.0f} MB"
+
+    alternatives = {
+        "hopflow by level, B1 = 1,000": lambda: by_level(few),
+        "hopflow by level, B1 = 1,000,000": lambda: by_level(many),
+        "hopflow Multilevel, B1 = 1,000": whole,
+    }
+    return compare("pause chain with B2 = 100, measures", alternatives, rounds=3, note=note)

@@ -13,8 +13,10 @@ from markov.gallery import MM1K, BirthDeath, Cluster, Courtois, JacksonTandem, K
 from markov.iterative import GaussSeidel, Krylov, Power
 from markov.levels import Levels
 from markov.methods import GTH, Method, Solution, SparseLU
+from markov.multilevel import Multilevel
 from markov.pause import PauseTandem
 from markov.pause_chains import PauseChain
+from markov.quasi import QuasiBirthDeath, StationaryByLevel, stationary_by_level
 from markov.results import Stationary
 from markov.rules import ChainModel, generator
 from markov.solvers import stationary, stationary_by_class
@@ -34,16 +36,20 @@ __all__ = [
     "Levels",
     "MarkovChain",
     "Method",
+    "Multilevel",
     "PauseChain",
     "PauseTandem",
     "Power",
+    "QuasiBirthDeath",
     "Reachable",
     "Solution",
     "SparseLU",
     "Stationary",
+    "StationaryByLevel",
     "explore",
     "generator",
     "stationary",
     "stationary_by_class",
+    "stationary_by_level",
     "sweep",
 ]

@@ -57,6 +57,7 @@ class MarkovChain:
         self.Q: sp.csr_matrix = generator(Q) if isinstance(Q, ChainModel) else _checked(Q)
         if like is not None and self._joins_as(like):
             self.__dict__["recurrent_classes"] = like.recurrent_classes
+            self.__dict__["_parts"] = like._parts
 
     def _joins_as(self, other: MarkovChain) -> bool:
         starts = [None if c.model is None else c.model.start() for c in (self, other)]
@@ -65,7 +66,6 @@ class MarkovChain:
             and starts[0] == starts[1]
             and np.array_equal(self.Q.indptr, other.Q.indptr)
             and np.array_equal(self.Q.indices, other.Q.indices)
-            and bool(np.all(self.Q.data != 0.0) and np.all(other.Q.data != 0.0))
         )
 
     @property
@@ -108,6 +108,22 @@ class MarkovChain:
         """
         return [states for states in self._closed_classes if self._reachable[states[0]]]
 
+    def irreducible(self, number: int) -> sp.csr_matrix:
+        """Return the generator on one of the recurrent classes, in the order of its states."""
+        if len(self.recurrent_classes[number]) == self.size:
+            return self.Q
+        entries, indices, indptr = self._parts[number]
+        n = len(indptr) - 1
+        return sp.csr_matrix((self.Q.data[entries], indices, indptr), shape=(n, n))
+
+    @cached_property
+    def _parts(self) -> list[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]:
+        """For each recurrent class: which entries of Q it has, their columns, and where rows start."""
+        numbers = np.arange(self.Q.nnz)
+        places = sp.csr_matrix((numbers, self.Q.indices, self.Q.indptr), shape=self.Q.shape)
+        parts = [places[states][:, states] for states in self.recurrent_classes]
+        return [(part.data, part.indices, part.indptr) for part in parts]
+
     @cached_property
     def _closed_classes(self) -> list[NDArray[np.int64]]:
         count, labels = self._components
@@ -130,7 +146,7 @@ class MarkovChain:
     @cached_property
     def periods(self) -> list[int]:
         """Period of the jump chain on each recurrent class; 1 is aperiodic."""
-        return [period(self.Q[states][:, states]) for states in self.recurrent_classes]
+        return [period(self.irreducible(k)) for k in range(len(self.recurrent_classes))]
 
     @cached_property
     def absorption_probabilities(self) -> NDArray[np.float64]:

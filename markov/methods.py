@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from hopflow.checks import whole
@@ -21,8 +27,11 @@ __all__ = ["DENSE_LIMIT", "GTH", "Method", "Solution", "SparseLU", "eliminate_do
 DENSE_LIMIT = 1500
 """Number of states up to which dense elimination is the default."""
 BLOCK = 64
+REMEMBERED = 32  # layouts of chains with few transitions
+KEPT = 50_000
+DENSE = 4  # times the entries of a matrix that has no order worth finding
+LITTLE = 1e5  # multiplications that plain Python does in the time that Numba takes to load
 
-_LARGE = 1e20
 _UNLIKELY = 1e3
 
 
@@ -37,11 +46,16 @@ class Solution(NamedTuple):
         How many it took; 0 for a direct method.
     memory
         Bytes that the method held beside Q, by the size of its arrays.
+    poisson
+        What solves the Poisson equation Q g = -f by the method's own factors: takes f with
+        pi f = 0, shape (n,), and returns g up to a constant, with rounding errors that nobody
+        bounds. None: the method has no factors.
     """
 
     pi: NDArray[np.float64]
     iterations: int = 0
     memory: int = 0
+    poisson: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
 
 
 class Method(Protocol):
@@ -67,9 +81,10 @@ class GTH:
     """Elimination without subtractions (Grassmann, Taksar, Heyman): entrywise accurate.
 
     Every entry of pi has a relative error of a few n units of rounding, at any stiffness, since
-    only sums, products and quotients of positive numbers occur. O(n^3) time and O(n^2) memory, or
-    O(n b^2) time when no transition spans more than b states; the update of the remaining states is
-    blocked into matrix products.
+    only sums, products and quotients of positive numbers occur. States are eliminated in the reverse
+    Cuthill-McKee order, which keeps transitions short: O(n b^2) time and O(n b) memory when none
+    spans more than b states, O(n^3) and O(n^2) at worst. Where b is large, the update of the
+    remaining states is blocked into matrix products. A compiled kernel where Numba is installed.
 
     Parameters
     ----------
@@ -94,55 +109,140 @@ class GTH:
         components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
     ) -> Solution:
         """Return pi of an irreducible generator."""
-        n = Q.shape[0]
-        rates = Q.toarray()
-        np.fill_diagonal(rates, 0.0)
-        first = _envelope(Q)
+        find = _form if Q.nnz <= KEPT else _form.__wrapped__
+        form = find(_Pattern(Q), self.block)
+        n, first = len(form.first), form.first
+        rates = np.zeros((n - 1) * form.wide + n)
+        place = _kernel(lay_out, form.work, Q.indices.dtype.str)
+        place(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
         pi = np.zeros(n)
-        pi[0] = 1.0
         with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
-            for high in range(n, 1, -self.block):
-                low = max(1, high - self.block)
-                _eliminate(rates, first[low], low, high)
-            for k in range(1, n):
-                pi[k] = pi[first[k] : k] @ rates[first[k] : k, k]
-                if pi[k] > _LARGE:
-                    pi[: k + 1] = np.ldexp(pi[: k + 1], -np.frexp(pi[k])[1])  # exact
-            return Solution(pi / pi.sum(), memory=rates.nbytes)
+            _eliminate(rates, form.wide, first, 1, form.block)
+            _kernel(censored_flows, form.work)(rates, form.wide, first, pi)
 
+        def poisson(f: NDArray[np.float64]) -> NDArray[np.float64]:
+            g = f[form.order]
+            _kernel(censored_costs, form.work)(rates, form.wide, first, g)
+            return g[form.rank]
 
-def _eliminate(rates: NDArray[np.float64], first: int, low: int, high: int) -> None:
-    """Eliminate the states high - 1 .. low; leave column k divided by the exit rate of k.
-
-    The rates between them and the states below ``first`` are zero.
-    """
-    for k in range(high - 1, low - 1, -1):
-        rates[k, first:k] += rates[k, k + 1 : high] @ rates[k + 1 : high, first:k]
-        rates[first:k, k] += rates[first:k, k + 1 : high] @ rates[k + 1 : high, k]
-        rates[first:k, k] /= rates[k, first:k].sum()
-    rates[first:low, first:low] += rates[first:low, low:high] @ rates[low:high, first:low]
+        return Solution((pi / pi.sum())[form.rank], 0, rates.nbytes, poisson)
 
 
 def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
     """Eliminate the states from the last one down to ``low``, in blocks, in place.
 
     Each column is left divided by the exit rate of its state, each row with the rates to the states
-    below it, and the square of those below ``low`` with the censored rates. The diagonal is not used.
+    below it, the diagonal with the exit rates, and the square of the states below ``low`` with the
+    censored rates. The diagonal is not read.
     """
-    for high in range(len(rates), low, -BLOCK):
-        _eliminate(rates, 0, max(low, high - BLOCK), high)
+    n = len(rates)
+    flat = np.ascontiguousarray(rates)
+    _eliminate(flat.reshape(-1), n, np.zeros(n, dtype=np.int64), low, BLOCK)
+    if flat is not rates:
+        rates[...] = flat
 
 
-def _envelope(Q: sp.csr_matrix) -> NDArray[np.int64]:
-    """Return for each k the lowest state that a state >= k leads to or is reached from.
+def _eliminate(
+    rates: NDArray[np.float64], wide: int, first: NDArray[np.int64], lowest: int, block: int
+) -> None:
+    """Eliminate the states from the last one down to ``lowest``.
 
-    Elimination from the top makes no transition that reaches lower.
+    The rate from i to j is ``rates[i * wide + j]``; no state from k on leads to, or is reached from,
+    one below ``first[k]``.
     """
-    first = np.arange(Q.shape[0])
-    edges = Q.tocoo()
-    np.minimum.at(first, edges.row, edges.col)
-    np.minimum.at(first, edges.col, edges.row)
-    return np.minimum.accumulate(first[::-1])[::-1]
+    n = len(first)
+    square = np.ndarray((n, n), buffer=rates, strides=(wide * rates.itemsize, rates.itemsize))
+    room = np.empty(2 * n)
+    spans = np.arange(n) - first
+    run = _kernel(eliminate, float(spans @ spans))
+    for high in range(n, lowest, -block):
+        low = max(lowest, high - block)
+        run(rates, wide, first, low, high, room)
+        rest, panel = slice(first[low], low), slice(low, high)
+        if rest.stop - rest.start > 1:
+            square[rest, rest] += square[rest, panel] @ square[panel, rest]
+
+
+class _Pattern:
+    """Where a matrix has entries, as a key."""
+
+    def __init__(self, matrix: sp.csr_matrix) -> None:
+        self.arrays = matrix.indptr, matrix.indices
+
+    def __hash__(self) -> int:
+        return hash(tuple(part[:: max(len(part) // 256, 1)].tobytes() for part in self.arrays))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Pattern) and all(map(np.array_equal, self.arrays, other.arrays))
+
+
+class _Form(NamedTuple):
+    """How the rates of a chain are laid out for elimination.
+
+    Attributes
+    ----------
+    order, rank
+        The states in the order of their elimination, from the last one on, and the place of each
+        state in it, shape (n,) each.
+    first
+        For each place k the lowest place that a state from k on leads to or is reached from, shape
+        (n,): elimination makes no transition that reaches lower.
+    block
+        How many states to eliminate at a time.
+    wide
+        The rate from place i to j lies at i wide + j; rates that stay zero may share a place.
+    work
+        Multiplications of the elimination.
+    """
+
+    order: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    first: NDArray[np.int64]
+    block: int
+    wide: int
+    work: float
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _form(pattern: _Pattern, block: int) -> _Form:
+    indptr, indices = pattern.arrays
+    n = len(indptr) - 1
+    order = np.arange(n)
+    if DENSE * len(indices) < n * n:
+        matrix = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n))
+        order = reverse_cuthill_mckee(matrix)[::-1].astype(np.int64)
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    first = np.arange(n)
+    _kernel(lowest_beside, len(indices), indices.dtype.str)(indptr, indices, rank, first)
+    first = np.minimum.accumulate(first[::-1])[::-1].copy()
+    spans = np.arange(n) - first
+    span, work = int(spans.max()), float(spans @ spans)
+    if span < 2 * block:
+        block = n
+    reach = span + (1 if block == n else block)  # of what is read, if only to find it zero
+    wide = min(2 * reach, n)
+    return _Form(order, rank, first, block, wide, work)
+
+
+def _kernel(template: Callable[..., Any], work: float, types: str = "") -> Callable[..., Any]:
+    """Return a template compiled for some types of its arguments, or as plain Python.
+
+    That is where Numba is not installed, or where to load it would take longer than the work, given
+    as the number of multiplications.
+    """
+    if "numba" not in sys.modules and work < LITTLE:
+        return template
+    return _compiled(template, types)
+
+
+@cache
+def _compiled(template: Callable[..., Any], types: str) -> Callable[..., Any]:
+    if find_spec("numba") is None:
+        return template
+    from hopflow.kernels import build
+
+    return build(template, salt=types)
 
 
 @dataclass(frozen=True)
@@ -192,3 +292,106 @@ class SparseLU:
         solution = lu.solve(right)
         solution += lu.solve(right - matrix @ solution)
         return np.insert(solution, reference, 1.0), 12 * int(lu.nnz)
+
+
+# --------------------------------------------------------------------------- kernels
+
+
+def lowest_beside(indptr, indices, rank, first):  # type: ignore[no-untyped-def]
+    """Lower ``first``, by place, to the lowest place that a transition joins with it (the template)."""
+    for x in range(len(rank)):
+        i = rank[x]
+        for n in range(indptr[x], indptr[x + 1]):
+            j = rank[indices[n]]
+            high = max(i, j)
+            first[high] = min(first[high], min(i, j))
+
+
+def lay_out(indptr, indices, data, rank, wide, rates):  # type: ignore[no-untyped-def]
+    """Write the off-diagonal entries of a matrix where elimination has them (the template)."""
+    for x in range(len(rank)):
+        for n in range(indptr[x], indptr[x + 1]):
+            if indices[n] != x:
+                rates[rank[x] * wide + rank[indices[n]]] = data[n]
+
+
+def eliminate(rates, wide, first, low, high, room):  # type: ignore[no-untyped-def]
+    """Eliminate the states high - 1 .. low, but for what changes between the states below ``low``.
+
+    Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
+    go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
+    """
+    for step in range((high - low + 1) // 2):
+        k = high - 1 - 2 * step
+        alone = k == low
+        m = k if alone else k - 1
+        start = first[m]
+        count = m - start
+        row, next_row = room[:count], room[len(room) // 2 : len(room) // 2 + count]
+        total = next_total = 0.0
+        for j in range(count):
+            row[j] = rates[k * wide + start + j]
+            next_row[j] = rates[m * wide + start + j]
+            total += row[j]
+            next_total += next_row[j]
+        share = back = 0.0
+        if not alone:
+            back = rates[k * wide + m]
+            share = rates[m * wide + k] / (total + back)
+            rates[m * wide + k] = share
+        next_total += share * total
+        total += back
+        rates[k * wide + k] = total
+        rates[m * wide + m] = next_total
+        part = rates[m * wide + start : m * wide + m]
+        for j in range(count):
+            next_row[j] += share * row[j]
+            part[j] = next_row[j]
+        border = min(max(start, low), m)
+        for begin, end, skip in ((start, border, border - start), (border, m, 0)):
+            pivot, next_pivot = row[skip:], next_row[skip:]
+            for i in range(begin, end):
+                share = 0.0 if alone else rates[i * wide + k] / total
+                next_share = (rates[i * wide + m] + share * back) / next_total
+                rates[i * wide + k] = share
+                rates[i * wide + m] = next_share
+                if share != 0.0 or next_share != 0.0:
+                    part = rates[i * wide + start + skip : i * wide + m]
+                    for j in range(len(part)):
+                        part[j] += share * pivot[j] + next_share * next_pivot[j]
+
+
+def censored_flows(rates, wide, first, pi):  # type: ignore[no-untyped-def]
+    """Write pi, zero before, with pi[0] = 1 unless that makes others overflow (the template)."""
+    n = len(pi)
+    pi[0] = 1.0
+    end = 1
+    for i in range(n):
+        while end < n and first[end] <= i:
+            end += 1
+        if pi[i] > 1e20:
+            _, exponent = math.frexp(pi[i])
+            for j in range(end):
+                pi[j] = math.ldexp(pi[j], -exponent)  # exact
+        for j in range(i + 1, end):
+            pi[j] += pi[i] * rates[i * wide + j]
+
+
+def censored_costs(rates, wide, first, g):  # type: ignore[no-untyped-def]
+    """Turn costs per second into the mean costs on the way to state 0 (the template)."""
+    n = len(g)
+    end = n
+    for step in range(n):
+        i = n - 1 - step
+        while first[end - 1] > i:
+            end -= 1
+        total = g[i]
+        for j in range(i + 1, end):
+            total += rates[i * wide + j] * g[j]
+        g[i] = total
+    g[0] = 0.0
+    for k in range(1, n):
+        total = g[k]
+        for j in range(first[k], k):
+            total += rates[k * wide + j] * g[j]
+        g[k] = total / rates[k * wide + k]

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -44,6 +45,10 @@ __all__ = [
     "spliced",
     "with_diagonal",
 ]
+
+FIRST_ROOM = 8  # entries per row of a generator
+MOST_INT32 = 2**31 - 1
+KEPT = 50_000  # states of a space whose values are remembered
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
@@ -103,16 +108,25 @@ class ChainModel(Parametrized):
     def states(self) -> Any:
         """Return all states as a NamedTuple of int arrays, each of shape (states,).
 
-        The last component varies fastest.
+        The last component varies fastest; the arrays may be shared, and are read-only.
         """
-        grids = np.meshgrid(
-            *(np.arange(v.start, v.stop) for v in self.space().values()), indexing="ij"
-        )
-        return self.State(*(grid.ravel() for grid in grids))
+        bounds = tuple((values.start, values.stop) for values in self.space().values())
+        few = math.prod(stop - start for start, stop in bounds) <= KEPT
+        return self.State(*(_grids if few else _grids.__wrapped__)(bounds))
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
         """Return the transitions out of one state by running the rules as plain Python."""
         return list(self.rules(self.State(*state), self.symbols()))
+
+
+@lru_cache(maxsize=16)
+def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
+    """Return the values of each component over a product space."""
+    places = np.indices([stop - start for start, stop in bounds]).reshape(len(bounds), -1)
+    grids = [place + start for place, (start, _) in zip(places, bounds, strict=True)]
+    for grid in grids:
+        grid.flags.writeable = False
+    return grids
 
 
 def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
@@ -140,26 +154,30 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
         When a rule cannot be compiled; with the file and line.
     """
     check_space(model)
-    low = tuple(values.start for values in model.space().values())
-    size = model.shape
-    q = tuple(model.symbols())
-    with_numba = compiled and find_spec("numba") is not None
-    run = spliced(fill, model, q) if with_numba else _interpreted(model)
-    states = model.size
-    indptr = np.zeros(states + 1, dtype=np.int64)
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-    failed = run(q, low, size, indptr, *nothing, False)
-    if failed >= 0:
-        refuse(
-            model, model.State(*(component[failed : failed + 1] for component in model.states()))
-        )
-    np.cumsum(indptr, out=indptr)
-    indices = np.empty(indptr[-1], dtype=np.int64)
-    rates = np.empty(indptr[-1])
-    run(q, low, size, indptr, indices, rates, True)
-    matrix = sp.csr_matrix((rates, indices, indptr), shape=(states, states))
-    matrix.sum_duplicates()
-    return with_diagonal(matrix)
+    if not compiled or find_spec("numba") is None:
+        return _interpreted(model)
+    space = model.space().values()
+    low, size = tuple(values.start for values in space), tuple(map(len, space))
+    q, states = tuple(model.symbols()), math.prod(size)
+    room, done, full = FIRST_ROOM * states, 0, True
+    kind: Any = np.int32 if room < MOST_INT32 else np.int64
+    indptr = np.zeros(states + 1, dtype=kind)
+    indices, rates = np.empty(room, dtype=kind), np.empty(room)
+    while full:
+        done, full = spliced(fill, model, q, indptr)(q, low, size, done, indptr, indices, rates)
+        if full:
+            indices, rates = _doubled(indices), _doubled(rates)
+            if len(indices) > MOST_INT32:
+                indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    if done < states:
+        refuse(model, model.State(*(component[done : done + 1] for component in model.states())))
+    entries = int(indptr[-1])
+    found: Any = rates[:entries], indices[:entries], indptr
+    return sp.csr_matrix(found, shape=(states, states))
+
+
+def _doubled(array: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, np.empty_like(array)])
 
 
 def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
@@ -201,89 +219,123 @@ def refuse(model: ChainModel, failed: Any) -> NoReturn:
 
 
 def spliced(
-    template: Callable[..., Any], model: ChainModel, q: tuple[Any, ...], *, compiled: bool = True
+    template: Callable[..., Any],
+    model: ChainModel,
+    q: tuple[Any, ...],
+    *arrays: NDArray[Any],
+    compiled: bool = True,
 ) -> Any:
     """Return a template with the model's rules and its components spliced in.
 
-    ``x``, the number of a state in the product space, is decoded to ``s``; ``target`` is encoded to
-    ``y``, and ``inside`` says whether it is in the space.
+    ``x``, the number of a state in the product space, is decoded to ``s``; ``advance`` makes ``s`` the
+    state after it. ``target`` is encoded to ``y``, and ``inside`` says whether it is in the space.
+    ``arrays`` are arguments of the kernel whose type is not always the same.
     """
     from hopflow.kernels import build, shape_of
 
-    fields = model.State._fields
-    decode = [f"_r{n}" for n in range(len(fields))]
-    lines = ["_rest = x"]
-    for n in reversed(range(len(fields))):
-        lines += [f"{decode[n]} = low[{n}] + _rest % size[{n}]", f"_rest //= size[{n}]"]
-    lines.append(f"s = State({', '.join(decode)})")
-    places = [f"_t{n} = int(target.{f}) - low[{n}]" for n, f in enumerate(fields)]
-    checks = [f"0 <= _t{n} < size[{n}]" for n in range(len(fields))]
-    checks += [f"_t{n} + low[{n}] == target.{f}" for n, f in enumerate(fields)]
-    index = "0"
-    for n in range(len(fields)):
-        index = f"({index}) * size[{n}] + _t{n}"
-    symbols = model.symbols()._fields
-    unpack = ", ".join(f"parameters[{n}]" for n in range(len(symbols)))
+    fields, symbols = model.State._fields, model.symbols()._fields
     return build(
         template,
         rules={"rules": model.rules},
-        snippets={
-            "unpack": f"q = Symbols({unpack},)",
-            "decode": "\n".join(lines),
-            "encode": "\n".join([*places, f"inside = {' and '.join(checks)}", f"y = {index}"]),
-        },
+        snippets=_snippets(fields, len(symbols)),
         tuples={"State": fields, "Symbols": symbols},
-        salt=shape_of(q) + str(len(fields)),
+        salt=",".join(map(shape_of, (q, *arrays))) + str(len(fields)),
         compiled=compiled,
     )
 
 
-def fill(parameters, low, size, indptr, indices, rates, write):  # type: ignore[no-untyped-def]
-    """Count the transitions of every state in ``indptr[x + 1]``, or write them (the template).
+@lru_cache(maxsize=64)
+def _snippets(fields: tuple[str, ...], symbols: int) -> dict[str, str]:
+    """Return the statements that translate between numbers and states with these fields."""
+    places = range(len(fields))
+    unpack = ", ".join(f"parameters[{n}]" for n in range(symbols))
+    state = f"s = State({', '.join(f'_r{n}' for n in places)})"
+    decode, advance, index = ["_rest = x"], [], "0"
+    for depth, n in enumerate(reversed(places)):
+        decode += [f"_r{n} = low[{n}] + _rest % size[{n}]", f"_rest //= size[{n}]"]
+        indent = "    " * depth
+        advance += [f"{indent}_r{n} += 1", f"{indent}if _r{n} == low[{n}] + size[{n}]:"]
+        advance.append(f"{indent}    _r{n} = low[{n}]")
+    encode = [f"_t{n} = int(target.{f}) - low[{n}]" for n, f in enumerate(fields)]
+    checks = [f"0 <= _t{n} < size[{n}]" for n in places]
+    checks += [f"_t{n} + low[{n}] == target.{f}" for n, f in enumerate(fields)]
+    for n in places:
+        index = f"({index}) * size[{n}] + _t{n}"
+    return {
+        "unpack": f"q = Symbols({unpack},)",
+        "decode": "\n".join([*decode, state]),
+        "advance": "\n".join([*advance, state]),
+        "encode": "\n".join([*encode, f"inside = {' and '.join(checks)}", f"y = {index}"]),
+    }
 
-    Returns the first state with a transition that is not allowed, -1 when there is none.
+
+def fill(parameters, low, size, done, indptr, indices, rates):  # type: ignore[no-untyped-def]
+    """Write the rows of the generator from the state number ``done`` on (the template).
+
+    Each in the order of its columns, the diagonal included unless it is zero. Returns the first
+    state without a row, and whether that is for lack of room; else it has a transition that is not
+    allowed, or is one more than the last.
     """
     unpack()  # type: ignore[name-defined]  # noqa: F821
-    states = 1
-    for n in size:
-        states *= n
-    for x in range(states):
-        decode()  # type: ignore[name-defined]  # noqa: F821
-        k = indptr[x] if write else 0
+    x = done
+    decode()  # type: ignore[name-defined]  # noqa: F821
+    while x < len(indptr) - 1:
+        start = indptr[x]
+        if start >= len(indices):
+            return x, True
+        indices[start] = x
+        rates[start] = 0.0
+        k = start + 1
         for target, rate in rules(s, q):  # type: ignore[name-defined]  # noqa: B007, F821
             encode()  # type: ignore[name-defined]  # noqa: F821
             if not inside or not 0.0 <= rate < math.inf:  # type: ignore[name-defined]  # noqa: F821
-                return x
+                return x, False
             if y != x and rate > 0.0:  # type: ignore[name-defined]  # noqa: F821
-                if write:
-                    indices[k] = y  # type: ignore[name-defined]  # noqa: F821
-                    rates[k] = rate
-                k += 1
-        if not write:
-            indptr[x + 1] = k
-    return -1
+                if k >= len(indices):
+                    return x, True
+                n = k
+                while n > start and indices[n - 1] > y:  # type: ignore[name-defined]  # noqa: F821
+                    n -= 1
+                if n > start and indices[n - 1] == y:  # type: ignore[name-defined]  # noqa: F821
+                    rates[n - 1] += rate
+                else:
+                    for m in range(k - n):
+                        indices[k - m] = indices[k - m - 1]
+                        rates[k - m] = rates[k - m - 1]
+                    indices[n] = y  # type: ignore[name-defined]  # noqa: F821
+                    rates[n] = rate
+                    k += 1
+        total = 0.0
+        here = start
+        for n in range(start, k):
+            total += rates[n]
+            if indices[n] == x:
+                here = n
+        if total > 0.0:
+            rates[here] = -total
+        else:
+            k = start
+        indptr[x + 1] = k
+        x += 1
+        advance()  # type: ignore[name-defined]  # noqa: F821
+    return x, False
 
 
-def _interpreted(model: ChainModel) -> Any:
-    """Return what `fill` does, with the rules run as plain Python."""
-    q = model.symbols()
-
-    def fill(_, low, size, indptr, indices, rates, write):  # type: ignore[no-untyped-def]
-        for x, state in enumerate(zip(*model.states(), strict=True)):
-            s = model.State(*map(int, state))
-            row = []
-            for target, rate in model.rules(s, q):
-                place = [t - first for t, first in zip(target, low, strict=True)]
-                inside = all(0 <= t < n and t == int(t) for t, n in zip(place, size, strict=True))
-                if not inside or not (np.isfinite(rate) and rate >= 0):
-                    return x
-                if target != s and rate > 0:
-                    row.append((int(np.ravel_multi_index([*map(int, place)], size)), float(rate)))
-            if write:
-                for k, (y, rate) in enumerate(row, start=indptr[x]):
-                    indices[k], rates[k] = y, rate
-            else:
-                indptr[x + 1] = len(row)
-        return -1
-
-    return fill
+def _interpreted(model: ChainModel) -> sp.csr_matrix:
+    """Return what `generator` does, with the rules run as plain Python."""
+    q, size = model.symbols(), model.shape
+    low = tuple(values.start for values in model.space().values())
+    rows, columns, rates = [], [], []
+    for x, state in enumerate(zip(*model.states(), strict=True)):
+        s = model.State(*map(int, state))
+        for target, rate in model.rules(s, q):
+            place = [t - first for t, first in zip(target, low, strict=True)]
+            inside = all(0 <= t < n and t == int(t) for t, n in zip(place, size, strict=True))
+            if not inside or not (np.isfinite(rate) and rate >= 0):
+                refuse(model, model.State(*(np.array([value]) for value in s)))
+            if target != s and rate > 0:
+                rows.append(x)
+                columns.append(int(np.ravel_multi_index([*map(int, place)], size)))
+                rates.append(float(rate))
+    entries = np.array(rates), (np.array(rows, dtype=int), np.array(columns, dtype=int))
+    return with_diagonal(sp.csr_matrix(entries, shape=(model.size, model.size)))

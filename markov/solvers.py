@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from hopflow.status import OnFailure, Status, deliver
 from markov.certificates import error_bound, relative_residual
 from markov.chains import MarkovChain
-from markov.iterative import GaussSeidel
 from markov.levels import Levels, partition
 from markov.methods import DENSE_LIMIT, GTH, Method, SparseLU
+from markov.multilevel import Multilevel
 from markov.results import Stationary
 
 __all__ = ["stationary", "stationary_by_class"]
@@ -21,7 +21,7 @@ __all__ = ["stationary", "stationary_by_class"]
 TOLERANCE = 1e-12
 LEVELS_WORK = 5e10
 LEVELS_MEMORY = 2e9
-LU_LIMIT = 200_000
+LU_LIMIT = 20_000
 
 
 def stationary(
@@ -34,8 +34,8 @@ def stationary(
     chain
         A `ChainModel`, a `MarkovChain`, or a generator matrix.
     method
-        `GTH()`, `Levels()`, `SparseLU()`, `GaussSeidel()`, `Krylov()`, `Power()`; None chooses by
-        structure and size and says why.
+        `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `GaussSeidel()`, `Krylov()`, `Power()`;
+        None chooses by structure and size and says why.
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose status is not CONVERGED.
 
@@ -53,7 +53,7 @@ def stationary(
             f"{chain!r}: the stationary distribution is not unique; use stationary_by_class(chain)"
         )
         raise ValueError(msg)
-    return _solve(chain, classes[0], method, on_failure)
+    return _solve(chain, 0, method, on_failure)
 
 
 def stationary_by_class(
@@ -61,20 +61,21 @@ def stationary_by_class(
 ) -> list[Stationary]:
     """Return one stationary distribution per recurrent class; arguments as for `stationary`."""
     chain = chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
-    return [_solve(chain, states, method, on_failure) for states in chain.recurrent_classes]
+    numbers = range(len(chain.recurrent_classes))
+    return [_solve(chain, number, method, on_failure) for number in numbers]
 
 
 def _solve(
-    chain: MarkovChain, states: Any, method: Method | None, on_failure: OnFailure
+    chain: MarkovChain, number: int, method: Method | None, on_failure: OnFailure
 ) -> Stationary:
     start = time.perf_counter()
-    Q = chain.Q[states][:, states] if len(states) < chain.size else chain.Q
+    states, Q = chain.recurrent_classes[number], chain.irreducible(number)
     components = None
     if chain.model is not None:
         values = chain.model.states()
         components = {name: getattr(values, name)[states] for name in values._fields}
     method, reason = _choice(Q, components) if method is None else (method, "as asked")
-    part, iterations, memory = method.solve(Q, components)
+    part, iterations, memory, poisson = method.solve(Q, components)
     tolerance = getattr(method, "tolerance", TOLERANCE)
     finite = bool(np.all(np.isfinite(part)))
     residual = relative_residual(Q, part) if finite else float("inf")
@@ -93,7 +94,7 @@ def _solve(
         reason=reason,
         status=status,
         residual=residual,
-        error_bound=error_bound(Q, part) if status.ok else float("inf"),
+        error_bound=error_bound(Q, part, components, poisson) if status.ok else float("inf"),
         seconds=time.perf_counter() - start,
         iterations=iterations,
         memory=memory,
@@ -114,4 +115,4 @@ def _choice(Q: sp.csr_matrix, components: Any) -> tuple[Method, str]:
         return Levels(), f"{size}, block-tridiagonal by {levels.origin} with {shape}"
     if n <= LU_LIMIT:
         return SparseLU(), f"{size} and at most {LU_LIMIT}, levels too large to reduce"
-    return GaussSeidel(), f"{n} recurrent states, more than {LU_LIMIT}: elimination would fill in"
+    return Multilevel(), f"{n} recurrent states, more than {LU_LIMIT}: elimination would fill in"

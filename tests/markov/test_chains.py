@@ -252,7 +252,9 @@ def test_one_signature_per_kernel():
         model = Queue(arrival_rate=rate)
         Q = generator(model)
         assert Q[0, 1] == float(rate)
-        kernels.append(markov.rules.spliced(markov.rules.fill, model, tuple(model.params)))
+        kernels.append(
+            markov.rules.spliced(markov.rules.fill, model, tuple(model.params), Q.indptr)
+        )
     assert len(set(kernels)) == 3
     assert [len(kernel.kernel.signatures) for kernel in kernels] == [1, 1, 1]
 

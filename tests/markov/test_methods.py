@@ -25,6 +25,7 @@ from markov import (
     Krylov,
     Levels,
     MarkovChain,
+    Multilevel,
     PauseTandem,
     Power,
     SparseLU,
@@ -42,6 +43,7 @@ METHODS = [
     Power(),
     Krylov(),
     Krylov(solver="bicgstab"),
+    Multilevel(),
 ]
 ITERATIVE = [method for method in METHODS if hasattr(method, "tolerance")]
 EVERY = pytest.mark.parametrize("method", METHODS, ids=repr)
@@ -227,7 +229,7 @@ def test_choice_by_structure_and_size(monkeypatch):
     assert "levels too large to reduce" in answer.reason
     monkeypatch.setattr(markov.solvers, "LU_LIMIT", 1000)
     answer = stationary(Q)
-    assert answer.method == GaussSeidel()
+    assert answer.method == Multilevel()
     assert "elimination would fill in" in answer.reason
 
 
@@ -284,3 +286,20 @@ assert explore(Kanban()).chain.size == 160
     root = Path(markov.__file__).parents[1]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-c", code, str(root)], check=True, env=environment)
+
+
+# --------------------------------------------------------------------------- what GTH leaves behind
+
+
+@pytest.mark.parametrize("name", ["birth-death", "pause", "random, dense", "random, sparse"])
+@pytest.mark.parametrize("block", [1, 5, 64])
+def test_gth_solves_the_poisson_equation(name, block):
+    """Against a dense solver; rates within two decades, so that little is lost to rounding."""
+    Q = MarkovChain(CHAINS[name]()).irreducible(0)
+    found = GTH(block=block).solve(Q)
+    f = np.random.default_rng(7).random(Q.shape[0])
+    f -= found.pi @ f
+    g = found.poisson(f)
+    expected = np.zeros_like(f)
+    expected[1:] = np.linalg.solve(Q.toarray()[1:, 1:], -f[1:])
+    np.testing.assert_allclose(g - g[0], expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
