@@ -333,7 +333,7 @@ class StationaryByLevel(Result):
         """Return up to some hundred levels, close to each other at the ends of every run."""
         found = []
         for run in self.chain.levels:
-            last = MOST_LEVELS if run.high is None else run.high - run.low
+            last = (MOST_LEVELS if run.high is None else run.high) - run.low
             steps = np.unique(np.geomspace(1, max(last, 1), 120).astype(np.int64))
             offsets = np.concatenate([[0], steps, last - steps, np.arange(11) * (last // 10)])
             found.append(run.low + offsets[(offsets >= 0) & (offsets <= last)])

@@ -334,3 +334,5 @@ def test_how_it_looks():
     assert "probability" in answer.plot().get_ylabel()
     assert "decay rate" in repr(stationary_by_level(QuasiBirthDeath(**MM1)))
     assert "infinitely many levels" in repr(QuasiBirthDeath(**MM1))
+    first = QuasiBirthDeath(**MM1, boundary=([[-7.0]], [[7.0]], [[10.0]]))
+    assert "<img" in stationary_by_level(first)._repr_html_()

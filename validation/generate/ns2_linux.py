@@ -1,4 +1,4 @@
-"""Flows with Linux's congestion controls over one bottleneck, by ns-2 (kaneko2007).
+"""Flows with Linux's congestion controls over bottlenecks in a row, by ns-2 (kaneko2007).
 
 Also what the cases of both simulators share: the columns, and how the rows are made from the three
 files that a run leaves: ``samples.txt`` (counters every 0.1 s), ``drops.txt`` and ``lost.txt`` (one
@@ -28,7 +28,7 @@ SOURCES = (
     "validation/generate/ns2_linux.py",
 )
 
-SEED = Column("1", "substream of the loss model; also the start times' jitter")
+SEED = Column("1", "of the losses at random, the processing times, and the start times' jitter")
 FLOW = Column("1", "number of the flow, in the order of their first starts")
 FLOW_VALUES = {
     "flow_rule": Column("", "congestion control of this flow"),
@@ -234,9 +234,21 @@ def _series(
 
 
 def options(run: Run) -> dict[str, float | str]:
-    """Options of ``linux.tcl``."""
-    words = {name: " ".join(map(str, run[name])) for name in ("rules", "starts", "rtts")}
-    names = ("rate", "buffer", "loss", "seed", "end", "ssthresh", "window")
+    """Options of ``linux.tcl``: one bottleneck that has the shortest round trip, or as the run says."""
+    flows = len(run["rules"])
+    path = {
+        "from": [0] * flows,
+        "to": [1] * flows,
+        "delay": min(run["rtts"]) / 2,
+        "back_buffer": 1_000_000,
+        **run.get("path", {}),
+    }
+    lists = {**{name: run[name] for name in ("rules", "starts", "rtts")}, **path}
+    words = {
+        name: " ".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in lists.items()
+    }
+    names = ["rate", "buffer", "loss", "overhead", "seed", "begin", "end", "ssthresh", "window"]
     return {**words, **{name: run[name] for name in names}, "drain": DRAIN, "step": STEP}
 
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Flows with different congestion controls over one bottleneck (kaneko2007): all senders on one node
-// whose device is the bottleneck with its drop-tail queue; each packet of data is lost with
-// probability `loss` behind it. A flow with a longer round trip ends at a node of its own behind a
-// link that is `access` times as fast. Writes, into the working folder, what ns2/linux.tcl writes:
-//   samples.txt, every `step` seconds: time; arrivals, departures, drops and area of the queue; each
-//     flow: sent, received, lost at random, acknowledged, cwnd
-//   drops.txt, lost.txt: time and flow of each packet refused by the queue or lost at random
+// Flows with different congestion controls over bottlenecks in a row (kaneko2007): senders and
+// receivers are on the nodes that the bottlenecks connect, flow i on the nodes `from` and `to`; each
+// packet of data is lost with probability `loss` behind the last bottleneck. A flow with a longer
+// round trip than its bottlenecks have ends at a node of its own behind a link that is `access` times
+// as fast. What goes backwards leaves a node up to `overhead` seconds late, at random, in its order.
+// Writes, into the working folder, what ns2/linux.tcl writes:
+//   samples.txt, every `step` seconds: time; arrivals, departures, drops and area of the last queue;
+//     each flow: sent, received, lost at random, acknowledged, cwnd
+//   links.txt, at `begin` and `end`: time; the same four of every link, forward before backward
+//   drops.txt, lost.txt: time and flow of each packet refused by a queue or lost at random; `ack`
+//     behind them for an acknowledgement
 
 #include "rules.h"
 
@@ -35,18 +39,65 @@ struct Flow
     std::uint32_t lastAck{0};
     bool acking{false};
     double window{0};
+    int to{1};
 };
 
+/// A queue with its counts.
+struct Link
+{
+    std::uint64_t arrivals{0};
+    std::uint64_t departures{0};
+    std::uint64_t drops{0};
+    std::uint32_t queued{0};
+    double area{0};
+    double since{0};
+};
+
+/// A device that hands every packet to its queue up to `Overhead` late, at random, in its order.
+class LateDevice : public PointToPointNetDevice
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id = TypeId("ns3::LateDevice")
+                               .SetParent<PointToPointNetDevice>()
+                               .AddConstructor<LateDevice>();
+        return id;
+    }
+
+    void SetOverhead(double seconds)
+    {
+        m_overhead = seconds;
+        m_late->SetStream(2);
+    }
+
+    bool Send(Ptr<Packet> packet, const Address& to, std::uint16_t protocol) override
+    {
+        const Time late = Simulator::Now() + Seconds(m_late->GetValue(0, m_overhead));
+        m_last = std::max(m_last, late);
+        Simulator::Schedule(m_last - Simulator::Now(), &LateDevice::Hand, this, packet, to, protocol);
+        return true;
+    }
+
+  private:
+    void Hand(Ptr<Packet> packet, const Address& to, std::uint16_t protocol)
+    {
+        PointToPointNetDevice::Send(packet, to, protocol);
+    }
+
+    Ptr<UniformRandomVariable> m_late{CreateObject<UniformRandomVariable>()};
+    double m_overhead{0};
+    Time m_last{0};
+};
+
+NS_OBJECT_ENSURE_REGISTERED(LateDevice);
+
 std::vector<Flow> g_flows;
-std::uint64_t g_arrivals = 0;
-std::uint64_t g_departures = 0;
-std::uint64_t g_drops = 0;
-std::uint32_t g_queued = 0;
-double g_area = 0;
-double g_since = 0;
+std::vector<Link> g_links; // forward, then backward
 std::FILE* g_samples;
 std::FILE* g_dropFile;
 std::FILE* g_lostFile;
+std::FILE* g_linkFile;
 
 template <typename T>
 std::vector<T>
@@ -62,9 +113,10 @@ List(std::string text) // separated by commas: CommandLine ends a value at a spa
     return found;
 }
 
-/// The flow of a packet of data, from its destination port; -1 for a packet without data.
+/// The flow of a packet of data, from its destination port; -1 for a packet without data, but with
+/// `acks` the flow of an acknowledgement too, from its source port.
 int
-FlowOf(Ptr<const Packet> packet)
+FlowOf(Ptr<const Packet> packet, bool acks = false)
 {
     auto copy = packet->Copy();
     PppHeader link;
@@ -72,47 +124,53 @@ FlowOf(Ptr<const Packet> packet)
     TcpHeader tcp;
     copy->RemoveHeader(link);
     copy->RemoveHeader(ip);
-    if (ip.GetPayloadSize() < 1000)
+    const bool data = ip.GetPayloadSize() >= 1000;
+    if (!data && !acks)
     {
         return -1;
     }
     copy->RemoveHeader(tcp);
-    return tcp.GetDestinationPort() - FIRST_PORT;
+    const int flow = (data ? tcp.GetDestinationPort() : tcp.GetSourcePort()) - FIRST_PORT;
+    return flow < int(g_flows.size()) ? flow : -1; // a SYN has the sender's own port
 }
 
 void
-Integrate()
+Integrate(Link* link)
 {
     const double now = Simulator::Now().GetSeconds();
-    g_area += g_queued * (now - g_since);
-    g_since = now;
+    link->area += link->queued * (now - link->since);
+    link->since = now;
 }
 
 void
-Entered(Ptr<const Packet>)
+Entered(Link* link, Ptr<const Packet>)
 {
-    Integrate();
-    ++g_queued;
-    ++g_arrivals;
+    Integrate(link);
+    ++link->queued;
+    ++link->arrivals;
 }
 
 void
-Left(Ptr<const Packet>)
+Left(Link* link, Ptr<const Packet>)
 {
-    Integrate();
-    --g_queued;
-    ++g_departures;
+    Integrate(link);
+    --link->queued;
+    ++link->departures;
 }
 
 void
-Refused(Ptr<const Packet> packet)
+Refused(Link* link, Ptr<const Packet> packet)
 {
-    ++g_arrivals;
-    ++g_drops;
-    const int flow = FlowOf(packet);
-    if (flow >= 0)
+    ++link->arrivals;
+    ++link->drops;
+    const double now = Simulator::Now().GetSeconds();
+    if (const int flow = FlowOf(packet); flow >= 0)
     {
-        std::fprintf(g_dropFile, "%.6f %d\n", Simulator::Now().GetSeconds(), flow + 1);
+        std::fprintf(g_dropFile, "%.6f %d\n", now, flow + 1);
+    }
+    else if (const int acked = FlowOf(packet, true); acked >= 0)
+    {
+        std::fprintf(g_dropFile, "%.6f %d ack\n", now, acked + 1);
     }
 }
 
@@ -128,10 +186,10 @@ Lost(Ptr<const Packet> packet)
 }
 
 void
-Received(Ptr<const Packet> packet)
+Received(int node, Ptr<const Packet> packet)
 {
     const int flow = FlowOf(packet);
-    if (flow >= 0)
+    if (flow >= 0 && g_flows[flow].to == node)
     {
         ++g_flows[flow].received;
     }
@@ -178,16 +236,17 @@ Choose(Ptr<Node> node, std::string rule)
 }
 
 void
+Write(std::FILE* file, Link& link)
+{
+    Integrate(&link);
+    std::fprintf(file, " %lu %lu %lu %.6f", link.arrivals, link.departures, link.drops, link.area);
+}
+
+void
 Sample()
 {
-    Integrate();
-    std::fprintf(g_samples,
-                 "%.6f %lu %lu %lu %.6f",
-                 Simulator::Now().GetSeconds(),
-                 g_arrivals,
-                 g_departures,
-                 g_drops,
-                 g_area);
+    std::fprintf(g_samples, "%.6f", Simulator::Now().GetSeconds());
+    Write(g_samples, g_links[g_links.size() / 2 - 1]);
     for (const auto& flow : g_flows)
     {
         std::fprintf(g_samples,
@@ -201,17 +260,58 @@ Sample()
     std::fprintf(g_samples, "\n");
 }
 
-NetDeviceContainer
-Connect(Ptr<Node> from, Ptr<Node> to, double rate, double delay, std::uint32_t buffer)
+void
+SampleLinks()
 {
-    PointToPointHelper link;
-    link.DisableFlowControl();
-    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(std::uint64_t(rate))));
-    link.SetChannelAttribute("Delay", TimeValue(Seconds(delay)));
-    link.SetQueue("ns3::DropTailQueue<Packet>",
-                  "MaxSize",
-                  QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, buffer)));
-    return link.Install(from, to);
+    std::fprintf(g_linkFile, "%.6f", Simulator::Now().GetSeconds());
+    for (auto& link : g_links)
+    {
+        Write(g_linkFile, link);
+    }
+    std::fprintf(g_linkFile, "\n");
+}
+
+void
+WatchLink(Ptr<NetDevice> device, Link* link)
+{
+    auto queue = DynamicCast<PointToPointNetDevice>(device)->GetQueue();
+    queue->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&Entered, link));
+    queue->TraceConnectWithoutContext("Dequeue", MakeBoundCallback(&Left, link));
+    queue->TraceConnectWithoutContext("Drop", MakeBoundCallback(&Refused, link));
+}
+
+/// A link without the second queue that a PointToPointHelper would put above the devices' own.
+NetDeviceContainer
+Connect(Ptr<Node> from,
+        Ptr<Node> to,
+        double rate,
+        double delay,
+        std::uint32_t buffer,
+        std::uint32_t backBuffer = 1000000,
+        double late = 0)
+{
+    auto channel = CreateObject<PointToPointChannel>();
+    channel->SetAttribute("Delay", TimeValue(Seconds(delay)));
+    NetDeviceContainer devices;
+    for (const auto& node : {from, to})
+    {
+        auto device = CreateObject<PointToPointNetDevice>();
+        if (node == to && late > 0)
+        {
+            auto slow = CreateObject<LateDevice>();
+            slow->SetOverhead(late);
+            device = slow;
+        }
+        device->SetAddress(Mac48Address::Allocate());
+        device->SetDataRate(DataRate(std::uint64_t(rate)));
+        auto queue = CreateObject<DropTailQueue<Packet>>();
+        queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, node == from ? buffer : backBuffer));
+        device->SetQueue(queue);
+        node->AddDevice(device);
+        device->Attach(channel);
+        devices.Add(device);
+    }
+    return devices;
 }
 
 } // namespace
@@ -222,11 +322,18 @@ main(int argc, char** argv)
     std::string rules = "ns3::TcpNewReno";
     std::string starts = "0";
     std::string rtts = "0.04";
+    std::string from = "0";
+    std::string to = "1";
+    std::uint32_t hops = 1;
+    double delay = 0.02;
+    std::uint32_t backBuffer = 1000000;
     double rate = 100e6;
     double access = 10;
     std::uint32_t buffer = 333;
     double loss = 0;
+    double overhead = 0;
     std::uint32_t seed = 1;
+    double begin = 20;
     double end = 100;
     double drain = 120;
     double step = 0.1;
@@ -237,11 +344,18 @@ main(int argc, char** argv)
     options.AddValue("rules", "TypeIds of the flows' congestion controls", rules);
     options.AddValue("starts", "their first times, in s, all different", starts);
     options.AddValue("rtts", "their round trips without queueing and transmission, in s", rtts);
+    options.AddValue("from", "nodes of their senders", from);
+    options.AddValue("to", "nodes of their receivers", to);
+    options.AddValue("hops", "number of bottlenecks", hops);
+    options.AddValue("delay", "of each of them, in s", delay);
+    options.AddValue("back-buffer", "queues of the way back, in packets", backBuffer);
     options.AddValue("rate", "rate of the bottleneck, in bit/s", rate);
     options.AddValue("access", "rate of other links / rate of the bottleneck", access);
     options.AddValue("buffer", "queue of the bottleneck, in packets", buffer);
     options.AddValue("loss", "probability that a packet of data is lost behind the queue", loss);
+    options.AddValue("overhead", "largest delay of what goes backwards, in s", overhead);
     options.AddValue("seed", "run number of the random streams", seed);
+    options.AddValue("begin", "of the first line of links.txt, in s", begin);
     options.AddValue("end", "when the sources stop, in s", end);
     options.AddValue("drain", "time after that, in s", drain);
     options.AddValue("step", "between samples, in s", step);
@@ -269,22 +383,34 @@ main(int argc, char** argv)
     g_samples = std::fopen("samples.txt", "w");
     g_dropFile = std::fopen("drops.txt", "w");
     g_lostFile = std::fopen("lost.txt", "w");
+    g_linkFile = std::fopen("links.txt", "w");
 
-    const double shortest = *std::min_element(trips.begin(), trips.end());
-    auto left = CreateObject<Node>();
-    auto right = CreateObject<Node>();
+    const auto firsts = List<int>(from);
+    const auto lasts = List<int>(to);
+    NodeContainer nodes;
+    nodes.Create(hops + 1);
     InternetStackHelper stack;
-    stack.Install(NodeContainer(left, right));
-    auto bottleneck = Connect(left, right, rate, shortest / 2, buffer);
-    auto back = DynamicCast<PointToPointNetDevice>(bottleneck.Get(1));
-    back->GetQueue()->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, 1000000));
+    stack.Install(nodes);
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
-    auto interfaces = addresses.Assign(bottleneck);
-
-    auto queue = DynamicCast<PointToPointNetDevice>(bottleneck.Get(0))->GetQueue();
-    queue->TraceConnectWithoutContext("Enqueue", MakeCallback(&Entered));
-    queue->TraceConnectWithoutContext("Dequeue", MakeCallback(&Left));
-    queue->TraceConnectWithoutContext("Drop", MakeCallback(&Refused));
+    std::vector<Ipv4Address> address(hops + 1);
+    g_links.resize(2 * hops);
+    Ptr<PointToPointNetDevice> back;
+    for (std::uint32_t h = 0; h < hops; ++h)
+    {
+        auto pair =
+            Connect(nodes.Get(h), nodes.Get(h + 1), rate, delay, buffer, backBuffer, overhead);
+        auto interfaces = addresses.Assign(pair);
+        addresses.NewNetwork();
+        address[h] = interfaces.GetAddress(0);
+        address[h + 1] = interfaces.GetAddress(1);
+        for (int side = 0; side < 2; ++side)
+        {
+            WatchLink(pair.Get(side), &g_links[h + side * hops]);
+            pair.Get(side)->TraceConnectWithoutContext("MacRx",
+                                                       MakeBoundCallback(&Received, int(h) + side));
+        }
+        back = DynamicCast<PointToPointNetDevice>(pair.Get(1));
+    }
     if (loss > 0)
     {
         auto model = CreateObject<RateErrorModel>();
@@ -294,22 +420,24 @@ main(int argc, char** argv)
         back->SetReceiveErrorModel(model);
     }
     back->TraceConnectWithoutContext("PhyRxDrop", MakeCallback(&Lost));
-    back->TraceConnectWithoutContext("MacRx", MakeCallback(&Received));
 
     for (std::size_t i = 0; i < names.size(); ++i)
     {
-        auto target = right;
-        auto address = interfaces.GetAddress(1);
-        if (trips[i] > shortest)
+        auto sender = nodes.Get(firsts[i]);
+        auto target = nodes.Get(lasts[i]);
+        auto place = address[lasts[i]];
+        g_flows[i].to = lasts[i];
+        const double extra = trips[i] / 2 - std::abs(lasts[i] - firsts[i]) * delay;
+        if (extra > 1e-9)
         {
+            auto last = target;
             target = CreateObject<Node>();
             stack.Install(target);
-            auto link =
-                Connect(right, target, access * rate, (trips[i] - shortest) / 2, 1000000);
+            auto link = Connect(last, target, access * rate, extra, 1000000);
+            place = addresses.Assign(link).GetAddress(1);
             addresses.NewNetwork();
-            address = addresses.Assign(link).GetAddress(1);
         }
-        const InetSocketAddress remote(address, FIRST_PORT + i);
+        const InetSocketAddress remote(place, FIRST_PORT + i);
         PacketSinkHelper sink("ns3::TcpSocketFactory", remote);
         sink.Install(target);
         auto source = CreateObject<BulkSendApplication>();
@@ -319,8 +447,8 @@ main(int argc, char** argv)
         source->SetStartTime(Seconds(begins[i]));
         source->SetStopTime(Seconds(end));
         // Applications schedule their start when the simulation begins, hence after this.
-        Simulator::Schedule(Seconds(begins[i]), &Choose, left, names[i]);
-        left->AddApplication(source);
+        Simulator::Schedule(Seconds(begins[i]), &Choose, sender, names[i]);
+        sender->AddApplication(source);
         Simulator::Schedule(Seconds(begins[i]) + NanoSeconds(1), &Watch, source, &g_flows[i]);
     }
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
@@ -329,11 +457,13 @@ main(int argc, char** argv)
     {
         Simulator::Schedule(Seconds(i * step), &Sample);
     }
+    Simulator::Schedule(Seconds(begin), &SampleLinks);
+    Simulator::Schedule(Seconds(end), &SampleLinks);
     Simulator::Stop(Seconds(end + drain));
     Simulator::Run();
     Sample();
     Simulator::Destroy();
-    for (auto* file : {g_samples, g_dropFile, g_lostFile})
+    for (auto* file : {g_samples, g_dropFile, g_lostFile, g_linkFile})
     {
         std::fclose(file);
     }

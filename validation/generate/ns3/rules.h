@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Congestion controls of kaneko2007 that ns-3 does not have: TCP-Fusion (the slides), TCP-Adaptive
-// Reno (Shimonishi, Hama, Murase, PFLDnet 2006), Compound TCP (Tan, Song, Zhang, Sridharan, INFOCOM
+// Congestion controls of kaneko2007 that ns-3 does not have: TCP-Fusion and the decrease of
+// Westwood-RE (the slides), TCP-Adaptive Reno (Shimonishi, Hama, Murase, PFLDnet 2006), Compound TCP (Tan, Song, Zhang, Sridharan, INFOCOM
 // 2006), FAST TCP (Jin, Wei, Low, INFOCOM 2004). Windows in packets, times in seconds.
 
 #ifndef HOPFLOW_RULES_H
@@ -17,7 +17,8 @@
 namespace ns3
 {
 
-/// What the four rules share: slow start, a real-valued window, round trips, rate estimates.
+/// What the rules share: slow start, a real-valued window, round trips, rate estimates. The window
+/// grows once per acknowledgement, as in Linux 2.6 and in ns-3's NewReno, however much it acknowledges.
 class HybridRule : public TcpCongestionOps
 {
   public:
@@ -30,17 +31,14 @@ class HybridRule : public TcpCongestionOps
             Moved(theirs);
             m_window = theirs;
         }
-        for (; acked > 0; --acked)
+        if (acked > 0 && m_window * tcb->m_segmentSize < tcb->m_ssThresh)
         {
-            if (m_window * tcb->m_segmentSize < tcb->m_ssThresh)
-            {
-                m_window += 1.0;
-                SlowStart();
-            }
-            else
-            {
-                Avoid();
-            }
+            m_window += 1.0;
+            SlowStart();
+        }
+        else if (acked > 0)
+        {
+            Avoid();
         }
         m_window = std::max(m_window, 2.0);
         tcb->m_cWnd = static_cast<uint32_t>(m_window * tcb->m_segmentSize);
@@ -172,6 +170,40 @@ class TcpFusion : public HybridRule
     }
 
     double m_reno{10};
+};
+
+/// Reno's increase with the decrease of Westwood-RE, RTTmin / RTT of the window is kept.
+class TcpRateEstimate : public HybridRule
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId id = TypeId("ns3::TcpRateEstimate")
+                               .SetParent<TcpCongestionOps>()
+                               .AddConstructor<TcpRateEstimate>();
+        return id;
+    }
+
+    std::string GetName() const override
+    {
+        return "TcpRateEstimate";
+    }
+
+    Ptr<TcpCongestionOps> Fork() override
+    {
+        return CopyObject<TcpRateEstimate>(this);
+    }
+
+  private:
+    void Avoid() override
+    {
+        m_window += 1.0 / m_window;
+    }
+
+    double Decrease() override
+    {
+        return m_window * m_rttMin / m_rtt;
+    }
 };
 
 /// Increase and decrease by the congestion level c, how close the round trip is to that at losses.
@@ -388,6 +420,7 @@ class TcpFast : public HybridRule
 };
 
 NS_OBJECT_ENSURE_REGISTERED(TcpFusion);
+NS_OBJECT_ENSURE_REGISTERED(TcpRateEstimate);
 NS_OBJECT_ENSURE_REGISTERED(TcpAdaptiveReno);
 NS_OBJECT_ENSURE_REGISTERED(TcpCompound);
 NS_OBJECT_ENSURE_REGISTERED(TcpFast);
