@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["decrease_at", "share_ratio", "sweep"]
 
 NS2 = "kaneko2007/loss-sweep-ns2"
-NS3 = ("kaneko2007/loss-sweep-ns3",)
+NS3 = ("kaneko2007/loss-sweep-ns3", "kaneko2007/loss-sweep-rare-ns3")
 CAPACITY, RTT, BUFFER = mbps(100.0), 0.04, 333.0
 NAMES: dict[str, WindowRule] = {
     "fusion": Fusion(),
@@ -113,7 +113,7 @@ def random_loss() -> Finding:
     packets = ns3
     parts = [
         Part(
-            "p = 1e-6 (packets: 1e-4) to 0.01: no rule of the slide has more than Fusion",
+            "p = 1e-6 to 0.01: no rule of the slide has more than Fusion",
             Verdict.all_of(_first(rates) for rates in at.values()),
             Verdict.all_of(_first(rates) for p, rates in packets.items() if p <= 0.01),
         ),
