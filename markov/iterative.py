@@ -9,7 +9,6 @@ Gauss-Seidel and power steps are sums of products of non-negative numbers. The r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,11 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, spilu
 
 from hopflow.checks import choice, number, one_number, whole
-from markov.methods import Solution
+from hopflow.kernels import shape_of
+from markov.methods import Solution, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -279,7 +279,7 @@ def _relax(
     """Return the flows after Gauss-Seidel iterations, at least ``least``, and their number."""
     flow = _unit(exit_rates.copy() if flow is None else flow.copy())
     index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
-    sweeps = _kernel(sweep_states, *index, inflow.data, flow)
+    sweeps = compiled(sweep_states, shape_of((*index, inflow.data, flow)))
     done = 0
     while done < most:
         if done >= least and 0.5 * float(np.abs(inflow @ flow - flow).sum()) <= tolerance:
@@ -291,15 +291,6 @@ def _relax(
         if not np.isfinite(flow[0]):
             break
     return flow, done
-
-
-def _kernel(template: Callable[..., Any], *arrays: Any) -> Callable[..., Any]:
-    """Return the template compiled, or as plain Python where Numba is not installed."""
-    if find_spec("numba") is None:
-        return template
-    from hopflow.kernels import build, shape_of
-
-    return build(template, salt=",".join(map(shape_of, arrays)))
 
 
 def sweep_states(indptr, indices, jumps, flow, iterations):  # type: ignore[no-untyped-def]

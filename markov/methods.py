@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from hopflow.checks import whole
+from hopflow.kernels import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -233,16 +234,19 @@ def _kernel(template: Callable[..., Any], work: float, types: str = "") -> Calla
     """
     if "numba" not in sys.modules and work < LITTLE:
         return template
-    return _compiled(template, types)
+    return _remembered(template, types)
 
 
-@cache
-def _compiled(template: Callable[..., Any], types: str) -> Callable[..., Any]:
+def compiled(
+    template: Callable[..., Any], types: str = "", helpers: Sequence[Callable[..., Any]] = ()
+) -> Callable[..., Any]:
+    """Return a template compiled for some types of its arguments, or as it is without Numba."""
     if find_spec("numba") is None:
         return template
-    from hopflow.kernels import build
+    return build(template, helpers=helpers, salt=types)
 
-    return build(template, salt=types)
+
+_remembered = cache(compiled)
 
 
 @dataclass(frozen=True)

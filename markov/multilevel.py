@@ -11,19 +11,19 @@ numbers occur.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import choice, one_number, whole
+from hopflow.kernels import shape_of
 from markov import _multilevel_kernels as kernels
 from markov.iterative import _bytes, _jumps, _relax, _unit
-from markov.methods import Solution
+from markov.methods import Solution, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -152,7 +152,7 @@ class _History:
         if m > 0:
             flows, residuals, products = self.flows[:m], self.residuals[:m], np.empty((m, m + 1))
             pairs = flow, residual, flows, residuals, products
-            _compiled(kernels.compare, *pairs)(*pairs)
+            compiled(kernels.compare, shape_of(pairs))(*pairs)
             if not np.all(np.isfinite(products)):
                 return flow
             size = np.sqrt(np.diag(products)) + TINY
@@ -160,7 +160,7 @@ class _History:
             shares = np.linalg.lstsq(normal, right, rcond=DEPENDENT)[0] / size
             better = np.empty_like(flow)
             arguments = flow, flows, shares, LEAST_SHARE, better
-            better /= _compiled(kernels.blend, *arguments)(*arguments)
+            better /= compiled(kernels.blend, shape_of(arguments))(*arguments)
             after = self.residual(better)
             if np.abs(after).sum() < WORSE * np.abs(residual).sum():
                 flow, residual = better, after
@@ -225,7 +225,7 @@ def hitting_times(
     for _ in range(MOST_CORRECTIONS):
         index = grid.first, left, grid.repeats, sweeps, grid.indptr, grid.indices
         arguments = *index, grid.values, grid.parent, grid.scale, grid.x, right, inverse
-        _compiled(kernels.correct, *arguments, helpers=(kernels.relax,))(*arguments)
+        compiled(kernels.correct, shape_of(arguments), helpers=(kernels.relax,))(*arguments)
         h = grid.x[:n]
         rest = right[:n] + matrix @ h - leaving * h
         before, size = size, float(np.abs(rest / wanted).max())
@@ -252,7 +252,7 @@ def _lumped(grid: _Hierarchy, absorbed: NDArray[np.float64]) -> NDArray[np.float
             grid.x[low:high] = 1.0
             index = low, high, end, grid.indptr, grid.indices
             arguments = *index, grid.values, grid.target, grid.scale, grid.x
-            _compiled(kernels.restrict, *arguments)(*arguments)
+            compiled(kernels.restrict, shape_of(arguments))(*arguments)
             absorbed = _summed(grid.parent[low:high] - high, absorbed, end - high)
         grid.scale[low:high] = 1.0 / leaving
     jumps = matrix.toarray() / leaving[:, None]
@@ -288,7 +288,7 @@ class _Hierarchy(NamedTuple):
         dense, left = np.empty((m, m)), np.empty_like(self.first)
         helpers = kernels.sweep, kernels.restrict, kernels.eliminate
         rest = self.first, left, self.repeats, sweeps, *self[2:], dense
-        _compiled(kernels.cycle, *rest, helpers=helpers)(*rest)
+        compiled(kernels.cycle, shape_of(rest), helpers=helpers)(*rest)
         better = self.x[:n].copy()
         better /= better.sum()
         return better
@@ -375,7 +375,7 @@ class _Cells:
         strength = []
         for values in self.values:
             arguments = values, indptr, indices, flows
-            total, by_one = _compiled(kernels.moves, *arguments)(*arguments)
+            total, by_one = compiled(kernels.moves, shape_of(arguments))(*arguments)
             strength.append(total if by_one >= 0.5 * total else 0.0)
         most = max(strength, default=0.0)
         if most <= 0.0:
@@ -434,7 +434,7 @@ def _paired(
     labels = np.full(len(mass), -1)
     index = exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64)
     arguments = *index, exchange.data, mass, least, strongest, labels
-    return labels, int(_compiled(kernels.match, *arguments)(*arguments))
+    return labels, int(compiled(kernels.match, shape_of(arguments))(*arguments))
 
 
 def _merged(
@@ -446,7 +446,7 @@ def _merged(
     target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
     begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     arguments = labels, order, bounds, indptr, indices, target, begins, coarse, seen
-    count = _compiled(kernels.merge, *arguments)(*arguments)
+    count = compiled(kernels.merge, shape_of(arguments))(*arguments)
     return target, begins, coarse[:count].copy()
 
 
@@ -454,14 +454,3 @@ def _summed(place: NDArray[Any], values: NDArray[np.float64], n: int) -> NDArray
     """Return the sums of the values at each of n places."""
     sums: NDArray[np.float64] = np.bincount(place, values, minlength=n).astype(np.float64)
     return sums
-
-
-def _compiled(
-    template: Callable[..., Any], *arguments: Any, helpers: Sequence[Callable[..., Any]] = ()
-) -> Callable[..., Any]:
-    """Return a template compiled, or as plain Python where Numba is not installed."""
-    if find_spec("numba") is None:
-        return template
-    from hopflow.kernels import build, shape_of
-
-    return build(template, helpers=helpers, salt=",".join(map(shape_of, arguments)))

@@ -23,6 +23,24 @@ __all__ = ["PauseTandem"]
 UP, DOWN = 1, 2
 
 
+def check_control(p: Any, smallest: int, why: str) -> None:
+    """Check the parameters that every pause chain has: thresholds, rates, the round-trip time.
+
+    ``smallest`` is the largest threshold that the buffers allow, and ``why`` says which that is.
+    """
+    high = whole("high_threshold", p.high_threshold, 1, smallest, why=why)
+    if p.low_threshold is not None:
+        whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
+    one_number("link_rate", p.link_rate, above=0.0)
+    one_number("paused_rate", p.paused_rate, at_least=0.0)
+    one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
+    rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
+    if rates.ndim != 1 or not np.any(rates > 0):
+        msg = "must be one rate per TCP state, at least one of them > 0"
+        raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
+    one_number("rtt", p.rtt, above=0.0, hint="in seconds")
+
+
 class PauseTandem(ChainModel):
     """Two queues in tandem; the second pauses the first, TCP reacts to losses at either.
 
@@ -111,17 +129,7 @@ class PauseTandem(ChainModel):
             raise ValueError(f"buffers = {p.buffers!r}: must be two numbers, (B1, B2)")
         for name, buffer in zip(("buffers[0]", "buffers[1]"), p.buffers, strict=True):
             whole(name, buffer, 1, 10**9)
-        high = whole("high_threshold", p.high_threshold, 1, p.buffers[1], why="B2 = buffers[1]")
-        if p.low_threshold is not None:
-            whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
-        one_number("link_rate", p.link_rate, above=0.0)
-        one_number("paused_rate", p.paused_rate, at_least=0.0)
-        one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
-        rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
-        if rates.ndim != 1 or rates.size == 0 or not np.any(rates > 0):
-            msg = "must be one rate per TCP state, at least one of them > 0"
-            raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
-        one_number("rtt", p.rtt, above=0.0, hint="in seconds")
+        check_control(p, p.buffers[1], "B2 = buffers[1]")
         choice("recovery", p.recovery, ("always", "up"))
         choice("pause_at_threshold", p.pause_at_threshold, ("exclusive", "both"))
 

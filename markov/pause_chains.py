@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import whole
 from hopflow.functions import minimum
-from markov.pause import DOWN, UP
+from markov.pause import DOWN, UP, check_control
 from markov.rules import ChainModel, Measure
 
 if TYPE_CHECKING:
@@ -102,18 +102,7 @@ class PauseChain(ChainModel):
             raise ValueError(f"buffers = {p.buffers!r}: must be {hops + 1} numbers, one per queue")
         for place, buffer in enumerate(buffers):
             whole(f"buffers[{place}]", buffer, 1, 10**9)
-        smallest = min(buffers[1:])
-        high = whole("high_threshold", p.high_threshold, 1, smallest, why="the smallest buffer")
-        if p.low_threshold is not None:
-            whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
-        one_number("link_rate", p.link_rate, above=0.0)
-        one_number("paused_rate", p.paused_rate, at_least=0.0)
-        one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
-        rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
-        if rates.ndim != 1 or not np.any(rates > 0):
-            msg = "must be one rate per TCP state, at least one of them > 0"
-            raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
-        one_number("rtt", p.rtt, above=0.0, hint="in seconds")
+        check_control(p, min(buffers[1:]), "the smallest buffer")
 
     @property
     def _buffers(self) -> Any:

@@ -181,7 +181,7 @@ def test_probabilities_that_underflow():
 def test_plain_python_does_the_same(monkeypatch):
     model = PauseTandem(buffers=(4, 8), high_threshold=6)
     compiled = stationary(model, Multilevel())
-    monkeypatch.setattr(markov.multilevel, "find_spec", lambda _: None)
+    monkeypatch.setattr(markov.multilevel, "compiled", lambda template, *_, **__: template)
     plain = stationary(model, Multilevel())
     assert plain.iterations == compiled.iterations
     np.testing.assert_allclose(plain.pi, compiled.pi, rtol=1e-9)

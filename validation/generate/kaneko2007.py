@@ -7,6 +7,7 @@ a run carries all its parameters, so a change here repeats only the runs that it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from random import Random
 
 from validation.generate import ns2_linux, ns2_tool, ns3_congestion
@@ -129,33 +130,6 @@ NOTES = (
 )
 
 
-def ns2_case(
-    name: str,
-    title: str,
-    claims: tuple[str, ...],
-    factors: Mapping[str, Column],
-    runs: Iterable[Run],
-    series: bool = False,
-    notes: tuple[str, ...] = (),
-) -> Case:
-    """Build a case of ``linux.tcl``."""
-    return Case(
-        name=f"kaneko2007/{name}-ns2",
-        title=title,
-        claims=claims,
-        tool=ns2_tool.TOOL,
-        version=ns2_tool.version,
-        parameters=LINUX,
-        tables=ns2_linux.tables(factors, series),
-        runs=list(runs),
-        execute=ns2_linux.execute,
-        command=ns2_linux.command,
-        sources=ns2_linux.SOURCES,
-        simulated_seconds=ns2_linux.simulated_seconds,
-        notes=(*NOTES, *notes),
-    )
-
-
 NS3: dict[str, tuple[float | str, str]] = {
     "congestion controls of ns-3": ("TcpNewReno, TcpHighSpeed, TcpBic, TcpCubic, all defaults", ""),
     "congestion controls of ours": (
@@ -231,7 +205,8 @@ NS3_NOTES = (
 )
 
 
-def ns3_case(
+def a_case(
+    simulator: str,
     name: str,
     title: str,
     claims: tuple[str, ...],
@@ -240,22 +215,28 @@ def ns3_case(
     series: bool = False,
     notes: tuple[str, ...] = (),
 ) -> Case:
-    """Build a case of ``congestion.cc``."""
+    """Build a case of ``linux.tcl`` ("ns2") or of ``congestion.cc`` ("ns3")."""
+    old = simulator == "ns2"
+    program = ns2_linux if old else ns3_congestion
     return Case(
-        name=f"kaneko2007/{name}-ns3",
+        name=f"kaneko2007/{name}-{simulator}",
         title=title,
         claims=claims,
-        tool=ns3_congestion.TOOL,
-        version=ns3_version,
-        parameters=NS3,
+        tool=ns2_tool.TOOL if old else ns3_congestion.TOOL,
+        version=ns2_tool.version if old else ns3_version,
+        parameters=LINUX if old else NS3,
         tables=ns2_linux.tables(factors, series),
         runs=list(runs),
-        execute=ns3_congestion.execute,
-        command=ns3_congestion.command,
-        sources=ns3_congestion.SOURCES,
-        simulated_seconds=ns3_congestion.simulated_seconds,
-        notes=(*NS3_NOTES, *notes),
+        execute=program.execute,
+        command=program.command,
+        sources=program.SOURCES,
+        simulated_seconds=program.simulated_seconds,
+        notes=(*(NOTES if old else NS3_NOTES), *notes),
     )
+
+
+ns2_case = partial(a_case, "ns2")
+ns3_case = partial(a_case, "ns3")
 
 
 LOSSES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
