@@ -15,7 +15,7 @@ import sympy as sp
 from responsefn import AIMD
 from responsefn.symbolic import a, b, p
 from validation import evidence, verdicts
-from validation.claims import sweeps, zheng2002
+from validation.claims import independent_loss, periodic_loss, sweeps, zheng2002
 from validation.claims.sweeps import INDEPENDENT, PERIODIC, RULES, Points
 from validation.verdicts import Finding, Verdict
 
@@ -74,8 +74,8 @@ def test_verdicts_are_those_recorded(id: str) -> None:
 def test_parts_are_as_found() -> None:
     assert parts(zheng2002.precise_form()) == [(R, NA), (R, NA)]
     assert parts(zheng2002.same_response()) == [(R, NA), (R, NA), (R, R), (R, N)]
-    assert parts(sweeps.periodic_loss()) == [(NA, R), (R, R), (NA, R), (NA, R)]
-    assert parts(sweeps.independent_loss()) == [(C, C), (NA, R), (NA, N), (R, R)]
+    assert parts(periodic_loss.periodic_loss()) == [(NA, R), (R, R), (NA, R), (NA, R)]
+    assert parts(independent_loss.independent_loss()) == [(C, C), (NA, R), (NA, N), (R, R)]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_band_splits_points_by_tolerance() -> None:
 
 
 def test_every_tolerance_step_has_points_and_none_is_left_out() -> None:
-    for steps in (sweeps.SQRT_STEPS, sweeps.PFTK_STEPS):
+    for steps in (independent_loss.SQRT_STEPS, independent_loss.PFTK_STEPS):
         runs = sweeps.rows(INDEPENDENT, "TCP(1,1/2)")
         split = sweeps.band(sweeps.against(runs, sweeps.aimd(runs, "sqrt")), steps)
         assert all(inside.k.size for _, _, inside in split)
@@ -142,11 +142,11 @@ def test_constant_of_independent_loss_is_that_of_a_random_walk(decrease: float) 
     error = 4 * inverse.std() / inverse.mean() / np.sqrt(y.size)
     law = np.sqrt((2 - decrease) / (2 * decrease))
     expected = np.sqrt(2) / inverse.mean() / law
-    assert sweeps.independent_constant(decrease) == pytest.approx(expected, rel=error)
+    assert independent_loss.independent_constant(decrease) == pytest.approx(expected, rel=error)
 
 
 def test_constant_tends_to_one_with_small_cuts() -> None:
-    assert sweeps.independent_constant(1e-3) == pytest.approx(1 + 1e-3 / 8, abs=1e-5)
+    assert independent_loss.independent_constant(1e-3) == pytest.approx(1 + 1e-3 / 8, abs=1e-5)
 
 
 def test_small_p_limit_finds_a_known_constant() -> None:
@@ -154,7 +154,7 @@ def test_small_p_limit_finds_a_known_constant() -> None:
     runs = pd.DataFrame({"packets_per_loss": 1 / loss, "p": loss, "mean_rtt": 0.048})
     runs = runs.assign(increase=1.0, decrease=0.5)
     runs["rate"] = sweeps.aimd(runs, "sqrt") * (1.07 - 0.9 * np.sqrt(loss) + 2 * loss)
-    assert sweeps.small_p_limit(runs) == pytest.approx((1.07, 0.0), abs=1e-12)
+    assert independent_loss.small_p_limit(runs) == pytest.approx((1.07, 0.0), abs=1e-12)
 
 
 def test_precise_form_exceeds_recovery_form_numerically_too() -> None:
@@ -183,23 +183,23 @@ def test_the_condition_on_a_is_needed() -> None:
 
 def test_periodic_sweep_can_fail(scale: Callable[..., None]) -> None:
     scale(PERIODIC, "TCP(3/7,1/4)", 0.985, low=500)
-    assert parts(sweeps.periodic_loss())[0] == (NA, C)
+    assert parts(periodic_loss.periodic_loss())[0] == (NA, C)
     scale(PERIODIC, "TCP(3/7,1/4)", 1.02, low=10000)
-    assert parts(sweeps.periodic_loss())[1] == (R, C)
+    assert parts(periodic_loss.periodic_loss())[1] == (R, C)
     scale(PERIODIC, "TFRC", 1.002, high=20)
-    assert parts(sweeps.periodic_loss())[3] == (NA, C)
+    assert parts(periodic_loss.periodic_loss())[3] == (NA, C)
 
 
 def test_periodic_sweep_claims_nothing_above_one_percent_loss(scale: Callable[..., None]) -> None:
     scale(PERIODIC, "TCP(3/7,1/4)", 0.5, high=50)
-    assert sweeps.periodic_loss().simulation is R
+    assert periodic_loss.periodic_loss().simulation is R
 
 
 def test_independent_sweep_can_turn_out_otherwise(scale: Callable[..., None]) -> None:
     scale(INDEPENDENT, "TCP(1,1/2)", 0.97)
-    assert [each for _, each in parts(sweeps.independent_loss())] == [R, R, R, C]
+    assert [each for _, each in parts(independent_loss.independent_loss())] == [R, R, R, C]
     scale(INDEPENDENT, "TCP(1/5,1/8)", 0.9, high=100)
-    assert parts(sweeps.independent_loss())[1] == (NA, C)
+    assert parts(independent_loss.independent_loss())[1] == (NA, C)
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.02, R), (1.0, N), (0.97, C)])

@@ -10,6 +10,7 @@ import numpy as np
 from hopflow.results import figure
 from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
 from validation import evidence
+from validation.claims.independent_loss import independent_constant
 from validation.claims.sweeps import (
     COLOUR,
     INDEPENDENT,
@@ -18,7 +19,6 @@ from validation.claims.sweeps import (
     Points,
     bundled,
     errorbar,
-    independent_constant,
     judge,
     loss_axis,
     paired,
