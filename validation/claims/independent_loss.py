@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import responsefn
 from hopflow.results import COLOURS, figure
-from responsefn import PFTK, TFRC
+from responsefn import PFTK, TFRC, independent_constant
 from validation.claims.sweeps import (
     BEYOND,
     COLOUR,
     CONFIDENCE,
     INDEPENDENT,
     LARGEST,
+    LIFT,
     MARKER,
     PERIODIC,
     RAREST,
@@ -56,11 +56,6 @@ def _pftk(runs: pd.DataFrame, loss: str) -> NDArray[np.float64]:
     return np.asarray(rate)
 
 
-def independent_constant(b: float) -> float:
-    """Return how far independent loss lifts AIMD above its square-root law, derived in `responsefn`."""
-    return float(responsefn.independent_constant(b))
-
-
 def small_p_limit(runs: pd.DataFrame, smallest: int = 200, degree: int = 2) -> tuple[float, float]:
     """Return the ratio to the square-root law as p -> 0, and its 95 % half-width.
 
@@ -99,7 +94,6 @@ def independent_loss() -> Finding:
     tcp = runs["TCP(1,1/2)"]
     pftk = against(tcp, _pftk(tcp, "p_event"))
     per_packet = against(tcp, _pftk(tcp, "p"))
-    constant = {rule: independent_constant(b) for rule, (_, b) in RULES.items()}
     limit = {rule: small_p_limit(each) for rule, each in runs.items()}
     stated = dict(zip(RULES, CONSTANTS, strict=True))
     near = {k: tolerance for k, tolerance in SQRT_STEPS.items() if k >= 200}
@@ -110,7 +104,7 @@ def independent_loss() -> Finding:
     parts = (
         Part(
             f"TCP(a,b): the square-root law within {step_text(near)}, from p = 1e-4",
-            Verdict.of(max(constant.values()) - 1 <= SQRT_STEPS[200]),
+            Verdict.of(max(LIFT.values()) - 1 <= SQRT_STEPS[200]),
             judge_steps(small, near),
         ),
         Part(
@@ -127,9 +121,7 @@ def independent_loss() -> Finding:
             "as p -> 0 the rates are about "
             + ", ".join(f"{value:g} ({rule})" for rule, value in stated.items())
             + " times the square-root law, which periodic loss gives",
-            Verdict.of(
-                all(abs(constant[rule] - stated[rule]) <= CONSTANT_TOLERANCE for rule in RULES)
-            ),
+            Verdict.of(all(abs(LIFT[rule] - stated[rule]) <= CONSTANT_TOLERANCE for rule in RULES)),
             Verdict.of(all(abs(limit[rule][0] - stated[rule]) <= limit[rule][1] for rule in RULES)),
         ),
     )
@@ -145,7 +137,7 @@ def independent_loss() -> Finding:
         numbers.append(
             Number(
                 f"{rule}: rate over the square-root law as p -> 0",
-                model=f"{constant[rule]:.4f} (derived)",
+                model=f"{LIFT[rule]:.4f} (derived)",
                 simulation=f"{value:.4f} ± {half:.4f} (periodic loss: {periodic:.4f})",
                 tolerance=f"stated: {stated[rule]:g}; ± is 95 %, Student's t over five seeds, each "
                 "a quadratic in sqrt(p) fitted to p <= 5e-3; 0.5/sqrt(7500 loss events) = 0.006 for "
@@ -157,7 +149,7 @@ def independent_loss() -> Finding:
         numbers.append(
             Number(
                 f"{rule}: ns-2 over the square-root law, {span(rare)}",
-                f"{100 * (constant[rule] - 1):+.1f} % (derived for p -> 0)",
+                f"{100 * (LIFT[rule] - 1):+.1f} % (derived for p -> 0)",
                 rare.worst(),
                 tolerance=f"{BEYOND}; 150 to 400 loss events for each p",
             )
@@ -192,7 +184,7 @@ def independent_loss() -> Finding:
         explanation=(
             "The square-root law assumes equal loss intervals. Random ones lift it by a constant "
             "that follows from the window's distribution and grows with b: "
-            + ", ".join(f"{value:.4f}" for value in constant.values())
+            + ", ".join(f"{value:.4f}" for value in LIFT.values())
             + ". So the law cannot stay within 5 % for TCP(1,1/2) as p -> 0; at larger p it did "
             "because the round trips that the law leaves out, a share of order sqrt(p), work against "
             f"the constant and cancel it near p = 5e-3 ({_at(first, 200)}). PFTK, too, puts the mean "
@@ -211,7 +203,7 @@ def independent_loss() -> Finding:
         numbers=tuple(numbers),
         pictures=(
             Picture(
-                lambda: _independent_figure(law, constant, pftk, per_packet),
+                lambda: _independent_figure(law, pftk, per_packet),
                 "Independent loss, ns-2's rate over the square-root law (top; short lines: the "
                 "limits derived for p -> 0) and, for TCP(1,1/2), over PFTK with t_RTO = 0.2 s at the "
                 "rate of loss events and at that of drops (bottom). Bars: 95 % to either side.",
@@ -240,7 +232,6 @@ def _at(points: Points, k: int) -> str:
 
 def _independent_figure(
     law: Mapping[str, Points],
-    constant: Mapping[str, float],
     pftk: Points,
     per_packet: Points,
 ) -> Figure:
@@ -248,7 +239,7 @@ def _independent_figure(
     shade(top, SQRT_STEPS)
     for rule in RULES:
         errorbar(top, rule, law[rule])
-        top.plot([8e-5, 6e-4], [constant[rule]] * 2, color=COLOUR[rule], linewidth=1)
+        top.plot([8e-5, 6e-4], [LIFT[rule]] * 2, color=COLOUR[rule], linewidth=1)
     shade(bottom, PFTK_STEPS)
     errorbar(bottom, "TCP(1,1/2)", pftk, label="TCP(1,1/2), p of loss events")
     bottom.errorbar(
@@ -272,7 +263,7 @@ def _independent_figure(
 def _constant_figure(limit: Mapping[str, tuple[float, float]]) -> Figure:
     new, axes = figure(6.4, 3.2)
     b = np.linspace(0.02, 0.7, 200)
-    axes.plot(b, [independent_constant(value) for value in b], color="0.3", label="derived")
+    axes.plot(b, np.asarray(independent_constant(b)), color="0.3", label="derived")
     for rule, (_, decrease) in RULES.items():
         value, half = limit[rule]
         axes.errorbar(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.results import COLOURS
-from responsefn import AIMD
+from responsefn import AIMD, independent_constant
 from validation import evidence
 from validation.verdicts import Number, Verdict
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INDEPENDENT",
+    "LIFT",
     "PERIODIC",
     "RULES",
     "Points",
@@ -50,6 +51,8 @@ CASES = {
     },
 }
 """The bundled case of a sweep that has a rule."""
+LIFT = {rule: float(independent_constant(b)) for rule, (_, b) in RULES.items()}
+"""How far independent loss lifts a rule above its square-root law as p -> 0."""
 LARGEST = 10_000  # the claims' smallest p is 1e-4
 RAREST = 100_000
 BEYOND = "none claimed: the claim begins at p = 1e-4"

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.results import figure
-from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
+from responsefn import (
+    AIMD,
+    TFRC,
+    LossHistory,
+    aggressiveness,
+    loss_events,
+    responsiveness,
+)
 from validation import evidence
-from validation.claims.independent_loss import independent_constant
 from validation.claims.sweeps import (
     COLOUR,
     INDEPENDENT,
+    LIFT,
     PERIODIC,
     RULES,
     Points,
@@ -228,10 +235,7 @@ def same_response() -> Finding:
     }
     p = np.geomspace(1e-4, 1 / DOMAIN, 50)
     corrected = {rule: float(np.max(np.abs(_recovery_ratio(p, rule) - 1))) for rule in OTHERS}
-    limit = {
-        rule: independent_constant(RULES[rule][1]) / independent_constant(RULES[REFERENCE][1])
-        for rule in OTHERS
-    }
+    limit = {rule: LIFT[rule] / LIFT[REFERENCE] for rule in OTHERS}
     algebra = Verdict.NOT_APPLICABLE
 
     def packets(case: str) -> Verdict:
@@ -307,7 +311,7 @@ def same_response() -> Finding:
             + ", ".join(f"{value:.2f} ({rule})" for rule, value in cycles.items())
             + " round trips, and half of one is 8 %. Under independent loss the sign is the other: "
             "unequal loss intervals lift the rate the more the larger b, by the derived factors "
-            + ", ".join(f"{independent_constant(b):.4f} ({rule})" for rule, (_, b) in RULES.items())
+            + ", ".join(f"{lift:.4f} ({rule})" for rule, lift in LIFT.items())
             + ", so that equal rates would need "
             + " and ".join(f"a = {_fair_increase(rule):.3f} ({rule})" for rule in OTHERS)
             + ". The deficits are certain (the intervals exclude 0), only whether they stay below 5 % "
@@ -476,8 +480,7 @@ def _timeouts(rule: str, k: int) -> float:
 
 def _fair_increase(rule: str) -> float:
     """Return the a that gives TCP(1,1/2)'s rate under independent loss as p -> 0."""
-    a, b = RULES[rule]
-    return a * (independent_constant(RULES[REFERENCE][1]) / independent_constant(b)) ** 2
+    return RULES[rule][0] * (LIFT[REFERENCE] / LIFT[rule]) ** 2
 
 
 def _ratio_figure(
