@@ -21,6 +21,7 @@ from responsefn import (
     coexistence,
     fused,
     invert,
+    simulate_curve,
     simulate_rule,
     templates,
 )
@@ -117,6 +118,7 @@ def rows() -> list[Row]:
         len(rates),
     )
     acks = 1000 * 20_000
+    alike = 1.0 / np.arange(985, 1001)  # nearly as many ACKs of each, 0.8 % less than 1000
     found += _per_item(
         compare(
             f"{acks:.0e} ACKs of Reno",
@@ -124,7 +126,10 @@ def rows() -> list[Row]:
                 "simulate_rule, independent losses": lambda: simulate_rule(
                     Reno(), 1e-3, RTT, Independent(), events=20_000
                 ),
-                "simulate_rule, deterministic losses": lambda: simulate_rule(
+                "simulate_curve, deterministic losses, 16 loss rates": lambda: simulate_curve(
+                    Reno(), alike, RTT, events=1250
+                ),
+                "simulate_rule, deterministic losses: one chain": lambda: simulate_rule(
                     Reno(), 1e-3, RTT, events=20_000
                 ),
                 "bare chain w += 1/w": lambda: _chain()(acks),

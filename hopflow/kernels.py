@@ -40,9 +40,11 @@ import textwrap
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
+from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
 
 __all__ = ["KernelError", "build", "shape_of"]
@@ -69,6 +71,7 @@ def build(
     functions: Mapping[str, Callable[..., Any]] | None = None,
     helpers: Sequence[Callable[..., Any]] = (),
     tuples: Mapping[str, Sequence[str]] | None = None,
+    changes: Mapping[str, str] | None = None,
     salt: str = "",
     compiled: bool = True,
 ) -> Callable[..., Any]:
@@ -90,6 +93,9 @@ def build(
         Further templates that ``template`` calls, in the order of their dependence.
     tuples
         NamedTuple types that the module defines: name to field names.
+    changes
+        New name to the name of a function of a rule: what that function adds to each field of the
+        state (`hopflow.changes`), beside the function itself.
     salt
         Whatever else decides the signature (see `shape_of`): one signature per module.
     compiled
@@ -102,7 +108,8 @@ def build(
     """
     rules, snippets, functions = dict(rules or {}), dict(snippets or {}), dict(functions or {})
     tuples = {name: tuple(fields) for name, fields in (tuples or {}).items()}
-    parts = (tuple(part.items()) for part in (rules, snippets, functions, tuples))
+    changes = dict(changes or {})
+    parts = (tuple(part.items()) for part in (rules, snippets, functions, tuples, changes))
     key = (template, tuple(helpers), *parts, salt, compiled)
     if key in _built:
         kernel, module = _built[key]
@@ -111,6 +118,8 @@ def build(
     module = _Module(tuples, {template.__name__, *(helper.__name__ for helper in helpers)})
     for name, function in functions.items():
         module.add(name, function, _owner(name, tuples))
+    for name, of in changes.items():
+        module.add_change(name, of, functions[of], _owner(of, tuples))
     splice = _Splice(module, rules, snippets)
     for helper in helpers:
         module.called[helper, ""] = helper.__name__
@@ -212,6 +221,37 @@ class _Module:
         tree.name = name
         self.add_tree(tree, _HELPER)
 
+    def add_change(self, name: str, of: str, function: Callable[..., Any], state: str) -> None:
+        """Add what the function ``of`` of a rule adds to the state; by difference if need be."""
+        try:
+            self._add_sum(name, function, state)
+        except NoSumError:
+            differences = "".join(
+                f"0.0 if new.{field} == s.{field} else new.{field} - s.{field},"
+                for field in self.tuples[state]
+            )
+            text = f"def {name}(s, q, e):\n new = {of}(s, q, e)\n return {state}({differences})"
+            tree = ast.parse(text).body[0]
+            assert isinstance(tree, ast.FunctionDef)
+            self.add_tree(tree, _HELPER)
+
+    def _add_sum(self, name: str, function: Callable[..., Any], state: str) -> None:
+        helpers = set()
+
+        def helper(called: str) -> str:
+            target = self.look_up(inspect.unwrap(function), called)
+            if not isinstance(target, types.FunctionType) or target is where:
+                raise NoSumError
+            helpers.add(f"{name}_{called}")
+            self._add_sum(f"{name}_{called}", target, state)
+            return f"{name}_{called}"
+
+        tree = _parse(function)
+        names = functools.partial(self.look_up, inspect.unwrap(function))
+        tree = change_of(tree, self.tuples[state], names, helper)
+        tree.name = name
+        self.add_tree(self.rewrite(tree, function, state, helpers), _HELPER)
+
     def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
         """Return the name of a function that a rule calls; add it at the first call.
 
@@ -236,10 +276,18 @@ class _Module:
         self.trees.append(tree)
 
     def rewrite(
-        self, tree: ast.FunctionDef, function: Callable[..., Any], state: str | None
+        self,
+        tree: ast.FunctionDef,
+        function: Callable[..., Any],
+        state: str | None,
+        known: AbstractSet[str] = frozenset(),
     ) -> Any:
-        """Resolve the globals of a rule, or of a template (no state), and ``_replace`` calls."""
-        return _Resolve(self, inspect.unwrap(function), state, _locals_of(tree)).visit(tree)
+        """Resolve the globals of a rule, or of a template (no state), and ``_replace`` calls.
+
+        Names that are ``known`` stand for what they say.
+        """
+        local = _locals_of(tree) | known
+        return _Resolve(self, inspect.unwrap(function), state, local).visit(tree)
 
     def look_up(self, function: types.FunctionType, name: str) -> object:
         """Return what a global or closed-over name of a function means now; take note of it."""

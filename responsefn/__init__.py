@@ -15,27 +15,26 @@ from __future__ import annotations
 
 from responsefn.catalogue import Catalogue, catalogue
 from responsefn.classic import AIMD, NewReno, Reno, Tahoe
-from responsefn.coexistence import Coexistence, coexist
+from responsefn.coexistence import coexist
+from responsefn.compound import CTCP
+from responsefn.cubic import BIC, CUBIC
 from responsefn.curves import Curve, curve
-from responsefn.delay import ARENO, CTCP, FAST, Fusion, Illinois, Vegas, Westwood
+from responsefn.delay import FAST, Illinois, Vegas
+from responsefn.estimates import ARENO, Fusion, Westwood
 from responsefn.fused import Fused, fused
-from responsefn.highspeed import BIC, CUBIC, DCTCP, HSTCP, HTCP, Relentless, Scalable
+from responsefn.highspeed import HTCP, Relentless, Scalable
+from responsefn.hstcp import HSTCP
 from responsefn.intervals import LossHistory, first_interval, interval_weights, loss_events
 from responsefn.inverse import UnreachableRateError, invert
 from responsefn.laws import PFTK, TFRC, Law, Mathis
 from responsefn.losses import Deterministic, Gilbert, Independent, independent_constant
-from responsefn.metrics import (
-    aggressiveness,
-    convergence_time,
-    friendliness,
-    jain_index,
-    match,
-    responsiveness,
-    smoothness,
-)
+from responsefn.marking import DCTCP
+from responsefn.metrics import friendliness, jain_index, match, smoothness
+from responsefn.reactions import aggressiveness, convergence_time, responsiveness
 from responsefn.rules import WindowRule
-from responsefn.simulation import SimulatedResponse, simulate_rule
-from responsefn.twin import twin
+from responsefn.shares import Coexistence
+from responsefn.simulation import SimulatedResponse, simulate_curve, simulate_rule
+from responsefn.twin import RuleTwin, rule_twin, twin
 
 __all__ = [
     "AIMD",
@@ -64,6 +63,7 @@ __all__ = [
     "NewReno",
     "Relentless",
     "Reno",
+    "RuleTwin",
     "Scalable",
     "SimulatedResponse",
     "Tahoe",
@@ -86,6 +86,8 @@ __all__ = [
     "loss_events",
     "match",
     "responsiveness",
+    "rule_twin",
+    "simulate_curve",
     "simulate_rule",
     "smoothness",
     "twin",

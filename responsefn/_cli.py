@@ -73,7 +73,10 @@ def response(
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
         wanted = _packets("rate", rate, packet_size)
         rule = _rule(invert)
-        found = inverse(rule, wanted, rtt, capacity, unit_check=unit_check)
+        try:
+            found = inverse(rule, wanted, rtt, capacity, unit_check=unit_check)
+        except TypeError as error:  # a rule without an inverse says why
+            raise ValueError(f"invert: {error}") from None
         typer.echo(f"{rule!r}: p = {float(found):.6g} for {wanted:.6g} packets/s at {rtt:g} s")
         return
     if not rules:
@@ -91,7 +94,8 @@ def response(
         )
         typer.echo(f"{loss:<12.4g}" + "".join(cells))
     if plot is not None:
-        fine = curve(chosen, np.geomspace(at.min(), at.max(), 121), rtt, capacity)
+        between = np.geomspace(at.min(), at.max(), 121)
+        fine = curve(chosen, between, rtt, capacity, unit_check=unit_check)
         new, axes = figure()
         fine.plot(axes)
         new.savefig(plot)

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING
 from hopflow.checks import choice
 from hopflow.results import Result
 from responsefn.classic import AIMD, NewReno, Reno, Tahoe
-from responsefn.delay import ARENO, CTCP, FAST, Fusion, Illinois, Vegas, Westwood
-from responsefn.highspeed import BIC, CUBIC, DCTCP, HSTCP, HTCP, Relentless, Scalable
+from responsefn.compound import CTCP
+from responsefn.cubic import BIC, CUBIC
+from responsefn.delay import FAST, Illinois, Vegas
+from responsefn.estimates import ARENO, Fusion, Westwood
+from responsefn.highspeed import HTCP, Relentless, Scalable
+from responsefn.hstcp import HSTCP
 from responsefn.laws import PFTK, TFRC, Mathis
+from responsefn.marking import DCTCP
 from responsefn.responses import Response, formula_of
 from responsefn.rules import WindowRule
 
@@ -52,6 +57,8 @@ ENTRIES: tuple[Response, ...] = (
     Mathis(),
 )
 """In the order of the table: loss-based rules, rules that see the queue, laws."""
+DIGITS = 5
+"""Of the numbers in equations as they are shown."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -67,15 +74,16 @@ class Catalogue(Result):
     entries: tuple[Response, ...]
 
     def equation(self, entry: Response, *, latex: bool = False) -> str:
-        """Return the rate in packets/s as text or LaTeX; rules without formula say what they have."""
+        """Return the rate in packets/s as text or LaTeX; rules without a formula give their dynamics in LaTeX."""
         formula = formula_of(entry)
         if formula is None:
-            return r"\text{numerical cycle}" if latex else "numerical cycle"
-        if latex:
-            import sympy as sp
+            dynamics = getattr(entry, "dynamics", "")
+            return rf"\text{{numerical cycle: }} {dynamics}" if latex else "numerical cycle"
+        import sympy as sp
 
-            return str(sp.latex(formula.rate))
-        return str(formula.rate)
+        floats = {x: sp.Float(x, DIGITS) for x in formula.rate.atoms(sp.Float)}
+        rate = formula.rate.xreplace(floats)
+        return str(sp.latex(rate) if latex else rate)
 
     def rows(self) -> list[dict[str, str]]:
         """Return name, kind, equation, capacity, domain and source of each entry."""

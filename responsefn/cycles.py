@@ -16,7 +16,7 @@ from hopflow.kernels import build
 from responsefn import templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["Cycle", "compile_rule", "numbers_of", "solve"]
 
 TOLERANCE = 1e-11
-"""Relative change of the peak from one cycle to the next at which the cycle is found."""
+"""Relative change of the peak over two cycles below which it goes on only as long as that falls."""
 MOST = 4096
 """Cycles after which the mean over the last half stands for the cycle; a power of two."""
 BUDGET = 2_000_000
 """Blocks of ACKs after which the same is done at the next power of two."""
 EVENTS = ("on_ack", "on_loss")
+SUMS = 6
+"""Rows of `templates.simulate`'s lanes before those of the state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,43 +77,48 @@ def compile_rule(
     rule: WindowRule,
     *,
     move: Callable[..., Any] = templates.block,
+    width: int = 1,
     compiled: bool = True,
 ) -> Callable[..., Any]:
     """Return a template of this package with the functions of a rule spliced in.
 
     In the template ``load()`` becomes ``s = State(...)`` and ``q = Params(...)``, from row ``i`` of
     the array ``starts`` and from the array ``params``; ``take()`` and ``put()`` read and write the
-    state in column ``i`` of the array ``states``; ``move()`` takes the step ``move``, which is `ack`
-    or `block`; ``advance()`` moves the state ``s`` by ``k`` ACKs along the change from ``old`` to
-    ``new`` that one ACK makes.
+    state of lane ``i`` of ``width``; ``move()`` takes the step ``move``, which is `ack` or `block`;
+    ``advance()`` moves the state ``s`` by ``k`` ACKs of which each adds ``more``, to what one ACK makes
+    ``new`` in the fields that are set outright; ``jump()`` changes the window by ``further``.
     """
     fields, names = rule.State._fields, tuple(numbers_of(rule))
     moved = ", ".join(
-        f"new.{name}"
-        if name in rule.assigned
-        else f"(s.{name} + k * (new.{name} - old.{name}) if new.{name} != old.{name} else s.{name})"
-        for name in fields
+        f"new.{name}" if name in rule.assigned else f"s.{name} + k * more.{name}" for name in fields
     )
+    jumped = ", ".join(
+        "max(1.0, s.cwnd + further)" if name == "cwnd" else f"s.{name}" for name in fields
+    )
+    places = [f"lanes[{(SUMS + n) * width} + i]" for n in range(len(fields))]
     parameters = f"q = Params({', '.join(f'params[{n}]' for n in range(len(names)))},)"
     return build(
         template,
         functions={event: getattr(rule, event) for event in EVENTS},
+        changes={"change": "on_ack"},
         helpers=(move,),
         snippets={
             "parameters": parameters,
-            "load": _state("starts[i, {}]", fields) + "\n" + parameters,
-            "take": _state("states[{}, i]", fields),
-            "put": "\n".join(f"states[{n}, i] = s.{name}" for n, name in enumerate(fields)),
+            "layout": f"width = {width}",
+            "load": _state(f"starts[i, {n}]" for n in range(len(fields))) + "\n" + parameters,
+            "take": _state(places),
+            "put": "\n".join(f"{at} = s.{name}" for at, name in zip(places, fields, strict=True)),
             "move": f"s, k, cwnd, lag = {move.__name__}(s, q, now, rtt, service, left)",
             "advance": f"s = State({moved},)",
+            "jump": f"s = State({jumped},)",
         },
         tuples={"State": fields, "Params": names, "Event": ("time", "rtt")},
         compiled=compiled,
     )
 
 
-def _state(place: str, fields: tuple[str, ...]) -> str:
-    return f"s = State({', '.join(place.format(n) for n in range(len(fields)))},)"
+def _state(values: Iterable[str]) -> str:
+    return f"s = State({', '.join(values)},)"
 
 
 def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:

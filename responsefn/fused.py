@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.kernels import build
-from responsefn import templates
+from responsefn import law_templates
 from responsefn.inverse import SMALLEST_P, invert
 from responsefn.responses import Response, round_trip
 
@@ -104,7 +104,7 @@ class Fused:
             Where they go, shape (n,); None makes a new array.
         """
         out = np.empty_like(p) if out is None else out
-        build(templates.evaluate_all, snippets=self._code)(p, self._constants, out)
+        build(law_templates.evaluate_all, snippets=self._code)(p, self._constants, out)
         return out
 
     def invert(self, rate: Floats, out: Floats | None = None) -> Floats:
@@ -118,7 +118,7 @@ class Fused:
             Where they go; NaN where no p in 1e-12..1 gives the rate.
         """
         out = np.empty_like(rate) if out is None else out
-        kernel = build(templates.invert_all, snippets=self._code)
+        kernel = build(law_templates.invert_all, snippets=self._code)
         kernel(rate, self._constants, *self._table, out)
         return out
 

@@ -9,6 +9,7 @@ import numpy as np
 from hopflow.checks import number, one_number, whole
 from responsefn.inverse import invert
 from responsefn.laws import TFRC
+from responsefn.responses import round_trip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,9 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
     return np.where(i < n / 2, 1.0, 2.0 * (n - i) / (n + 2))
 
 
-def loss_events(lost: ArrayLike, sent: ArrayLike, rtt: float) -> NDArray[np.int64]:
+def loss_events(
+    lost: ArrayLike, sent: ArrayLike, rtt: float, *, unit_check: bool = True
+) -> NDArray[np.int64]:
     """Return the losses that begin a loss event.
 
     A loss less than a round trip after the one that began the last event belongs to that event.
@@ -39,6 +42,8 @@ def loss_events(lost: ArrayLike, sent: ArrayLike, rtt: float) -> NDArray[np.int6
         When they were sent, in s, shape (n,).
     rtt
         Round-trip time in s.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
 
     Returns
     -------
@@ -49,7 +54,7 @@ def loss_events(lost: ArrayLike, sent: ArrayLike, rtt: float) -> NDArray[np.int6
         raise ValueError(
             f"lost has shape {numbers.shape}, sent has shape {times.shape}: must be equal"
         )
-    rtt = one_number("rtt", rtt, above=0.0)
+    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     begin, first = -np.inf, []
     for sequence, time in zip(numbers, times, strict=True):
         if time > begin + rtt:
@@ -58,7 +63,9 @@ def loss_events(lost: ArrayLike, sent: ArrayLike, rtt: float) -> NDArray[np.int6
     return np.array(first, dtype=np.int64)
 
 
-def first_interval(rate: float, rtt: float, law: TFRC | None = None) -> float:
+def first_interval(
+    rate: float, rtt: float, law: TFRC | None = None, *, unit_check: bool = True
+) -> float:
     """Return the loss interval that stands for the packets before the first loss, in packets.
 
     It is 1/p of the p at which the equation gives the rate received before (RFC 5348, Sect. 6.3.1).
@@ -71,8 +78,10 @@ def first_interval(rate: float, rtt: float, law: TFRC | None = None) -> float:
         Round-trip time in s.
     law
         The equation; None is ``TFRC()``.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
     """
-    return 1.0 / float(invert(TFRC() if law is None else law, rate, rtt))
+    return 1.0 / float(invert(TFRC() if law is None else law, rate, rtt, unit_check=unit_check))
 
 
 class LossHistory:

@@ -52,10 +52,13 @@ def invert(
 
     In closed form where the rule states one, else by bracketing ``log p`` and Chandrupatla's
     method on all entries at once, to a relative 1e-12 of the rate and of p. A numerical cycle is
-    inverted in the same way, until its rate is met to the last digits or jumps over it: where the
-    cycle settles, its rate is smooth to 1e-12 above p = 1e-5 and to 1e-9 above 1e-8; where it never
-    does (`Cycle.cycles` is a power of two: BIC above p = 0.005, CUBIC with fast convergence), the
-    rate is an average over chaotic cycles and jumps by up to 1 %.
+    inverted in the same way over 1e-10..1, until its rate is met to the last digits or jumps over it:
+    also to 1e-12 where the cycle settles, and where p moves the rate at all (at the capacity it does
+    not). Two rules come back less well: CTCP with a bandwidth, whose two windows cannot be added up
+    without loss of digits (1e-9 below p = 1e-5), and those whose cycle never settles (`Cycle.cycles`
+    is a power of two), BIC and CUBIC with fast convergence: their rate is an average over thousands
+    of cycles, smooth to 1e-12 at p = 1e-6 and to 5e-9 at 1e-10; above p = 0.003 these are chaotic,
+    and the average jumps by up to 1 %.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ def invert(
     if not isinstance(rule, Response):
         raise TypeError(f"rule = {rule!r}: must be a rule or law, such as Reno() or TFRC()")
     if not rule.monotone:
-        raise TypeError(f"{rule!r} has no inverse: its rate does not fall with p everywhere")
+        raise TypeError(f"{rule!r} has no inverse: {rule.why_no_inverse}")
     rate, rtt = number("rate", rate, above=0.0), round_trip(rtt, unit_check)
     same_shape(rate=rate, rtt=rtt)
     rule.check_inverse(rtt)

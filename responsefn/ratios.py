@@ -10,11 +10,15 @@ import numpy as np
 
 from hopflow.results import Result, figure
 from responsefn.classic import AIMD, Reno, Tahoe
-from responsefn.delay import CTCP, Illinois
-from responsefn.highspeed import BIC, CUBIC, DCTCP, HSTCP, HTCP, Relentless, Scalable
-from responsefn.losses import Deterministic, Independent, Losses
+from responsefn.compound import CTCP
+from responsefn.cubic import BIC, CUBIC
+from responsefn.delay import Illinois
+from responsefn.highspeed import HTCP, Relentless, Scalable
+from responsefn.hstcp import HSTCP
+from responsefn.losses import Deterministic, Independent
+from responsefn.marking import DCTCP
 from responsefn.rules import WindowRule
-from responsefn.simulation import simulate_rule
+from responsefn.simulation import simulate_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,20 +143,14 @@ def ratios(
     shape = len(chosen), len(p)
     deterministic, independent, half = np.empty(shape), np.empty(shape), np.empty(shape)
     for n, rule in enumerate(chosen):
-        for m, loss in enumerate(p):
-            formula = float(rule.rate(loss, RTT))
-            if isinstance(rule, DCTCP):  # its average of marks settles in 1/(g p) marks and more
-                events_here = max(events, int(min(20 / loss, 2e4)))
-            else:
-                events_here = events
-            models: tuple[tuple[Losses, int], ...] = (
-                (Deterministic(), events_here),
-                (Independent(), 10 * events),
-            )
-            runs = [
-                simulate_rule(rule, loss, RTT, model, events=count, rng=seed)
-                for model, count in models
-            ]
-            deterministic[n, m], independent[n, m] = (formula / run.rate for run in runs)
-            half[n, m] = independent[n, m] * runs[1].half_width / runs[1].rate
+        formula = np.asarray(rule.rate(p, RTT))
+        counts = [events] * len(p)
+        if isinstance(rule, DCTCP):  # its average of marks settles in 1/(g p) marks and more
+            counts = [max(events, int(min(20 / loss, 2e4))) for loss in p]
+        periodic = simulate_curve(rule, p, RTT, Deterministic(), events=counts)
+        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, rng=seed)
+        deterministic[n] = formula / [run.rate for run in periodic]
+        rates = np.array([run.rate for run in random])
+        independent[n] = formula / rates
+        half[n] = independent[n] * [run.half_width for run in random] / rates
     return RatioTable(tuple(chosen), np.array(p), deterministic, independent, half)

@@ -37,11 +37,14 @@ class Response(Parametrized):
         The loss event rates (smallest, largest) for which the response is meant.
     monotone
         Whether the rate falls with p everywhere, so that there is an inverse.
+    why_no_inverse
+        What `invert` says otherwise.
     """
 
     reference: ClassVar[Reference | None] = None
     domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
     monotone: ClassVar[bool] = True
+    why_no_inverse: ClassVar[str] = "its rate does not fall with p everywhere"
 
     def cite(self) -> str:
         """Return where the rule or law comes from, and whether the source itself was read."""

@@ -49,6 +49,8 @@ class WindowRule(Response, ABC):
         without queue, ``top_rate`` at the capacity in packets/s, where they are known.
     Params
         NamedTuple of the parameters, those with a default last.
+    dynamics
+        What a round trip and a loss do to the window W, in LaTeX, where `formula` does not say it.
     assigned
         Fields of the state that `on_ack` sets outright, such as maxima and times; all others
         change by amounts, and the numerical cycle may add up several ACKs' amounts at once.
@@ -84,6 +86,7 @@ class WindowRule(Response, ABC):
         cwnd: float = 1.0
         ssthresh: float = math.inf
 
+    dynamics: ClassVar[str] = ""
     assigned: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"
     capacity: ClassVar[str] = "ignored"

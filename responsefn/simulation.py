@@ -13,28 +13,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import choice, one_number, whole
+from hopflow.checks import choice, number, one_number, whole
 from hopflow.kernels import build
 from hopflow.results import Result, figure
 from responsefn import templates
-from responsefn.cycles import begin_at_peak, compile_rule, numbers_of
+from responsefn.cycles import SUMS, begin_at_peak, compile_rule, numbers_of
 from responsefn.losses import Deterministic, Gilbert, Losses
 from responsefn.responses import formula_of, round_trip
 from responsefn.rules import WindowRule
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["SimulatedResponse", "simulate_rule"]
+__all__ = ["SimulatedResponse", "simulate_curve", "simulate_rule"]
 
 BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
 RUNS, EVENTS_OF_A_RUN = 16, 1000
 """How many independent runs go side by side at most, and how many losses each has at least."""
+LANES = 16
+"""Runs that go side by side, where these are as many and of like length; else one by one."""
 SKIPPED = 0.2
 """Part of the cycles of each run that is not measured."""
 BATCHES = 20
@@ -107,6 +111,7 @@ def simulate_rule(
     buffer: float | None = None,
     method: str = "auto",
     rng: int | np.random.Generator = 0,
+    unit_check: bool = True,
 ) -> SimulatedResponse:
     """Simulate a rule under loss and measure its response.
 
@@ -133,11 +138,62 @@ def simulate_rule(
         law (`responsefn.symbolic.PowerGrowth`) at a fixed round-trip time.
     rng
         Seed or generator.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
+    """
+    p = one_number("p", p)
+    (run,) = simulate_curve(
+        rule,
+        p,
+        rtt,
+        losses,
+        events=events,
+        bandwidth=bandwidth,
+        buffer=buffer,
+        method=method,
+        rng=rng,
+        unit_check=unit_check,
+    )
+    return run
+
+
+def simulate_curve(
+    rule: WindowRule,
+    p: ArrayLike,
+    rtt: float,
+    losses: Losses | None = None,
+    *,
+    events: int | Sequence[int] = 2000,
+    bandwidth: float | None = None,
+    buffer: float | None = None,
+    method: str = "auto",
+    rng: int | np.random.Generator = 0,
+    unit_check: bool = True,
+) -> tuple[SimulatedResponse, ...]:
+    """Simulate a rule at several loss rates, side by side where the runs are of like length.
+
+    Parameters
+    ----------
+    p
+        Loss rates, 0 < p <= 1, shape (m,).
+    events
+        Losses drawn, one number or one for each p.
+    rule, rtt, losses, bandwidth, buffer, method, rng, unit_check
+        As for `simulate_rule`.
+
+    Returns
+    -------
+    m results, in the order of ``p``.
     """
     losses = Deterministic() if losses is None else losses
-    p = one_number("p", p, above=0.0, at_most=1.0)
-    rtt = float(round_trip(one_number("rtt", rtt)))
-    events = whole("events", events, 50, 100_000_000)
+    at = np.atleast_1d(number("p", p, above=0.0, at_most=1.0))
+    if at.ndim > 1:
+        raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
+    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    given = (events,) if isinstance(events, (int, float)) else tuple(events)
+    if len(given) not in (1, len(at)):
+        raise ValueError(f"events = {given!r}: must be one number, or one for each p")
+    drawn = [whole("events", count, 50, 100_000_000) for count in given]
     choice("method", method, ("auto", "acks", "blocks", "cycles"))
     if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
         raise ValueError(f"bandwidth is missing: {rule!r} with its queue depends on it")
@@ -147,43 +203,78 @@ def simulate_rule(
     limit = math.inf
     if buffer is not None:
         limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
-    if method == "auto":
-        method = "blocks" if p < BLOCKS_BELOW else "acks"
     # deterministic losses are the same in every run
-    alike = isinstance(losses, Deterministic)
-    runs = 1 if alike else max(1, min(RUNS, events // EVENTS_OF_A_RUN))
-    each = -(-events // runs)
-    gaps = losses.gaps(p, runs * each, np.random.default_rng(rng)).reshape(runs, each)
-    start = begin_at_peak(rule, np.asarray(p), np.asarray(rtt), bandwidth)
-    start[:, 0] = np.minimum(start[:, 0], limit)
-    if method == "cycles":
-        first = float(start[0, 0])
-        done = [_by_cycles(rule, losses, run, rtt, first, bandwidth) for run in gaps]
-        return _measured(rule, losses, p, rtt, method, done)
-    params = np.array(list(numbers_of(rule).values()))
-    move = templates.block if method == "blocks" else templates.ack
-    kernel = compile_rule(templates.simulate, rule, move=move)
-    counts, full = np.zeros((runs, 3), dtype=np.int64), True
-    rows = each
-    while full:  # a buffer may lose more than was drawn
-        rows = 2 * rows + 64
-        states, sums = np.repeat(start.T, runs, axis=1), np.zeros((6, runs))
-        out = np.empty((runs, rows, 5))
-        full = not kernel(
-            gaps, rtt, service, limit, states, params, method == "acks",
-            isinstance(losses, Gilbert), sums, out, counts,
-        )  # fmt: skip
-    return _measured(
-        rule, losses, p, rtt, method, [out[run, :count] for run, count in enumerate(counts[:, 0])]
+    most = 1 if isinstance(losses, Deterministic) else RUNS
+    starts = begin_at_peak(rule, at, np.full(at.shape, rtt), bandwidth)
+    starts[:, 0] = np.minimum(starts[:, 0], limit)
+    runs = []
+    for n, loss in enumerate(at):
+        count = drawn[n % len(drawn)]
+        alike = max(1, min(most, count // EVENTS_OF_A_RUN))
+        gaps = losses.gaps(float(loss), alike * -(-count // alike), np.random.default_rng(rng))
+        how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
+        runs += [_Run(n, how, part, starts[n]) for part in gaps.reshape(alike, -1)]
+    done: dict[_Run, Floats] = {}
+    for how in sorted({run.method for run in runs}):
+        some = [run for run in runs if run.method == how]
+        if how == "cycles":
+            done |= {run: _by_cycles(rule, losses, run, rtt, bandwidth) for run in some}
+        else:
+            done |= _side_by_side(rule, losses, some, rtt, service, limit)
+    return tuple(
+        _measured(rule, losses, float(loss), rtt, [run for run in runs if run.at == n], done)
+        for n, loss in enumerate(at)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run at the loss rate ``at``: packets from loss to loss, and the state to begin with."""
+
+    at: int
+    method: str
+    gaps: Ints
+    start: Floats
+
+
+def _side_by_side(
+    rule: WindowRule,
+    losses: Losses,
+    runs: list[_Run],
+    rtt: float,
+    service: float,
+    limit: float,
+) -> dict[_Run, Floats]:
+    """Return the rows of `templates.simulate` of each run; the longest begins first."""
+    runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
+    move = templates.block if runs[0].method == "blocks" else templates.ack
+    packets = [int(run.gaps.sum()) for run in runs]
+    width = LANES if sum(packets) >= LANES // 2 * packets[0] else 1  # else most lanes would idle
+    kernel = compile_rule(templates.simulate, rule, move=move, width=width)
+    lengths = np.array([len(run.gaps) for run in runs])
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.array([run.start for run in runs])
+    together, full = move is templates.ack and limit == math.inf, True
+    counts = np.zeros(len(runs), dtype=np.int64)
+    rows = first
+    while full:  # a buffer may lose more than was drawn
+        if limit < math.inf:
+            rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
+        out = np.empty((rows[-1], 5))
+        full = not kernel(
+            np.concatenate([run.gaps for run in runs]).astype(np.float64), first, starts, rtt,
+            service, limit, np.array(list(numbers_of(rule).values())), together,
+            isinstance(losses, Gilbert), np.zeros((SUMS + starts.shape[1]) * width),
+            np.zeros((width, 3), dtype=np.int64), rows, out, counts,
+        )  # fmt: skip
+    return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 
 def _by_cycles(
     rule: WindowRule,
     losses: Losses,
-    packets: Ints,
+    run: _Run,
     rtt: float,
-    start: float,
     bandwidth: float | None,
 ) -> Floats:
     """Return what `templates.simulate` does of each cycle, from the linear map of a power of W."""
@@ -194,6 +285,7 @@ def _by_cycles(
             "of which there is no cycle map"
         )
     m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in formula.growth)
+    packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
     before = start / kept if kept > 0.0 else 0.0  # the first packets find the window `start`
     build(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
@@ -207,10 +299,15 @@ def _by_cycles(
 
 
 def _measured(
-    rule: WindowRule, losses: Losses, p: float, rtt: float, method: str, runs: list[Floats]
+    rule: WindowRule,
+    losses: Losses,
+    p: float,
+    rtt: float,
+    runs: list[_Run],
+    done: Mapping[_Run, Floats],
 ) -> SimulatedResponse:
-    rows = np.concatenate(runs)
-    kept = np.concatenate([run[int(SKIPPED * len(run)) :] for run in runs])
+    rows = np.concatenate([done[run] for run in runs])
+    kept = np.concatenate([done[run][int(SKIPPED * len(done[run])) :] for run in runs])
     time, packets, over_time, over_packets, peak = kept.T
     parts = [part for part in np.array_split(np.arange(len(kept)), BATCHES) if len(part)]
     spread = np.array([packets[part].sum() / time[part].sum() for part in parts])
@@ -222,7 +319,7 @@ def _measured(
         losses=losses,
         p=p,
         rtt=rtt,
-        method=method,
+        method=runs[0].method,
         rate=float(packets.sum() / time.sum()),
         half_width=half,
         mean_window=float(over_time.sum() / time.sum()),

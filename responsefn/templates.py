@@ -1,7 +1,8 @@
 """The loops in which rules run: templates into which `cycles.compile_rule` splices a rule's functions.
 
 ``load()`` becomes the assignments of the state ``s`` and the parameters ``q``, ``advance()`` moves
-``s`` by ``k`` ACKs; `on_ack`, `on_loss` and `Event` are the rule's. They run only compiled.
+``s`` by ``k`` ACKs; `on_ack`, `on_loss`, `change` (what an ACK adds) and `Event` are the rule's. They
+run only compiled.
 
 ACKs come at the rate cwnd/RTT; in slow start, where they answer the smaller window of a round trip
 ago, at ln 2 of that, so that the window doubles per round trip. The round-trip time is ``rtt``, or
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ack",
     "block",
-    "bottleneck",
     "cycles",
-    "evaluate_all",
-    "invert_all",
     "power_cycles",
     "simulate",
 ]
@@ -56,25 +54,27 @@ def block(s, q, now, rtt, service, left):
     if s.cwnd >= s.ssthresh:
         whole = max(1.0, s.cwnd / 8.0)
     whole = min(whole, left)
-    old = s
-    new = on_ack(s, q, Event(now, r))
+    seen = s.cwnd
+    event = Event(now, r)
+    new = on_ack(s, q, event)
+    more = change(s, q, event)
     if whole > 1.0:
         k = 0.5 * whole
-        half = k * r / s.cwnd
+        later = Event(now + k * r / s.cwnd, 0.0)
         advance()
-        old = s
-        later = max(rtt, s.cwnd * service)
-        new = on_ack(s, q, Event(now + half, later))
-        if new == old:
-            if old == start and on_ack(s, q, Event(now + left * r / s.cwnd, r)) == s:
+        seen = s.cwnd
+        r = max(rtt, seen * service)
+        later = Event(later.time, r)
+        new = on_ack(s, q, later)
+        if new == s:
+            if s == start and on_ack(s, q, Event(now + left * r / s.cwnd, r)) == s:
                 k = left
-            return s, k, start.cwnd, r
-        r = later
+            return s, k, start.cwnd, event.rtt
+        more = change(s, q, later)
     k = whole
     s = start
     advance()
-    lag = r if old.cwnd >= start.ssthresh else r * SLOWER
-    return s, k, old.cwnd, lag
+    return s, k, seen, r if seen >= start.ssthresh else r * SLOWER
 
 
 def cycles(
@@ -88,16 +88,21 @@ def cycles(
     tolerance: float,
     out: Floats,
 ) -> None:
-    """Template: advance each row until its cycle repeats; write the columns of `Cycle`."""
+    """Template: advance each row until its cycle repeats; write the columns of `Cycle`.
+
+    Peaks that come nearer by a steady ratio are taken to where they tend (Aitken) in the first
+    cycles. Once they differ by less than ``tolerance`` it goes on as long as they come nearer still.
+    """
     for i in range(packets.shape[0]):
         load()
         rtt = rtts[i]
         s = on_loss(s, q, Event(0.0, rtt))
         now = 0.0
-        last = 0.0
-        work = 0
         before = 0.0
-        settled = 0
+        last = 0.0
+        nearest = math.inf
+        taken = 0  # the cycle after which the window was taken further
+        work = 0
         n = 0
         # sums over the cycles that count: packets, time, window over time, window over packets, peak
         count = 0.0
@@ -108,35 +113,43 @@ def cycles(
         while True:
             n += 1
             left = packets[i]
-            begin = now
+            time = 0.0
             window_time = 0.0
             window_packets = 0.0
             while left > 0.0:
-                s, k, cwnd, lag = block(s, q, now, rtt, service, left)
+                s, k, cwnd, lag = block(s, q, now + time, rtt, service, left)
                 left -= k
                 work += 1
-                now += k * lag / cwnd
+                time += k * lag / cwnd
                 window_time += k * lag
                 window_packets += k * cwnd
+            now += time
             peak = s.cwnd
-            s = on_loss(s, q, Event(now, max(rtt, peak * service)))
             count += 1.0
-            total_time += now - begin
+            total_time += time
             over_time += window_time
             over_packets += window_packets
             peaks += peak
-            # two in a row, and against the cycle before the last, so that no slow drift passes
-            change = max(abs(peak - last), abs(last - before))
-            settled = settled + 1 if change <= tolerance * peak else 0
+            # two in a row, so that no slow drift passes
+            change_of_peak = max(abs(peak - last), abs(last - before))
+            if change_of_peak <= tolerance * peak:
+                if change_of_peak >= nearest:
+                    count = 1.0
+                    total_time = time
+                    over_time = window_time
+                    over_packets = window_packets
+                    peaks = peak
+                    break
+                nearest = change_of_peak
+            elif n >= taken + 3 and n <= 32:
+                ratio = (peak - last) / (last - before)
+                if abs(ratio) < 0.9:
+                    further = (peak - last) * ratio / (1.0 - ratio)
+                    jump()
+                    taken = n
             before = last
             last = peak
-            if settled >= 2:
-                count = 1.0
-                total_time = now - begin
-                over_time = window_time
-                over_packets = window_packets
-                peaks = peak
-                break
+            s = on_loss(s, q, Event(now, max(rtt, peak * service)))
             if n & (n - 1) == 0:
                 if work > budget or n >= most:
                     break
@@ -155,133 +168,134 @@ def cycles(
 
 def simulate(
     gaps: Floats,
+    first: Ints,
+    starts: Floats,
     rtt: float,
     service: float,
     limit: float,
-    states: Floats,
     params: Floats,
     together: bool,
     merge: bool,
-    sums: Floats,
+    lanes: Floats,
+    places: Ints,
+    rows: Ints,
     out: Floats,
     counts: Ints,
 ) -> bool:
     """Template: runs side by side, ``move()`` by ``move()``; one row of ``out`` per loss event.
 
-    A window waits for its own last step, which takes longer than the step: so many runs, one per
-    column of ``states``, are one loop that the processor overlaps. False when ``out`` is full.
+    A window waits for its own last step, which takes longer than the step. So ``width`` runs go side
+    by side: `lanes` has a row of that length for each of six sums (time, packets, window over time,
+    window over packets, when the cycle began, packets to the next loss) and for each field of the
+    state, and the loop over them is one that a processor does on several numbers at once. A lane whose
+    run is over takes the next one. ``places`` are run, next gap and next row of ``out`` by lane.
+
+    Run j has the gaps from ``first[j]`` to ``first[j + 1]``, the state ``starts[j]`` and the rows of
+    ``out`` from ``rows[j]`` to ``rows[j + 1]``; False when these are full.
     """
+    layout()
     parameters()
-    runs = states.shape[1]
-    for i in range(runs):
-        for n in range(5):
-            sums[n, i] = 0.0
-        sums[5, i] = gaps[i, 0]
-        counts[i, 0] = 0
-        counts[i, 1] = 1
-        counts[i, 2] = 0
-    going = runs
+    runs = counts.shape[0]
+    fields = starts.shape[1]
+    begun = 0
+    for i in range(width):
+        lanes[5 * width + i] = -1.0
+        places[i, 0] = -1
+    going = 1
     while going > 0:
-        steps = 1
-        if together and limit == math.inf:
-            least = sums[5, 0]
-            for i in range(runs):
-                least = min(least, sums[5, i])
-            steps = int(least)
-        for _ in range(steps):
-            for i in range(runs):
-                take()
-                now = sums[0, i]
-                left = sums[5, i]
-                move()
-                sums[0, i] = now + k * lag / cwnd
-                sums[1, i] += k
-                sums[2, i] += k * lag
-                sums[3, i] += k * cwnd
-                sums[5, i] = left - k
-                put()
-        for i in range(runs):
+        going = 0
+        least = math.inf
+        for i in range(width):
+            left = lanes[5 * width + i]
+            run = places[i, 0]
             take()
             full = s.cwnd > limit
-            if sums[5, i] > 0.0 and not full:
+            if left > 0.0 and not full:
+                least = min(least, left)
+                going += run >= 0
                 continue
-            if counts[i, 2] == 1:
-                continue
-            row = counts[i, 0]
-            if full or not merge or row == 0 or sums[1, i] >= s.cwnd:
-                if row >= out.shape[1]:
-                    return False
-                now = sums[0, i]
-                out[i, row, 0] = now - sums[4, i]
-                out[i, row, 1] = sums[1, i]
-                out[i, row, 2] = sums[2, i]
-                out[i, row, 3] = sums[3, i]
-                out[i, row, 4] = s.cwnd
-                counts[i, 0] = row + 1
-                s = on_loss(s, q, Event(now, max(rtt, s.cwnd * service)))
+            row = places[i, 2]
+            if run >= 0:
+                if full or not merge or row == rows[run] or lanes[1 * width + i] >= s.cwnd:
+                    if row >= rows[run + 1]:
+                        return False
+                    now = lanes[0 * width + i]
+                    out[row, 0] = now - lanes[4 * width + i]
+                    out[row, 1] = lanes[1 * width + i]
+                    out[row, 2] = lanes[2 * width + i]
+                    out[row, 3] = lanes[3 * width + i]
+                    out[row, 4] = s.cwnd
+                    row += 1
+                    places[i, 2] = row
+                    s = on_loss(s, q, Event(now, max(rtt, s.cwnd * service)))
+                    put()
+                    lanes[4 * width + i] = now
+                    for n in range(1, 4):
+                        lanes[n * width + i] = 0.0
+                if left > 0.0:  # a full buffer's loss, not one that was drawn
+                    least = min(least, left)
+                    going += 1
+                    continue
+                if places[i, 1] == first[run + 1]:
+                    counts[run] = row - rows[run]
+                    run = -1
+            if run < 0 and begun < runs:
+                run = begun
+                begun += 1
+                places[i, 1] = first[run]
+                places[i, 2] = rows[run]
+                for n in range(5):
+                    lanes[n * width + i] = 0.0
+                for n in range(fields):
+                    lanes[(6 + n) * width + i] = starts[run, n]
+            places[i, 0] = run
+            left = math.inf  # a lane without a run idles
+            if run >= 0:
+                left = gaps[places[i, 1]]
+                places[i, 1] += 1
+                going += 1
+            lanes[5 * width + i] = left
+            least = min(least, left)
+        steps = 1
+        if together and least < math.inf:
+            steps = int(least)
+        if going == 0:
+            steps = 0
+        if width == 1:  # one run: all that it is stays in registers
+            i = 0
+            take()
+            now = lanes[0]
+            left = lanes[5]
+            packets = lanes[1]
+            over_time = lanes[2]
+            over_packets = lanes[3]
+            for _ in range(steps):
+                move()
+                now += k * lag / cwnd
+                packets += k
+                over_time += k * lag
+                over_packets += k * cwnd
+                left -= k
+            lanes[0] = now
+            lanes[1] = packets
+            lanes[2] = over_time
+            lanes[3] = over_packets
+            lanes[5] = left
+            put()
+            steps = 0
+        for _ in range(steps):
+            for i in range(width):
+                take()
+                now = lanes[0 * width + i]
+                left = lanes[5 * width + i]
+                move()
+                lanes[0 * width + i] = now + k * lag / cwnd
+                lanes[1 * width + i] += k
+                lanes[2 * width + i] += k * lag
+                lanes[3 * width + i] += k * cwnd
+                lanes[5 * width + i] = left - k
                 put()
-                sums[4, i] = now
-                sums[1, i] = 0.0
-                sums[2, i] = 0.0
-                sums[3, i] = 0.0
-            if sums[5, i] <= 0.0:
-                if counts[i, 1] < gaps.shape[1]:
-                    sums[5, i] = gaps[i, counts[i, 1]]
-                    counts[i, 1] += 1
-                else:
-                    sums[5, i] = math.inf
-                    counts[i, 2] = 1
-                    going -= 1
     return True
-
-
-def evaluate_all(p_values: Floats, constants: Floats, out: Floats) -> None:
-    """Template: ``before()`` computes what does not depend on p, ``inside()`` sets ``value``."""
-    before()
-    for n in range(p_values.shape[0]):
-        p = p_values[n]
-        inside()
-        out[n] = value
-
-
-def invert_all(
-    rates: Floats, constants: Floats, table: Floats, first: float, per_step: float, out: Floats
-) -> None:
-    """Template: p from a cubic in a table of log p over log rate, then mended by its slope there.
-
-    The rows of ``table``, at even steps from ``first`` on, are log p and its change per step. Where
-    the cubic is as good as it is away from kinks, the second evaluation only confirms the first;
-    elsewhere the slope becomes that of the last two points.
-    """
-    before()
-    cells = table.shape[0] - 1
-    for n in range(rates.shape[0]):
-        rate = rates[n]
-        at = (math.log(rate) - first) * per_step
-        found = math.nan
-        if -1e-9 < at < cells + 1e-9:  # the rates at the ends are inside
-            k = min(int(max(at, 0.0)), cells - 1)
-            t = at - k
-            low = table[k, 1]
-            rise = table[k + 1, 0] - table[k, 0]
-            bend = 3.0 * rise - 2.0 * low - table[k + 1, 1]
-            twist = low + table[k + 1, 1] - 2.0 * rise
-            p = min(1.0, math.exp(table[k, 0] + t * (low + t * (bend + t * twist))))
-            slope = (low + t * (2.0 * bend + t * 3.0 * twist)) * per_step  # of log p over log rate
-            last = 0.0
-            step = 0.0
-            for _ in range(60):
-                inside()
-                excess = value / rate - 1.0
-                if abs(step) > 1e-6:
-                    slope = -step / (excess - last)
-                last = excess
-                step = slope * excess
-                p = min(1.0, p - p * step)
-                if abs(step) < 1e-12:
-                    found = p
-                    break
-        out[n] = found
 
 
 def power_cycles(packets: Ints, kept: float, growth: float, start: float, out: Floats) -> None:
@@ -290,168 +304,3 @@ def power_cycles(packets: Ints, kept: float, growth: float, start: float, out: F
     for n in range(packets.shape[0]):
         power = kept * power + growth * packets[n]
         out[n] = power
-
-
-# columns of `count`: what a flow did, then places in its order of sending, by which its ring goes
-SENT = 0  # also the place of the next packet
-REFUSED = 1  # by the full queue
-LOST = 2  # at random, behind the queue
-ACKED = 3
-EVENTS = 4  # loss events: calls of on_loss and on_timeout
-TIMEOUTS = 5
-HEAD = 6  # place of the packet whose ACK is next
-TAIL = 7  # what was sent before is known to be delivered or lost
-RECOVER = 8  # losses before this place belong to an event already punished
-AFTER = 9  # packets from TAIL to HEAD that were delivered
-FLIGHT = 10  # packets that the sender takes for on their way
-ALIVE = 11  # packets whose ACKs will come
-COUNTS = 12
-
-# columns of `clock`, in s unless told otherwise
-DUE = 0  # when the flow acts next
-LAST = 1  # when it acted last
-LATEST = 2  # latest ACK on its way
-SRTT = 3  # smoothed round-trip time; 0: none yet
-VARIANCE = 4  # its mean deviation
-TIMER = 5  # of retransmission
-WAITED = 6  # sum of the packets' waits in the queue
-AREA = 7  # integral of the window, packets s
-PEAKS = 8  # sum of the windows before loss events, packets
-CLOCKS = 9
-
-DUPLICATES = 3  # packets delivered after a lost one that tell of it
-
-
-def bottleneck(
-    times: Floats,
-    rtts: Floats,
-    service: float,
-    buffer: float,
-    processing: float,
-    most: float,
-    least_timer: float,
-    lost_at: Ints,
-    seed: int,
-    kind: Ints,
-    params: Floats,
-    window: Floats,
-    count: Ints,
-    clock: Floats,
-    sent_at: Floats,
-    back_at: Floats,
-    counts: Ints,
-    clocks: Floats,
-    windows: Floats,
-    backlog: Floats,
-) -> None:
-    """Template: flows over one FIFO server, ACK by ACK; at each of ``times`` their rows are copied.
-
-    The rings ``sent_at`` and ``back_at``, shape (F, a power of two), have a place for each packet
-    between TAIL and the next one; a packet that gets lost comes back at infinity. As the path is FIFO
-    a flow's ACKs come in the order of sending, and its next event is the first of them, or, where
-    none will come, the timer. ``backlog`` gets the work before the server, in s.
-    """
-    flows = kind.shape[0]
-    mask = sent_at.shape[1] - 1
-    free = 0.0  # when the server will have sent what it holds
-    taken = 0
-    lost = 0
-    row = 0
-    while True:
-        f = 0
-        now = clock[0, DUE]
-        for g in range(1, flows):
-            if clock[g, DUE] < now:
-                f = g
-                now = clock[g, DUE]
-        while times[row] <= now:
-            at = times[row]
-            for g in range(flows):
-                for c in range(COUNTS):
-                    counts[row, g, c] = count[g, c]
-                counts[row, g, ALIVE] = 0  # counted in the ring: the balance is to prove something
-                for k in range(count[g, HEAD], count[g, SENT]):
-                    if back_at[g, k & mask] < math.inf:
-                        counts[row, g, ALIVE] += 1
-                for c in range(CLOCKS):
-                    clocks[row, g, c] = clock[g, c]
-                clocks[row, g, AREA] += window[g, 0] * (at - clock[g, LAST])
-                windows[row, g] = window[g, 0]
-            backlog[row] = max(0.0, free - at)
-            row += 1
-            if row == times.shape[0]:
-                return
-        clock[f, AREA] += window[f, 0] * (now - clock[f, LAST])
-        clock[f, LAST] = now
-        if count[f, ALIVE] > 0:
-            k = count[f, HEAD]
-            rtt = now - sent_at[f, k & mask]
-            count[f, HEAD] = k + 1
-            count[f, ACKED] += 1
-            count[f, ALIVE] -= 1
-            count[f, FLIGHT] -= 1
-            count[f, AFTER] += 1
-            if clock[f, SRTT] == 0.0:
-                clock[f, SRTT] = rtt
-                clock[f, VARIANCE] = 0.5 * rtt
-            else:
-                clock[f, VARIANCE] += 0.25 * (abs(rtt - clock[f, SRTT]) - clock[f, VARIANCE])
-                clock[f, SRTT] += 0.125 * (rtt - clock[f, SRTT])
-            clock[f, TIMER] = max(least_timer, clock[f, SRTT] + 4.0 * clock[f, VARIANCE])
-            n = count[f, TAIL]
-            while n <= k:
-                if back_at[f, n & mask] < math.inf:
-                    count[f, AFTER] -= 1
-                elif count[f, AFTER] < DUPLICATES:
-                    break
-                else:
-                    count[f, FLIGHT] -= 1
-                    if n >= count[f, RECOVER]:
-                        count[f, RECOVER] = count[f, SENT]
-                        count[f, EVENTS] += 1
-                        clock[f, PEAKS] += window[f, 0]
-                        on_loss()
-                n += 1
-            count[f, TAIL] = n
-            if n > k >= count[f, RECOVER]:
-                on_ack()
-                window[f, 0] = min(window[f, 0], most)
-        elif count[f, FLIGHT] > 0:
-            rtt = max(rtts[f], clock[f, SRTT])
-            count[f, EVENTS] += 1
-            count[f, TIMEOUTS] += 1
-            clock[f, PEAKS] += window[f, 0]
-            clock[f, TIMER] = min(60.0, 2.0 * clock[f, TIMER])
-            count[f, FLIGHT] = 0
-            count[f, AFTER] = 0
-            count[f, TAIL] = count[f, SENT]
-            count[f, RECOVER] = count[f, SENT]
-            on_timeout()
-        allowed = min(most, max(1.0, window[f, 0]))
-        while count[f, FLIGHT] + 1.0 <= allowed:
-            n = count[f, SENT] & mask
-            count[f, SENT] += 1
-            count[f, FLIGHT] += 1
-            sent_at[f, n] = now
-            back_at[f, n] = math.inf
-            if free - now > (buffer + 1e-6) * service:  # a packet that just leaves has left
-                count[f, REFUSED] += 1
-                continue
-            begin = max(now, free)
-            free = begin + service
-            clock[f, WAITED] += begin - now
-            taken += 1
-            if taken == lost_at[lost]:
-                lost += 1
-                count[f, LOST] += 1
-                continue
-            seed = 48271 * seed % 2147483647  # Park and Miller's generator
-            back = begin + rtts[f] + processing * (seed / 2147483647.0)
-            clock[f, LATEST] = max(clock[f, LATEST], back)
-            back_at[f, n] = clock[f, LATEST]
-            count[f, ALIVE] += 1
-        n = count[f, HEAD]
-        while n < count[f, SENT] and back_at[f, n & mask] == math.inf:
-            n += 1
-        count[f, HEAD] = n
-        clock[f, DUE] = back_at[f, n & mask] if count[f, ALIVE] > 0 else now + clock[f, TIMER]

@@ -28,8 +28,10 @@ from responsefn import (
     Tahoe,
     Vegas,
     Westwood,
+    convergence_time,
     curve,
     invert,
+    simulate_curve,
     simulate_rule,
 )  # fmt: skip
 
@@ -86,6 +88,9 @@ def test_missing_capacity_is_named(rule):
 BUILDS = [
     (lambda: CUBIC(C=0.0), "^C = 0"),
     (lambda: CUBIC(beta=1.0), "^beta = 1"),
+    (lambda: BIC(b=1.1), "^b = 1.1.* <= 1"),
+    (lambda: CTCP(b=0.0), "^b = 0.*> 0 and <= 1"),
+    (lambda: Scalable(b=-1.0), "^b = -1.*> 0 and <= 1"),
     (lambda: CUBIC(fast_convergence=2), "^fast_convergence = 2"),
     (lambda: Scalable(a=-1.0), "^a = -1"),
     (lambda: Scalable(form="other"), "^form = 'other'"),
@@ -100,6 +105,14 @@ BUILDS = [
     (lambda: Gilbert(9.0).gaps(0.95, 10, np.random.default_rng(0)), "^p = 0.95"),
     (lambda: simulate_rule(Reno(), 0.0, 0.1), "^p = 0"),
     (lambda: simulate_rule(Reno(), 0.1, 0.1, events=3), "^events = 3"),
+    (lambda: simulate_rule(Reno(), [0.1, 0.2], 0.1), r"^p = \[0.1, 0.2\]: one number"),
+    (lambda: simulate_rule(Reno(), 0.1, 48.0), r"^rtt = 48.*unit_check=False"),
+    (lambda: simulate_curve(Reno(), [[0.1]], 0.1), r"^p has shape \(1, 1\)"),
+    (lambda: simulate_curve(Reno(), [0.1, 0.0], 0.1), "^p = 0"),
+    (
+        lambda: simulate_curve(Reno(), [0.1, 0.2, 0.3], 0.1, events=[99, 99]),
+        r"^events = \(99, 99\)",
+    ),
     (lambda: simulate_rule(Reno(), 0.1, 0.1, method="fast"), "^method = 'fast'"),
     (lambda: simulate_rule(Reno(), 0.1, 0.1, buffer=3.0), "^bandwidth is missing"),
     (lambda: simulate_rule(HTCP(), 0.1, 0.1, method="cycles"), "^method = 'cycles': .*HTCP"),
@@ -187,3 +200,18 @@ def test_curve():
         curve(Reno(), [0.1], -1)
     with pytest.raises(ValueError, match=r"^rtt has shape"):
         curve(Reno(), [0.1], [0.1, 0.2])
+
+
+def test_long_round_trips_are_allowed_on_request():
+    run = simulate_rule(Reno(), 0.1, 48.0, events=50, unit_check=False)
+    assert run.rate == pytest.approx(simulate_rule(Reno(), 0.1, 0.48, events=50).rate / 100)
+    with pytest.raises(ValueError, match=r"^rtt = 48"):
+        convergence_time(Reno(), 48.0, 10.0)
+    assert convergence_time(Reno(), 48.0, 10.0, unit_check=False) > 0
+
+
+@pytest.mark.parametrize("rule", [AIMD(b=1.0), BIC(b=1.0), CTCP(b=1.0), Scalable(b=1.0)], ids=repr)
+def test_a_loss_may_take_the_whole_window(rule):
+    """b = 1: the simulation begins again at one packet, where a round trip is few ACKs."""
+    run = simulate_rule(rule, 1e-4, 0.1, events=200)
+    assert rule.rate(1e-4, 0.1) == pytest.approx(run.rate, rel=0.02)

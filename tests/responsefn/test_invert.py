@@ -9,16 +9,20 @@ from hypothesis import strategies as st
 
 from responsefn import (
     AIMD,
+    ARENO,
     CUBIC,
     FAST,
     HSTCP,
     HTCP,
     PFTK,
     TFRC,
+    Fusion,
     NewReno,
     Reno,
     Tahoe,
     UnreachableRateError,
+    Vegas,
+    Westwood,
     invert,
 )
 
@@ -82,24 +86,33 @@ def test_round_trip_everywhere(rule, log_p, log_rtt):
     assert rule.rate(found, rtt, unit_check=False) == pytest.approx(rate, rel=1e-12)
 
 
-@pytest.mark.parametrize("rule", [HTCP(), HSTCP(form="cycle")], ids=repr)
+@pytest.mark.parametrize("rule", [HTCP(), HSTCP(form="cycle"), HSTCP(table=1)], ids=repr)
 def test_round_trip_of_numerical_cycles(rule):
-    """All entries at once; above p = 1e-5 the rate of a cycle that settles is smooth to 1e-12."""
-    p, rtt = np.geomspace(1e-4, 1.0, 6), np.array([[0.04], [0.3]])
+    """All entries at once; the amounts that ACKs add lose no digits, so that the rate is smooth."""
+    p, rtt = np.geomspace(1e-6, 1.0, 6), np.array([[0.04], [0.3]])
     rate = rule.rate(p, rtt)
     found = invert(rule, rate, rtt)
     np.testing.assert_allclose(rule.rate(found, rtt), rate, rtol=1e-12)
-    np.testing.assert_allclose(found, np.broadcast_to(p, (2, 6)), rtol=1e-11)
+    np.testing.assert_allclose(found, np.broadcast_to(p, (2, 6)), rtol=1e-12)
 
 
 def test_round_trip_of_numerical_cycles_over_the_whole_range():
-    p = np.geomspace(1e-10, 1.0, 6)
-    rate = HTCP().rate(p, 0.1)
-    np.testing.assert_allclose(HTCP().rate(invert(HTCP(), rate, 0.1), 0.1), rate, rtol=1e-9)
-    # at the capacity the rate says little of p, and yet it comes back
-    rate = FAST().rate([1e-6, 1e-3, 0.1], 0.04, 2000.0)
-    back = FAST().rate(invert(FAST(), rate, 0.04, 2000.0), 0.04, 2000.0)
+    p = np.geomspace(1e-10, 1.0, 9)
+    np.testing.assert_allclose(invert(HTCP(), HTCP().rate(p, 0.1), 0.1), p, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [Vegas(), FAST(), HTCP()], ids=repr)
+def test_round_trip_at_the_capacity(rule):
+    """Where the rate is the capacity it says little of p, or nothing: yet it comes back."""
+    rate = rule.rate(np.geomspace(1e-10, 0.1, 9), 0.04, 2000.0)
+    back = rule.rate(invert(rule, rate, 0.04, 2000.0), 0.04, 2000.0)
     np.testing.assert_allclose(back, rate, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [Westwood(), ARENO(), Fusion()], ids=repr)
+def test_a_rule_without_an_inverse_says_why(rule):
+    with pytest.raises(TypeError, match=r"has no inverse: it holds nearly the whole capacity"):
+        invert(rule, 1000.0, 0.04, 2000.0)
 
 
 def test_unreachable_rates_of_numerical_cycles():

