@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check -
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all check docs bench data data-tools clean
+.PHONY: help run test test-all check docs bench bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,21 @@ docs: $(VENV)/.docs ## build docs/_build/html
 bench: $(VENV)/.bench ## side by side with peers
 	$(PY) -m benchmarks
 
+# The programs that solve the same chains have an environment of their own, beside this checkout's code.
+PEERS := .venv-peers
+PEERS_PIP := $(PEERS)/bin/python -m pip --disable-pip-version-check --no-input --quiet install
+
+bench-peers: $(PEERS)/.complete ## the same chains, solved by seven other programs
+	$(PEERS)/bin/python -m benchmarks.peers
+
+$(PEERS)/.complete: benchmarks/peers/requirements.txt
+	rm -rf $(PEERS)
+	$(PYTHON) -m venv $(PEERS)
+	@echo "installing the peers into $(PEERS)"
+	@$(PEERS_PIP) --requirement benchmarks/peers/requirements.txt
+	@$(PEERS_PIP) --no-deps PyDTMC==8.7.0
+	@touch $@
+
 # Only for rebuilding the bundled evidence; users and tests never need the simulators.
 NS3 := .venv-data
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
@@ -85,4 +100,4 @@ data: $(VENV)/.user data-tools ## rebuild validation/data with the simulators, c
 	$(PY) -m validation.generate --all
 
 clean: ## remove everything that was built
-	rm -rf $(VENV) $(NS3) build dist report docs/_build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(NS3) $(PEERS) build dist report docs/_build .mypy_cache .ruff_cache .pytest_cache

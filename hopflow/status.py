@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hopflow.checks import choice
 
-__all__ = ["NotSolvedError", "OnFailure", "Status", "deliver"]
+__all__ = ["ConvergenceError", "NotSolvedError", "OnFailure", "Status", "deliver"]
 
 OnFailure = Literal["raise", "return"]
 
@@ -42,9 +42,21 @@ class NotSolvedError(ArithmeticError):
         super().__init__(f"{type(result).__name__}: {result.status}")
 
 
+class ConvergenceError(NotSolvedError):
+    """A solver stopped short of its tolerance: it stagnated, or had no iterations left."""
+
+
 def deliver(result: Any, on_failure: OnFailure) -> Any:
-    """Return ``result``, or raise NotSolvedError when its status is bad and that is asked for."""
+    """Return ``result``, or raise when its status is bad and that is asked for.
+
+    Raises
+    ------
+    ConvergenceError
+        Where the tolerance was not reached.
+    NotSolvedError
+        For any other bad status.
+    """
     choice("on_failure", on_failure, ("raise", "return"))
     if on_failure == "raise" and not result.status.ok:
-        raise NotSolvedError(result)
+        raise (ConvergenceError if result.status is Status.INACCURATE else NotSolvedError)(result)
     return result

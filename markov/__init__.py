@@ -7,28 +7,35 @@
 
 from __future__ import annotations
 
+from hopflow.status import ConvergenceError
+from markov.by_level import StationaryByLevel, stationary_by_level
 from markov.chains import MarkovChain
 from markov.exploration import Reachable, explore
-from markov.gallery import MM1K, BirthDeath, Cluster, Courtois, JacksonTandem, Kanban
+from markov.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
 from markov.iterative import GaussSeidel, Krylov, Power
 from markov.levels import Levels
+from markov.memory import TooLargeError
 from markov.methods import GTH, Method, Solution, SparseLU
 from markov.multilevel import Multilevel
 from markov.pause import PauseTandem
 from markov.pause_chains import PauseChain
-from markov.quasi import QuasiBirthDeath, StationaryByLevel, stationary_by_level
+from markov.quasi import QuasiBirthDeath
 from markov.results import Stationary
-from markov.rules import ChainModel, generator
+from markov.rules import NO_END, ChainModel, generator
 from markov.solvers import stationary, stationary_by_class
+from markov.suite import Cluster, CoxTandem, Kanban, Polling
 from markov.sweeps import sweep
 
 __all__ = [
     "GTH",
     "MM1K",
+    "NO_END",
     "BirthDeath",
     "ChainModel",
     "Cluster",
+    "ConvergenceError",
     "Courtois",
+    "CoxTandem",
     "GaussSeidel",
     "JacksonTandem",
     "Kanban",
@@ -39,6 +46,7 @@ __all__ = [
     "Multilevel",
     "PauseChain",
     "PauseTandem",
+    "Polling",
     "Power",
     "QuasiBirthDeath",
     "Reachable",
@@ -46,6 +54,7 @@ __all__ = [
     "SparseLU",
     "Stationary",
     "StationaryByLevel",
+    "TooLargeError",
     "explore",
     "generator",
     "stationary",

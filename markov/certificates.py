@@ -127,7 +127,7 @@ def _proved(
     drift = Q @ h
     drift += slack * (drift + 2.0 * exit_rates * h)  # |Q| h
     drift[reference] = -math.inf
-    c = -float(drift.max())
+    c = -float(drift.max()) - TINY
     away = h[reference]
     h[reference] = math.inf
     lowest = h.min()

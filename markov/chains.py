@@ -59,6 +59,13 @@ class MarkovChain:
             self.__dict__["recurrent_classes"] = like.recurrent_classes
             self.__dict__["_parts"] = like._parts
 
+    @classmethod
+    def of_rows(cls, Q: sp.csr_matrix) -> MarkovChain:
+        """Return the chain of a generator whose rows are known to be right, as a model's are."""
+        chain = cls.__new__(cls)
+        chain.model, chain.Q = None, Q
+        return chain
+
     def _joins_as(self, other: MarkovChain) -> bool:
         starts = [None if c.model is None else c.model.start() for c in (self, other)]
         return (

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 
 from hopflow.checks import whole
 from markov.chains import MarkovChain
-from markov.rules import ChainModel, check_space, refuse, spliced, with_diagonal
+from markov.memory import TooLargeError, check_room
+from markov.rules import MOST_INT32, ChainModel, check_space, doubled, refuse
+from markov.splicing import spliced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +21,7 @@ __all__ = ["Reachable", "explore"]
 
 DONE, FULL, FAILED = 0, 1, 2
 FIRST_ROOM = 1 << 12
+DIRECT = 1 << 26  # states of a space that a table has a place for each of
 
 
 class Reachable(NamedTuple):
@@ -40,9 +43,9 @@ class Reachable(NamedTuple):
 def explore(model: ChainModel, *, most: int = 50_000_000, compiled: bool = True) -> Reachable:
     """Return the states that a model's start leads to, and the chain on them.
 
-    Breadth first, with the rules compiled; a state is one 64-bit number, looked up in an open hash
-    table of at most half its capacity. Memory: 24 bytes per state, 16 per transition, and as much
-    again while arrays grow.
+    Breadth first, with the rules compiled; a state is one 64-bit number, looked up in a table with a
+    place for each state of the space, or, for more than 67 million, an open hash table at most half
+    full. Memory: 24 bytes per state, 12 per transition, and as much again while arrays grow.
 
     Parameters
     ----------
@@ -58,8 +61,9 @@ def explore(model: ChainModel, *, most: int = 50_000_000, compiled: bool = True)
     ValueError
         Without a start; with a space that is too large to number; when a rule leaves the space or
         gives a bad rate, with the state.
-    MemoryError
-        When there are more than ``most`` states, with the bytes that so many take.
+    TooLargeError
+        A MemoryError: when there are more than ``most`` states, with the bytes that so many take; or
+        when more would not fit into memory, before it is taken.
     """
     check_space(model)
     whole("most", most, 1, 2**31)
@@ -77,38 +81,55 @@ def explore(model: ChainModel, *, most: int = 50_000_000, compiled: bool = True)
     first = 0
     for value, lowest, values in zip(start, low, size, strict=True):
         first = first * values + int(value) - lowest
-    found, indptr = np.zeros(FIRST_ROOM, dtype=np.int64), np.zeros(FIRST_ROOM + 1, dtype=np.int64)
-    indices, rates = np.zeros(4 * FIRST_ROOM, dtype=np.int64), np.zeros(4 * FIRST_ROOM)
-    found[0], count, done, outcome = first, 1, 0, FULL
+    found, indptr = np.empty(FIRST_ROOM, dtype=np.int64), np.zeros(FIRST_ROOM + 1, dtype=np.int64)
+    indices, rates = np.empty(4 * FIRST_ROOM, dtype=np.int32), np.empty(4 * FIRST_ROOM)
+    found[0], count, done, known, outcome = first, 1, 0, 0, FULL
+    place, table = _table(total, len(found))
     while outcome == FULL:
-        table = np.full(4 * len(found), -1, dtype=np.int64)
         count, done, outcome = run(
-            q, low, size, found, table, count, done, indptr, indices, rates, len(found)
+            q, low, size, found, place, table, known, count, done, indptr, indices, rates
         )
+        known = count
         if outcome == FAILED:
             refuse(model, _unpacked(model, found[done : done + 1]))
         if count > most:
-            size_in_bytes = 24 * count + 16 * int(indptr[done])
-            msg = f"{name}: more than {most} reachable states, {size_in_bytes:.2g} bytes so far"
-            raise MemoryError(f"{msg}; allow more with explore(model, most=...)")
-        if count == len(found):
-            found, indptr = _doubled(found), _doubled(indptr)
+            room = 24.0 * count + 12.0 * int(indptr[done])
+            raise TooLargeError(
+                f"{name}: more than {most} reachable states (most={most})", room, room
+            )
         if outcome == FULL:
-            indices, rates = _doubled(indices), _doubled(rates)
+            many = count == len(found)
+            grown = (32.0 if many else 0.0) * len(found) + (0.0 if many else 24.0) * len(indices)
+            check_room(f"{name}: more than {count} reachable states", grown)
+            if many:
+                found, indptr = doubled(found), doubled(indptr)
+                if place[0] > 1:
+                    (place, table), known = _table(total, len(found)), 0
+            else:
+                indices, rates = doubled(indices), doubled(rates)
     edges = int(indptr[count])
-    matrix = sp.csr_matrix(
-        (rates[:edges], indices[:edges], indptr[: count + 1]), shape=(count, count)
+    kind: Any = np.int32 if edges < MOST_INT32 else np.int64
+    rows: Any = (
+        rates[:edges],
+        indices[:edges].astype(kind, copy=False),
+        indptr[: count + 1].astype(kind),
     )
-    matrix.sum_duplicates()
-    return Reachable(_unpacked(model, found[:count]), MarkovChain(with_diagonal(matrix)))
+    matrix = sp.csr_matrix(rows, shape=(count, count))
+    return Reachable(_unpacked(model, found[:count]), MarkovChain.of_rows(matrix))
+
+
+def _table(space: int, room: int) -> tuple[tuple[int, int], NDArray[np.int32]]:
+    """Return an empty table of the numbers of states, and the factor and the shift of its slots.
+
+    A factor of one: the slot of a state is its place in the space.
+    """
+    if space <= DIRECT:
+        return (1, 0), np.zeros(1 << max(4, (space - 1).bit_length()), dtype=np.int32)
+    return (0x9E3779B1, 15), np.zeros(1 << (2 * room - 1).bit_length(), dtype=np.int32)
 
 
 def _lowest(model: ChainModel) -> tuple[int, ...]:
     return tuple(values.start for values in model.space().values())
-
-
-def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([array, np.zeros(len(array), dtype=array.dtype)])
 
 
 def _unpacked(model: ChainModel, packed: NDArray[np.int64]) -> Any:
@@ -121,40 +142,55 @@ def _unpacked(model: ChainModel, packed: NDArray[np.int64]) -> Any:
 
 
 def reach(  # type: ignore[no-untyped-def]
-    parameters, low, size, found, table, count, done, indptr, indices, rates, room
+    parameters, low, size, found, place, table, known, count, done, indptr, indices, rates
 ):
     """Go on from the state number ``done`` until all are done or an array is full (the template).
 
+    The table has the first ``known`` states. Neighbours of the space are neighbours in the table.
     Returns how many are found and done, and 0 (all done), 1 (full) or 2 (a rule failed).
     """
     unpack()  # type: ignore[name-defined]  # noqa: F821
     mask = len(table) - 1
-    for number in range(count):
-        slot = ((int(found[number]) * 0x9E3779B1) >> 15) & mask
-        while table[slot] >= 0:
+    factor, shift = place
+    for number in range(known, count):
+        y = int(found[number])
+        slot = ((y >> 4) * factor >> shift << 4 | y & 15) & mask
+        while table[slot] > 0:
             slot = (slot + 1) & mask
-        table[slot] = number
+        table[slot] = number + 1
+    k = int(indptr[done])
     while done < count:
         x = int(found[done])
-        k = indptr[done]
+        own = done  # noqa: F841
         decode()  # type: ignore[name-defined]  # noqa: F821
+        begin()  # type: ignore[name-defined]  # noqa: F821
         for target, rate in rules(s, q):  # type: ignore[name-defined]  # noqa: B007, F821
             encode()  # type: ignore[name-defined]  # noqa: F821
-            if not inside or not 0.0 <= rate < math.inf:  # type: ignore[name-defined]  # noqa: F821
+            if not inside:  # type: ignore[name-defined]  # noqa: F821
                 return count, done, 2
-            if y != x and rate > 0.0:  # type: ignore[name-defined]  # noqa: F821
-                if k >= len(indices) or count >= room:
-                    return count, done, 1
-                slot = ((y * 0x9E3779B1) >> 15) & mask  # type: ignore[name-defined]  # noqa: F821
-                while table[slot] >= 0 and found[table[slot]] != y:  # type: ignore[name-defined]  # noqa: F821
-                    slot = (slot + 1) & mask
-                if table[slot] < 0:
-                    table[slot] = count
-                    found[count] = y  # type: ignore[name-defined]  # noqa: F821
-                    count += 1
-                indices[k] = table[slot]
-                rates[k] = rate
-                k += 1
+            if rate > 0.0:
+                if step != 0:  # type: ignore[name-defined]  # noqa: F821
+                    if k >= len(indices) or count >= len(found):
+                        return count, done, 1
+                    y = x + step  # type: ignore[name-defined]  # noqa: F821
+                    slot = ((y >> 4) * factor >> shift << 4 | y & 15) & mask
+                    column = int(table[slot]) - 1
+                    while column >= 0 and found[column] != y:
+                        slot = (slot + 1) & mask
+                        column = int(table[slot]) - 1
+                    if column < 0:
+                        column = count
+                        found[count] = y
+                        count += 1
+                        table[slot] = count
+                    record()  # type: ignore[name-defined]  # noqa: F821
+            elif rate != 0.0:
+                return count, done, 2
+        if not total < math.inf:  # type: ignore[name-defined]  # noqa: F821
+            return count, done, 2
+        if k >= len(indices):
+            return count, done, 1
+        end()  # type: ignore[name-defined]  # noqa: F821
         done += 1
         indptr[done] = k
     return count, done, 0

@@ -1,4 +1,7 @@
-"""Chains with known answers, each a few rules: for tests, benchmarks and as examples to start from."""
+"""Chains with known answers, each a few rules: for tests, benchmarks and as examples to start from.
+
+Those with closed forms are here, those of the PRISM benchmark suite in `markov.suite`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from markov.rules import ChainModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MM1K", "BirthDeath", "Cluster", "Courtois", "JacksonTandem", "Kanban"]
+__all__ = ["MM1K", "BirthDeath", "Courtois", "JacksonTandem"]
 
 
 class BirthDeath(ChainModel):
@@ -202,157 +205,3 @@ _COURTOIS = (
     (0.00003, 0.0, 0.00003, 0.00004, 0.0, 0.1, 0.8, 0.0999),
     (0.0, 0.00005, 0.0, 0.0, 0.00005, 0.1999, 0.25, 0.55),
 )
-
-
-class Cluster(ChainModel):
-    """Two clusters of workstations, their switches and a backbone, with one repair unit.
-
-    B. R. Haverkort, H. Hermanns, J.-P. Katoen, On the use of model checking techniques for
-    dependability evaluation, SRDS 2000; rates per hour as in the PRISM benchmark suite. What the
-    repair unit works at (``busy``): 0 nothing, 1 and 2 a workstation on the left and right, 3 and 4 a
-    switch, 5 the backbone.
-    """
-
-    class State(NamedTuple):
-        """Workstations that work, switches and backbone that work (1) or not, and the repair."""
-
-        left: int
-        right: int
-        left_switch: int
-        right_switch: int
-        backbone: int
-        busy: int
-
-    class Params(NamedTuple):
-        """Workstations on each side."""
-
-        workstations: int = 4
-
-    def check(self) -> None:
-        """Check the number of workstations."""
-        whole("workstations", self.workstations, 1, 10**6)
-
-    def space(self) -> Mapping[str, range]:
-        """Return the values of each component."""
-        sides = dict.fromkeys(("left", "right"), range(int(self.workstations) + 1))
-        parts = dict.fromkeys(("left_switch", "right_switch", "backbone"), range(2))
-        return {**sides, **parts, "busy": range(6)}
-
-    def start(self) -> State:
-        """Return the state where everything works."""
-        return self.State(int(self.workstations), int(self.workstations), 1, 1, 1, 0)
-
-    @staticmethod
-    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the failure of each part, the start of its repair (10 per hour), the repair's end."""
-        working = (s.left, s.right, s.left_switch, s.right_switch, s.backbone)
-        installed = (q.workstations, q.workstations, 1, 1, 1)
-        for n in range(5):
-            if working[n] > 0:
-                yield _repaired(s, n, -1, s.busy), working[n] * _FAILING[n]
-            if working[n] < installed[n] and s.busy == 0:
-                yield s._replace(busy=n + 1), 10.0
-            if working[n] < installed[n] and s.busy == n + 1:
-                yield _repaired(s, n, 1, 0), _REPAIRING[n]
-
-
-_FAILING = (1 / 500, 1 / 500, 1 / 4000, 1 / 4000, 1 / 5000)
-_REPAIRING = (2.0, 2.0, 0.25, 0.25, 0.125)
-
-
-def _repaired(s: Any, n: int, change: int, busy: int) -> Any:
-    """Return the state after one of part n is repaired (1) or fails (-1)."""
-    return s._replace(
-        left=s.left + change * (n == 0),
-        right=s.right + change * (n == 1),
-        left_switch=s.left_switch + change * (n == 2),
-        right_switch=s.right_switch + change * (n == 3),
-        backbone=s.backbone + change * (n == 4),
-        busy=busy,
-    )
-
-
-class Kanban(ChainModel):
-    """Four production cells with ``tickets`` Kanban tickets each; cells 2 and 3 work in parallel.
-
-    G. Ciardo, M. Tilgner, On the use of Kronecker operators for the solution of generalized
-    stochastic Petri nets, ICASE 96-35, 1996; rates as in the PRISM benchmark suite. Of each cell: parts
-    in the machine (m), to be done again (b), and done (d). Few states of the product space can be
-    reached: `explore` finds them.
-    """
-
-    class State(NamedTuple):
-        """Parts in the machine, back, done, in cells 1 to 4."""
-
-        m1: int
-        b1: int
-        d1: int
-        m2: int
-        b2: int
-        d2: int
-        m3: int
-        b3: int
-        d3: int
-        m4: int
-        b4: int
-        d4: int
-
-    class Params(NamedTuple):
-        """Tickets of each cell."""
-
-        tickets: int = 1
-
-    def check(self) -> None:
-        """Check the number of tickets."""
-        whole("tickets", self.tickets, 1, 30)
-
-    def space(self) -> Mapping[str, range]:
-        """Return 0 .. tickets for every place."""
-        return dict.fromkeys(self.State._fields, range(int(self.tickets) + 1))
-
-    def start(self) -> State:
-        """Return the empty system."""
-        return self.State(*(0,) * 12)
-
-    @staticmethod
-    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield what the machines do, and the moves between cells."""
-        machine, back = (s.m1, s.m2, s.m3, s.m4), (s.b1, s.b2, s.b3, s.b4)
-        done = (s.d1, s.d2, s.d3, s.d4)
-        for n in range(4):
-            if machine[n] > 0 and back[n] < q.tickets:
-                yield _moved(s, n, -1, 1, 0), _AGAIN[n]
-            if machine[n] > 0 and done[n] < q.tickets:
-                yield _moved(s, n, -1, 0, 1), _WELL[n]
-            if back[n] > 0 and machine[n] < q.tickets:
-                yield _moved(s, n, 1, -1, 0), 0.3
-        if s.m1 + s.b1 + s.d1 < q.tickets:
-            yield s._replace(m1=s.m1 + 1), 1.0
-        if s.d1 > 0 and s.m2 + s.b2 + s.d2 < q.tickets and s.m3 + s.b3 + s.d3 < q.tickets:
-            yield s._replace(d1=s.d1 - 1, m2=s.m2 + 1, m3=s.m3 + 1), 0.4
-        if s.d2 > 0 and s.d3 > 0 and s.m4 + s.b4 + s.d4 < q.tickets:
-            yield s._replace(d2=s.d2 - 1, d3=s.d3 - 1, m4=s.m4 + 1), 0.5
-        if s.d4 > 0:
-            yield s._replace(d4=s.d4 - 1), 0.9
-
-
-_AGAIN = (0.36, 0.42, 0.39, 0.33)
-_WELL = (0.84, 0.98, 0.91, 0.77)
-
-
-def _moved(s: Any, n: int, m: int, b: int, d: int) -> Any:
-    """Return the state after the parts in cell n have changed by m, b and d."""
-    return s._replace(
-        m1=s.m1 + m * (n == 0),
-        b1=s.b1 + b * (n == 0),
-        d1=s.d1 + d * (n == 0),
-        m2=s.m2 + m * (n == 1),
-        b2=s.b2 + b * (n == 1),
-        d2=s.d2 + d * (n == 1),
-        m3=s.m3 + m * (n == 2),
-        b3=s.b3 + b * (n == 2),
-        d3=s.d3 + d * (n == 2),
-        m4=s.m4 + m * (n == 3),
-        b4=s.b4 + b * (n == 3),
-        d4=s.d4 + d * (n == 3),
-    )

@@ -19,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, spilu
 from hopflow.checks import choice, number, one_number, whole
 from hopflow.kernels import shape_of
 from markov.methods import Solution, compiled
+from markov.progress import report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,7 +137,9 @@ class Power:
             done = steps >= self.max_iterations
             if done or steps % STEPS_AT_ONCE == 0:
                 flow, moved = flow / flow.sum(), moved / flow.sum()
-                if done or 0.5 * float(np.abs(moved - flow).sum()) <= self.tolerance:
+                size = 0.5 * float(np.abs(moved - flow).sum())
+                report(steps, size)
+                if done or size <= self.tolerance:
                     break
             flow = self.laziness * flow + (1.0 - self.laziness) * moved
             steps += 1
@@ -282,8 +285,11 @@ def _relax(
     sweeps = compiled(sweep_states, shape_of((*index, inflow.data, flow)))
     done = 0
     while done < most:
-        if done >= least and 0.5 * float(np.abs(inflow @ flow - flow).sum()) <= tolerance:
-            break
+        if tolerance > 0.0:
+            size = 0.5 * float(np.abs(inflow @ flow - flow).sum())
+            report(done, size)
+            if done >= least and size <= tolerance:
+                break
         step = min(SWEEPS_AT_ONCE, most - done)
         sweeps(*index, inflow.data, flow, step)
         flow /= flow.sum()

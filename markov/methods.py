@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from scipy.sparse.linalg import splu
 
 from hopflow.checks import whole
 from hopflow.kernels import build
+from markov import _gth_kernels as kernels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,8 @@ KEPT = 50_000
 DENSE = 4  # times the entries of a matrix that has no order worth finding
 LITTLE = 1e5  # multiplications that plain Python does in the time that Numba takes to load
 
-_UNLIKELY = 1e3
+_UNLIKELY = 1e3  # times as likely as the reference: another one is better
+_ROUNDED = 1e-14  # of the flow: what rounding leaves
 
 
 class Solution(NamedTuple):
@@ -114,16 +115,16 @@ class GTH:
         form = find(_Pattern(Q), self.block)
         n, first = len(form.first), form.first
         rates = np.zeros((n - 1) * form.wide + n)
-        place = _kernel(lay_out, form.work, Q.indices.dtype.str)
+        place = _kernel(kernels.lay_out, form.work, Q.indices.dtype.str)
         place(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
         pi = np.zeros(n)
         with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
             _eliminate(rates, form.wide, first, 1, form.block)
-            _kernel(censored_flows, form.work)(rates, form.wide, first, pi)
+            _kernel(kernels.censored_flows, form.work)(rates, form.wide, first, pi)
 
         def poisson(f: NDArray[np.float64]) -> NDArray[np.float64]:
             g = f[form.order]
-            _kernel(censored_costs, form.work)(rates, form.wide, first, g)
+            _kernel(kernels.censored_costs, form.work)(rates, form.wide, first, g)
             return g[form.rank]
 
         return Solution((pi / pi.sum())[form.rank], 0, rates.nbytes, poisson)
@@ -155,7 +156,7 @@ def _eliminate(
     square = np.ndarray((n, n), buffer=rates, strides=(wide * rates.itemsize, rates.itemsize))
     room = np.empty(2 * n)
     spans = np.arange(n) - first
-    run = _kernel(eliminate, float(spans @ spans))
+    run = _kernel(kernels.eliminate, float(spans @ spans))
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
         run(rates, wide, first, low, high, room)
@@ -215,7 +216,7 @@ def _form(pattern: _Pattern, block: int) -> _Form:
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     first = np.arange(n)
-    _kernel(lowest_beside, len(indices), indices.dtype.str)(indptr, indices, rank, first)
+    _kernel(kernels.lowest_beside, len(indices), indices.dtype.str)(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
     spans = np.arange(n) - first
     span, work = int(spans.max()), float(spans @ spans)
@@ -270,9 +271,9 @@ class SparseLU:
             return Solution(np.ones(1))
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
             pi, memory = self._relative_to(Q, 0)
-            if not (pi.min() >= 0.0 and pi.max() <= _UNLIKELY):
-                guess, _ = self._relative_to(Q, 0, damping=1e-10)
-                pi, memory = self._relative_to(Q, int(np.argmax(guess)))
+            if not (pi.min() >= 0.0 and (pi.max() <= _UNLIKELY or _balances(Q, pi))):
+                pi, _ = self._relative_to(Q, 0, damping=1e-10)
+                pi, memory = self._relative_to(Q, int(np.argmax(pi)))
             return Solution(pi / pi.sum(), memory=memory)
 
     @staticmethod
@@ -298,104 +299,7 @@ class SparseLU:
         return np.insert(solution, reference, 1.0), 12 * int(lu.nnz)
 
 
-# --------------------------------------------------------------------------- kernels
-
-
-def lowest_beside(indptr, indices, rank, first):  # type: ignore[no-untyped-def]
-    """Lower ``first``, by place, to the lowest place that a transition joins with it (the template)."""
-    for x in range(len(rank)):
-        i = rank[x]
-        for n in range(indptr[x], indptr[x + 1]):
-            j = rank[indices[n]]
-            high = max(i, j)
-            first[high] = min(first[high], min(i, j))
-
-
-def lay_out(indptr, indices, data, rank, wide, rates):  # type: ignore[no-untyped-def]
-    """Write the off-diagonal entries of a matrix where elimination has them (the template)."""
-    for x in range(len(rank)):
-        for n in range(indptr[x], indptr[x + 1]):
-            if indices[n] != x:
-                rates[rank[x] * wide + rank[indices[n]]] = data[n]
-
-
-def eliminate(rates, wide, first, low, high, room):  # type: ignore[no-untyped-def]
-    """Eliminate the states high - 1 .. low, but for what changes between the states below ``low``.
-
-    Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
-    go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
-    """
-    for step in range((high - low + 1) // 2):
-        k = high - 1 - 2 * step
-        alone = k == low
-        m = k if alone else k - 1
-        start = first[m]
-        count = m - start
-        row, next_row = room[:count], room[len(room) // 2 : len(room) // 2 + count]
-        total = next_total = 0.0
-        for j in range(count):
-            row[j] = rates[k * wide + start + j]
-            next_row[j] = rates[m * wide + start + j]
-            total += row[j]
-            next_total += next_row[j]
-        share = back = 0.0
-        if not alone:
-            back = rates[k * wide + m]
-            share = rates[m * wide + k] / (total + back)
-            rates[m * wide + k] = share
-        next_total += share * total
-        total += back
-        rates[k * wide + k] = total
-        rates[m * wide + m] = next_total
-        part = rates[m * wide + start : m * wide + m]
-        for j in range(count):
-            next_row[j] += share * row[j]
-            part[j] = next_row[j]
-        border = min(max(start, low), m)
-        for begin, end, skip in ((start, border, border - start), (border, m, 0)):
-            pivot, next_pivot = row[skip:], next_row[skip:]
-            for i in range(begin, end):
-                share = 0.0 if alone else rates[i * wide + k] / total
-                next_share = (rates[i * wide + m] + share * back) / next_total
-                rates[i * wide + k] = share
-                rates[i * wide + m] = next_share
-                if share != 0.0 or next_share != 0.0:
-                    part = rates[i * wide + start + skip : i * wide + m]
-                    for j in range(len(part)):
-                        part[j] += share * pivot[j] + next_share * next_pivot[j]
-
-
-def censored_flows(rates, wide, first, pi):  # type: ignore[no-untyped-def]
-    """Write pi, zero before, with pi[0] = 1 unless that makes others overflow (the template)."""
-    n = len(pi)
-    pi[0] = 1.0
-    end = 1
-    for i in range(n):
-        while end < n and first[end] <= i:
-            end += 1
-        if pi[i] > 1e20:
-            _, exponent = math.frexp(pi[i])
-            for j in range(end):
-                pi[j] = math.ldexp(pi[j], -exponent)  # exact
-        for j in range(i + 1, end):
-            pi[j] += pi[i] * rates[i * wide + j]
-
-
-def censored_costs(rates, wide, first, g):  # type: ignore[no-untyped-def]
-    """Turn costs per second into the mean costs on the way to state 0 (the template)."""
-    n = len(g)
-    end = n
-    for step in range(n):
-        i = n - 1 - step
-        while first[end - 1] > i:
-            end -= 1
-        total = g[i]
-        for j in range(i + 1, end):
-            total += rates[i * wide + j] * g[j]
-        g[i] = total
-    g[0] = 0.0
-    for k in range(1, n):
-        total = g[k]
-        for j in range(first[k], k):
-            total += rates[k * wide + j] * g[j]
-        g[k] = total / rates[k * wide + k]
+def _balances(Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
+    """Whether the flow into the states is the flow out of them, to rounding."""
+    flow = pi @ np.abs(Q.diagonal())
+    return bool(np.abs(pi @ Q).sum() <= _ROUNDED * flow)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PauseTandem"]
 
 UP, DOWN = 1, 2
+ROOM = 8
 
 
 def check_control(p: Any, smallest: int, why: str) -> None:
@@ -39,6 +40,15 @@ def check_control(p: Any, smallest: int, why: str) -> None:
         msg = "must be one rate per TCP state, at least one of them > 0"
         raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
     one_number("rtt", p.rtt, above=0.0, hint="in seconds")
+
+
+def with_room(rates: Any) -> tuple[float, ...]:
+    """Return the rates of the TCP states, filled up with zeros to a multiple of eight.
+
+    Kernels are compiled for the length of a tuple: up to eight states share one. No rule asks for a
+    rate beyond the last state's.
+    """
+    return tuple(map(float, rates)) + (0.0,) * (-len(rates) % ROOM)
 
 
 class PauseTandem(ChainModel):
@@ -107,7 +117,7 @@ class PauseTandem(ChainModel):
         pause_at_threshold: str = "exclusive"
 
     class Symbols(NamedTuple):
-        """The paper's symbols, as the rules use them."""
+        """The paper's symbols, as the rules use them; ``rates`` has room for more than N."""
 
         B1: int
         B2: int
@@ -144,7 +154,7 @@ class PauseTandem(ChainModel):
             mu1=float(p.link_rate),
             mu2=float(p.paused_rate),
             nu=float(p.bottleneck_rate),
-            rates=tuple(float(rate) for rate in p.arrival_rates),
+            rates=with_room(p.arrival_rates),
             N=len(p.arrival_rates),
             recovery_rate=1.0 / float(p.rtt),
             recovers_when_down=p.recovery == "always",

@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import whole
 from hopflow.functions import minimum
-from markov.pause import DOWN, UP, check_control
+from markov.pause import DOWN, UP, check_control, with_room
 from markov.rules import ChainModel, Measure
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class PauseChain(ChainModel):
             mu1=float(p.link_rate),
             mu2=float(p.paused_rate),
             nu=float(p.bottleneck_rate),
-            rates=tuple(float(rate) for rate in p.arrival_rates),
+            rates=with_room(p.arrival_rates),
             N=len(p.arrival_rates),
             recovery_rate=1.0 / float(p.rtt),
         )

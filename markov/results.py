@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stationary"]
 
+MOST_MARKERS = 200
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Stationary(Result):
@@ -48,6 +50,8 @@ class Stationary(Result):
         Of the method; 0 when it is direct.
     memory
         Bytes that the method held beside Q, by the size of its arrays.
+    history
+        What an iterative method reported on its way: (iteration, relative residual).
     """
 
     chain: MarkovChain
@@ -60,6 +64,7 @@ class Stationary(Result):
     seconds: float
     iterations: int = 0
     memory: int = 0
+    history: tuple[tuple[int, float], ...] = ()
 
     @property
     def smallest(self) -> float:
@@ -118,35 +123,70 @@ class Stationary(Result):
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the marginal distribution of each component with more than two values."""
+        """Draw the marginal distribution of each component; those of two values are in the title."""
         if ax is None:
             _, ax = figure()
         model = self.chain.model
         if model is None:
             ax.plot(self.pi, drawstyle="steps-mid")
-            ax.set(xlabel="state", ylabel="probability")
+            ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
             return ax
         values = self.pi.reshape(model.shape)
+        shares = []
         for axis, (name, component) in enumerate(model.space().items()):
+            others = tuple(n for n in range(values.ndim) if n != axis)
+            marginal = values.sum(axis=others)
             if len(component) > 2:
-                others = tuple(n for n in range(values.ndim) if n != axis)
-                ax.plot(list(component), values.sum(axis=others), ".-", label=name)
-        ax.set(xlabel="value of the component", ylabel="probability", title=repr(model))
-        ax.legend()
+                style = ".-" if len(component) <= MOST_MARKERS else "-"
+                ax.plot(list(component), marginal, style, label=name)
+            elif len(component) == 2:
+                shares.append(f"P({name} = {component[1]}) = {marginal[1]:.3g}")
+        ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))
+        ax.set_title("\n".join([repr(model), ", ".join(shares)]).strip(), fontsize=10)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        if ax.lines:
+            ax.legend(frameon=False)
+        return ax
+
+    def plot_convergence(self, ax: Any = None) -> Any:
+        """Draw the residual over the iterations, and the tolerance; return the matplotlib Axes.
+
+        Raises
+        ------
+        ValueError
+            For a method that does not iterate.
+        """
+        if not self.history:
+            raise ValueError(f"{self.method!r} reported no residuals: it does not iterate")
+        if ax is None:
+            _, ax = figure()
+        ax.plot(*zip(*self.history, strict=True), ".-")
+        tolerance = getattr(self.method, "tolerance", None)
+        if tolerance is not None:
+            ax.axhline(tolerance, color="black", ls=":", lw=1)
+        ax.set(yscale="log", xlabel="iteration", ylabel="relative residual")
+        ax.set_title(repr(self.method), fontsize=10)
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return status, proof and the scalar measures."""
+        """Return status, chain, the scalar measures, the method and what proves the answer."""
+        chain = self.chain
+        classes = len(chain.recurrent_classes)
+        transient = len(chain.transient_states)
         measures = {
-            name: f"{float(value):.6g}"
-            for name, (dims, value, _) in self._measures.items()
+            name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
+            for name, (dims, value, about) in self._measures.items()
             if not dims
         }
         return {
             "status": self.status,
-            "chain": repr(self.chain),
+            "chain": "given by its generator" if chain.model is None else repr(chain.model),
+            "states": f"{chain.size}, {transient} of them transient",
+            "transitions": int(chain.Q.nnz - np.count_nonzero(chain.exit_rates)),
+            "recurrent classes": classes,
             **measures,
-            "method": f"{self.method!r}: {self.reason}",
+            "method": repr(self.method),
+            "reason": self.reason,
             "residual": f"{self.residual:.1e}",
             "error bound (TV)": f"{self.error_bound:.1e}",
             "smallest entry": f"{self.smallest:.1e}",

@@ -23,7 +23,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -32,23 +32,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.parameters import Parametrized
+from markov.memory import check_room
+from markov.splicing import spliced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "NO_END",
     "ChainModel",
     "Measure",
     "check_space",
+    "doubled",
     "generator",
     "refuse",
-    "spliced",
     "with_diagonal",
 ]
 
+NO_END = 2**52
+"""Where the values of a component end that has no last one."""
 FIRST_ROOM = 8  # entries per row of a generator
 MOST_INT32 = 2**31 - 1
 KEPT = 50_000  # states of a space whose values are remembered
+SAMPLED = 100  # states by which the memory of a matrix is predicted
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
@@ -64,7 +70,10 @@ class ChainModel(Parametrized):
     State: ClassVar[type[Any]]
 
     def space(self) -> Mapping[str, range]:
-        """Return the values of each component of the state, in the order of ``State``."""
+        """Return the values of each component of the state, in the order of ``State``.
+
+        One of them may have no last value, ``range(first, NO_END)``: for `stationary_by_level`.
+        """
         raise NotImplementedError
 
     def start(self) -> Any:
@@ -103,7 +112,7 @@ class ChainModel(Parametrized):
     @property
     def size(self) -> int:
         """Number of states of the product space."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     def states(self) -> Any:
         """Return all states as a NamedTuple of int arrays, each of shape (states,).
@@ -129,7 +138,7 @@ def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
     return grids
 
 
-def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
+def generator(model: ChainModel, *, compiled: bool = True, canonical: bool = True) -> sp.csr_matrix:
     """Return the generator matrix Q of a model over its whole product space.
 
     Parameters
@@ -152,8 +161,11 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
         when the space is not one of ranges with step 1 over the fields of ``State``.
     KernelError
         When a rule cannot be compiled; with the file and line.
+    TooLargeError
+        When the matrix would not fit into memory, before it is built.
     """
     check_space(model)
+    check_room(f"{type(model).__name__}: a matrix on {model.size} states", _predicted(model))
     if not compiled or find_spec("numba") is None:
         return _interpreted(model)
     space = model.space().values()
@@ -166,7 +178,7 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
     while full:
         done, full = spliced(fill, model, q, indptr)(q, low, size, done, indptr, indices, rates)
         if full:
-            indices, rates = _doubled(indices), _doubled(rates)
+            indices, rates = doubled(indices), doubled(rates)
             if len(indices) > MOST_INT32:
                 indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
     if done < states:
@@ -176,8 +188,22 @@ def generator(model: ChainModel, *, compiled: bool = True) -> sp.csr_matrix:
     return sp.csr_matrix(found, shape=(states, states))
 
 
-def _doubled(array: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([array, np.empty_like(array)])
+def _predicted(model: ChainModel) -> float:
+    """Return the bytes of a model's matrix, by the rows of a few states."""
+    rng = np.random.default_rng(0)
+    space, q = model.space().values(), model.symbols()
+    rows: list[int] = []
+    for _ in range(SAMPLED if model.size > KEPT else 0):
+        state = model.State(*(int(rng.integers(v.start, v.stop)) for v in space))
+        rows.append(1 + sum(1 for _ in model.rules(state, q)))
+    return model.size * (4.0 + 12.0 * float(np.mean(rows or [1])))
+
+
+def doubled(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of twice the length that begins with this one."""
+    longer = np.empty(2 * len(array), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
@@ -212,109 +238,44 @@ def refuse(model: ChainModel, failed: Any) -> NoReturn:
                 "a rate must be finite and >= 0" if bad_rate else "the target is outside the space"
             )
             raise ValueError(f"{type(model).__name__}: {state} -> {target} at rate {rate}: {why}")
+    if not math.isfinite(sum(rate for _, rate in model.transitions(state))):
+        raise ValueError(f"{type(model).__name__}: {state}: the sum of the rates overflows")
     msg = (
         "compiled, a rule gives a rate or a target that is not allowed; in plain Python it does not"
     )
     raise ValueError(f"{type(model).__name__}: {state}: {msg}")
 
 
-def spliced(
-    template: Callable[..., Any],
-    model: ChainModel,
-    q: tuple[Any, ...],
-    *arrays: NDArray[Any],
-    compiled: bool = True,
-) -> Any:
-    """Return a template with the model's rules and its components spliced in.
-
-    ``x``, the number of a state in the product space, is decoded to ``s``; ``advance`` makes ``s`` the
-    state after it. ``target`` is encoded to ``y``, and ``inside`` says whether it is in the space.
-    ``arrays`` are arguments of the kernel whose type is not always the same.
-    """
-    from hopflow.kernels import build, shape_of
-
-    fields, symbols = model.State._fields, model.symbols()._fields
-    return build(
-        template,
-        rules={"rules": model.rules},
-        snippets=_snippets(fields, len(symbols)),
-        tuples={"State": fields, "Symbols": symbols},
-        salt=",".join(map(shape_of, (q, *arrays))) + str(len(fields)),
-        compiled=compiled,
-    )
-
-
-@lru_cache(maxsize=64)
-def _snippets(fields: tuple[str, ...], symbols: int) -> dict[str, str]:
-    """Return the statements that translate between numbers and states with these fields."""
-    places = range(len(fields))
-    unpack = ", ".join(f"parameters[{n}]" for n in range(symbols))
-    state = f"s = State({', '.join(f'_r{n}' for n in places)})"
-    decode, advance, index = ["_rest = x"], [], "0"
-    for depth, n in enumerate(reversed(places)):
-        decode += [f"_r{n} = low[{n}] + _rest % size[{n}]", f"_rest //= size[{n}]"]
-        indent = "    " * depth
-        advance += [f"{indent}_r{n} += 1", f"{indent}if _r{n} == low[{n}] + size[{n}]:"]
-        advance.append(f"{indent}    _r{n} = low[{n}]")
-    encode = [f"_t{n} = int(target.{f}) - low[{n}]" for n, f in enumerate(fields)]
-    checks = [f"0 <= _t{n} < size[{n}]" for n in places]
-    checks += [f"_t{n} + low[{n}] == target.{f}" for n, f in enumerate(fields)]
-    for n in places:
-        index = f"({index}) * size[{n}] + _t{n}"
-    return {
-        "unpack": f"q = Symbols({unpack},)",
-        "decode": "\n".join([*decode, state]),
-        "advance": "\n".join([*advance, state]),
-        "encode": "\n".join([*encode, f"inside = {' and '.join(checks)}", f"y = {index}"]),
-    }
-
-
 def fill(parameters, low, size, done, indptr, indices, rates):  # type: ignore[no-untyped-def]
     """Write the rows of the generator from the state number ``done`` on (the template).
 
-    Each in the order of its columns, the diagonal included unless it is zero. Returns the first
-    state without a row, and whether that is for lack of room; else it has a transition that is not
-    allowed, or is one more than the last.
+    Each in the order of its columns, the diagonal included unless it is zero. Returns the first state without a row, and whether that is
+    for lack of room; else it has a transition that is not allowed, or is one more than the last.
     """
     unpack()  # type: ignore[name-defined]  # noqa: F821
     x = done
+    k = int(indptr[x])
     decode()  # type: ignore[name-defined]  # noqa: F821
     while x < len(indptr) - 1:
-        start = indptr[x]
-        if start >= len(indices):
-            return x, True
-        indices[start] = x
-        rates[start] = 0.0
-        k = start + 1
+        own = x  # noqa: F841
+        begin()  # type: ignore[name-defined]  # noqa: F821
         for target, rate in rules(s, q):  # type: ignore[name-defined]  # noqa: B007, F821
             encode()  # type: ignore[name-defined]  # noqa: F821
-            if not inside or not 0.0 <= rate < math.inf:  # type: ignore[name-defined]  # noqa: F821
+            if not inside:  # type: ignore[name-defined]  # noqa: F821
                 return x, False
-            if y != x and rate > 0.0:  # type: ignore[name-defined]  # noqa: F821
-                if k >= len(indices):
-                    return x, True
-                n = k
-                while n > start and indices[n - 1] > y:  # type: ignore[name-defined]  # noqa: F821
-                    n -= 1
-                if n > start and indices[n - 1] == y:  # type: ignore[name-defined]  # noqa: F821
-                    rates[n - 1] += rate
-                else:
-                    for m in range(k - n):
-                        indices[k - m] = indices[k - m - 1]
-                        rates[k - m] = rates[k - m - 1]
-                    indices[n] = y  # type: ignore[name-defined]  # noqa: F821
-                    rates[n] = rate
-                    k += 1
-        total = 0.0
-        here = start
-        for n in range(start, k):
-            total += rates[n]
-            if indices[n] == x:
-                here = n
-        if total > 0.0:
-            rates[here] = -total
-        else:
-            k = start
+            if rate > 0.0:
+                if step != 0:  # type: ignore[name-defined]  # noqa: F821
+                    if k >= len(indices):
+                        return x, True
+                    column = x + step  # type: ignore[name-defined]  # noqa: F821, F841
+                    record()  # type: ignore[name-defined]  # noqa: F821
+            elif rate != 0.0:
+                return x, False
+        if not total < math.inf:  # type: ignore[name-defined]  # noqa: F821
+            return x, False
+        if k >= len(indices):
+            return x, True
+        end()  # type: ignore[name-defined]  # noqa: F821
         indptr[x + 1] = k
         x += 1
         advance()  # type: ignore[name-defined]  # noqa: F821
@@ -332,6 +293,8 @@ def _interpreted(model: ChainModel) -> sp.csr_matrix:
             place = [t - first for t, first in zip(target, low, strict=True)]
             inside = all(0 <= t < n and t == int(t) for t, n in zip(place, size, strict=True))
             if not inside or not (np.isfinite(rate) and rate >= 0):
+                refuse(model, model.State(*(np.array([value]) for value in s)))
+            if not math.isfinite(sum(map(float, (r for _, r in model.rules(s, q))))):
                 refuse(model, model.State(*(np.array([value]) for value in s)))
             if target != s and rate > 0:
                 rows.append(x)

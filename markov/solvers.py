@@ -14,12 +14,13 @@ from markov.chains import MarkovChain
 from markov.levels import Levels, partition
 from markov.methods import DENSE_LIMIT, GTH, Method, SparseLU
 from markov.multilevel import Multilevel
+from markov.progress import watched
 from markov.results import Stationary
 
-__all__ = ["stationary", "stationary_by_class"]
+__all__ = ["choose", "stationary", "stationary_by_class"]
 
 TOLERANCE = 1e-12
-LEVELS_WORK = 5e10
+LEVELS_WORK = 1e10
 LEVELS_MEMORY = 2e9
 LU_LIMIT = 20_000
 
@@ -43,7 +44,7 @@ def stationary(
     ------
     ValueError
         For bad input, or a chain with several recurrent classes.
-    NotSolvedError
+    ConvergenceError, NotSolvedError
         Carrying the partial result.
     """
     chain = chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
@@ -74,9 +75,11 @@ def _solve(
     if chain.model is not None:
         values = chain.model.states()
         components = {name: getattr(values, name)[states] for name in values._fields}
-    method, reason = _choice(Q, components) if method is None else (method, "as asked")
-    part, iterations, memory, poisson = method.solve(Q, components)
-    tolerance = getattr(method, "tolerance", TOLERANCE)
+    method, reason = choose(Q, components) if method is None else (method, "as asked")
+    tolerance = getattr(method, "tolerance", None)
+    with watched(tolerance) as history:
+        part, iterations, memory, poisson = method.solve(Q, components)
+    tolerance = TOLERANCE if tolerance is None else tolerance
     finite = bool(np.all(np.isfinite(part)))
     residual = relative_residual(Q, part) if finite else float("inf")
     if not finite:
@@ -98,13 +101,17 @@ def _solve(
         seconds=time.perf_counter() - start,
         iterations=iterations,
         memory=memory,
+        history=tuple(history),
     )
     deliver(result, on_failure)
     return result
 
 
-def _choice(Q: sp.csr_matrix, components: Any) -> tuple[Method, str]:
-    """Return a method for an irreducible generator, and why this one."""
+def choose(Q: sp.csr_matrix, components: Any) -> tuple[Method, str]:
+    """Return a method for an irreducible generator, and why this one.
+
+    ``components`` has the value of each component of a model's state, shape (n,) each, or is None.
+    """
     n = Q.shape[0]
     if n <= DENSE_LIMIT:
         return GTH(), f"{n} recurrent states, at most {DENSE_LIMIT}"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from markov.reduction import Rows
-from markov.rules import ChainModel, check_space
+from markov.rules import NO_END, ChainModel, check_space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,6 +142,8 @@ class _Edge(NamedTuple):
 def repeating(model: ChainModel, component: str) -> tuple[list[Repeating], Any]:
     """Return the rows of a model's levels, equal ones together, and the states of a level.
 
+    Where the component has no last value (`NO_END`), neither has the last of the levels.
+
     The rules run as plain Python with an object in place of the component's value. It answers
     comparisons for one level and keeps the range of levels with the same answers: for these the
     rules are alike, since they saw nothing else. The next level tried is the one after that range.
@@ -194,7 +196,8 @@ def repeating(model: ChainModel, component: str) -> tuple[list[Repeating], Any]:
         for edge in edges:
             if place[edge.source] >= 0 and (edge.shift or edge.source != edge.target):
                 rows[edge.shift + 1][place[edge.source], place[edge.target]] += edge.rate
-        levels.append(Repeating(range_.low, range_.high, rows))
+        high = None if range_.high >= NO_END - 1 else range_.high
+        levels.append(Repeating(range_.low, high, rows))
     inside = {name: values[states] for name, values in phases.items()}
     return levels, model.State(**{component: np.zeros(len(states), dtype=np.int64), **inside})
 
@@ -229,7 +232,7 @@ def _traced(model: ChainModel, component: str, range_: _Range, phases: Any, n: i
                     place = place * len(allowed) + p
                 edges.append(_Edge(source, place, shift, rate))
     top = space[component][-1]
-    if range_.level < range_.high == top and any(edge.shift > 0 for edge in edges):
+    if range_.level < range_.high == top < NO_END - 1 and any(edge.shift > 0 for edge in edges):
         range_.high = top - 1  # nothing asked for the end: it is tried by itself, and refused
     return edges
 

@@ -20,6 +20,8 @@ from markov import (
     MarkovChain,
     PauseTandem,
     SparseLU,
+    TooLargeError,
+    explore,
     generator,
     stationary,
     stationary_by_class,
@@ -282,6 +284,53 @@ def test_bad_space(space, said):
 
     with pytest.raises(ValueError, match=said):
         generator(Odd())
+
+
+class Coin(ChainModel):
+    """A model without parameters."""
+
+    class State(NamedTuple):
+        side: int
+
+    def space(self):
+        return {"side": range(2)}
+
+    def start(self):
+        return self.State(0)
+
+    @staticmethod
+    def rules(s, q):
+        yield s._replace(side=1 - s.side), 1.0 + 2.0 * s.side
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_parameters(compiled):
+    expected = [[-1.0, 1.0], [3.0, -3.0]]
+    assert generator(Coin(), compiled=compiled).toarray().tolist() == expected
+    assert explore(Coin(), compiled=compiled).chain.Q.toarray().tolist() == expected
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rates_whose_sum_overflows(compiled):
+    class Fast(Coin):
+        @staticmethod
+        def rules(s, q):
+            yield s._replace(side=1 - s.side), 1e308
+            yield s._replace(side=1 - s.side), 1e308
+
+    with pytest.raises(ValueError, match=r"^Fast: State\(side=0\): the sum of the rates overflows"):
+        generator(Fast(), compiled=compiled)
+
+
+def test_too_large_is_predicted(monkeypatch):
+    model = PauseTandem(buffers=(10**6, 10**6), high_threshold=15)
+    with pytest.raises(TooLargeError, match=r"^PauseTandem: a matrix on 4\d* states") as caught:
+        generator(model)
+    assert caught.value.predicted > 4e12 * 24 > caught.value.available
+    monkeypatch.setattr(markov.memory, "available", lambda: 1e5)
+    monkeypatch.setattr(markov.memory, "SMALL", 0.0)
+    with pytest.raises(TooLargeError, match=r"^PauseTandem: more than \d+ reachable states: "):
+        explore(PauseTandem(buffers=(100, 100)))
 
 
 def test_a_class_that_is_defined_again():

@@ -11,6 +11,7 @@ import pytest
 from hopflow.status import NotSolvedError, Status
 from markov import (
     MM1K,
+    NO_END,
     BirthDeath,
     ChainModel,
     JacksonTandem,
@@ -313,6 +314,48 @@ def test_a_chain_that_drifts_away_is_refused_with_its_drifts():
 def test_bad_blocks(changes, said):
     with pytest.raises(ValueError, match=said):
         QuasiBirthDeath(**{**MM1, **changes})
+
+
+class Bursts(ChainModel):
+    """A queue without a limit, whose arrivals come in bursts."""
+
+    class State(NamedTuple):
+        n: int
+        busy: int
+
+    class Params(NamedTuple):
+        service_rate: float = 10.0
+
+    def space(self):
+        return {"n": range(NO_END), "busy": range(2)}
+
+    @staticmethod
+    def rules(s, q):
+        yield s._replace(n=s.n + 1), 12.0 if s.busy else 2.0
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), q.service_rate
+        yield s._replace(busy=1 - s.busy), 1.0
+
+    def measures(self, pi):
+        return {"mean_queue": ((), float(pi @ self.states().n), {"units": "packets"})}
+
+
+def test_infinitely_many_levels_from_rules():
+    answer = stationary_by_level(Bursts())
+    up, swap, down = np.diag([2.0, 12.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 10.0 * np.eye(2)
+    local, lowest = swap - np.diag([13.0, 23.0]), swap - np.diag([3.0, 13.0])
+    blocks = QuasiBirthDeath(down, local, up, boundary=(lowest, up, down))
+    expected = stationary_by_level(blocks)
+    for level in (0, 1, 7, 100):
+        np.testing.assert_allclose(answer.level(level), expected.level(level), rtol=1e-13)
+    assert answer.mean_level == pytest.approx(expected.mean_level, rel=1e-13)
+    assert answer["mean_queue"] == pytest.approx(expected.mean_level, rel=1e-13)
+    with pytest.raises(
+        ValueError, match=r"mean drift is 7 up and 6 down .*: not positive recurrent"
+    ):
+        stationary_by_level(Bursts(service_rate=6.0))
+    with pytest.raises(MemoryError, match="Bursts: a matrix on "):
+        generator(Bursts())
 
 
 def test_level_that_is_not_there():

@@ -14,6 +14,7 @@ import pytest
 
 import markov
 from hopflow import NotSolvedError, Status
+from hopflow.status import ConvergenceError
 from markov import (
     GTH,
     MM1K,
@@ -251,7 +252,7 @@ def test_too_few_iterations(method):
     answer = stationary(PauseTandem(buffers=(30, 40)), few, on_failure="return")
     assert answer.status is Status.INACCURATE
     assert answer.pi.min() >= 0.0
-    with pytest.raises(NotSolvedError, match="the tolerance was not reached"):
+    with pytest.raises(ConvergenceError, match="the tolerance was not reached"):
         stationary(PauseTandem(buffers=(30, 40)), few)
 
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import markov.certificates
+import markov.hierarchy
 import markov.multilevel
 from hopflow import NotSolvedError, Status
 from markov import (
@@ -181,7 +182,8 @@ def test_probabilities_that_underflow():
 def test_plain_python_does_the_same(monkeypatch):
     model = PauseTandem(buffers=(4, 8), high_threshold=6)
     compiled = stationary(model, Multilevel())
-    monkeypatch.setattr(markov.multilevel, "compiled", lambda template, *_, **__: template)
+    for module in (markov.multilevel, markov.hierarchy):
+        monkeypatch.setattr(module, "compiled", lambda template, *_, **__: template)
     plain = stationary(model, Multilevel())
     assert plain.iterations == compiled.iterations
     np.testing.assert_allclose(plain.pi, compiled.pi, rtol=1e-9)

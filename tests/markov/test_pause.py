@@ -132,6 +132,16 @@ def test_every_rule_was_tried():
     assert fired == set(range(1, 14))
 
 
+@pytest.mark.parametrize(("states", "room"), [(1, 8), (8, 8), (9, 16)])
+def test_models_with_few_tcp_states_share_a_kernel(states, room):
+    """The tuple of rates has room for more, and what is beyond the last one is never asked for."""
+    rates = tuple(np.linspace(30.0, 1.0, states))
+    model = PauseTandem(buffers=(2, 3), high_threshold=2, arrival_rates=rates)
+    assert len(model.symbols().rates) == room
+    compiled, plain = (generator(model, compiled=c) for c in (True, False))
+    assert abs(compiled - plain).max() <= 1e-15 * abs(plain).max()  # sums in another order
+
+
 def test_readings_differ_where_they_should():
     base, at = PauseTandem(), (3, 15, 1, 1)
     assert len(base.transitions(at)) == 3

@@ -10,22 +10,22 @@ import numpy as np
 from scipy import stats
 
 from hopflow.results import COLOURS, figure
-from validation.claims._malhotra2005 import (
+from validation.claims.malhotra2005.chain import solve
+from validation.claims.malhotra2005.packets import (
     GRANULARITY,
-    LEVEL,
     LEVELS,
     LOW_THRESHOLD,
     OFF,
     THRESHOLDS,
     Run,
-    p_text,
     runs,
-    solve,
 )
+from validation.claims.malhotra2005.significance import LEVEL, p_text
 from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 CASES = (
     THRESHOLDS,

@@ -1,0 +1,113 @@
+"""The loops of elimination without subtractions, as templates of kernels.
+
+State k goes after the states above it; the rate from i to j is ``rates[i * wide + j]``, and no state
+from k on leads to, or is reached from, one below ``first[k]``.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["censored_costs", "censored_flows", "eliminate", "lay_out", "lowest_beside"]
+
+
+def lowest_beside(indptr, indices, rank, first):
+    """Lower ``first``, by place, to the lowest place that a transition joins with it (the template)."""
+    for x in range(len(rank)):
+        i = rank[x]
+        for n in range(indptr[x], indptr[x + 1]):
+            j = rank[indices[n]]
+            high = max(i, j)
+            first[high] = min(first[high], min(i, j))
+
+
+def lay_out(indptr, indices, data, rank, wide, rates):
+    """Write the off-diagonal entries of a matrix where elimination has them (the template)."""
+    for x in range(len(rank)):
+        for n in range(indptr[x], indptr[x + 1]):
+            if indices[n] != x:
+                rates[rank[x] * wide + rank[indices[n]]] = data[n]
+
+
+def eliminate(rates, wide, first, low, high, room):
+    """Eliminate the states high - 1 .. low, but for what changes between the states below ``low``.
+
+    Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
+    go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
+    """
+    for step in range((high - low + 1) // 2):
+        k = high - 1 - 2 * step
+        alone = k == low
+        m = k if alone else k - 1
+        start = first[m]
+        count = m - start
+        row, next_row = room[:count], room[len(room) // 2 : len(room) // 2 + count]
+        total = next_total = 0.0
+        for j in range(count):
+            row[j] = rates[k * wide + start + j]
+            next_row[j] = rates[m * wide + start + j]
+            total += row[j]
+            next_total += next_row[j]
+        share = back = 0.0
+        if not alone:
+            back = rates[k * wide + m]
+            share = rates[m * wide + k] / (total + back)
+            rates[m * wide + k] = share
+        next_total += share * total
+        total += back
+        rates[k * wide + k] = total
+        rates[m * wide + m] = next_total
+        part = rates[m * wide + start : m * wide + m]
+        for j in range(count):
+            next_row[j] += share * row[j]
+            part[j] = next_row[j]
+        border = min(max(start, low), m)
+        for begin, end, skip in ((start, border, border - start), (border, m, 0)):
+            pivot, next_pivot = row[skip:], next_row[skip:]
+            for i in range(begin, end):
+                share = 0.0 if alone else rates[i * wide + k] / total
+                next_share = (rates[i * wide + m] + share * back) / next_total
+                rates[i * wide + k] = share
+                rates[i * wide + m] = next_share
+                if share != 0.0 or next_share != 0.0:
+                    part = rates[i * wide + start + skip : i * wide + m]
+                    for j in range(len(part)):
+                        part[j] += share * pivot[j] + next_share * next_pivot[j]
+
+
+def censored_flows(rates, wide, first, pi):
+    """Write pi, zero before, with pi[0] = 1 unless that makes others overflow (the template)."""
+    n = len(pi)
+    pi[0] = 1.0
+    end = 1
+    for i in range(n):
+        while end < n and first[end] <= i:
+            end += 1
+        if pi[i] > 1e20:
+            _, exponent = math.frexp(pi[i])
+            for j in range(end):
+                pi[j] = math.ldexp(pi[j], -exponent)  # exact
+        for j in range(i + 1, end):
+            pi[j] += pi[i] * rates[i * wide + j]
+
+
+def censored_costs(rates, wide, first, g):
+    """Turn costs per second into the mean costs on the way to state 0 (the template)."""
+    n = len(g)
+    end = n
+    for step in range(n):
+        i = n - 1 - step
+        while first[end - 1] > i:
+            end -= 1
+        total = g[i]
+        for j in range(i + 1, end):
+            total += rates[i * wide + j] * g[j]
+        g[i] = total
+    g[0] = 0.0
+    for k in range(1, n):
+        total = g[k]
+        for j in range(first[k], k):
+            total += rates[k * wide + j] * g[j]
+        g[k] = total / rates[k * wide + k]

@@ -1,0 +1,73 @@
+"""How an iteration gets on: what methods report, who looks on, and the bar that a terminal shows."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["report", "watched"]
+
+PATIENCE = 1.0  # s before a bar is shown
+REFRESH = 0.2  # s between two looks of it
+FORM = "{desc}: {percentage:3.0f} % of the digits [{elapsed}{postfix}]"
+_watching: ContextVar[_Watch | None] = ContextVar("_watching", default=None)
+
+
+class _Watch:
+    """The history of one solution, and its bar."""
+
+    def __init__(self, tolerance: float | None) -> None:
+        self.history: list[tuple[int, float]] = []
+        self.tolerance = tolerance
+        self.bar: Any = None
+        self.next = time.perf_counter() + PATIENCE
+
+    def look(self, iteration: int, residual: float) -> None:
+        """Note a residual; now and then show how many of the digits asked for are there."""
+        self.history.append((iteration, residual))
+        if self.tolerance is None or time.perf_counter() < self.next:
+            return
+        if not 0.0 < residual < math.inf:
+            return
+        first = self.history[0][1]
+        if self.bar is None:
+            from tqdm import tqdm
+
+            digits = max(math.log10(first / self.tolerance), 0.0)
+            self.bar = tqdm(
+                total=digits, bar_format=FORM, desc="pi Q = 0", disable=None, leave=False
+            )
+        self.bar.n = min(max(math.log10(first / residual), 0.0), self.bar.total)
+        self.bar.set_postfix_str(f"iteration {iteration}, residual {residual:.1e}", refresh=False)
+        self.bar.refresh()
+        self.next = time.perf_counter() + REFRESH
+
+
+@contextmanager
+def watched(tolerance: float | None) -> Iterator[list[tuple[int, float]]]:
+    """Collect what is reported inside as (iteration, residual); show it on terminals when it lasts.
+
+    Parameters
+    ----------
+    tolerance
+        The relative residual at which the method is to stop; None: it does not iterate.
+    """
+    watch = _Watch(tolerance)
+    token = _watching.set(watch)
+    try:
+        yield watch.history
+    finally:
+        _watching.reset(token)
+        if watch.bar is not None:
+            watch.bar.close()
+
+
+def report(iteration: int, residual: float) -> None:
+    """Tell whoever watches the relative residual after so many iterations; a method calls it."""
+    watch = _watching.get()
+    if watch is not None:
+        watch.look(iteration, residual)

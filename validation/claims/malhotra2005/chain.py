@@ -1,0 +1,137 @@
+"""The pause tandem at the settings of malhotra2005, solved once each."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from markov import PauseTandem, stationary
+
+B1, B2, NU = 10, 20, 15.0
+LIGHT: tuple[float, ...] = (25.0, 1.0)
+HEAVY: tuple[float, ...] = (50.0, 1.0)
+THREE: tuple[float, ...] = (50.0, 25.0, 1.0)
+FOUR: tuple[float, ...] = (50.0, 34.0, 17.0, 1.0)
+FIVE: tuple[float, ...] = (50.0, 38.0, 26.0, 13.0, 1.0)
+RTTS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.5, 5.0, 8.0, 13.0, 20.0, 35.0, 60.0, 100.0)
+RUN_RTTS = (0.1, 1.0, 5.0, 20.0)
+"""The round-trip times of the bundled runs, in s."""
+READINGS = tuple(itertools.product(("always", "up"), ("exclusive", "both")))
+"""Rule 13 and what happens at j = T1, see `PauseTandem`; the defaults come first."""
+
+
+class Setting(NamedTuple):
+    """Parameters of `PauseTandem` under short names; ``low=None`` is T2 = T1."""
+
+    rates: tuple[float, ...] = (25.0, 1.0)
+    high: int = 15
+    low: int | None = None
+    rtt: float = 1.0
+    paused_rate: float = 2.0
+    recovery: str = "always"
+    pause_at_threshold: str = "exclusive"
+    buffers: tuple[int, int] = (10, 20)
+
+    @property
+    def model(self) -> PauseTandem:
+        """The chain."""
+        return PauseTandem(
+            buffers=self.buffers,
+            high_threshold=self.high,
+            low_threshold=self.low,
+            paused_rate=self.paused_rate,
+            arrival_rates=self.rates,
+            rtt=self.rtt,
+            recovery=self.recovery,
+            pause_at_threshold=self.pause_at_threshold,
+        )
+
+    @property
+    def off(self) -> Setting:
+        """TCP alone: T1 = B2. T2, mu2 and the readings of the rules do not matter (M02)."""
+        return Setting(self.rates, self.buffers[1], rtt=self.rtt, buffers=self.buffers)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Measures of the stationary chain; pairs are of queue 1 and queue 2, rates in packets/s."""
+
+    throughput: float
+    expressions: tuple[float, float, float]
+    printed_rate_2: float
+    effective_rate: tuple[float, float]
+    loss_rate: tuple[float, float]
+    mean_queue: tuple[float, float]
+    pause_fraction: float
+    error_bound: float
+
+    def __getitem__(self, measure: str) -> float:
+        """Return a measure by the name of its column in the bundled tables."""
+        name, _, queue = measure.rpartition("_")
+        if queue in ("1", "2"):
+            pair: tuple[float, float] = getattr(self, name)
+            return pair[int(queue) - 1]
+        value: float = getattr(self, measure)
+        return value
+
+
+@functools.cache
+def solve(setting: Setting) -> Answer:
+    """Solve pi Q = 0, by GTH at these sizes.
+
+    ``printed_rate_2`` is lambda_effec,2 exactly as printed, which knows nothing of two rules firing
+    at j = T1.
+    """
+    model = setting.model
+    answer = stationary(model)
+    s = model.states()
+    sends = (s.i > 0) & (s.j < setting.buffers[1])
+    rate = model.params.link_rate * (s.k == 1) + setting.paused_rate * (s.k == 2)
+    one, two, three = map(float, answer["throughput_expressions"])
+
+    def pair(measure: str) -> tuple[float, float]:
+        first, second = map(float, answer[measure])
+        return first, second
+
+    return Answer(
+        throughput=answer.throughput,
+        expressions=(one, two, three),
+        printed_rate_2=float((answer.pi * rate * sends).sum()),
+        effective_rate=pair("effective_rate"),
+        loss_rate=pair("loss_rate"),
+        mean_queue=pair("mean_queue"),
+        pause_fraction=float(answer["pause_fraction"]),
+        error_bound=answer.error_bound,
+    )
+
+
+def gain(setting: Setting) -> float:
+    """Return the gain in throughput over TCP alone, in per cent."""
+    return 100.0 * (solve(setting).throughput / solve(setting.off).throughput - 1.0)
+
+
+def cost(setting: Setting) -> float:
+    """Return what T2 < T1 costs against T2 = T1, in per cent of the throughput."""
+    return 100.0 * (1.0 - solve(setting).throughput / solve(setting._replace(low=None)).throughput)
+
+
+def best_threshold(setting: Setting) -> int:
+    """Return the T1 = T2 of the largest throughput, by climbing from the setting's own.
+
+    The throughput has one maximum over 2 .. B2 - 1 (the full scans of M06 show it).
+    """
+    last = setting.buffers[1] - 1
+
+    def value(threshold: int) -> float:
+        inside = 1 <= threshold <= last
+        return solve(setting._replace(high=threshold)).throughput if inside else -math.inf
+
+    here = min(setting.high, last)
+    while True:
+        step = max((-1, 1), key=lambda step: value(here + step))
+        if value(here + step) <= value(here):
+            return here
+        here += step
