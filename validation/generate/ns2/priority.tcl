@@ -4,8 +4,9 @@
 #   ns priority.tcl key value ...
 #
 # S1 and S2 send over routers R1 and R2 to D1 and D2; only R1 to R2 is slow. The TCP flows of a
-# source have the priorities 1, 2, 3, 4, 1, ..., its UDP flows 3, 4, 3, ... (1 is the highest). What
-# controls the flows of a source is its mechanism:
+# source have the priorities 1, 2, 3, 4, 1, ..., its UDP flows 3, 4, 3, ... (1 is the highest); with
+# `order blocks` first all flows of one priority, then those of the next. What controls the flows of
+# a source is its mechanism:
 #   be  nothing (best effort): all flows send from the start;
 #   cc  congestion control: every `check` seconds the source looks whether one of its sending TCP
 #       flows has cut its window since. If so, flows of low priority stop: with `stop top` all below
@@ -14,10 +15,11 @@
 #   ts  time slots: one flow at a time, round robin, a turn of priority P lasts
 #       2^(9-P) x `scale` slots of `slot` seconds, and ends early when the flow finishes.
 # With `ageing` above 0 the unfinished flows gain one level of priority every `ageing` seconds.
-# A stopped TCP sender takes acknowledgements and may time out, but sends nothing; a stopped UDP
-# source keeps its place. A TCP flow of `size` bytes finishes when its last byte is acknowledged, a
-# UDP flow when its receiver got `size` bytes (`finished received`) or when they have been sent as
-# far as the queue (`finished sent`); until then it goes on sending. Size 0: flows never finish.
+# A stopped TCP sender takes acknowledgements (`acks lost`: they are thrown away) and may time out,
+# but sends nothing; a stopped UDP source keeps its place. A TCP flow of `size` bytes finishes when
+# its last byte is acknowledged, a UDP flow when its receiver got `size` bytes (`finished received`)
+# or when they have been sent as far as the queue (`finished sent`); until then it goes on sending.
+# Size 0: flows never finish.
 #
 # Writes into the working folder:
 #   flows.txt    id, source, protocol, priority, mechanism, start, finish (-1: never), time allowed to
@@ -35,6 +37,7 @@ array set o {
     drr_limit 25000  drr_buckets 10  drr_quantum 250
     red_min 5  red_max 15  red_weight 0.002  red_linterm 10
     finished received  slot 0.01  scale 1  ageing 0  stop top  hold 1  check 0.2
+    acks taken  order turns
 }
 array set o $argv
 
@@ -156,8 +159,13 @@ proc flow {source protocol priority} {
     }
 }
 foreach source {1 2} {
-    for {set i 0} {$i < $o(tcp$source)} {incr i} { flow $source TCP [expr {1 + $i % 4}] }
-    for {set i 0} {$i < $o(udp$source)} {incr i} { flow $source UDP [expr {3 + $i % 2}] }
+    foreach {protocol first levels} {TCP 1 4 UDP 3 2} {
+        set n $o([string tolower $protocol]$source)
+        for {set i 0} {$i < $n} {incr i} {
+            set step [expr {$o(order) eq "turns" ? $i % $levels : $i * $levels / $n}]
+            flow $source $protocol [expr {$first + $step}]
+        }
+    }
     set member($source) {}
     foreach name {signals turns rounds last current generation_of age} { set ${name}($source) 0 }
     set level($source) 6
@@ -181,6 +189,15 @@ proc aged {p} {
     return [expr {$p < 1 ? 1 : $p}]
 }
 
+# Where the acknowledgements of a TCP flow go: to its sender or to nowhere.
+set nowhere [new Agent/Null]
+proc deliver {f receiver} {
+    global o node agent of
+    if {$o(acks) eq "lost"} {
+        [$node(S$of($f)) demux] install [$agent($f) set agent_port_] $receiver
+    }
+}
+
 # Let a flow send, or stop it.
 proc enable {f} {
     global o ns kind agent app mech of on since generation signal
@@ -189,6 +206,7 @@ proc enable {f} {
     set since($f) [$ns now]
     if {$kind($f) eq "TCP"} {
         if {$mech($f) eq "cc"} { $agent($f) attach $signal($of($f)) }
+        deliver $f $agent($f)
         $agent($f) set window_ $o(window)
         $agent($f) advanceby 0
     } else {
@@ -197,7 +215,7 @@ proc enable {f} {
     }
 }
 proc disable {f} {
-    global ns kind agent app mech on since allowed stops generation quiet
+    global ns kind agent app mech on since allowed stops generation quiet nowhere
     if {!$on($f)} return
     set on($f) 0
     incr stops($f)
@@ -205,6 +223,7 @@ proc disable {f} {
     if {$kind($f) eq "TCP"} {
         if {$mech($f) eq "cc"} { $agent($f) attach $quiet }
         $agent($f) set window_ 0
+        deliver $f $nowhere
     } else {
         $app($f) stop
         incr generation($f)
