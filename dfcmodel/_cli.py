@@ -1,38 +1,123 @@
-"""``hopflow simulate``: scenarios by name on the command line."""
+"""``hopflow simulate``: scenarios by name or from a file on the command line."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from dfcmodel.networks import Scenario
 
 __all__ = ["commands"]
 
 commands = typer.Typer()
 
 
+def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
+    """Return a scenario by its name, or from a TOML file, which says all about itself."""
+    from dfcmodel.scenario_files import load_scenario
+    from dfcmodel.scenarios import takano2006
+    from hopflow.checks import choice
+
+    if name.endswith(".toml"):
+        for option, value in (("dfc", dfc), ("tcp", tcp), ("host", host)):
+            if value is not None:
+                raise ValueError(
+                    f"{option} = {value!r}: {name} says that, use it without --{option}"
+                )
+        return load_scenario(name)
+    paper, slash, short = name.partition("/")
+    allowed = "must be takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
+    if not slash:
+        raise ValueError(f"scenario = {name!r}: {allowed}")
+    choice("paper of the scenario", paper, ("takano2006",))
+    return takano2006(short, dfc=dfc is not False, tcp=tcp, host=host)
+
+
 @commands.command()
 def simulate(
-    scenario: Annotated[str, typer.Argument(help="paper/name, for example takano2006/4")],
-    dfc: Annotated[bool, typer.Option(help="With diffusion-type flow control, or FIFO.")] = True,
+    scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml")],
+    dfc: Annotated[
+        bool | None,
+        typer.Option(
+            "--dfc/--no-dfc",
+            help="With diffusion-type flow control (default), or FIFO.",
+            show_default=False,
+        ),
+    ] = None,
     tcp: Annotated[
-        str | None, typer.Option(help="tahoe, reno or newreno; default: the paper's.")
+        str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
     ] = None,
     host: Annotated[str | None, typer.Option(help="shaped, unshaped or direct.")] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the feedback phases.")] = 0,
-    figure: Annotated[Path | None, typer.Option(help="Write the efficiency plot here.")] = None,
+    steps: Annotated[int, typer.Option(help="Time steps per link delay.")] = 4,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    runs: Annotated[int, typer.Option(help="Above 1: an ensemble of that many runs.")] = 1,
+    plot: Annotated[Path | None, typer.Option(help="Draw what came out to this file.")] = None,
+    animation: Annotated[
+        Path | None, typer.Option(help="Queues in motion: a .gif, .mp4 or .html file.")
+    ] = None,
+    netcdf: Annotated[Path | None, typer.Option(help="Write all records to this file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML.")] = None,
 ) -> None:
-    """Simulate a scenario of takano2006 as a fluid and print what came out."""
-    from dfcmodel.scenarios import takano2006
-    from dfcmodel.simulation import simulate as run_scenario
-    from hopflow.checks import choice
+    """Simulate a network as a fluid and print what came out."""
+    from dfcmodel.ensembles import Ensemble, ensemble
+    from dfcmodel.plots import film_kind
+    from dfcmodel.results import Trajectory
+    from dfcmodel.scenario_writing import save_scenario
+    from dfcmodel.simulation import simulate as run_once
 
-    paper, _, name = scenario.partition("/")
-    choice("scenario", paper if name else scenario, ("takano2006",))
-    run = run_scenario(takano2006(name, dfc=dfc, tcp=tcp, host=host), duration=duration, rng=seed)
-    typer.echo(run)
+    chosen = _scenario(scenario, dfc, tcp, host)
+    if save is not None:
+        typer.echo(f"scenario: {save_scenario(chosen, save)}")
+    found: Trajectory | Ensemble
+    if runs == 1:
+        if animation is not None:
+            film_kind(animation)
+        found = run_once(chosen, duration=duration, steps_per_delay=steps, rng=seed)
+    else:
+        for option, value in (("animation", animation), ("netcdf", netcdf)):
+            if value is not None:
+                raise ValueError(f"{option} = {value}: needs one run, use it without --runs")
+        found = ensemble(chosen, runs, seed=seed, duration=duration, steps_per_delay=steps)
+    typer.echo(found)
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        found.plot().figure.savefig(plot)
+        typer.echo(f"figure: {plot}")
+    if isinstance(found, Trajectory):
+        if animation is not None:
+            typer.echo(f"animation: {found.animate().save(animation)}")
+        if netcdf is not None:
+            typer.echo(f"records: {found.to_netcdf(netcdf)}")
+
+
+@commands.command()
+def pde(
+    scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml")],
+    packets: Annotated[float, typer.Option(help="Packets in the loaded node.")] = 1000.0,
+    node: Annotated[float | None, typer.Option(help="Which node; default: the middle.")] = None,
+    periods: Annotated[float, typer.Option(help="Time, in link delays.")] = 300.0,
+    feedback: Annotated[bool, typer.Option(help="r fed back, eq. (5), or eq. (7), r = 0.")] = True,
+    figure: Annotated[Path | None, typer.Option(help="Write the densities here.")] = None,
+) -> None:
+    """Spread the packets of one loaded node over the chain of a scenario, as an equation.
+
+    Prints what the density did, and the limits of stability of the law.
+    """
+    import numpy as np
+
+    from dfcmodel.law import law_of
+    from dfcmodel.pde import loaded_node
+    from dfcmodel.stability import spectrum
+
+    chain = _scenario(scenario, None, None, None)
+    times = np.linspace(0.0, periods, 6) * law_of(chain).delay
+    solution = loaded_node(chain, packets, times, node=node, feedback=feedback)
+    typer.echo(solution)
+    typer.echo(spectrum(chain))
     if figure is not None:
-        run.plot().figure.savefig(figure)
+        solution.plot().figure.savefig(figure)
         typer.echo(f"figure: {figure}")

@@ -1,562 +1,571 @@
-"""The sampled-data chain: one step after the other, compiled, with the flows' window rules inside.
+"""The loop over time: sources, hosts, queues and hop-by-hop control, one step after the other.
 
-Time advances in steps h = d / m. In each step, at every node: feedback that is due arrives and sets
-the rates (`law`), what left the upstream node m steps ago arrives, the sources emit, the queues are
-served (arrivals of the step included), and what exceeds the buffer is dropped from the step's
-arrivals. Queues and links keep the order of packets and of the gaps that drops leave between them.
-Amounts are whole multiples of 2^-26 packets, so that every sum is exact and no packet is ever
-created or lost by rounding.
-`reference` is the same in plain Python.
+Time advances in steps h, the shortest link delay over m. In each step feedback that is due arrives
+and sets rates, receivers take in what has crossed the last link, sources answer, and every queue is
+served (arrivals of the step included); what exceeds a buffer is dropped from the step's arrivals.
+Amounts are whole multiples of a power of two, so that every sum is exact and no packet is ever
+created or lost by rounding. `reference` computes the same naively.
+
+`run` is a template: the window rules of a scenario are spliced into it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel import sources
-from dfcmodel.sources import GRID, on_grid, receive, send
+from dfcmodel.cells import (
+    ACK_END,
+    ACK_FIRST,
+    ACK_NOW,
+    ACKS,
+    ACTIVE,
+    ADVANCING,
+    ALL_LOST,
+    AREA,
+    BUDGET,
+    DELIVERED,
+    ENTERED,
+    EXIT,
+    FIRST_RATE,
+    LOST,
+    LOST_AREA,
+    LOST_BEFORE,
+    MARKED,
+    MESSAGE_QUEUE,
+    MESSAGE_RATE,
+    NEW_UP_TO,
+    NEXT_QUEUE,
+    OPENS,
+    PENDING,
+    QUEUE,
+    RATE,
+    SENT,
+    START,
+    TCP,
+    WATCH,
+    WISH,
+)
+from dfcmodel.queues import (
+    DIVIDED,
+    RANDOM,
+    book,
+    divide,
+    drop_early,
+    drop_tail,
+    finish,
+    look_back,
+    pause,
+    reach,
+    serve,
+    take,
+)
+from dfcmodel.sources import (
+    ACKED,
+    COLUMNS,
+    DEADLINE,
+    EMITTED,
+    MAX_WINDOW,
+    SIZE,
+    UP_TO,
+    flow_on,
+    keep_up,
+    on_grid,
+    receive,
+    send,
+)
 from hopflow.kernels import build
-from responsefn import NewReno, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dfcmodel.plans import Floats, Kind, Plan, State
 
-    from dfcmodel.scenarios import Scenario
-    from dfcmodel.sources import Floats, Ints
+    Records = tuple[Floats, Floats, Floats]
 
-STANDARD: tuple[type[WindowRule], ...] = (Tahoe, Reno, NewReno)
-"""Rules that share one kernel, so that most scenarios need no compilation of their own."""
+__all__ = ["advance"]
 
-__all__ = ["Arrays", "build_run", "prepare"]
-
-HELPERS = (on_grid, sources.emit, sources.hole_spacing, sources.repair)
-RECOVERY = {"tahoe": sources.TAHOE, "reno": sources.RENO, "newreno": sources.NEWRENO}
-
-
-@dataclass(frozen=True)
-class Arrays:
-    """Constants and state of a run. F flows, L links, S rings (F under DFC, one under FIFO)."""
-
-    entry: NDArray[np.int64]  # (F,) index of the first node
-    last: NDArray[np.int64]  # (F,) index of the last sending node
-    start: NDArray[np.int64]  # (F,) step of the first packet
-    kind: NDArray[np.int64]  # (F,) which window rule
-    recovery: NDArray[np.int64]  # (F,)
-    max_window: NDArray[np.float64]  # (F,) packets
-    rule_params: NDArray[np.float64]  # (F, P)
-    phase: NDArray[np.int64]  # (L,) step of the feedback clock, 0..m-1
-    window: NDArray[np.float64]  # (F, W) state of the window rule
-    tcp: NDArray[np.float64]  # (F, COLUMNS) state of the sender and receiver
-    log: NDArray[np.float64]  # (F, E, 2) emission log
-    ends: NDArray[np.int64]  # (F, 2) its first and one-past-last entry
-    missing: NDArray[np.float64]  # (F, C) part of each packet that is missing
-    lost: NDArray[np.float64]  # (F, C) holes that there ever were
-    ack: NDArray[np.float64]  # (F, A, 3) acks on their way: all, advancing, U
-    ack_delay: NDArray[np.int64]  # (F,) steps
-    backlog: NDArray[np.float64]  # (F,) packets waiting at the host
-    host_rate: NDArray[np.float64]  # (F,) r_0
-    host_message: NDArray[np.float64]  # (F,) r_0 on its way
-    access: NDArray[np.float64]  # (F, m) packets on the access link
-    queue: NDArray[np.float64]  # (F, L) packets
-    batches: NDArray[np.float64]  # (S, L, R, 2 F/S) amounts and gaps, in order
-    heads: NDArray[np.int64]  # (S, L, 2) first and one-past-last batch
-    line: NDArray[np.float64]  # (F, L, m, 2) packets on the links, in two stretches per step
-    gaps: NDArray[np.float64]  # (F, L, m, 2) packets missing among them
-    rate: NDArray[np.float64]  # (F, L) J
-    told_rate: NDArray[np.float64]  # (F, L) r that the node was told
-    told_queue: NDArray[np.float64]  # (F, L) n of the next node that it was told
-    message_rate: NDArray[np.float64]  # (F, L) r on its way to the node before
-    message_queue: NDArray[np.float64]  # (F, L)
-    transit: NDArray[np.float64]  # (F,) packets on the links of the path
-
-    def copy(self) -> Arrays:
-        """Return the same state in fresh memory."""
-        return Arrays(**{f.name: getattr(self, f.name).copy() for f in fields(self)})
-
-    def values(self) -> tuple[Any, ...]:
-        """Return the arrays in the order of the kernel's arguments."""
-        return tuple(getattr(self, f.name) for f in fields(self))
-
-
-def prepare(scenario: Scenario, steps_per_delay: int, rng: np.random.Generator) -> Arrays:
-    """Return the state at t = 0: an empty network whose nodes were told (link rate, 0)."""
-    F, L, m = len(scenario.flows), scenario.nodes - 1, steps_per_delay
-    h = scenario.link_delay / m
-    rules = distinct_rules(scenario)
-    kind = [rules.index(type(flow.rule)) for flow in scenario.flows]
-    cells = 2 + math.ceil(2 * max(flow.max_window for flow in scenario.flows))
-    dfc = scenario.discipline == "dfc"
-    rings, columns = (F, 1) if dfc else (1, F)
-    per_ring = 2 * math.ceil(scenario.buffer) + 8
-    access = 0 if scenario.host == "direct" else m
-    params = np.zeros((F, max(len(numeric(flow.rule)) for flow in scenario.flows)))
-    states = [flow.rule.State() for flow in scenario.flows]
-    window = np.zeros((F, max(map(len, states))))
-    for f, flow in enumerate(scenario.flows):
-        params[f, : len(numeric(flow.rule))] = list(numeric(flow.rule).values())
-        window[f, : len(states[f])] = states[f]
-    ack_delay = np.array([m * (flow.exit - flow.entry) + access for flow in scenario.flows])
-    tcp = np.zeros((F, sources.COLUMNS))
-    tcp[:, sources.DEADLINE] = np.inf
-    tcp[:, sources.TIMED] = -1.0
-    tcp[:, sources.BACKOFF] = 1.0
-    tcp[:, sources.RECOVER] = -1.0
-    link_rate = np.full((F, L), scenario.link_rate)
-    phases = rng.integers(0, m, L) if scenario.phases == "random" else np.zeros(L, dtype=np.int64)
-    return Arrays(
-        entry=np.array([flow.entry - 1 for flow in scenario.flows]),
-        last=np.array([flow.exit - 2 for flow in scenario.flows]),
-        start=np.array([round(flow.start / h) for flow in scenario.flows]),
-        kind=np.array(kind),
-        recovery=np.array([RECOVERY[flow.rule.recovery] for flow in scenario.flows]),
-        max_window=np.array([float(flow.max_window) for flow in scenario.flows]),
-        rule_params=params,
-        phase=phases.astype(np.int64),
-        window=window,
-        tcp=tcp,
-        log=np.zeros((F, 4096, 2)),
-        ends=np.zeros((F, 2), dtype=np.int64),
-        missing=np.zeros((F, cells)),
-        lost=np.zeros((F, cells)),
-        ack=np.zeros((F, int(ack_delay.max()), 3)),
-        ack_delay=ack_delay,
-        backlog=np.zeros(F),
-        host_rate=np.full(F, scenario.link_rate),
-        host_message=np.full(F, scenario.link_rate),
-        access=np.zeros((F, m)),
-        queue=np.zeros((F, L)),
-        batches=np.zeros((rings, L, per_ring, 2 * columns)),
-        heads=np.zeros((rings, L, 2), dtype=np.int64),
-        line=np.zeros((F, L, m, 2)),
-        gaps=np.zeros((F, L, m, 2)),
-        rate=np.zeros((F, L)),
-        told_rate=link_rate.copy(),
-        told_queue=np.zeros((F, L)),
-        message_rate=link_rate.copy(),
-        message_queue=np.zeros((F, L)),
-        transit=np.zeros(F),
-    )
-
-
-def distinct_rules(scenario: Scenario) -> list[type[WindowRule]]:
-    """Return the window rules of the kernel for a scenario: the standard ones, then its own."""
-    return list(dict.fromkeys([*STANDARD, *(type(flow.rule) for flow in scenario.flows)]))
-
-
-def numeric(rule: WindowRule) -> dict[str, float]:
-    """Return the parameters that a rule's dynamics can use: the numbers among them."""
-    numbers = {
-        name: float(value)
-        for name, value in rule.params._asdict().items()
-        if isinstance(value, (int, float))
-    }
-    return numbers or {"unused": 0.0}
-
-
-# --------------------------------------------------------------------------- the law, eqs. (1)-(13)
-
-
-def ideal(told_rate: float, told_queue: float, queue: float, alpha: float, gain: float) -> float:
-    """Return the ideal rate J~ of eq. (2) in packets/s; gain = D / d in 1/s."""
-    return alpha * told_rate - gain * (told_queue - queue)
-
-
-def share(
-    i: int,
-    f: int,
-    step: int,
-    entry: Ints,
-    last: Ints,
-    start: Ints,
-    told_rate: Floats,
-    told_queue: Floats,
-    queue: Floats,
-    alpha: float,
-    gain: float,
-    capacity: float,
-) -> float:
-    """Return the rate J of flow f at node i, eqs. (1) and (13), among the active flows."""
-    total = 0.0
-    active = 0
-    for g in range(entry.shape[0]):
-        if entry[g] <= i <= last[g] and step >= start[g]:
-            active += 1
-            total += max(0.0, ideal(told_rate[g, i], told_queue[g, i], queue[g, i], alpha, gain))
-    own = ideal(told_rate[f, i], told_queue[f, i], queue[f, i], alpha, gain)
-    available = capacity * max(0.0, own) / total if total > 0.0 else capacity / max(1, active)
-    return max(0.0, min(available, own))
-
-
-# --------------------------------------------------------------------------- queues
-
-
-def serve(
-    batches: Floats, heads: Ints, r: int, i: int, budget: float, out: Floats, gap: Floats
-) -> None:
-    """Move up to ``budget`` packets, and the gaps between them, from the head of ring r at node i.
-
-    The ring's column g belongs to flow r + g: under DFC every flow has a ring of one column, under
-    FIFO one ring has a column for each. ``out`` and ``gap``, shape (F, 2), take two stretches: the
-    second begins where a flow's stretch with gaps meets one without, so that a packet sent again
-    is not mixed with the losses that it repairs.
-    """
-    size = batches.shape[2]
-    columns = batches.shape[3] // 2
-    p = 0
-    while heads[r, i, 0] < heads[r, i, 1] and budget > 0.0:
-        b = heads[r, i, 0] % size
-        amount = 0.0
-        for g in range(columns):
-            amount += batches[r, i, b, g]
-            held = out[r + g, 0] + gap[r + g, 0]
-            more = batches[r, i, b, g] + batches[r, i, b, columns + g]
-            differ = (gap[r + g, 0] > 0.0) != (batches[r, i, b, columns + g] > 0.0)
-            if held > 0.0 and more > 0.0 and differ:
-                p = 1
-        part = 1.0 if amount <= budget else budget / amount
-        for g in range(columns):
-            packets = on_grid(part * batches[r, i, b, g])
-            missing = on_grid(part * batches[r, i, b, columns + g])
-            out[r + g, p] += packets
-            gap[r + g, p] += missing
-            batches[r, i, b, g] -= packets
-            batches[r, i, b, columns + g] -= missing
-        if part < 1.0:
-            return
-        budget -= amount
-        heads[r, i, 0] += 1
-
-
-def join(batches: Floats, heads: Ints, r: int, i: int, p: int, came: Floats, gap: Floats) -> None:
-    """Append stretch p of what came in this step to ring r of node i.
-
-    It is joined to the last batch where that is below one packet and has gaps where it has, or
-    where the ring is full.
-    """
-    size = batches.shape[2]
-    columns = batches.shape[3] // 2
-    b = (heads[r, i, 1] - 1) % size
-    apart = True
-    if heads[r, i, 1] > heads[r, i, 0]:
-        amount = 0.0
-        apart = False
-        for g in range(columns):
-            amount += batches[r, i, b, g]
-            differ = (gap[r + g, p] > 0.0) != (batches[r, i, b, columns + g] > 0.0)
-            if came[r + g, p] > 0.0 and batches[r, i, b, g] > 0.0 and differ:
-                apart = True
-        apart = (apart or amount >= 1.0) and heads[r, i, 1] - heads[r, i, 0] < size
-    if apart:
-        b = heads[r, i, 1] % size
-        heads[r, i, 1] += 1
-        for n in range(2 * columns):
-            batches[r, i, b, n] = 0.0
-    for g in range(columns):
-        batches[r, i, b, g] += came[r + g, p]
-        batches[r, i, b, columns + g] += gap[r + g, p]
-
-
-def drop(
-    batches: Floats, heads: Ints, i: int, excess: float, came: Floats, lost: Floats, queue: Floats
-) -> None:
-    """Take ``excess`` packets out of what came to node i in this step, in proportion to it."""
-    size = batches.shape[2]
-    columns = batches.shape[3] // 2
-    rings = batches.shape[0]
-    for back in (1, 2, 1, 2):  # from the last batch; again where a flow had less left than its part
-        total = 0.0
-        for r in range(rings):
-            for g in range(columns):
-                total += came[r + g, 0] + came[r + g, 1]
-        if excess <= 0.0 or total <= 0.0:
-            return
-        part = min(1.0, excess / total)
-        for r in range(rings):
-            if heads[r, i, 1] - heads[r, i, 0] >= back:
-                b = (heads[r, i, 1] - back) % size
-                for g in range(columns):
-                    f = r + g
-                    fresh = came[f, 0] + came[f, 1]
-                    amount = min(on_grid(part * fresh) + GRID, batches[r, i, b, g])
-                    amount = min(amount, fresh)
-                    batches[r, i, b, g] -= amount
-                    batches[r, i, b, columns + g] += amount
-                    queue[f, i] -= amount
-                    lost[f, i] += amount
-                    came[f, 0] = fresh - amount
-                    came[f, 1] = 0.0
-                    excess -= amount
-
-
-# --------------------------------------------------------------------------- the loop
+HELPERS = (
+    on_grid,
+    sources.emit,
+    sources.measure,
+    flow_on,
+    send,
+    sources.hole_spacing,
+    sources.repair,
+    receive,
+    keep_up,
+    book,
+    reach,
+    take,
+    look_back,
+    divide,
+    serve,
+    drop_early,
+    drop_tail,
+    pause,
+    finish,
+)
+LOG_FAULT, WINDOW_FAULT, QUEUE_FAULT = 1, 2, 3
 
 
 def run(
-    first: int,
+    first_step: int,
     steps: int,
     every: int,
-    m: int,
     h: float,
-    capacity: float,
-    limit: float,
-    alpha: float,
-    gain: float,
+    grid: float,
     min_rto: float,
-    dfc: bool,
-    host: int,
+    first_shared: int,
+    past_shared: int,
+    s: State,
     record: Floats,
+    queued: Floats,
     lost_at: Floats,
-    occupied: Floats,
-    peak: Floats,
-    entry: Ints,
-    last: Ints,
-    start: Ints,
-    kind: Ints,
-    recovery: Ints,
-    max_window: Floats,
-    rule_params: Floats,
-    phase: Ints,
-    window: Floats,
-    tcp: Floats,
-    log: Floats,
-    ends: Ints,
-    missing: Floats,
-    lost: Floats,
-    ack: Floats,
-    ack_delay: Ints,
-    backlog: Floats,
-    host_rate: Floats,
-    host_message: Floats,
-    access: Floats,
-    queue: Floats,
-    batches: Floats,
-    heads: Ints,
-    line: Floats,
-    gaps: Floats,
-    rate: Floats,
-    told_rate: Floats,
-    told_queue: Floats,
-    message_rate: Floats,
-    message_queue: Floats,
-    transit: Floats,
-    came: Floats,
-    came_gap: Floats,
-    out: Floats,
-    out_gap: Floats,
 ) -> int:
-    """Advance the state by ``steps`` steps from step ``first``; record every ``every`` steps.
+    """Advance the state by ``steps`` steps from ``first_step``; record every ``every`` steps.
 
-    Records, one row per interval: ``record[s, f]`` = (mean packets in transit, U, cwnd, host
-    backlog), ``lost_at[s, f, i]`` packets lost, ``occupied[s, i]`` packets queued at its end;
-    ``peak[i]`` the most ever. Returns -1, or the step at which a log was full.
+    Records, one row per interval: ``record[n, f]`` = (mean packets in transit, U, cwnd, host's
+    backlog), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets lost in it.
+    Returns -1, or the step at which it had to stop, with the reason in ``s.fault``.
     """
-    flows = queue.shape[0]
-    links = queue.shape[1]
-    rings = batches.shape[0]
-    columns = batches.shape[3] // 2
-    for k in range(first, first + steps):
+    up = s.up
+    cell = s.cell
+    told = s.told
+    lags = s.lags
+    rows = s.rows
+    origin = s.origin
+    rated = s.rated
+    lag = s.lag
+    link_of = s.link_of
+    flow_of = s.flow_of
+    wants = s.wants
+    gets = s.gets
+    over = s.over
+    area_ever = s.area_ever
+    host_pace = s.host_pace
+    ring = s.ring
+    records = s.records
+    ends = s.ends
+    cursor = s.cursor
+    kind = s.kind
+    cells = s.cells
+    rate = s.rate
+    pace = s.pace
+    limit = s.limit
+    shared = s.shared
+    peak = s.peak
+    waiting = s.waiting
+    fifo = s.fifo
+    arrived = s.arrived
+    red = s.red
+    bands = s.bands
+    bands_at = s.bands_at
+    clock = s.clock
+    ticks_at = s.ticks_at
+    tick_cells = s.tick_cells
+    tick_law = s.tick_law
+    many_at = s.many_at
+    many_cells = s.many_cells
+    many_law = s.many_law
+    spread_at = s.spread_at
+    spread_cells = s.spread_cells
+    spread_law = s.spread_law
+    tells_at = s.tells_at
+    tell_cells = s.tell_cells
+    tell_law = s.tell_law
+    pairs = s.pairs
+    pauses = s.pauses
+    heard = s.heard
+    flow = s.flow
+    tally = s.tally
+    path_at = s.path_at
+    path = s.path
+    ack = s.ack
+    tcp = s.tcp
+    log = s.log
+    holes = s.holes
+    schedule = s.schedule
+    schedule_at = s.schedule_at
+    seed = s.seed
+    fault = s.fault
+    F = flow.shape[0]
+    C = up.shape[0]
+    mask = ring.shape[0] // C - 1
+    last_step = first_step + steps
+    for k in range(first_step, last_step):
         now = k * h
-        slot = k % m
-        sample = (k - first) // every
+        row = (k & mask) * C
         # feedback: what is due arrives, rates follow, new messages leave
-        if dfc:
-            for i in range(links):
-                if phase[i] == slot:
-                    for f in range(flows):
-                        if entry[f] == i:
-                            host_rate[f] = host_message[f]
-                        elif entry[f] < i <= last[f]:
-                            told_rate[f, i - 1] = message_rate[f, i]
-                            told_queue[f, i - 1] = message_queue[f, i]
-            for i in range(links):
-                ticks = phase[i] == slot
-                hears = phase[i + 1] == slot if i + 1 < links else ticks
-                if not (ticks or hears):
+        for j in range(clock.shape[0]):
+            slot = clock[j, 2] + clock[j, 1]
+            clock[j, 1] += 1
+            if clock[j, 1] == clock[j, 0]:
+                clock[j, 1] = 0
+            for n in range(ticks_at[slot], ticks_at[slot + 1]):  # links of one or two flows
+                c = tick_cells[n, 0]
+                d = tick_cells[n, 1]
+                gain = tick_law[n, 1]
+                r = told[c, MESSAGE_RATE]
+                waits = told[c, MESSAGE_QUEUE]
+                r2 = told[d, MESSAGE_RATE]
+                waits2 = told[d, MESSAGE_QUEUE]
+                told[c, RATE] = r
+                told[c, NEXT_QUEUE] = waits
+                told[d, RATE] = r2
+                told[d, NEXT_QUEUE] = waits2
+                J = max(0.0, tick_law[n, 0] * r - gain * (waits - cell[c, QUEUE]))
+                J2 = max(0.0, tick_law[n, 0] * r2 - gain * (waits2 - cell[d, QUEUE]))
+                J = J * told[c, ACTIVE]
+                J2 = J2 * told[d, ACTIVE]
+                total = J + J2 * tick_law[n, 3]
+                part = tick_law[n, 2] / total if total > tick_law[n, 2] else 1.0
+                cell[c, BUDGET] = on_grid(part * J, grid)
+                cell[d, BUDGET] = on_grid(part * J2, grid)
+            for n in range(many_at[slot], many_at[slot + 1]):  # links of more
+                total = 0.0
+                for c in range(many_cells[n, 0], many_cells[n, 1]):
+                    told[c, RATE] = told[c, MESSAGE_RATE]
+                    told[c, NEXT_QUEUE] = told[c, MESSAGE_QUEUE]
+                    waits = told[c, NEXT_QUEUE] - cell[c, QUEUE]
+                    J = max(0.0, many_law[n, 0] * told[c, RATE] - many_law[n, 1] * waits)
+                    told[c, WISH] = J * told[c, ACTIVE]
+                    total += told[c, WISH]
+                part = many_law[n, 2] / total if total > many_law[n, 2] else 1.0
+                for c in range(many_cells[n, 0], many_cells[n, 1]):
+                    cell[c, BUDGET] = on_grid(part * told[c, WISH], grid)
+            for n in range(tells_at[slot], tells_at[slot + 1]):  # a link of one or two flows tells
+                c = tell_cells[n, 0]
+                d = tell_cells[n, 1]
+                gain = tell_law[n, 0]
+                waits = cell[c, QUEUE]
+                waits2 = cell[d, QUEUE]
+                J = max(0.0, told[c, RATE] - gain * (told[c, NEXT_QUEUE] - waits))
+                J2 = max(0.0, told[d, RATE] - gain * (told[d, NEXT_QUEUE] - waits2))
+                J = J * told[c, ACTIVE]
+                J2 = J2 * told[d, ACTIVE]
+                total = J + J2 * tell_law[n, 2]
+                part = tell_law[n, 1] / total if total > tell_law[n, 1] else 1.0
+                u = tell_cells[n, 2]
+                told[u, MESSAGE_RATE] = part * J
+                told[u, MESSAGE_QUEUE] = waits
+                u = tell_cells[n, 3]
+                told[u, MESSAGE_RATE] = part * J2
+                told[u, MESSAGE_QUEUE] = waits2
+            for n in range(spread_at[slot], spread_at[slot + 1]):  # one of more tells
+                total = 0.0
+                for c in range(spread_cells[n, 0], spread_cells[n, 1]):
+                    waits = told[c, NEXT_QUEUE] - cell[c, QUEUE]
+                    J = max(0.0, told[c, RATE] - spread_law[n, 0] * waits)
+                    told[c, WISH] = J * told[c, ACTIVE]
+                    total += told[c, WISH]
+                part = spread_law[n, 1] / total if total > spread_law[n, 1] else 1.0
+                for c in range(spread_cells[n, 2], spread_cells[n, 3]):
+                    u = origin[c, 1]
+                    told[u, MESSAGE_RATE] = part * told[c, WISH]
+                    told[u, MESSAGE_QUEUE] = cell[c, QUEUE]
+        if pairs.shape[0] > 0:
+            pause(k, pairs, pauses, heard, waiting, rate, pace, host_pace, cell)
+        # the receivers take in what has crossed the last link, sources answer, hosts send
+        for f in range(F):
+            if k <= flow[f, START]:
+                if k < flow[f, START]:
                     continue
-                for f in range(flows):
-                    if entry[f] <= i <= last[f] and k >= start[f]:
-                        J = share(
-                            i, f, k, entry, last, start, told_rate, told_queue, queue,
-                            alpha, gain, capacity,
-                        )  # fmt: skip
-                        if hears:
-                            rate[f, i] = J
-                        if ticks:
-                            r = share(
-                                i, f, k, entry, last, start, told_rate, told_queue, queue,
-                                1.0, gain, capacity,
-                            )  # fmt: skip
-                            message_rate[f, i] = r
-                            message_queue[f, i] = queue[f, i]
-                            if entry[f] == i:  # eq. (9)
-                                r0 = alpha * r - gain * queue[f, i]
-                                host_message[f] = max(0.0, min(capacity, r0))
-        # the receivers take in what has crossed the last link, and answer
-        for f in range(flows):
-            if k < start[f]:
-                continue
-            e = last[f]
-            at = k % ack_delay[f]
-            acks = ack[f, at, 0]
-            advancing = ack[f, at, 1]
-            acked = ack[f, at, 2]
-            ack[f, at, 0] = 0.0
-            ack[f, at, 1] = 0.0
-            for p in range(2):
-                arrived = line[f, e, slot, p]
-                gone = gaps[f, e, slot, p]
-                if arrived + gone > 0.0:
-                    answers = receive(tcp[f], log[f], ends[f], missing[f], lost[f], arrived, gone)
-                    ack[f, at, 0] += answers[0]
-                    ack[f, at, 1] += answers[1]
-            ack[f, at, 2] = tcp[f, 16]
-            emitted = send(
-                tcp[f], window[f], rule_params[f], log[f], ends[f], now, acks, advancing, acked,
-                kind[f], recovery[f], max_window[f], min_rto,
-            )  # fmt: skip
-            if emitted < 0.0:
-                return k
-            backlog[f] += emitted
-        # the nodes, downstream first: each reads what is due on the link before it is overwritten
-        for i in range(links - 1, -1, -1):
+                for n in range(path_at[f] - 1, path_at[f + 1]):
+                    c = path[n] if n >= path_at[f] else f
+                    told[c, ACTIVE] = 1.0
+                    told[c, RATE] = told[c, FIRST_RATE]
+                    told[c, NEXT_QUEUE] = 0.0
+                    told[c, MESSAGE_RATE] = told[c, FIRST_RATE]
+                    told[c, MESSAGE_QUEUE] = 0.0
+            through = ring[row + flow[f, EXIT]]
+            new = through - tally[f, DELIVERED]
+            if flow[f, TCP] == 1:
+                at = flow[f, ACK_NOW]
+                flow[f, ACK_NOW] = at + 1 if at + 1 < flow[f, ACK_END] else flow[f, ACK_FIRST]
+                acks = ack[at, ACKS]
+                advancing = ack[at, ADVANCING]
+                acked = ack[at, NEW_UP_TO]
+                marked = ack[at, MARKED]
+                ack[at, ACKS] = 0.0
+                if new > 0.0:
+                    ack[at, ACKS] = new
+                    ack[at, ADVANCING] = new
+                    ack[at, MARKED] = 0.0
+                    if flow[f, PENDING] > 0 or not keep_up(tcp, f, new):
+                        ack[at, ACKS] = 0.0
+                        ack[at, ADVANCING] = 0.0
+                        left = new
+                        while left > 0.0:
+                            piece = left
+                            came = left
+                            if flow[f, PENDING] > 0:
+                                piece, came, seen = look_back(
+                                    f, left, grid, records, ends, cursor, flow, path_at, path
+                                )
+                                ack[at, MARKED] += seen
+                            answers = receive(tcp, log, holes, f, piece, came - piece, grid)
+                            ack[at, ACKS] += answers[0]
+                            ack[at, ADVANCING] += answers[1]
+                            left -= piece
+                    ack[at, NEW_UP_TO] = tcp[f, UP_TO]
+                    if tcp[f, UP_TO] >= tcp[f, SIZE]:
+                        finish(f, now, path_at, path, tally, told)
+                usual = acks > 0.0 and acks == advancing and marked == 0.0
+                if usual and flow_on(tcp, f, now, h, acks, acked, min_rto, grid):
+                    pass
+                elif acks > 0.0 or now >= tcp[f, DEADLINE] or k == flow[f, START]:
+                    if acks == 0.0:
+                        advancing = 0.0
+                        acked = tcp[f, ACKED]
+                        marked = 0.0
+                    if not send(tcp, log, f, now, h, acks, advancing, acked, marked, min_rto, grid):
+                        fault[0] = LOG_FAULT
+                        fault[1] = k
+                        fault[2] = f
+                        return k
+            else:
+                n = schedule_at[f, 0]
+                while k >= schedule[n + 1, 0]:
+                    n += 1
+                schedule_at[f, 0] = n
+                tcp[f, EMITTED] = min(tcp[f, EMITTED] + schedule[n, 1], tcp[f, SIZE])
+                tcp[f, UP_TO] = through
+                if through >= tcp[f, SIZE]:
+                    finish(f, now, path_at, path, tally, told)
+            tally[f, DELIVERED] = through
+            cell[f, SENT] = min(tcp[f, EMITTED], cell[f, SENT] + cell[f, BUDGET])
+            ring[((k + lag[f]) & mask) * C + f] = cell[f, SENT]
+            tally[f, ENTERED] += ring[row + f] - through
+        # queues that are served one by one, each at its own rate
+        rows[0] = row
+        for j in range(1, rows.shape[0]):
+            rows[j] = ((k + lags[j]) & mask) * C
+        here = rows[0]
+        overs = 0
+        total = 0.0
+        for c in range(rated[0], rated[1]):
+            came = ring[here + origin[c, 1]] - cell[c, LOST]
+            goes = min(came, cell[c, SENT] + cell[c, BUDGET])
+            waits = came - goes
+            cell[c, SENT] = goes
+            ring[rows[origin[c, 0]] + c] = goes
+            cell[c, QUEUE] = waits
+            cell[c, AREA] += waits
+            if cell[c, OPENS] > 0.0:
+                total = 0.0
+            total += waits
+            if total > cell[c, WATCH]:
+                i = link_of[c]
+                cell[c, WATCH] = min(total, limit[i])
+                if total > limit[i] and (overs == 0 or over[overs - 1] != i):
+                    over[overs] = i
+                    overs += 1
+        # links whose flows share: FIFO, RED, fair shares, priorities
+        for i in range(first_shared, past_shared):
+            low = cells[i, 0]
+            high = cells[i, 1]
+            came = 0.0
+            fresh = 0.0
+            went = 0.0
+            for c in range(low, high):
+                wants[c] = ring[row + up[c]] - cell[c, LOST]
+                fresh += wants[c] - cell[c, SENT] - cell[c, QUEUE]
+                came += wants[c]
+                went += cell[c, SENT]
+            if kind[i] == RANDOM:
+                came -= drop_early(
+                    i, low, high, fresh, max(fresh, pace[i]), waiting[i], now,
+                    every - (k - first_step) % every, grid, red, seed, wants, flow_of, cell,
+                    records, ends, cursor, flow, tally, path_at, path,
+                )  # fmt: skip
+            capacity = pace[i]
+            if kind[i] == DIVIDED:
+                left = capacity
+                for n in range(bands_at[i], bands_at[i + 1]):
+                    for c in range(bands[n, 1], bands[n, 2]):
+                        wants[c] -= cell[c, SENT]
+                    left = divide(bands[n, 1], bands[n, 2], left, grid, wants, gets)
+                    for c in range(bands[n, 1], bands[n, 2]):
+                        wants[c] += cell[c, SENT]
+                        cell[c, SENT] += gets[c]
+            elif came - went <= capacity:
+                for c in range(low, high):
+                    cell[c, SENT] = wants[c]
+                fifo[i, 0] = 0
+                fifo[i, 1] = 0
+            elif high == low + 1:
+                cell[low, SENT] += capacity
+            else:
+                deep = arrived.shape[1]
+                if fifo[i, 1] == 0:
+                    fifo[i, 0] = 0
+                    fifo[i, 1] = 1
+                    for c in range(low, high):
+                        arrived[c, 0] = cell[c, SENT]
+                if fifo[i, 1] - fifo[i, 0] < deep:
+                    fifo[i, 1] += 1
+                newest = (fifo[i, 1] - 1) & (deep - 1)
+                for c in range(low, high):
+                    arrived[c, newest] = wants[c]
+                if capacity > 0.0:
+                    fifo[i, 0] = serve(
+                        low, high, fifo[i, 0], fifo[i, 1], went + capacity, grid, arrived,
+                        cell,
+                    )  # fmt: skip
             total = 0.0
-            for f in range(flows):
-                for p in range(2):
-                    came[f, p] = 0.0
-                    came_gap[f, p] = 0.0
-                    out[f, p] = 0.0
-                    out_gap[f, p] = 0.0
-                    if entry[f] < i <= last[f]:
-                        came[f, p] = line[f, i - 1, slot, p]
-                        came_gap[f, p] = gaps[f, i - 1, slot, p]
-                if entry[f] == i:
-                    if host == 2:
-                        came[f, 0] = backlog[f]
-                        backlog[f] = 0.0
-                    else:
-                        pace = host_rate[f] if host == 0 else capacity
-                        sent = min(backlog[f], on_grid(pace * h))
-                        came[f, 0] = access[f, slot]
-                        access[f, slot] = sent
-                        backlog[f] -= sent
-            for r in range(rings):
-                arrived = 0.0
-                for g in range(columns):
-                    arrived += came[r + g, 0] + came[r + g, 1]
-                budget = rate[r, i] * h if dfc else capacity * h
-                if heads[r, i, 0] == heads[r, i, 1] and arrived <= budget:
-                    for g in range(columns):
-                        for p in range(2):
-                            out[r + g, p] = came[r + g, p]
-                            out_gap[r + g, p] = came_gap[r + g, p]
-                    continue
-                for p in range(2):
-                    arrived = 0.0
-                    for g in range(columns):
-                        arrived += came[r + g, p] + came_gap[r + g, p]
-                    if arrived > 0.0:
-                        join(batches, heads, r, i, p, came, came_gap)
-                serve(batches, heads, r, i, budget, out, out_gap)
-            for r in range(rings):
-                idle = heads[r, i, 0] == heads[r, i, 1]
-                for g in range(columns):
-                    f = r + g
-                    queue[f, i] += came[f, 0] + came[f, 1] - out[f, 0] - out[f, 1]
-                    if idle:
-                        queue[f, i] = 0.0
-                    total += queue[f, i]
-            if total > limit:
-                drop(batches, heads, i, total - limit, came, lost_at[sample], queue)
-                total = limit
+            for c in range(low, high):
+                waits = wants[c] - cell[c, SENT]
+                ring[((k + lag[c]) & mask) * C + c] = cell[c, SENT]
+                cell[c, QUEUE] = waits
+                cell[c, AREA] += waits
+                if shared[i] == 0:
+                    total = max(total, waits)
+                else:
+                    total += waits
             if total > peak[i]:
-                peak[i] = total
-            for f in range(flows):
-                if entry[f] <= i <= last[f]:
-                    for p in range(2):
-                        transit[f] += out[f, p] - line[f, i, slot, p]
-                        line[f, i, slot, p] = out[f, p]
-                        gaps[f, i, slot, p] = out_gap[f, p]
-        for f in range(flows):
-            record[sample, f, 0] += transit[f] / every
-        if (k - first + 1) % every == 0:
-            for f in range(flows):
-                record[sample, f, 1] = tcp[f, 16]
-                record[sample, f, 2] = min(window[f, 0], max_window[f])
-                record[sample, f, 3] = backlog[f]
-            for i in range(links):
-                occupied[sample, i] = 0.0
-                for f in range(flows):
-                    occupied[sample, i] += queue[f, i]
+                peak[i] = min(total, limit[i])
+            if total > limit[i]:
+                over[overs] = i
+                overs += 1
+            waiting[i] = total
+        # what exceeds a buffer is dropped from what came in this step
+        for n in range(overs):
+            i = over[n]
+            waiting[i] = drop_tail(
+                i, k, now, h,
+                every - (k - first_step) % every, grid, ring, up, lag, cells, limit, shared, kind,
+                bands_at, wants, fifo, arrived, flow_of, cell, records, ends, cursor, flow, tally,
+                path_at, path,
+            )  # fmt: skip
+        if (k - first_step + 1) % every == 0:
+            n = (k - first_step) // every
+            for f in range(F):
+                record[n, f, 0] = tally[f, ENTERED] - tally[f, LOST_AREA]
+                record[n, f, 1] = tcp[f, UP_TO]
+                record[n, f, 2] = min(tcp[f, COLUMNS], tcp[f, MAX_WINDOW])
+                record[n, f, 3] = tcp[f, EMITTED] - cell[f, SENT]
+                tally[f, ENTERED] = 0.0
+                tally[f, LOST_AREA] = tally[f, ALL_LOST] * every
+                if record[n, f, 2] != record[n, f, 2]:
+                    fault[0] = WINDOW_FAULT
+                    fault[1] = k
+                    fault[2] = f
+                    return k
+            for c in range(F, C):
+                record[n, flow_of[c], 0] -= cell[c, AREA]
+                queued[n, c] = cell[c, QUEUE]
+                lost_at[n, c] = cell[c, LOST] - cell[c, LOST_BEFORE]
+                cell[c, LOST_BEFORE] = cell[c, LOST]
+                area_ever[c] += cell[c, AREA]
+                cell[c, AREA] = 0.0
+                if cell[c, QUEUE] != cell[c, QUEUE]:
+                    fault[0] = QUEUE_FAULT
+                    fault[1] = k
+                    fault[2] = c
+                    return k
+            for f in range(F):
+                record[n, f, 0] /= every
     return -1
 
 
-def _snippet(rules: tuple[type[WindowRule], ...], event: str) -> str:
+def _snippet(kinds: tuple[Kind, ...], params: int, event: str) -> str:
     """Return the if-chain over window rules that applies ``event`` to the flow's window.
 
     ``amount`` ACKs move the state by that multiple of what one ACK does, except for fields that
     the rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
     text = []
-    for n, rule in enumerate(rules):
+    for n, (rule, names) in enumerate(kinds):
         fields = rule.State._fields
-        names = list(numeric(rule()))
+        own = [f"tcp[f, {COLUMNS + w}]" for w in range(len(fields))]
+        given = [f"tcp[f, {params + p}]" for p in range(len(names))]
         text += [
-            f"{'elif' if n else 'if'} kind == {n}:",
-            f"    old = R{n}State({', '.join(f'window[{w}]' for w in range(len(fields)))},)",
-            f"    params = R{n}Params({', '.join(f'q[{k}]' for k in range(len(names)))},)",
-            f"    new = R{n}{event}(old, params, Event(now, tcp[{sources.RTT}]))",
+            f"{'elif' if n else 'if'} tcp[f, {sources.KIND}] == {n}:",
+            f"    old = R{n}State({', '.join(own)},)",
+            f"    q = R{n}Params({', '.join(given)},)",
+            f"    new = R{n}{event}(old, q, Event(now, tcp[f, {sources.RTT}]))",
         ]
-        for w, name in enumerate(fields):
+        for place, name in zip(own, fields, strict=True):
             value = f"new.{name}"
             if event == "on_ack" and name not in rule.assigned:
                 change = f"old.{name} + amount * (new.{name} - old.{name})"
                 value = f"{change} if new.{name} != old.{name} else old.{name}"
-            text.append(f"    window[{w}] = {value}")
-    return "\n".join(text)
+            text.append(f"    {place} = {value}")
+    return "\n".join(text) or "pass"
 
 
-def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
-    """Return `run`, compiled, with the window rules spliced in."""
-    helpers = (
-        on_grid,
-        sources.emit,
-        send,
-        sources.hole_spacing,
-        receive,
-        ideal,
-        share,
-        serve,
-        join,
-        drop,
+def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Records:
+    """Run a plan from t = 0, in place.
+
+    Parameters
+    ----------
+    plan
+        Its state is advanced.
+    steps, every
+        How many, a multiple of ``every``, the interval of the records.
+    compiled
+        False runs the kernel as plain Python: hundreds of times slower, for tests.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Per interval: shape (T, F, 4), mean packets in transit, U, cwnd, host's backlog; (T, C)
+        packets queued at its end; (T, C) packets lost in it.
+
+    Raises
+    ------
+    ArithmeticError
+        When a number becomes NaN, with the time and the place.
+    """
+    F, C = len(plan.state.flow), len(plan.state.up)
+    records = (
+        np.zeros((steps // every, F, 4)),
+        np.zeros((steps // every, C)),
+        np.zeros((steps // every, C)),
     )
-    return splice(run, rules, helpers=helpers)
+    stopped = splice(run, plan.kinds, compiled=compiled)(
+        0, steps, every, plan.step, plan.grid, plan.scenario.min_rto, plan.first_shared,
+        plan.past_shared, plan.state, *records,
+    )  # fmt: skip
+    if stopped >= 0:
+        raise ArithmeticError(_fault(plan))
+    return records
+
+
+def _fault(plan: Plan) -> str:
+    """Return what stopped the run, when and where."""
+    kind, step, at = map(int, plan.state.fault)
+    when = f"{plan.scenario.name}, t = {step * plan.step:g} s"
+    if kind == QUEUE_FAULT:
+        link = plan.scenario.links[plan.links[plan.state.link_of[at]]]
+        return f"{when}: the queue at node {link.source!r} (link {link.name}) is not a number"
+    flow = plan.scenario.flows[at].name
+    if kind == WINDOW_FAULT:
+        return f"{when}: the window of flow {flow!r} is not a number"
+    return f"{when}: the emission log of flow {flow!r} is full"
 
 
 def splice(
-    template: Callable[..., Any],
-    rules: tuple[type[WindowRule], ...],
-    *,
-    helpers: tuple[Callable[..., Any], ...] = HELPERS,
-    compiled: bool = True,
+    template: Callable[..., Any], kinds: tuple[Kind, ...], *, compiled: bool = True
 ) -> Callable[..., Any]:
     """Return a template of this package with the events of the window rules spliced in."""
     events = ("on_ack", "on_loss", "on_timeout")
     tuples: dict[str, Any] = {"Event": ("time", "rtt")}
-    for n, rule in enumerate(rules):
+    first = COLUMNS + max(len(rule.State._fields) for rule, _ in kinds)
+    for n, (rule, names) in enumerate(kinds):
         tuples[f"R{n}State"] = rule.State._fields
-        tuples[f"R{n}Params"] = tuple(numeric(rule()))
+        tuples[f"R{n}Params"] = names
     return build(
         template,
-        helpers=helpers,
+        helpers=[helper for helper in HELPERS if helper is not template],
         functions={
-            f"R{n}{event}": getattr(rule, event) for n, rule in enumerate(rules) for event in events
+            f"R{n}{event}": getattr(rule, event)
+            for n, (rule, _) in enumerate(kinds)
+            for event in events
         },
-        snippets={event: _snippet(rules, event) for event in events},
+        snippets={event: _snippet(kinds, first, event) for event in events},
         tuples=tuples,
         compiled=compiled,
     )

@@ -1,28 +1,28 @@
-"""The engine's loop in NumPy: what `engine.run` computes, whole arrays at a time, uncompiled.
+"""What the kernel must compute, said naively: NumPy over cells, batches in lists, no compiled code.
 
-The law and the links are array expressions over flows and nodes; the sources and the queues that
-hold packets run the engine's functions as plain Python. Slow; it says what the engine must do.
+It knows runs without losses. Cells, delays and clocks come from the same plan and senders are the
+same templates run as plain Python, always by the long way; all else is written anew, without the
+kernel's cumulative counts, shortcuts and rounding.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from dataclasses import fields
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel import engine, sources
-from dfcmodel.engine import Arrays, drop, join, serve
+from dfcmodel.cells import ACK_END, ACK_FIRST, BUDGET, FIRST_RATE, START, TCP
+from dfcmodel.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.sources import COLUMNS, EMITTED, MAX_WINDOW, SIZE, UP_TO
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.sources import Floats
-    from responsefn import WindowRule
+    from dfcmodel.plans import Floats, Plan
 
-__all__ = ["build_run", "rates"]
+__all__ = ["advance", "rates"]
 
 
 def rates(
@@ -61,124 +61,210 @@ def rates(
     return np.where(active, np.maximum(0.0, np.minimum(available, ideal)), 0.0)
 
 
-@functools.cache
-def build_run(rules: tuple[type[WindowRule], ...]) -> Callable[..., int]:
-    """Return `run` with the window rules of a scenario."""
-    send = engine.splice(sources.send, rules, compiled=False)
-    receive = engine.splice(sources.receive, rules, compiled=False)
-    return functools.partial(run, send, receive)
+def advance(plan: Plan, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
+    """Run a plan from t = 0; arguments and result as for `engine.advance`.
+
+    Raises
+    ------
+    NotImplementedError
+        When a packet would be lost, and for RED.
+    """
+    return _Run(plan).advance(steps, every)
 
 
-def run(
-    send: Callable[..., Any],
-    receive: Callable[..., Any],
-    first: int,
-    steps: int,
-    every: int,
-    m: int,
-    h: float,
-    capacity: float,
-    limit: float,
-    alpha: float,
-    gain: float,
-    min_rto: float,
-    dfc: bool,
-    host: int,
-    record: Floats,
-    lost_at: Floats,
-    occupied: Floats,
-    peak: Floats,
-    *state: Any,
-) -> int:
-    """Advance the state; arguments and result as for `engine.run`."""
-    s = Arrays(*state[: len(fields(Arrays))])
-    flows, links = s.queue.shape
-    nodes = np.arange(links)
-    on_path = (s.entry[:, None] <= nodes) & (nodes <= s.last[:, None])
-    inner = (s.entry[:, None] < nodes) & (nodes <= s.last[:, None])
-    own = np.arange(flows)
-    for k in range(first, first + steps):
-        slot, sample = k % m, (k - first) // every
-        active = on_path & (k >= s.start)[:, None]
-        if dfc:
-            ticks = s.phase == slot
-            heard = inner & ticks  # message of node i, heard at node i - 1
-            s.told_rate[:, :-1][heard[:, 1:]] = s.message_rate[heard]
-            s.told_queue[:, :-1][heard[:, 1:]] = s.message_queue[heard]
-            s.host_rate[ticks[s.entry]] = s.host_message[ticks[s.entry]]
-            hears = np.append(ticks[1:], ticks[-1])
-            told = s.told_rate, s.told_queue, s.queue, active
-            np.copyto(s.rate, rates(*told, alpha, gain, capacity), where=hears & active)
-            nominal = rates(*told, 1.0, gain, capacity)
-            np.copyto(s.message_rate, nominal, where=ticks & active)
-            np.copyto(s.message_queue, s.queue, where=ticks & active)
-            r0 = np.clip(alpha * nominal - gain * s.queue, 0.0, capacity)[own, s.entry]  # eq. (9)
-            np.copyto(s.host_message, r0, where=ticks[s.entry] & active[own, s.entry])
-        for f in np.flatnonzero(k >= s.start):
-            at = k % s.ack_delay[f]
-            acks, advancing, acked = s.ack[f, at]
-            stretches = zip(s.line[f, s.last[f], slot], s.gaps[f, s.last[f], slot], strict=True)
-            s.ack[f, at] = 0.0
-            for arrived, gone in stretches:
-                if arrived + gone > 0.0:
-                    s.ack[f, at, :2] += receive(
-                        s.tcp[f], s.log[f], s.ends[f], s.missing[f], s.lost[f], arrived, gone
-                    )
-            s.ack[f, at, 2] = s.tcp[f, sources.UP_TO]
-            emitted = send(
-                s.tcp[f], s.window[f], s.rule_params[f], s.log[f], s.ends[f], k * h, acks, advancing, acked,
-                s.kind[f], s.recovery[f], s.max_window[f], min_rto,
-            )  # fmt: skip
-            if emitted < 0.0:
-                return k
-            s.backlog[f] += emitted
-        came, came_gap = np.zeros((flows, links, 2)), np.zeros((flows, links, 2))
-        came[:, 1:], came_gap[:, 1:] = s.line[:, :-1, slot], s.gaps[:, :-1, slot]
-        came, came_gap = came * inner[:, :, None], came_gap * inner[:, :, None]
-        if host == 2:
-            came[own, s.entry, 0] = s.backlog
-            s.backlog[:] = 0.0
+class _Run:
+    """The state of a run: what is in every queue and on every way, as amounts."""
+
+    def __init__(self, plan: Plan) -> None:
+        s = self.s = plan.state
+        self.plan, self.h = plan, plan.step
+        self.F, self.C = len(s.flow), len(s.up)
+        self.links = [plan.scenario.links[n] for n in plan.links]
+        self.members = [np.arange(*s.cells[i]) for i in range(len(self.links))]
+        self.way = [deque([0.0] * lag) for lag in s.lag]  # packets per step, the oldest first
+        self.acks = [deque([(0.0, 0.0, 0.0)] * (row[ACK_END] - row[ACK_FIRST])) for row in s.flow]
+        self.queue, self.budget = np.zeros(self.C), s.cell[:, BUDGET].copy()
+        self.batches: list[deque[Floats]] = [deque() for _ in self.links]
+        self.told = np.stack([s.told[: self.C, FIRST_RATE], np.zeros(self.C)])
+        self.message = self.told.copy()
+        self.heard: dict[int, list[bool]] = {n: [] for n in range(len(s.pairs))}
+        self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.kind))]
+        self.fed = [  # cells that get their packets from those of a link
+            [d for d in range(self.F, self.C) if s.cells[i, 0] <= s.up[d] < s.cells[i, 1]]
+            for i in range(len(s.kind))
+        ]
+        # the way from a host to the first queue is not in the network
+        self.inside = [c for c in range(self.C) if c >= self.F or c not in s.up[self.F :]]
+        self.send = engine.splice(sources.send, plan.kinds, compiled=False)
+        self.receive = engine.splice(sources.receive, plan.kinds, compiled=False)
+
+    def advance(self, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
+        record = np.zeros((steps // every, self.F, 4))
+        queued = np.zeros((steps // every, self.C))
+        for k in range(steps):
+            self.feedback(k)
+            self.pause(k)
+            self.sources(k)
+            came = np.array([self.way[u].popleft() for u in self.s.up[self.F :]])
+            for i, members in enumerate(self.members):
+                self.serve(i, members, came[members - self.F])
+            n = k // every
+            for c in self.inside:
+                record[n, self.s.flow_of[c], 0] += sum(self.way[c]) / every
+            if (k + 1) % every == 0:
+                window = np.minimum(self.s.tcp[:, COLUMNS], self.s.tcp[:, MAX_WINDOW])
+                record[n, :, 1:] = np.stack(
+                    [self.s.tcp[:, UP_TO], window, self.queue[: self.F]], axis=1
+                )
+                queued[n, self.F :] = self.queue[self.F :]
+        return record, queued, np.zeros_like(queued)
+
+    def feedback(self, k: int) -> None:
+        """Messages that are due arrive, rates follow, new messages leave."""
+        s = self.s
+        ticking = [i for i, (period, phase) in enumerate(self.clocks) if k % period == phase]
+        for i in ticking:
+            cells = np.arange(*s.cells[i])
+            self.told[:, cells] = self.message[:, cells]
+        for i in ticking:
+            cells = np.arange(*s.cells[i])
+            self.budget[cells] = self.law(i, k, nominal=False)
+            for d in self.fed[i]:
+                j = s.link_of[d]
+                if self.is_dfc(j) and k > s.flow[s.flow_of[d], START]:
+                    nominal = self.law(j, k, nominal=True)
+                    self.message[0, s.up[d]] = nominal[d - s.cells[j, 0]]
+                    self.message[1, s.up[d]] = self.queue[d]
+
+    def law(self, i: int, k: int, *, nominal: bool) -> Floats:
+        """Return J of the flows at a link (the access links of shaped hosts come last)."""
+        cells, link = np.arange(*self.s.cells[i]), self.link(i)
+        active = k > self.s.flow[self.s.flow_of[cells], START]  # it starts after the feedback
+        own = self.queue[cells] if i < len(self.links) else 0.0 * cells
+        rule = link.discipline
+        alpha = 1.0 if nominal else rule.intensity
+        rate, waits = self.told[0, cells, None], self.told[1, cells, None]
+        gain, capacity = rule.diffusion / link.delay * self.h, link.rate * self.h
+        J = rates(rate, waits, own[:, None], active[:, None], alpha, gain, capacity)
+        return J[:, 0]
+
+    def link(self, i: int) -> Any:
+        if i < len(self.links):
+            return self.links[i]
+        scenario = self.plan.scenario
+        return scenario.path(scenario.flows[self.s.cells[i, 0]])[0]
+
+    def is_dfc(self, i: int) -> bool:
+        return isinstance(self.link(i).discipline, DFC)
+
+    def period(self, i: int) -> int:
+        return max(1, round(float(self.link(i).delay) / self.h))
+
+    def phase(self, i: int) -> int:
+        """Return in which step of its period a link's clock ticks; -1 where there is none."""
+        s = self.s
+        for period, _, first in s.clock:
+            for slot in range(period):
+                for at, cells in ((s.ticks_at, s.tick_cells), (s.many_at, s.many_cells)):
+                    if s.cells[i, 0] in cells[at[first + slot] : at[first + slot + 1], 0]:
+                        return slot
+        return -1
+
+    def pause(self, k: int) -> None:
+        """Compare queues with thresholds; what was said reaches the paused after its way."""
+        s = self.s
+        self.open = np.array([np.floor(k.rate * self.h / self.plan.grid) for k in self.links])
+        self.open *= self.plan.grid
+        for n, (i, paused, wait, quanta, on, until) in enumerate(s.pairs):
+            rule = self.links[i].discipline
+            if not isinstance(rule, Pause):
+                continue
+            waits = self.queue[self.members[i]].sum()
+            if not on and waits > rule.high:
+                on, until = 1, k + quanta
+            elif on and k >= until:
+                on, until = int(waits > rule.low), until + quanta
+            s.pairs[n, 4:] = on, until
+            self.heard[n].append(bool(on))
+            stopped = k >= wait and self.heard[n][k - wait]
+            if paused < 0:
+                full = s.host_pace[-1 - paused]
+                self.budget[-1 - paused] = rule.paused_rate * self.h if stopped else full
+            elif stopped:
+                self.open[paused] = min(self.open[paused], rule.paused_rate * self.h)
+
+    def sources(self, k: int) -> None:
+        """Receivers take in what arrived, senders answer, hosts send."""
+        s, grid = self.s, self.plan.grid
+        for f in range(self.F):
+            exit_cell = s.path[s.path_at[f + 1] - 1] if s.path_at[f + 1] > s.path_at[f] else f
+            came = self.way[exit_cell].popleft() if self.way[exit_cell] else 0.0
+            before = s.tcp[f, EMITTED]
+            if k < s.flow[f, START]:
+                self.way[f].append(0.0)
+                continue
+            if s.flow[f, TCP]:
+                acks, advancing, acked = self.acks[f].popleft()
+                answers = (
+                    self.receive(s.tcp, s.log, s.holes, f, came, 0.0, grid) if came else (0, 0)
+                )
+                self.acks[f].append((*answers, s.tcp[f, UP_TO]))
+                known = acked if acks else s.tcp[f, sources.ACKED]
+                self.send(
+                    s.tcp, s.log, f, k * self.h, self.h, acks, advancing, known, 0.0,
+                    self.plan.scenario.min_rto, grid,
+                )  # fmt: skip
+            else:
+                row = np.flatnonzero(s.schedule[slice(*s.schedule_at[f]), 0] <= k)[-1]
+                pace = s.schedule[s.schedule_at[f, 0] + row, 1]
+                s.tcp[f, EMITTED] = min(s.tcp[f, EMITTED] + pace, s.tcp[f, SIZE])
+                s.tcp[f, UP_TO] += came
+            self.queue[f] += s.tcp[f, EMITTED] - before
+            leaves = min(self.queue[f], self.budget[f])
+            self.queue[f] -= leaves
+            self.way[f].append(leaves)
+
+    def serve(self, i: int, cells: NDArray[np.int64], came: Floats) -> None:
+        """Serve a link's queues with what came in this step."""
+        link = self.links[i]
+        self.queue[cells] += came
+        waits = self.queue[cells]
+        if self.is_dfc(i):
+            leaves = np.minimum(waits, self.budget[cells])
+        elif isinstance(link.discipline, (Fair, Priority)):
+            leaves = self.by_rank(i, cells, waits)
         else:
-            pace = s.host_rate if host == 0 else capacity
-            sent = np.minimum(s.backlog, np.floor(pace * h / sources.GRID) * sources.GRID)
-            came[own, s.entry, 0] = s.access[:, slot]
-            s.access[:, slot] = sent
-            s.backlog[:] -= sent
-        out, out_gap = _serve_all(
-            s.batches, s.heads, came, came_gap, s.rate * h if dfc else capacity * h
-        )
-        columns = s.batches.shape[3] // 2
-        idle = s.heads[:, :, 0] == s.heads[:, :, 1]
-        s.queue[:] += (came - out).sum(axis=2)
-        s.queue[idle if columns == 1 else np.repeat(idle, flows, axis=0)] = 0.0
-        total = s.queue.sum(axis=0)
-        for i in map(int, np.flatnonzero(total > limit)):
-            drop(s.batches, s.heads, i, total[i] - limit, came[:, i], lost_at[sample], s.queue)
-        np.maximum(peak, np.minimum(total, limit), out=peak)
-        out, out_gap = out * on_path[:, :, None], out_gap * on_path[:, :, None]
-        s.transit[:] += (out - s.line[:, :, slot]).sum(axis=(1, 2))
-        s.line[:, :, slot], s.gaps[:, :, slot] = out, out_gap
-        record[sample, :, 0] += s.transit / every
-        if (k - first + 1) % every == 0:
-            record[sample, :, 1] = s.tcp[:, sources.UP_TO]
-            record[sample, :, 2] = np.minimum(s.window[:, 0], s.max_window)
-            record[sample, :, 3] = s.backlog
-            occupied[sample] = s.queue.sum(axis=0)
-    return -1
+            leaves = self.in_order(i, came)
+        self.queue[cells] -= leaves
+        over = self.queue[cells] if not link.shared else self.queue[cells].sum()
+        if np.any(over > link.buffer + 1e-9):
+            raise NotImplementedError(f"link {link.name} loses packets: the reference cannot")
+        for c, amount in zip(cells, leaves, strict=True):
+            self.way[c].append(amount)
 
+    def in_order(self, i: int, came: Floats) -> Floats:
+        """Serve first what came first: whole batches, then a part of one."""
+        batches, left, leaves = self.batches[i], self.open[i], np.zeros_like(came)
+        batches.append(came.copy())
+        while batches and left > 0.0:
+            part = min(1.0, left / batches[0].sum()) if batches[0].sum() > 0.0 else 1.0
+            leaves += part * batches[0]
+            left -= part * batches[0].sum()
+            if part < 1.0:
+                batches[0] *= 1.0 - part
+                break
+            batches.popleft()
+        return leaves
 
-def _serve_all(batches: Any, heads: Any, came: Any, gap: Any, budget: Any) -> tuple[Any, Any]:
-    """Serve every node: what finds an empty queue and enough room passes at once."""
-    rings, links = heads.shape[:2]
-    columns = batches.shape[3] // 2
-    groups = came.sum(axis=2).reshape(rings, columns, links).sum(axis=1)
-    budget = np.broadcast_to(budget, groups.shape)
-    passes = (heads[:, :, 0] == heads[:, :, 1]) & (groups <= budget)
-    at_once = np.repeat(passes, columns, axis=0)[:, :, None]
-    out, out_gap = np.where(at_once, came, 0.0), np.where(at_once, gap, 0.0)
-    for r, i in np.argwhere(~passes):
-        for p in range(2):
-            if (came + gap)[r : r + columns, i, p].sum() > 0.0:
-                join(batches, heads, r, i, p, came[:, i], gap[:, i])
-        serve(batches, heads, r, i, budget[r, i], out[:, i], out_gap[:, i])
-    return out, out_gap
+    def by_rank(self, i: int, cells: NDArray[np.int64], waits: Floats) -> Floats:
+        """Serve the lowest rank first; within a rank equal shares, none above what it has."""
+        flows = self.plan.scenario.flows
+        ranked = isinstance(self.links[i].discipline, Priority)
+        rank = np.array([flows[self.s.flow_of[c]].priority if ranked else 0 for c in cells])
+        leaves, left = np.zeros_like(waits), self.open[i]
+        for r in np.unique(rank):
+            for n in sorted(np.flatnonzero(rank == r), key=lambda n: waits[n]):
+                behind = (rank == r) & (waits >= waits[n]) & (leaves == 0.0)
+                leaves[n] = min(waits[n], left / max(1, behind.sum()))
+                left -= leaves[n]
+        return leaves

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +18,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.scenarios import Scenario
+    from dfcmodel.networks import Scenario
+    from dfcmodel.plots import Animation
 
 __all__ = ["Trajectory"]
 
@@ -54,6 +58,14 @@ class Trajectory(Result):
         Packets that the books cannot place, relative to those emitted, shape (F,): rounding.
     seconds
         Wall-clock time of the run in s.
+    first_loss
+        When each flow lost its first packet, in s, shape (F,); nan: it lost none.
+    finished
+        When a transfer was delivered in full, in s, shape (F,); nan: it was not.
+    carried
+        Packets of each flow that each node has sent, shape (F, L).
+    mean_queue
+        Packets of each flow that wait at each node, averaged over time, shape (F, L).
     """
 
     scenario: Scenario
@@ -70,6 +82,10 @@ class Trajectory(Result):
     loss_events: NDArray[np.int64]
     imbalance: NDArray[np.float64]
     seconds: float
+    first_loss: NDArray[np.float64]
+    finished: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    mean_queue: NDArray[np.float64]
 
     @property
     def status(self) -> Status:
@@ -83,8 +99,7 @@ class Trajectory(Result):
         import xarray as xr
 
         flows = self.scenario.flows
-        capacity = self.scenario.link_rate * self.scenario.link_delay
-        fits = np.array([capacity * (flow.exit - flow.entry) for flow in flows])
+        fits = np.array([sum(link.capacity for link in self.scenario.path(f)) for f in flows])
 
         def variable(dims: tuple[str, ...], values: Any, name: str, units: str) -> Any:
             return dims, values, {"long_name": name, "units": units}
@@ -110,7 +125,7 @@ class Trajectory(Result):
             },
             coords={
                 "flow": [flow.name for flow in flows],
-                "node": np.arange(1, self.scenario.nodes),
+                "node": _labels(self.scenario.senders),
                 "time": ("time", self.time, {"units": "s"}),
             },
             attrs={"scenario": self.scenario.name, "step": self.step},
@@ -143,32 +158,110 @@ class Trajectory(Result):
         mean: NDArray[np.float64] = self.efficiency.values[:, chosen].mean(axis=1)
         return mean
 
+    def to_netcdf(self, path: str | Path) -> Path:
+        """Write everything that was recorded to a netCDF file, which ``xarray.open_dataset`` reads.
+
+        It is netCDF 3 with 64-bit offsets; nodes that are neither all numbers nor all text are
+        written as text. The attribute ``toml`` is the scenario as `read_scenario` takes it, where
+        its nodes allow that. Returns the path.
+        """
+        from dfcmodel.scenario_writing import write_scenario
+
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = self.to_xarray()
+        if data["node"].dtype == object:
+            data["node"] = [str(node) for node in self.scenario.senders]
+        with contextlib.suppress(ValueError):  # a node that no document holds
+            data.attrs["toml"] = write_scenario(self.scenario)
+        data.to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
+        return path
+
     def plot(self, ax: Any = None) -> Any:
-        """Draw the efficiency of each flow over time."""
-        if ax is None:
-            _, ax = figure()
-        for flow, values in zip(self.scenario.flows, self.efficiency.values, strict=True):
-            ax.plot(self.time, values, lw=0.9, label=flow.name)
-        ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=self.scenario.name)
-        ax.legend(loc="lower right")
-        return ax
+        """Draw efficiency, windows and occupancy below each other, over time.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw only the efficiency on; None makes a new figure with the three panels.
+
+        Returns
+        -------
+        The Axes of the efficiency; ``.figure`` is the whole.
+        """
+        from dfcmodel.plots import draw_efficiency, draw_panels
+
+        return draw_panels(self) if ax is None else draw_efficiency(self, ax)
+
+    def plot_space_time(self, ax: Any = None) -> Any:
+        """Draw the packets queued at each node (upwards) over time, and where packets are lost.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; None makes new ones.
+
+        Returns
+        -------
+        The Axes.
+        """
+        from dfcmodel.plots import draw_space_time
+
+        return draw_space_time(self, figure()[1] if ax is None else ax)
+
+    def animate(
+        self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
+    ) -> Animation:
+        """Return the occupancy of the nodes in motion (takano2006, Figs. 12 and 13).
+
+        In a notebook it plays; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
+
+        Parameters
+        ----------
+        since, until
+            The part to show in s; None is the end.
+        frames
+            How many pictures, evenly over that time.
+        fps
+            Pictures per second.
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter, its value and what is allowed.
+        """
+        from dfcmodel.plots import Animation
+
+        return Animation(self, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
         """Return scenario, efficiency, losses and what proves the run."""
         scenario = self.scenario
         rows: dict[str, object] = {
             "status": self.status,
-            "scenario": f"{scenario.name}, {scenario.discipline}, host {scenario.host}",
+            "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
         }
         means = self.mean_efficiency()
         for f, flow in enumerate(scenario.flows):
             rows[f"{flow.name}"] = (
-                f"{type(flow.rule).__name__}: efficiency {means[f]:.3f}, lost "
+                f"{type(flow.source).__name__}: efficiency {means[f]:.3f}, lost "
                 f"{self.lost[f].sum():.0f} packets, {self.loss_events[f]} loss events, "
                 f"{self.timeouts[f]} timeouts"
             )
         node = int(np.argmax(self.peak_queue))
-        rows["largest queue"] = f"{self.peak_queue[node]:.0f} packets at node {node + 1}"
+        rows["largest queue"] = (
+            f"{self.peak_queue[node]:.0f} packets at node {scenario.senders[node]}"
+        )
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
         return rows
+
+
+def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
+    """Return nodes as a coordinate: whole numbers, texts, or objects where they are mixed, (L,)."""
+    for kind in (int, str):
+        if all(type(node) is kind for node in nodes):
+            return np.array(nodes)
+    labels = np.empty(len(nodes), dtype=object)
+    labels[:] = nodes
+    return labels

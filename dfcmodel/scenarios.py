@@ -1,142 +1,141 @@
-"""What is simulated: chains of nodes, the flows on them, and takano2006's scenarios by name.
+"""Networks by their shape, and takano2006's scenarios by name.
 
 Source: C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between diffusion-type
-flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006, Sect. 4-6, Tables 1-3.
+flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006, Sect. 4-6, Tables 1-4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
-from hopflow.checks import choice, number, whole
+from dfcmodel.disciplines import DFC, FIFO
+from dfcmodel.flows import Flow
+from dfcmodel.networks import Link, Node, Scenario
+from hopflow.checks import choice, whole
 from hopflow.units import mbps, ms
-from responsefn import NewReno, Reno, Tahoe, WindowRule
+from responsefn import NewReno, Reno, Tahoe, Vegas, WindowRule
 
-__all__ = ["Flow", "Scenario", "takano2006"]
+__all__ = ["chain", "dumbbell", "parking_lot", "ring", "takano2006", "tree"]
 
-HOSTS = ("shaped", "unshaped", "direct")
-TCP: dict[str, Callable[[], WindowRule]] = {"tahoe": Tahoe, "reno": Reno, "newreno": NewReno}
-
-
-@dataclass(frozen=True)
-class Flow:
-    """A greedy window-controlled flow.
-
-    Parameters
-    ----------
-    name
-        How results call it.
-    entry, exit
-        First node and last node (the sink), counted from 1.
-    rule
-        The window rule of the sender, with a ``recovery`` that the engine knows.
-    max_window
-        Largest window in packets.
-    start
-        Time of the first packet in s.
-    """
-
-    name: str
-    entry: int
-    exit: int
-    rule: WindowRule
-    max_window: float
-    start: float = 0.0
+TCP: dict[str, Callable[[], WindowRule]] = {
+    "tahoe": Tahoe, "reno": Reno, "newreno": NewReno, "vegas": Vegas,
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """A chain of nodes, equal links between them, and the flows that cross it.
+def chain(nodes: int, **link: Any) -> tuple[Link, ...]:
+    """Return the links 1->2, 2->3, ... of a chain.
 
     Parameters
     ----------
-    name
-        For the record.
     nodes
-        Number of nodes; packets go from node 1 towards the last.
-    link_rate
-        Packets/s of every link.
-    link_delay
-        Propagation delay d of every link in s, also of the way back and of a host's access link.
-    buffer
-        Packets that a node holds, shared by its flows.
-    flows
-        The flows, each with its own queue at every node under DFC.
-    discipline
-        ``"dfc"``: per-flow queues and rates by diffusion-type flow control; ``"fifo"``: one
-        drop-tail queue at the link rate.
-    host
-        ``"shaped"``: an external node with unlimited buffer sends at r_0 (eq. 9, DFC only);
-        ``"unshaped"``: it sends at the link rate; ``"direct"``: packets enter the node's buffer at
-        once, without an access link.
-    diffusion
-        D, packets per packet of difference and feedback period: D_i = D / d in 1/s (eq. 3).
-    intensity
-        alpha >= 1, the flow intensity multiplier (eq. 2).
-    phases
-        ``"random"`` (by seed) or ``"synchronous"`` feedback clocks of the nodes.
-    duration
-        Simulated time in s.
-    min_rto
-        Smallest retransmission timeout in s.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, its value and what is allowed.
+        How many, at least 2; they are numbered from 1.
+    **link
+        What all links have: ``rate``, ``delay``, ``buffer``, ``discipline``, ``shared`` of `Link`.
     """
-
-    name: str
-    nodes: int
-    link_rate: float
-    link_delay: float
-    buffer: float
-    flows: tuple[Flow, ...]
-    discipline: str = "dfc"
-    host: str = "shaped"
-    diffusion: float = 0.1
-    intensity: float = 1.0
-    phases: str = "random"
-    duration: float = 3.0
-    min_rto: float = 0.2
-
-    def __post_init__(self) -> None:
-        whole("nodes", self.nodes, 2, 10**6)
-        number("link_rate", self.link_rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
-        number("link_delay", self.link_delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
-        number("buffer", self.buffer, at_least=1.0, at_most=1e9)
-        choice("discipline", self.discipline, ("dfc", "fifo"))
-        choice("host", self.host, HOSTS)
-        if self.host == "shaped" and self.discipline != "dfc":
-            msg = "a fifo node reports no rate to shape to: use host='unshaped' or 'direct'"
-            raise ValueError(f"host = 'shaped' with discipline = {self.discipline!r}: {msg}")
-        number("diffusion", self.diffusion, above=0.0)
-        number("intensity", self.intensity, at_least=1.0)
-        choice("phases", self.phases, ("random", "synchronous"))
-        number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
-        number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
-        if not self.flows:
-            raise ValueError("flows = (): at least one flow is needed")
-        for flow in self.flows:
-            whole(f"entry of flow {flow.name!r}", flow.entry, 1, self.nodes - 1)
-            whole(f"exit of flow {flow.name!r}", flow.exit, flow.entry + 1, self.nodes)
-            number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0)
-            number(f"start of flow {flow.name!r}", flow.start, at_least=0.0)
+    whole("nodes", nodes, 2, 10**6)
+    return tuple(Link(i, i + 1, **link) for i in range(1, nodes))
 
 
-# link bandwidth in Mb/s, nodes, entry of the background flow, window, duration in s, TCP
+def dumbbell(
+    pairs: int,
+    *,
+    rate: float,
+    delay: float,
+    access_rate: float,
+    access_delay: float,
+    buffer: float,
+    **bottleneck: Any,
+) -> tuple[Link, ...]:
+    """Return the links of a dumbbell: s1, s2, ... -> left -> right -> d1, d2, ...
+
+    Parameters
+    ----------
+    pairs
+        How many senders and receivers.
+    rate, delay
+        Of the bottleneck left->right, packets/s and s.
+    access_rate, access_delay
+        Of the links to and from the ends.
+    buffer
+        Packets, everywhere.
+    **bottleneck
+        ``discipline`` and ``shared`` of the bottleneck.
+    """
+    whole("pairs", pairs, 1, 10**6)
+    ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
+    return (
+        *(Link(f"s{n}", "left", **ends) for n in range(1, pairs + 1)),
+        Link("left", "right", rate, delay, buffer, **bottleneck),
+        *(Link("right", f"d{n}", **ends) for n in range(1, pairs + 1)),
+    )
+
+
+def parking_lot(
+    hops: int, *, access_rate: float, access_delay: float, **link: Any
+) -> tuple[Link, ...]:
+    """Return the links of a chain 1, 2, ..., hops + 1 at which flows enter and leave everywhere.
+
+    Parameters
+    ----------
+    hops
+        Links of the chain; ``s1``, ``s2``, ... send into its nodes, ``d2``, ``d3``, ... receive.
+    access_rate, access_delay
+        Of the links to and from the ends, packets/s and s; their buffer is the chain's.
+    **link
+        Of the chain's links, as for `chain`.
+    """
+    whole("hops", hops, 1, 10**6)
+    row = chain(hops + 1, **link)
+    ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": row[0].buffer}
+    return (
+        *(Link(f"s{n}", n, **ends) for n in range(1, hops + 1)),
+        *row,
+        *(Link(n, f"d{n}", **ends) for n in range(2, hops + 2)),
+    )
+
+
+def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
+    """Return the links of a tree from the leaves to its root, node 1.
+
+    The children of node i are branching (i - 1) + 2, ..., branching i + 1.
+
+    Parameters
+    ----------
+    levels
+        Links from a leaf to the root, at least 1.
+    branching
+        Children per node.
+    **link
+        As for `chain`.
+    """
+    whole("levels", levels, 1, 20)
+    whole("branching", branching, 1, 1000)
+    nodes = sum(branching**n for n in range(levels + 1))
+    whole("nodes of the tree", nodes, 2, 10**6)
+    return tuple(Link(i, (i - 2) // branching + 1, **link) for i in range(nodes, 1, -1))
+
+
+def ring(nodes: int, **link: Any) -> tuple[Link, ...]:
+    """Return the links 1->2, ..., nodes->1 of a ring; arguments as for `chain`."""
+    whole("nodes", nodes, 3, 10**6)
+    return (*chain(nodes, **link), Link(nodes, 1, **link))
+
+
+# link bandwidth in Mb/s, nodes, entry of the background flow, window, duration in s, buffer, TCP
 _TAKANO2006 = {
-    "1": (370, 30, 15, 5_000, 3.0, None),
-    "2": (1_230, 30, 15, 5_000, 3.0, None),
-    "3": (3_700, 30, 15, 5_000, 3.0, None),
-    "4": (12_300, 30, 15, 10_000, 3.0, None),
-    "5": (37_000, 30, 15, 20_000, 3.0, None),
-    "6": (123_000, 30, 15, 100_000, 1.5, None),
-    "4S": (12_300, 16, 8, 10_000, 3.0, None),
-    "4L": (12_300, 60, 30, 20_000, 3.0, None),
-    "4R": (12_300, 30, 15, 10_000, 3.0, "reno"),
-    "4N": (12_300, 30, 15, 10_000, 3.0, "newreno"),
+    "1": (370, 30, 15, 5_000, 3.0, 1800, None),
+    "2": (1_230, 30, 15, 5_000, 3.0, 1800, None),
+    "3": (3_700, 30, 15, 5_000, 3.0, 1800, None),
+    "4": (12_300, 30, 15, 10_000, 3.0, 1800, None),
+    "5": (37_000, 30, 15, 20_000, 3.0, 1800, None),
+    "6": (123_000, 30, 15, 100_000, 1.5, 1800, None),
+    "4S": (12_300, 16, 8, 10_000, 3.0, 1800, None),
+    "4L": (12_300, 60, 30, 20_000, 3.0, 1800, None),
+    "4R": (12_300, 30, 15, 10_000, 3.0, 1800, "reno"),
+    "4N": (12_300, 30, 15, 10_000, 3.0, 1800, "newreno"),
+    "4V": (12_300, 30, 15, 10_000, 3.0, 1800, "vegas"),
+    "4V'": (12_300, 30, 15, 10_000, 3.0, 400, "vegas"),
 }
 
 
@@ -146,20 +145,20 @@ def takano2006(
     """Return a scenario of takano2006 by its name.
 
     The target flow goes from node 1 to the last node from t = 0, the background flow from the
-    middle from t = 0.1 s, both greedy with the same TCP; 0.1 ms per link, 1800 packets of buffer,
-    packets of 1500 bytes, D = 0.1, alpha = 1.
+    middle from t = 0.1 s, both greedy with the same TCP; 0.1 ms per link, 1800 packets of buffer
+    (4V': 400), packets of 1500 bytes, D = 0.1, alpha = 1.
 
     Parameters
     ----------
     name
-        ``"1"`` to ``"6"``, ``"4S"``, ``"4L"``, ``"4R"``, ``"4N"``.
+        ``"1"`` to ``"6"``, ``"4S"``, ``"4L"``, ``"4R"``, ``"4N"``, ``"4V"``, ``"4V'"``.
     dfc
         With diffusion-type flow control, or FIFO.
     tcp
-        ``"tahoe"``, ``"reno"``, ``"newreno"``; None is the paper's, which is Tahoe unless the
-        name says otherwise (4R, 4N: another ``tcp`` is an error).
+        ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"vegas"``; None is the paper's, which is Tahoe
+        unless the name says otherwise (4R, 4N, 4V, 4V': another ``tcp`` is an error).
     host
-        See `Scenario`; None is ``"shaped"`` with DFC and ``"direct"`` without.
+        See `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.
 
     Raises
     ------
@@ -167,24 +166,24 @@ def takano2006(
         For an unknown name, TCP or host, or a TCP that contradicts the name.
     """
     choice("name", name, _TAKANO2006)
-    rate, nodes, middle, window, duration, fixed = _TAKANO2006[name]
+    rate, nodes, middle, window, duration, buffer, fixed = _TAKANO2006[name]
     if tcp is not None:
         choice("tcp", tcp, TCP)
         if fixed not in (None, tcp):
             msg = f"scenario {name} is the one with {fixed}; use scenario '4' with tcp={tcp!r}"
             raise ValueError(f"tcp = {tcp!r}: {msg}")
     rule = TCP[fixed or tcp or "tahoe"]()
+    if host is None:
+        host = "shaped" if dfc else "direct"
+    discipline = DFC() if dfc else FIFO()
+
+    def flow(name: str, first: int, start: float) -> Flow:
+        path: tuple[Node, ...] = tuple(range(first, nodes + 1))
+        return Flow(name, path, rule, window, start, host=host)
+
     return Scenario(
         name=f"takano2006/{name}",
-        nodes=nodes,
-        link_rate=mbps(rate),
-        link_delay=ms(0.1),
-        buffer=1800,
-        flows=(
-            Flow("target", 1, nodes, rule, window),
-            Flow("background", middle, nodes, rule, window, start=0.1),
-        ),
-        discipline="dfc" if dfc else "fifo",
-        host=host if host is not None else ("shaped" if dfc else "direct"),
+        links=chain(nodes, rate=mbps(rate), delay=ms(0.1), buffer=buffer, discipline=discipline),
+        flows=(flow("target", 1, 0.0), flow("background", middle, 0.1)),
         duration=duration,
     )

@@ -1,27 +1,31 @@
-"""Run a scenario: the driver between scenarios, the engine and trajectories."""
+"""Run a scenario: the driver between scenarios, plans, the engine and trajectories."""
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import engine, reference, sources
-from dfcmodel.engine import distinct_rules, prepare
+from dfcmodel import engine, sources
+from dfcmodel.cells import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
+from dfcmodel.plans import compile_scenario
 from dfcmodel.results import Trajectory
 from hopflow.checks import choice, number, whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dfcmodel.engine import Arrays
-    from dfcmodel.scenarios import Scenario
+    from dfcmodel.networks import Scenario
+    from dfcmodel.plans import Floats, Plan
 
 __all__ = ["simulate"]
 
-BACKENDS = {"numba": engine, "numpy": reference}
+BACKENDS: dict[str, Callable[..., Any]] = {
+    "numba": engine.advance,
+    "python": functools.partial(engine.advance, compiled=False),
+}
 
 
 def simulate(
@@ -29,7 +33,7 @@ def simulate(
     *,
     duration: float | None = None,
     steps_per_delay: int = 4,
-    sample: float = 1e-3,
+    sample: float | None = None,
     jitter: float = 0.0,
     rng: np.random.Generator | int | None = 0,
     backend: str = "numba",
@@ -43,47 +47,64 @@ def simulate(
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
-        m: the step is h = link delay / m. First-loss times and peak queues converge as h.
+        m: the step is h = shortest link delay / m. First-loss times and peak queues converge as h.
     sample
-        Interval of the records in s, rounded to whole steps.
+        Interval of the records in s, rounded to whole steps; None is 1 ms, or a longer step.
     jitter
         Each flow starts later by a uniform random time up to this, in s (rounded to steps).
     rng
-        Seed or generator of the feedback phases and the jitter.
+        Seed or generator of the feedback phases, the jitter, on/off times and RED.
     backend
-        ``"numba"``, or ``"numpy"``: the reference, hundreds of times slower.
+        ``"numba"``, or ``"python"``: the same uncompiled, hundreds of times slower.
 
     Raises
     ------
     ValueError
         For a parameter out of range.
+    ArithmeticError
+        When a number becomes NaN, with the time and the place.
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 10_000)
-    h = scenario.link_delay / m
+    choice("backend", backend, BACKENDS)
+    h = min(link.delay for link in scenario.links) / m
     end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))
+    if sample is None:
+        sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     number("jitter", jitter, at_least=0.0, at_most=end)
     random = np.random.default_rng(rng)
-    arrays = prepare(scenario, m, random)
-    arrays.start[:] += np.round(random.uniform(0.0, jitter, len(scenario.flows)) / h).astype(int)
+    starts = np.array([flow.start for flow in scenario.flows])
+    starts += random.uniform(0.0, jitter, len(starts))
+    plan = compile_scenario(scenario, m, random, duration=end, starts=starts)
+    state = plan.state
     every = max(1, round(sample / h))
     samples = math.ceil(round(end / h) / every)
-    flows, links = arrays.queue.shape
-    record = np.zeros((samples, flows, 4))
-    lost_at = np.zeros((samples, flows, links))
-    occupied = np.zeros((samples, links))
-    peak = np.zeros(links)
-    run = BACKENDS[choice("backend", backend, BACKENDS)].build_run(tuple(distinct_rules(scenario)))
+    F = len(scenario.flows)
     began = time.perf_counter()
-    stuck = run(
-        0, samples * every, every, m, h, scenario.link_rate, float(scenario.buffer),
-        float(scenario.intensity), scenario.diffusion / scenario.link_delay,
-        scenario.min_rto, scenario.discipline == "dfc",
-        ("shaped", "unshaped", "direct").index(scenario.host),
-        record, lost_at, occupied, peak, *arrays.values(), *(np.zeros((flows, 2)) for _ in range(4)),
-    )  # fmt: skip
-    if stuck >= 0:
-        raise ArithmeticError(f"{scenario.name}: emission log full at t = {stuck * h:g} s")
+    record, queued, lost_at = BACKENDS[backend](plan, samples * every, every)
+    seconds = time.perf_counter() - began
+    places = {node: n for n, node in enumerate(scenario.senders)}
+    N = len(places)
+    ring = state.ring.reshape(-1, len(state.up))
+    occupancy, lost, peak = np.zeros((N, samples)), np.zeros((F, N, samples)), np.zeros(N)
+    carried, mean_queue = np.zeros((F, N)), np.zeros((F, N))
+    for f, flow in enumerate(scenario.flows):
+        last, ahead = f, 0  # a link that never queues carries what came to it over the last cell's
+        for n, c in zip(scenario.path_index(flow), plan.hop_cells[f], strict=True):
+            node = places[scenario.links[n].source]
+            last, ahead = (c, state.lag[c]) if c >= 0 else (last, ahead)
+            carried[f, node] = ring[(samples * every - 1 + ahead) % len(ring), last]
+            ahead -= round(scenario.links[n].delay / h)
+            if c >= 0:
+                occupancy[node] += queued[:, c]
+                lost[f, node] += lost_at[:, c]
+                mean_queue[f, node] = state.area_ever[c] / (samples * every)
+    for i, n in enumerate(plan.links):
+        cells = slice(*state.cells[i])
+        watched = state.cell[cells, WATCH]
+        most = max(state.peak[i], np.where(np.isfinite(watched), watched, 0.0).max())
+        node = places[scenario.links[n].source]
+        peak[node] = max(peak[node], most)
     return Trajectory(
         scenario=scenario,
         step=h,
@@ -92,37 +113,31 @@ def simulate(
         delivered=record[:, :, 1].T.copy(),
         window=record[:, :, 2].T.copy(),
         backlog=record[:, :, 3].T.copy(),
-        lost=lost_at.transpose(1, 2, 0).copy(),
-        queued=occupied.T.copy(),
+        lost=lost,
+        queued=occupancy,
         peak_queue=peak,
-        timeouts=arrays.tcp[:, sources.TIMEOUTS].astype(int),
-        loss_events=arrays.tcp[:, sources.EPISODES].astype(int),
-        imbalance=_imbalance(arrays, lost_at),
-        seconds=time.perf_counter() - began,
+        timeouts=state.tcp[:, sources.TIMEOUTS].astype(int),
+        loss_events=state.tcp[:, sources.EPISODES].astype(int),
+        imbalance=_imbalance(plan, samples * every),
+        seconds=seconds,
+        first_loss=state.tally[:, FIRST_LOSS].copy(),
+        finished=state.tally[:, FINISHED].copy(),
+        carried=carried,
+        mean_queue=mean_queue,
     )
 
 
-def _imbalance(arrays: Arrays, lost_at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Packets emitted less those received, lost, queued, in transit or waiting; relative, (F,).
-
-    The receiver's position in emission order counts what arrived and the gaps of what was lost
-    before; gaps that are still on their way have not been counted there.
-    """
-    columns = arrays.batches.shape[3] // 2
-    gaps = arrays.gaps.sum(axis=(1, 2, 3))
-    for (r, i), (first, end) in zip(
-        np.ndindex(arrays.heads.shape[:2]), arrays.heads.reshape(-1, 2), strict=True
-    ):
-        waiting = arrays.batches[r, i].take(range(first, end), axis=0, mode="wrap")
-        gaps[r : r + columns] += waiting[:, columns:].sum(axis=0)
-    lost = lost_at.sum(axis=(0, 2))
-    received = arrays.tcp[:, sources.RECEIVED] - (lost - gaps)
-    inside = (
-        arrays.queue.sum(axis=1)
-        + arrays.line.sum(axis=(1, 2, 3))
-        + arrays.access.sum(axis=1)
-        + arrays.backlog
-    )
-    emitted = arrays.tcp[:, sources.EMITTED]
-    imbalance: NDArray[np.float64] = np.abs(emitted - received - lost - inside)
-    return imbalance / np.maximum(emitted, 1.0)
+def _imbalance(plan: Plan, steps: int) -> Floats:
+    """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
+    s = plan.state
+    ring = s.ring.reshape(-1, len(s.up))
+    come = ring[(steps - 1) % len(ring)]  # what has come over the way from each cell
+    found = np.zeros(len(s.flow))
+    for f in range(len(found)):
+        path = [f, *s.path[s.path_at[f] : s.path_at[f + 1]]]
+        emitted = s.tcp[f, sources.EMITTED]
+        inside = emitted - s.cell[f, SENT] + (s.cell[path, SENT] - come[path]).sum()
+        inside += s.cell[path[1:], QUEUE].sum()
+        lost = s.cell[path, LOST].sum()
+        found[f] = abs(emitted - s.tally[f, DELIVERED] - lost - inside) / max(emitted, 1.0)
+    return found

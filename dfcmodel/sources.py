@@ -12,7 +12,8 @@ of holes in the stretch that they cover. With the holes U moves on: the ACK jump
 already received.
 
 These functions are templates: the window rules of `responsefn` are spliced into them (`build_run`
-in `engine`). They work on one row of the arrays of `engine.Arrays`.
+in `engine`). A flow's numbers stand in row f of `tcp`: the columns below, then the state of its
+window rule and the rule's parameters. Its emission log and its holes are rings in flat arrays.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["emit", "receive", "send"]
+__all__ = ["emit", "keep_up", "receive", "send"]
 
-# columns of Arrays.tcp, one row per flow
+# columns of tcp, one row per flow
 ACKED = 0  # A: cumulative acknowledgement as the sender knows it, packets
 NEXT = 1  # next sequence number to send
 HIGHEST = 2  # one beyond the highest ever sent
@@ -39,7 +40,7 @@ DUPLICATES = 5  # duplicate ACKs in a row
 INFLATION = 6  # packets by which fast recovery inflates the window
 HELD = 7  # resent packets that arrived in part, not yet looked at
 DEADLINE = 8  # when the retransmission timer fires, s; inf: not running
-RTT = 9  # smoothed round-trip time, s; 0: none yet
+SRTT = 9  # smoothed round-trip time, s; 0: none yet
 RTT_VAR = 10  # its mean deviation, s
 BACKOFF = 11  # factor on the timeout
 TIMED = 12  # sequence number being timed; -1: none
@@ -53,212 +54,275 @@ EPISODES = 19  # number of loss events punished by the window rule
 PARTIAL = 20  # 1 after the first partial ACK of a recovery (the timer restarts only there)
 SPACING = 21  # packets from one hole to the next where the current stretch of the log began
 HELD_GONE = 22  # of HELD, what is missing
-COLUMNS = 23
+CLEAN = 23  # cells of the ring of holes below this sequence number hold this round's holes
+RTT = 24  # last round-trip time measured, s
+LOG_FIRST, LOG_END = 25, 26  # entries of the emission log: first and one past the last
+LOG_AT, LOG_MASK = 27, 28  # where its ring begins in `log` (entries of two), and its size less 1
+HOLES_AT, HOLES_MASK = 29, 30  # the same for the two rings in `holes`: missing now, and ever lost
+KIND = 31  # which window rule
+RECOVERY = 32  # and how it recovers: TAHOE, RENO or NEWRENO
+MAX_WINDOW = 33  # packets
+SIZE = 34  # packets to send; inf: without end
+OFFSET = 35  # sequence number less position in emission order in the last stretch of the log
+TIMEOUT = 36  # s: how long the timer runs
+COLUMNS = 37  # the rule's state begins here, cwnd first
 
 TAHOE, RENO, NEWRENO = 0, 1, 2
-
-GRID = 2.0**-26
-"""Amounts of packets are multiples of this: sums below 2^27 packets are exact in float64."""
 
 TINY = 1e-9
 DUPACK_THRESHOLD = 3.0
 
 
-def on_grid(amount: float) -> float:
-    """Round an amount of packets down to the grid."""
-    return math.floor(amount / GRID) * GRID
+def on_grid(amount: float, grid: float) -> float:
+    """Round an amount of packets down to a multiple of ``grid``."""
+    large = 6755399441055744.0 * grid  # 1.5 * 2^52: nothing finer than the grid survives the sum
+    rounded = (amount + large) - large
+    return rounded - grid if rounded > amount else rounded
 
 
-def emit(tcp: Floats, log: Floats, ends: Ints, sequence: float, amount: float) -> bool:
-    """Send ``amount`` packets from ``sequence`` on: extend the emission log."""
-    last = (ends[1] - 1) % log.shape[0]
-    at = tcp[EMITTED]
-    if ends[1] == ends[0] or abs(log[last, 1] + (at - log[last, 0]) - sequence) > 1e-6:
-        if ends[1] - ends[0] >= log.shape[0]:
+def emit(tcp: Floats, log: Floats, f: int, sequence: float, amount: float) -> bool:
+    """Send ``amount`` packets from ``sequence`` on: extend the emission log; False: it is full."""
+    at = tcp[f, EMITTED]
+    if not abs(at + tcp[f, OFFSET] - sequence) <= 1e-6:
+        end = int(tcp[f, LOG_END])
+        mask = int(tcp[f, LOG_MASK])
+        if end - tcp[f, LOG_FIRST] > mask:
             return False
-        last = ends[1] % log.shape[0]
-        log[last, 0] = at
-        log[last, 1] = sequence
-        ends[1] += 1
-    tcp[EMITTED] = at + amount
+        last = 2 * (int(tcp[f, LOG_AT]) + (end & mask))
+        log[last] = at
+        log[last + 1] = sequence
+        tcp[f, LOG_END] = end + 1.0
+        tcp[f, OFFSET] = sequence - at
+    tcp[f, EMITTED] = at + amount
+    return True
+
+
+def measure(tcp: Floats, f: int, sample: float, min_rto: float) -> None:
+    """Take a round-trip time in s into account: RFC 6298 without its granularity."""
+    tcp[f, RTT] = sample
+    if tcp[f, SRTT] == 0.0:
+        tcp[f, SRTT] = sample
+        tcp[f, RTT_VAR] = 0.5 * sample
+    else:
+        tcp[f, RTT_VAR] += 0.25 * (abs(sample - tcp[f, SRTT]) - tcp[f, RTT_VAR])
+        tcp[f, SRTT] += 0.125 * (sample - tcp[f, SRTT])
+    tcp[f, BACKOFF] = 1.0
+    tcp[f, TIMED] = -1.0
+    tcp[f, TIMEOUT] = max(min_rto, tcp[f, SRTT] + 4.0 * tcp[f, RTT_VAR])
+
+
+def flow_on(
+    tcp: Floats,
+    f: int,
+    now: float,
+    h: float,
+    acks: float,
+    acked: float,
+    min_rto: float,
+    grid: float,
+) -> bool:
+    """Do what `send` does where every ACK moves U and nothing is sent again; else return False."""
+    if tcp[f, FAST] == 1.0 or tcp[f, NEXT] != tcp[f, HIGHEST] or now >= tcp[f, DEADLINE]:
+        return False
+    if not abs(tcp[f, EMITTED] + tcp[f, OFFSET] - tcp[f, NEXT]) <= 1e-6:
+        return False
+    before = tcp[f, ACKED]
+    tcp[f, ACKED] = acked
+    tcp[f, DUPLICATES] = 0.0
+    if tcp[f, TIMED] >= 0.0 and acked > tcp[f, TIMED] + TINY:
+        part = max(0.0, tcp[f, TIMED] - before) / (acked - before)  # of the step, when it came
+        measure(tcp, f, now + part * h - tcp[f, TIMED_AT], min_rto)
+    left = acks
+    while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
+        amount = min(left, max(1.0, 0.125 * tcp[f, COLUMNS]))
+        on_ack()  # type: ignore[name-defined]  # noqa: F821
+        left -= amount
+    tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
+    room = min(acked + min(tcp[f, COLUMNS], tcp[f, MAX_WINDOW]), tcp[f, SIZE]) - tcp[f, NEXT]
+    room = on_grid(room, grid)
+    if room > 0.0:
+        if tcp[f, TIMED] < 0.0:
+            tcp[f, TIMED] = tcp[f, NEXT]
+            tcp[f, TIMED_AT] = now
+        tcp[f, EMITTED] += room
+        tcp[f, NEXT] += room
+        tcp[f, HIGHEST] = tcp[f, NEXT]
     return True
 
 
 def send(
     tcp: Floats,
-    window: Floats,
-    q: Floats,
     log: Floats,
-    ends: Ints,
+    f: int,
     now: float,
+    h: float,
     acks: float,
     advancing: float,
     acked: float,
-    kind: int,
-    recovery: int,
-    max_window: float,
+    marked: float,
     min_rto: float,
-) -> Any:
-    """Let the sender of a flow act on the ACKs of one step; return the packets it emits.
+    grid: float,
+) -> bool:
+    """Let the sender of a flow act on the ACKs of one step: timer, recovery, window, emission.
 
     Parameters
     ----------
-    tcp
-        The flow's row of state, see the columns above.
-    window, q
-        The state of the flow's rule, cwnd first, and its parameters; shape (fields,).
-    log, ends
-        The emission log, shape (entries, 2), and its first and one-past-last entry.
-    now
-        Time in s.
+    tcp, log
+        State of all flows and their emission logs.
+    f
+        The flow.
+    now, h
+        Time and step in s.
     acks
         Packets that arrived at the receiver, each of which sent an ACK.
     advancing, acked
         How many of them move U, and U with the last of them.
-    kind, recovery
-        Which window rule, and how it recovers.
-    max_window, min_rto
-        In packets and s.
+    marked
+        How many of them carry a mark of congestion (ECN).
+    min_rto
+        In s.
+    grid
+        Amounts are multiples of this.
 
     Returns
     -------
-    float
-        Packets emitted in this step; -1 when the emission log overflows.
+    bool
+        False when the emission log overflows.
     """
-    emitted_before = tcp[EMITTED]
-    advance = acked - tcp[ACKED]
+    max_window = tcp[f, MAX_WINDOW]
+    advance = acked - tcp[f, ACKED]
     new_acks = min(advancing, acks)
     resend = False
     if advance > TINY:
-        tcp[ACKED] = acked
-        tcp[DUPLICATES] = 0.0
-        if tcp[TIMED] >= 0.0 and acked > tcp[TIMED] + TINY:
-            sample = now - tcp[TIMED_AT]
-            if tcp[RTT] == 0.0:
-                tcp[RTT] = sample
-                tcp[RTT_VAR] = 0.5 * sample
-            else:
-                tcp[RTT_VAR] += 0.25 * (abs(sample - tcp[RTT]) - tcp[RTT_VAR])
-                tcp[RTT] += 0.125 * (sample - tcp[RTT])
-            tcp[BACKOFF] = 1.0
-            tcp[TIMED] = -1.0
-        if tcp[NEXT] < acked:
-            tcp[NEXT] = acked
+        before = tcp[f, ACKED]
+        tcp[f, ACKED] = acked
+        tcp[f, DUPLICATES] = 0.0
+        if tcp[f, TIMED] >= 0.0 and acked > tcp[f, TIMED] + TINY:
+            part = max(0.0, tcp[f, TIMED] - before) / advance
+            measure(tcp, f, now + part * h - tcp[f, TIMED_AT], min_rto)
+        if tcp[f, NEXT] < acked:
+            tcp[f, NEXT] = acked
         restart = True
-        if tcp[FAST] == 1.0:
-            if recovery == RENO or acked >= tcp[RECOVER] - TINY:
-                tcp[FAST] = 0.0
-                tcp[INFLATION] = 0.0
-                tcp[PARTIAL] = 0.0
+        if tcp[f, FAST] == 1.0:
+            if tcp[f, RECOVERY] == RENO or acked >= tcp[f, RECOVER] - TINY:
+                tcp[f, FAST] = 0.0
+                tcp[f, INFLATION] = 0.0
+                tcp[f, PARTIAL] = 0.0
             else:
-                tcp[INFLATION] = max(0.0, tcp[INFLATION] - advance + new_acks)
-                restart = tcp[PARTIAL] == 0.0
-                tcp[PARTIAL] = 1.0
+                tcp[f, INFLATION] = max(0.0, tcp[f, INFLATION] - advance + new_acks)
+                restart = tcp[f, PARTIAL] == 0.0
+                tcp[f, PARTIAL] = 1.0
                 resend = True
         else:
             left = new_acks
             while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
-                amount = min(left, max(1.0, window[0] / 8.0))
+                amount = min(left, max(1.0, 0.125 * tcp[f, COLUMNS]))
                 on_ack()  # type: ignore[name-defined]  # noqa: F821
                 left -= amount
         if restart:
-            tcp[DEADLINE] = now + tcp[BACKOFF] * max(min_rto, tcp[RTT] + 4.0 * tcp[RTT_VAR])
+            tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
     duplicates = acks - new_acks
-    if duplicates > TINY and tcp[HIGHEST] > tcp[ACKED] + TINY:
-        if tcp[FAST] == 1.0:
-            tcp[INFLATION] += duplicates
+    if duplicates > TINY and tcp[f, HIGHEST] > tcp[f, ACKED] + TINY:
+        if tcp[f, FAST] == 1.0:
+            tcp[f, INFLATION] += duplicates
         elif advance <= TINY:
-            tcp[DUPLICATES] += duplicates
-            if tcp[DUPLICATES] >= DUPACK_THRESHOLD and tcp[ACKED] > tcp[RECOVER] + TINY:
-                window[0] = min(window[0], max_window)
+            tcp[f, DUPLICATES] += duplicates
+            known = tcp[f, ACKED] <= tcp[f, RECOVER] + TINY
+            if tcp[f, DUPLICATES] >= DUPACK_THRESHOLD and not known:
+                tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
                 on_loss()  # type: ignore[name-defined]  # noqa: F821
-                tcp[EPISODES] += 1.0
-                tcp[RECOVER] = tcp[HIGHEST]
-                tcp[TIMED] = -1.0
-                if recovery == TAHOE:
-                    tcp[NEXT] = tcp[ACKED]
+                tcp[f, EPISODES] += 1.0
+                tcp[f, RECOVER] = tcp[f, HIGHEST]
+                tcp[f, TIMED] = -1.0
+                if tcp[f, RECOVERY] == TAHOE:
+                    tcp[f, NEXT] = tcp[f, ACKED]
                 else:
-                    tcp[FAST] = 1.0
-                    tcp[PARTIAL] = 0.0
-                    tcp[INFLATION] = tcp[DUPLICATES]
+                    tcp[f, FAST] = 1.0
+                    tcp[f, PARTIAL] = 0.0
+                    tcp[f, INFLATION] = tcp[f, DUPLICATES]
                     resend = True
-                tcp[DUPLICATES] = 0.0
-                tcp[DEADLINE] = now + tcp[BACKOFF] * max(min_rto, tcp[RTT] + 4.0 * tcp[RTT_VAR])
-    if now >= tcp[DEADLINE] and tcp[HIGHEST] > tcp[ACKED] + TINY:
-        window[0] = min(window[0], max_window)
+                tcp[f, DUPLICATES] = 0.0
+                tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
+    if marked > 0.0 and tcp[f, ACKED] > tcp[f, RECOVER] + TINY:
+        tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
+        on_loss()  # type: ignore[name-defined]  # noqa: F821
+        tcp[f, EPISODES] += 1.0
+        tcp[f, RECOVER] = tcp[f, HIGHEST]
+    if now >= tcp[f, DEADLINE] and tcp[f, HIGHEST] > tcp[f, ACKED] + TINY:
+        tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
         on_timeout()  # type: ignore[name-defined]  # noqa: F821
-        tcp[TIMEOUTS] += 1.0
-        tcp[RECOVER] = tcp[HIGHEST]
-        tcp[NEXT] = tcp[ACKED]
-        tcp[FAST] = 0.0
-        tcp[INFLATION] = 0.0
-        tcp[PARTIAL] = 0.0
-        tcp[DUPLICATES] = 0.0
-        tcp[TIMED] = -1.0
-        tcp[BACKOFF] = min(64.0, 2.0 * tcp[BACKOFF])
-        tcp[DEADLINE] = now + tcp[BACKOFF] * max(min_rto, tcp[RTT] + 4.0 * tcp[RTT_VAR])
+        tcp[f, TIMEOUTS] += 1.0
+        tcp[f, RECOVER] = tcp[f, HIGHEST]
+        tcp[f, NEXT] = tcp[f, ACKED]
+        tcp[f, FAST] = 0.0
+        tcp[f, INFLATION] = 0.0
+        tcp[f, PARTIAL] = 0.0
+        tcp[f, DUPLICATES] = 0.0
+        tcp[f, TIMED] = -1.0
+        tcp[f, BACKOFF] = min(64.0, 2.0 * tcp[f, BACKOFF])
+        tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
     if resend:
-        hole = on_grid(min(1.0, tcp[HIGHEST] - tcp[ACKED]))
-        if not emit(tcp, log, ends, tcp[ACKED], hole):
-            return -1.0
-    room = on_grid(tcp[ACKED] + min(window[0] + tcp[INFLATION], max_window) - tcp[NEXT])
-    if tcp[NEXT] < tcp[HIGHEST] - TINY:  # what is sent again goes in whole packets
+        hole = on_grid(min(1.0, tcp[f, HIGHEST] - tcp[f, ACKED]), grid)
+        if not emit(tcp, log, f, tcp[f, ACKED], hole):
+            return False
+    open_window = min(tcp[f, COLUMNS] + tcp[f, INFLATION], max_window)
+    room = on_grid(min(tcp[f, ACKED] + open_window, tcp[f, SIZE]) - tcp[f, NEXT], grid)
+    if tcp[f, NEXT] < tcp[f, HIGHEST] - TINY:  # what is sent again goes in whole packets
         room = math.floor(room + TINY)
     if room > 0.0:
-        if tcp[DEADLINE] == math.inf:
-            tcp[DEADLINE] = now + max(min_rto, 3.0)
-        if tcp[TIMED] < 0.0 and tcp[NEXT] >= tcp[HIGHEST] - TINY:
-            tcp[TIMED] = tcp[NEXT]
-            tcp[TIMED_AT] = now
-        if not emit(tcp, log, ends, tcp[NEXT], room):
-            return -1.0
-        tcp[NEXT] += room
-        tcp[HIGHEST] = max(tcp[HIGHEST], tcp[NEXT])
-    return tcp[EMITTED] - emitted_before
+        if tcp[f, DEADLINE] == math.inf:
+            tcp[f, DEADLINE] = now + max(min_rto, 3.0)
+        if tcp[f, TIMED] < 0.0 and tcp[f, NEXT] >= tcp[f, HIGHEST] - TINY:
+            tcp[f, TIMED] = tcp[f, NEXT]
+            tcp[f, TIMED_AT] = now
+        if not emit(tcp, log, f, tcp[f, NEXT], room):
+            return False
+        tcp[f, NEXT] += room
+        tcp[f, HIGHEST] = max(tcp[f, HIGHEST], tcp[f, NEXT])
+    return True
 
 
-def hole_spacing(tcp: Floats, missing: Floats) -> Any:
+def hole_spacing(tcp: Floats, holes: Floats, f: int) -> Any:
     """Return the distance between holes, in packets, from the density in the next few at U."""
-    start = tcp[UP_TO]
+    base = int(tcp[f, HOLES_AT])
+    mask = int(tcp[f, HOLES_MASK])
+    start = tcp[f, UP_TO]
     c = int(start)
-    end = min(tcp[SEEN], c + 16.0)
-    holes = 0.0
+    end = min(tcp[f, SEEN], c + 16.0)
+    found = 0.0
     while c < end:
-        holes += missing[c % missing.shape[0]]
+        found += holes[base + (c & mask)]
         c += 1
-    return max(1.0, (end - start) / holes) if holes > TINY else 1.0
+    return max(1.0, (end - start) / found) if found > TINY else 1.0
 
 
 def repair(
-    tcp: Floats,
-    missing: Floats,
-    lost: Floats,
-    origin: float,
-    first: float,
-    end: float,
-    share: float,
+    tcp: Floats, holes: Floats, f: int, origin: float, first: float, end: float, share: float
 ) -> Any:
     """Fill holes with the resent packets ``first`` to ``end`` of a stretch that began at ``origin``.
 
     The first packet of a stretch is a hole: it reaches to the next one, SPACING packets on, and
     those that follow reach as far ahead. ``share`` of them arrived. Returns the holes filled.
     """
-    cells = missing.shape[0]
+    base = int(tcp[f, HOLES_AT])
+    mask = int(tcp[f, HOLES_MASK])
+    ever = base + mask + 1
     if first < 0.5:
-        tcp[SPACING] = hole_spacing(tcp, missing)
-    low = origin + first + min(first, 1.0) * (tcp[SPACING] - 1.0)
-    high = min(tcp[SEEN], origin + end + min(end, 1.0) * (tcp[SPACING] - 1.0))
-    low = max(low, tcp[UP_TO])
+        tcp[f, SPACING] = hole_spacing(tcp, holes, f)
+    ahead = tcp[f, SPACING] - 1.0
+    low = max(origin + first + min(first, 1.0) * ahead, tcp[f, UP_TO])
+    high = min(tcp[f, SEEN], origin + end + min(end, 1.0) * ahead)
     filled = 0.0
     c = int(low)
     while low < high - TINY:
-        edge = min(c + 1.0, tcp[SEEN])
+        edge = min(c + 1.0, tcp[f, SEEN])
         until = min(edge, high)
         width = edge - c
-        beyond = lost[c % cells] * (edge - until) / width if width > TINY else 0.0
-        if missing[c % cells] > beyond:
-            fill = share * (missing[c % cells] - beyond)
-            missing[c % cells] -= fill
+        missing = holes[base + (c & mask)]
+        beyond = holes[ever + (c & mask)] * (edge - until) / width if width > TINY else 0.0
+        if missing > beyond:
+            fill = share * (missing - beyond)
+            holes[base + (c & mask)] = missing - fill
             filled += fill
         low = until
         c += 1
@@ -268,19 +332,23 @@ def repair(
 def receive(
     tcp: Floats,
     log: Floats,
-    ends: Ints,
-    missing: Floats,
-    lost: Floats,
+    holes: Floats,
+    f: int,
     arrived: float,
     gone: float,
+    grid: float,
 ) -> Any:
     """Take in ``arrived`` packets and the ``gone`` lost among them; move U.
 
     Parameters
     ----------
-    missing, lost
-        Packets missing now, and ever lost, per packet of sequence space; shape (cells,), a ring
-        that holds the window.
+    tcp, log
+        As for `send`.
+    holes
+        For each flow two rings that hold the window: packets missing now, and ever lost, per packet
+        of sequence space.
+    f
+        The flow.
 
     Returns
     -------
@@ -288,63 +356,83 @@ def receive(
         The ACKs that answer, and how many of them move U: one for each hole filled, and one for
         each packet that came in order. Packets sent again are answered when they are whole.
     """
-    cells = missing.shape[0]
+    logs = int(tcp[f, LOG_AT])
+    log_mask = int(tcp[f, LOG_MASK])
+    base = int(tcp[f, HOLES_AT])
+    mask = int(tcp[f, HOLES_MASK])
+    ever = base + mask + 1
     total = arrived + gone
     share = arrived / total
     acks = 0.0
     advancing = 0.0
     while total > 0.0:
-        first = ends[0] % log.shape[0]
-        origin = log[first, 1]
-        offset = tcp[RECEIVED] - log[first, 0]
+        first = int(tcp[f, LOG_FIRST])
+        at = 2 * (logs + (first & log_mask))
+        origin = log[at + 1]
+        offset = tcp[f, RECEIVED] - log[at]
         rest = total
-        if ends[1] - ends[0] > 1:
-            rest = log[(ends[0] + 1) % log.shape[0], 0] - tcp[RECEIVED]
+        if tcp[f, LOG_END] - first > 1.0:
+            rest = log[2 * (logs + ((first + 1) & log_mask))] - tcp[f, RECEIVED]
             if rest <= TINY:
-                ends[0] += 1
+                tcp[f, LOG_FIRST] = first + 1.0
                 continue
         stretch = min(total, rest)
-        tcp[RECEIVED] += stretch
+        tcp[f, RECEIVED] += stretch
         total -= stretch
-        resent = min(stretch, max(0.0, tcp[SEEN] - origin - offset))
+        resent = min(stretch, max(0.0, tcp[f, SEEN] - origin - offset))
         if resent > TINY:
-            tcp[HELD] += resent
-            tcp[HELD_GONE] += (1.0 - share) * resent
-            whole = tcp[HELD]
+            tcp[f, HELD] += resent
+            tcp[f, HELD_GONE] += (1.0 - share) * resent
+            whole = tcp[f, HELD]
             if stretch < rest and resent == stretch:  # more of it is to come
                 whole = math.floor(whole + TINY)
             if whole > 0.0:
-                missed = tcp[HELD_GONE] / tcp[HELD]
-                end = offset + resent - tcp[HELD] + whole
+                missed = tcp[f, HELD_GONE] / tcp[f, HELD]
+                end = offset + resent - tcp[f, HELD] + whole
                 acks += (1.0 - missed) * whole
-                advancing += repair(tcp, missing, lost, origin, end - whole, end, 1.0 - missed)
-                tcp[HELD_GONE] -= missed * whole
-                tcp[HELD] -= whole
+                advancing += repair(tcp, holes, f, origin, end - whole, end, 1.0 - missed)
+                tcp[f, HELD_GONE] -= missed * whole
+                tcp[f, HELD] -= whole
         fresh = stretch - resent
         if fresh > TINY:
             acks += share * fresh
-            start = tcp[SEEN]
-            if tcp[UP_TO] >= start - 1e-6:
+            start = tcp[f, SEEN]
+            if tcp[f, UP_TO] >= start - 1e-6:
                 advancing += share * fresh
-            tcp[SEEN] = start + fresh
-            while start < tcp[SEEN] - TINY:
+            tcp[f, SEEN] = start + fresh
+            while start < tcp[f, SEEN] - TINY:
                 c = int(start)
-                if start == c:
-                    missing[c % cells] = 0.0
-                    lost[c % cells] = 0.0
-                until = min(c + 1.0, tcp[SEEN])
+                if c >= tcp[f, CLEAN]:
+                    holes[base + (c & mask)] = 0.0
+                    holes[ever + (c & mask)] = 0.0
+                    tcp[f, CLEAN] = c + 1.0
+                until = min(c + 1.0, tcp[f, SEEN])
                 amount = (until - start) * (1.0 - share)
-                missing[c % cells] += amount
-                lost[c % cells] += amount
+                holes[base + (c & mask)] += amount
+                holes[ever + (c & mask)] += amount
                 start = until
-    c = int(tcp[UP_TO])
-    while c < tcp[SEEN]:
-        edge = min(c + 1.0, tcp[SEEN])
-        if missing[c % cells] > 1e-6:
-            done = 1.0 - missing[c % cells] / lost[c % cells]
-            tcp[UP_TO] = max(tcp[UP_TO], on_grid(c + done * (edge - c)))
+    c = int(tcp[f, UP_TO])
+    while c < tcp[f, SEEN]:
+        edge = min(c + 1.0, tcp[f, SEEN])
+        missing = holes[base + (c & mask)] if c < tcp[f, CLEAN] else 0.0
+        if missing > 1e-6:
+            done = 1.0 - missing / holes[ever + (c & mask)]
+            tcp[f, UP_TO] = max(tcp[f, UP_TO], on_grid(c + done * (edge - c), grid))
             return acks, advancing
-        missing[c % cells] = 0.0
-        tcp[UP_TO] = max(tcp[UP_TO], edge)
+        if c < tcp[f, CLEAN]:
+            holes[base + (c & mask)] = 0.0
+        tcp[f, UP_TO] = max(tcp[f, UP_TO], edge)
         c += 1
     return acks, advancing
+
+
+def keep_up(tcp: Floats, f: int, arrived: float) -> bool:
+    """Do what `receive` does where new data came in order and nothing is missing; else return False."""
+    if tcp[f, UP_TO] != tcp[f, SEEN] or tcp[f, LOG_END] - tcp[f, LOG_FIRST] != 1.0:
+        return False
+    if abs(tcp[f, RECEIVED] + tcp[f, OFFSET] - tcp[f, SEEN]) > 1e-6:
+        return False
+    tcp[f, RECEIVED] += arrived
+    tcp[f, SEEN] += arrived
+    tcp[f, UP_TO] = tcp[f, SEEN]
+    return True

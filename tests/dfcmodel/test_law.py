@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dfcmodel.law import bare_law
-from dfcmodel.reference import rates
+from dfcmodel.analytic import packet_spread
+from dfcmodel.equations import drift_coefficients
+from dfcmodel.law import bare_law, rates
 
 CAPACITY = 30_000.0
 GAIN = 1000.0
@@ -69,6 +70,65 @@ def test_prescribed_rate_conserves_packets_in_nodes_and_links(packets, D, period
     n = bare_law(packets, D, periods, rate=rate)
     # the links hold what was sent in the last period; on a ring its sum is that of the rate
     np.testing.assert_allclose(n.sum(axis=1), packets.sum(), rtol=1e-9, atol=1e-9)
+
+
+@given(arrays(float, 12, elements=st.floats(0, 100)), st.floats(0.01, 1.0))
+def test_maximum_principle_up_to_one(packets, D) -> None:
+    """w = 0: n_i[k+1] = (1-D) n_i[k] + D n_{i-1}[k-1] stays between the extremes for D <= 1."""
+    n = bare_law(packets, D, 60, base_rate=D * packets)
+    assert n.min() >= packets.min() - 1e-10
+    assert n.max() <= packets.max() + 1e-10
+
+
+def test_no_maximum_principle_beyond_one() -> None:
+    packets = np.array([0.0, 1.0] * 6)
+    assert bare_law(packets, 1.05, 60, base_rate=1.05 * packets).min() < -0.01
+
+
+@pytest.mark.parametrize("D", [0.1, 0.5, 0.9])
+def test_one_loaded_node_drifts_and_spreads_exactly(D: float) -> None:
+    """Mean and variance grow by v and 2 D_eff per period once the first mode has died (D^k)."""
+    c = drift_coefficients(D)
+    hot = np.zeros(400)
+    hot[0] = 1.0
+    n = bare_law(hot, D, 700, before=0.0)
+    np.testing.assert_allclose(n[30, :31], packet_spread(D, 30), atol=1e-12)
+    x = np.arange(400)
+    mean = n @ x / n.sum(axis=1)
+    variance = n @ x**2 / n.sum(axis=1) - mean**2
+    assert (mean[700] - mean[400]) / 300 == pytest.approx(c.speed, abs=1e-10)
+    assert (variance[700] - variance[400]) / 600 == pytest.approx(c.spread, abs=1e-10)
+    assert n[700].sum() == pytest.approx(1 / (1 + D), abs=1e-10)
+
+
+def test_order_one_to_advection_and_two_to_advection_with_spread() -> None:
+    """d = h/c: as many periods as nodes, a profile of two waves on a ring, w = 0."""
+    D = 0.3
+    c = drift_coefficients(D)
+    errors = []
+    for nodes in (64, 128, 256):
+        x = np.arange(nodes)
+
+        def waves(spread: float, shift: float, x=x, nodes=nodes):
+            sum_ = np.ones(nodes)
+            for k, amplitude in ((1, 0.5), (2, 0.3)):
+                theta = 2 * np.pi * k / nodes
+                fallen = amplitude * np.exp(-spread * theta**2 * nodes)
+                sum_ = sum_ + fallen * np.cos(theta * (x - shift) + k)
+            return sum_
+
+        start = waves(0.0, 0.0)
+        end = bare_law(start, D, nodes, base_rate=D * start)[-1]
+        moved = c.speed * nodes
+        errors.append(
+            [
+                np.abs(end - waves(0.0, moved)).max(),
+                np.abs(end - waves(c.spread, moved + c.initial_shift)).max(),
+            ]
+        )
+    orders = np.log2(np.array(errors)[:-1] / np.array(errors)[1:])
+    np.testing.assert_allclose(orders[:, 0], 1, atol=0.05)
+    np.testing.assert_allclose(orders[:, 1], 2, atol=0.05)
 
 
 def test_second_order_convergence_to_the_diffusion_equation() -> None:

@@ -2,71 +2,130 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from validation import Verdict, evidence, verdicts
-from validation.claims import takano2006
+from validation.claims.takano2006 import (
+    limit,
+    queues,
+    runs,
+    scenario_1,
+    scenario_6,
+    speeds,
+    udp,
+    variants,
+)
 
 REAL = evidence.table
+CLAIMS = ["D02", *(f"D{n:02}" for n in range(4, 16)), "D19"]
 
 
-@pytest.mark.parametrize("id", ["D02", "D04", "D05", "D06", "D07", "D10", "D12", "D14", "D15"])
+@pytest.mark.parametrize("id", CLAIMS)
 def test_verdicts_are_as_recorded(id: str) -> None:
     finding = verdicts.find(id).check()
     assert (finding.model, finding.simulation) == verdicts.expected()[id]
+    assert finding.cases or id == "D02"
     for picture in finding.pictures:
         figure = picture.draw()
         assert all(axes.get_xlabel() for axes in figure.axes)
         assert picture.alt
 
 
-def test_student_interval() -> None:
-    """Four runs: half-width 3.182 standard errors."""
-    values = np.array([1.0, 2.0, 3.0, 4.0])
-    bottom, top = takano2006.interval(values)
-    assert (bottom + top) / 2 == pytest.approx(2.5)
-    assert (top - bottom) / 2 == pytest.approx(3.182 * values.std(ddof=1) / 2, rel=1e-3)
+def packets_say(monkeypatch, module, case: str, name: str | None, change) -> None:
+    """Let one table of the data read as ``change`` makes it."""
+
+    def fake(wanted: str, table: str | None = None):
+        frame = REAL(wanted, table)
+        return change(frame) if (wanted, table) == (case, name) else frame
+
+    monkeypatch.setattr(module, "table", fake)
+
+
+def part(id: str, n: int) -> Verdict:
+    return verdicts.find(id).check().parts[n].simulation
 
 
 def test_d04_would_be_low_if_packets_said_so(monkeypatch) -> None:
-    def fake(case: str, name: str | None = None):
-        frame = REAL(case, name)
-        if case == takano2006.TAHOE and name is None:
-            frame["efficiency"] *= 0.4
-        return frame
-
-    monkeypatch.setattr(takano2006, "table", fake)
-    parts = verdicts.find("D04").check().parts
-    assert parts[2].simulation is Verdict.REPRODUCED
+    less = partial(pd.DataFrame.assign, efficiency=lambda d: 0.4 * d["efficiency"])
+    packets_say(monkeypatch, scenario_1, scenario_1.TAHOE, None, less)
+    assert part("D04", 2) is Verdict.REPRODUCED
 
 
 def test_d04_notices_an_unsettled_chain(monkeypatch) -> None:
-    def fake(case: str, name: str | None = None):
-        frame = REAL(case, name)
-        if case == takano2006.DFC and name is None:
-            frame["efficiency"] += 0.05 * np.sin(40 * frame["time"])
-        return frame
+    swing = partial(
+        pd.DataFrame.assign,
+        efficiency=lambda d: d["efficiency"] + 0.05 * np.sin(40 * d["time"]),
+    )
+    packets_say(monkeypatch, runs, scenario_1.DFC, None, swing)
+    assert part("D04", 0) is Verdict.CONTRADICTED
 
-    monkeypatch.setattr(takano2006, "table", fake)
-    assert verdicts.find("D04").check().parts[0].simulation is Verdict.CONTRADICTED
+
+def test_d08_notices_swings_without_dfc(monkeypatch) -> None:
+    swing = partial(
+        pd.DataFrame.assign,
+        efficiency=lambda d: d["efficiency"] * (1 + np.sign(np.sin(40 * d["time"]))),
+    )
+    packets_say(monkeypatch, speeds, "takano2006/scenario-5-without-dfc", None, swing)
+    assert part("D08", 1) is Verdict.REPRODUCED
+
+
+def test_d09_takes_the_host_from_the_default_reading(monkeypatch) -> None:
+    """With the direct host as the default the paper's losses are there."""
+    monkeypatch.setitem(runs.DEFAULT, "host", "direct")
+    finding = verdicts.find("D09").check()
+    shaped = next(n for n in finding.numbers if "shaped" in n.quantity)
+    assert shaped.simulation.startswith("0.500")
+    packets_say(monkeypatch, runs, scenario_6.DFC, "flows", lambda d: d.assign(dropped=7))
+    assert part("D09", 5) is Verdict.REPRODUCED
 
 
 def test_d10_notices_a_queue_elsewhere(monkeypatch) -> None:
-    def fake(case: str, name: str | None = None):
-        frame = REAL(case, name)
-        if case == takano2006.SCENARIO_4 and name == "occupancy":
-            frame.loc[frame["node"] == 1, "queued"] = 900
+    def more(frame: pd.DataFrame) -> pd.DataFrame:
+        frame.loc[frame["node"] == 1, "queued"] = 900
         return frame
 
-    monkeypatch.setattr(takano2006, "table", fake)
-    assert verdicts.find("D10").check().parts[0].simulation is Verdict.CONTRADICTED
+    packets_say(monkeypatch, queues, queues.FIFO, "occupancy", more)
+    queues._packets.cache_clear()
+    try:
+        assert part("D10", 0) is Verdict.CONTRADICTED
+    finally:
+        queues._packets.cache_clear()
+
+
+def test_d11_notices_one_overflow(monkeypatch) -> None:
+    def full(frame: pd.DataFrame) -> pd.DataFrame:
+        frame.loc[frame["node"] == 3, "peak"] = 1800
+        return frame
+
+    packets_say(monkeypatch, runs, queues.CASE, "nodes", full)
+    queues._packets.cache_clear()
+    try:
+        assert [part("D11", n) for n in range(3)] == [
+            Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.REPRODUCED
+        ]  # fmt: skip
+    finally:
+        queues._packets.cache_clear()
+
+
+def test_d13_would_be_worse_if_packets_said_so(monkeypatch) -> None:
+    less = partial(pd.DataFrame.assign, efficiency=lambda d: 1e-3 * d["efficiency"])
+    packets_say(monkeypatch, variants, "takano2006/scenario-4l-without-dfc", None, less)
+    monkeypatch.setattr(variants, "_alone", variants._alone.__wrapped__)
+    assert part("D13", 1) is not Verdict.CONTRADICTED
+
+
+def test_d19_notices_losses(monkeypatch) -> None:
+    packets_say(monkeypatch, runs, udp.CASE, "flows", lambda d: d.assign(dropped=1))
+    assert part("D19", 1) is Verdict.CONTRADICTED
 
 
 def test_d02_fails_where_the_limit_is_another(monkeypatch) -> None:
     monkeypatch.setattr(
-        takano2006,
+        limit,
         "_exact",
         lambda x, kappa, time: 1 + 0.3 * np.cos(2 * np.pi * x) + 0 * kappa * time,
     )
@@ -103,11 +162,12 @@ def test_ensembles_have_the_runs_that_were_asked_for() -> None:
     """16 up to 3.7 Gb/s, 8 at 12.3 Gb/s, 3 above; with DFC 5 seeds of the default, 3 above."""
     asked = {"1": 16, "2": 16, "3": 16, "5": 3, "6": 3}
     for scenario in ("1", "2", "3", "4", "4s", "4l", "4r", "4n", "4v", "4v-small-buffer", "5", "6"):
-        runs = rows(f"scenario-{scenario}-without-dfc", "flows")["seed"].nunique()
-        assert runs >= asked.get(scenario, 8), scenario
+        seeds = rows(f"scenario-{scenario}-without-dfc", "flows")["seed"].nunique()
+        assert seeds >= asked.get(scenario, 8), scenario
     for scenario in ("1", "2", "3", "4", "4s", "4l", "4r", "4n", "4v", "5", "6"):
-        case = f"scenario-{scenario}-with-dfc" + ("-shaped" if scenario == "1" else "")
-        flows = takano2006._with_dfc_in_packets(f"takano2006/{case}")
+        sender = {"4r": "reno", "4n": "newreno", "4v": "ns3-vegas"}.get(scenario, "tahoe")
+        reading = {"target_source": sender, "background_source": sender}
+        flows = runs.rows(runs.case(scenario, "with"), **reading)
         assert flows["seed"].nunique() >= (3 if scenario in {"5", "6"} else 5), scenario
         assert flows["time"].max() >= (1.5 if scenario in {"1", "2", "3"} else 0.5), scenario
 

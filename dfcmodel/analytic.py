@@ -1,0 +1,171 @@
+"""Exact solutions of eqs. (6)-(8) of takano2006, and of the drift that the closed loop tends to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.checks import number, one_number, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["cosine_series", "gaussian", "packet_spread", "steady_state"]
+
+
+def gaussian(
+    x: ArrayLike,
+    time: float,
+    coefficient: float,
+    *,
+    packets: float = 1.0,
+    centre: float = 0.0,
+    width: float = 0.0,
+    speed: float = 0.0,
+) -> NDArray[np.float64]:
+    """Return the density on the line of packets that started as a normal distribution.
+
+    n_t = -speed n_x + coefficient n_xx: the mean moves with the speed, the variance grows by
+    2 coefficient per second.
+
+    Parameters
+    ----------
+    x
+        Where, any shape.
+    time
+        In s.
+    coefficient
+        kappa (D h^2 / d), or D_eff of the closed loop.
+    packets, centre, width
+        Number, mean and standard deviation at time 0; width 0 is one point, then time must be > 0.
+    speed
+        Of the drift.
+
+    Returns
+    -------
+    Packets per unit of x, the shape of x.
+    """
+    at = number("x", x)
+    t = one_number("time", time, at_least=0.0)
+    kappa = one_number("coefficient", coefficient, at_least=0.0)
+    variance = width**2 + 2.0 * kappa * t
+    if variance <= 0.0:
+        raise ValueError(f"width = {width}: must be > 0 at time 0, or with coefficient 0")
+    away = at - centre - speed * t
+    density: NDArray[np.float64] = (
+        packets * np.exp(-(away**2) / (2.0 * variance)) / np.sqrt(2.0 * np.pi * variance)
+    )
+    return density
+
+
+def cosine_series(
+    initial: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    coefficient: float,
+    length: float = 1.0,
+    terms: int = 200,
+) -> Callable[[ArrayLike, float], NDArray[np.float64]]:
+    """Return the density on a bar with closed ends and constant r as a function of x and time.
+
+    n = sum_k a_k cos(k pi x / L) exp(-kappa (k pi / L)^2 t), a_k from the initial density by a
+    discrete cosine transform (midpoint rule) on eight points per term.
+
+    Parameters
+    ----------
+    initial
+        n(x) at time 0.
+    coefficient, length
+        kappa and L.
+    terms
+        Of the series.
+    """
+    from scipy.fft import dct
+
+    kappa = one_number("coefficient", coefficient, above=0.0)
+    L = one_number("length", length, above=0.0)
+    count = 8 * whole("terms", terms, 1, 10**6)
+    middle = (np.arange(count) + 0.5) * L / count
+    amplitude = dct(np.asarray(initial(middle), dtype=float), type=2)[:terms] / count
+    amplitude[0] /= 2.0
+    wave = np.pi * np.arange(terms) / L
+
+    def density(x: ArrayLike, time: float) -> NDArray[np.float64]:
+        fallen = amplitude * np.exp(-kappa * wave**2 * time)
+        sum_: NDArray[np.float64] = np.cos(np.multiply.outer(np.asarray(x), wave)) @ fallen
+        return sum_
+
+    return density
+
+
+def steady_state(
+    x: ArrayLike,
+    coefficient: Callable[[NDArray[np.float64]], ArrayLike] | float,
+    rate: Callable[[NDArray[np.float64]], ArrayLike] | float = 0.0,
+    *,
+    flow: float = 0.0,
+    last: float = 0.0,
+    intensity: float = 1.0,
+    length: float = 1.0,
+) -> NDArray[np.float64]:
+    """Return the steady density that carries a flow through the bar.
+
+    J = alpha r - kappa n_x is the flow everywhere, hence n(x) = n(L) - int_x^L (alpha r - flow) /
+    kappa, by Gauss-Legendre's rule.
+
+    Parameters
+    ----------
+    x
+        Where, shape (N,).
+    coefficient, rate
+        kappa and r: numbers or functions of x.
+    flow
+        J, packets/s; 0 for closed ends.
+    last
+        n(L). Behind an `Empty` node at distance delta it is (flow - alpha r(L)) delta / kappa(L).
+    intensity, length
+        alpha and L.
+
+    Returns
+    -------
+    Shape (N,).
+    """
+    at = number("x", x, at_least=0.0, at_most=length)
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    half = (length - at) / 2.0
+    points = at[:, None] + half[:, None] * (nodes + 1.0)
+
+    def on(function: Callable[[NDArray[np.float64]], ArrayLike] | float) -> NDArray[np.float64]:
+        return np.broadcast_to(function(points) if callable(function) else function, points.shape)
+
+    slope = (intensity * on(rate) - flow) / on(coefficient)
+    density: NDArray[np.float64] = last - half * (slope @ weights)
+    return density
+
+
+def packet_spread(diffusion: float, periods: int) -> NDArray[np.float64]:
+    """Return where the packets of one loaded node are after some periods of the closed loop.
+
+    They appear at time 0 in a chain that was empty and idle (alpha = 1, so w = 0 for ever): every
+    period a node sends the fraction D of what it holds, and a packet takes one period per link. In
+    the j-th node downstream are C(m, j) D^j (1-D)^(m-j) of them, m = periods - j; the rest, D/(1+D)
+    at last, is on the links. Mean and variance of j grow as D/(1+D) and 2 D_eff per period.
+
+    Parameters
+    ----------
+    diffusion
+        D, 0 < D < 1.
+    periods
+        Since the start.
+
+    Returns
+    -------
+    Packets in the nodes 0, 1, 2, ... behind the loaded one, per packet, shape (periods + 1,).
+    """
+    from scipy.stats import binom
+
+    D = one_number("diffusion", diffusion, above=0.0, below=1.0)
+    whole("periods", periods, 0, 10**7)
+    j = np.arange(periods + 1)
+    part: NDArray[np.float64] = np.where(2 * j <= periods, binom.pmf(j, periods - j, D), 0.0)
+    return part

@@ -1,0 +1,59 @@
+"""Columns of the two tables of cells (a cell is a flow at a link, or at its host).
+
+Packets are cumulative where nothing else is said, and rates are packets per step.
+"""
+
+from __future__ import annotations
+
+# cell: what the queues need
+LOST = 0  # packets dropped
+SENT = 1  # packets sent
+BUDGET = 2  # packets that may leave per step
+QUEUE = 3  # packets that wait now
+AREA = 4  # their sum over the steps since the last record
+WATCH = 5  # most that ever waited; inf where the next cell has the same buffer
+OPENS = 6  # 1: a buffer begins with this cell; 0: it is that of the cell before
+LOST_BEFORE = 7  # packets dropped up to the last record
+CELL_COLUMNS = 8
+
+# told: diffusion-type flow control
+RATE = 0  # r that it was told
+NEXT_QUEUE = 1  # n of the next node that it was told
+MESSAGE_RATE = 2  # r on its way here
+MESSAGE_QUEUE = 3  # n on its way here
+ACTIVE = 4  # 1 while the flow sends
+WISH = 5  # its ideal rate, before it is shared
+FIRST_RATE = 6  # r at first: the link rate
+TOLD_COLUMNS = 8
+
+# flow: places and delays in steps
+START = 0  # step of the first packet
+TCP = 1  # 1: controlled by a window
+EXIT = 2  # its last cell
+ACK_FIRST, ACK_END, ACK_NOW = 3, 4, 5  # its ring of ACKs: begin, end, and place in it
+PENDING = 6  # records of losses that the receiver has not counted
+FLOW_COLUMNS = 8
+
+# tally: sums
+DELIVERED = 0  # packets that came to the receiver
+ENTERED = 1  # over the steps since the last record: packets between first node and receiver, less
+LOST_AREA = 2  # this sum of all that was lost
+ALL_LOST = 3  # packets dropped
+FINISHED = 4  # when the last packet was delivered, s; nan: not yet
+FIRST_LOSS = 5  # when the first packet was lost, s; nan: none
+TALLY_COLUMNS = 6
+
+# ack: on its way to the sender, by step
+ACKS, ADVANCING, NEW_UP_TO, MARKED = 0, 1, 2, 3
+
+# red: random early detection
+LOW, HIGH, WEIGHT, MAX_P, GENTLE = 0, 1, 2, 3, 4
+UNIT = 5  # what a packet counts, in the unit of the thresholds
+ECN = 6
+AVERAGE = 7  # of the queue
+OWED = 8  # packets still to be dropped; below zero: how far the next one is
+VICTIM = 9  # the cell that owes them
+RED_COLUMNS = 10
+
+# pairs: a link that pauses and one that is paused (-1 - flow: the access link of its host)
+PAUSING, PAUSED, WAIT, QUANTA, ON, UNTIL = 0, 1, 2, 3, 4, 5

@@ -1,0 +1,323 @@
+"""Many runs of a scenario that differ by chance: what can be said where one run is chaotic."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.results import Trajectory
+from dfcmodel.simulation import simulate
+from hopflow.checks import number, whole
+from hopflow.results import Result, figure
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from dfcmodel.networks import Scenario
+
+__all__ = ["Ensemble", "ensemble", "mean_interval"]
+
+
+def mean_interval(
+    values: NDArray[np.float64], level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of Student's interval of the mean of independent runs.
+
+    Parameters
+    ----------
+    values
+        Shape (R, ...): one entry per run.
+    level
+        Probability that the interval covers the mean, where the values are normal; 0 < level < 1.
+
+    Returns
+    -------
+    low, high
+        Shape (...).
+    """
+    from scipy.stats import t as student
+
+    number("level", level, above=0.0, below=1.0)
+    runs = len(values)
+    whole("runs", runs, 2, 2**31, why="one run has no spread")
+    middle = np.mean(values, axis=0)
+    half = student.ppf(0.5 + level / 2, runs - 1) * np.std(values, axis=0, ddof=1) / runs**0.5
+    return middle - half, middle + half
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Ensemble(Result):
+    """Runs of one scenario that differ in their random numbers.
+
+    R runs, F flows, L sending nodes, T samples.
+
+    Attributes
+    ----------
+    scenario
+        What was simulated.
+    runs
+        The R trajectories, in the order of their seeds.
+    jitter
+        The flows of each run start later by a uniform random time up to this, in s.
+    seed
+        From which the seeds of the runs are spawned.
+    seconds
+        Wall-clock time of the ensemble in s.
+    """
+
+    scenario: Scenario
+    runs: tuple[Trajectory, ...]
+    jitter: float
+    seed: int
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def status(self) -> Status:
+        """That of the first run that failed, or CONVERGED."""
+        statuses = [run.status for run in self.runs]
+        return next((status for status in statuses if not status.ok), Status.CONVERGED)
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Ends of the sampling intervals in s, shape (T,)."""
+        return self.runs[0].time
+
+    @property
+    def distinct(self) -> int:
+        """How many runs differ; far fewer than all say more about the step than about chance."""
+        return len({run.in_transit.tobytes() for run in self.runs})
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        import xarray as xr
+
+        data = xr.concat([run.to_xarray() for run in self.runs], "run", combine_attrs="override")
+        data = data.assign_coords(run=np.arange(len(self.runs)))
+        for name in ("timeouts", "loss_events"):
+            counts = np.stack([getattr(run, name) for run in self.runs])
+            data[name] = ("run", "flow"), counts, {"long_name": name.replace("_", " ")}
+        data.attrs.update(jitter=self.jitter, seed=self.seed)
+        return data
+
+    @property
+    def efficiency(self) -> xr.DataArray:
+        """Packets in transit over the most that fit on the path (run, flow, time)."""
+        return self._data["efficiency"]
+
+    @property
+    def occupancy(self) -> xr.DataArray:
+        """Packets queued at each node (run, node, time)."""
+        return self._data["occupancy"]
+
+    @property
+    def losses(self) -> xr.DataArray:
+        """Packets lost in each interval (run, flow, node, time)."""
+        return self._data["losses"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return what the runs recorded, as in `Trajectory`, over one more dimension ``run``."""
+        return self._data.copy()
+
+    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
+        """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
+        return np.stack([run.mean_efficiency(since, until) for run in self.runs])
+
+    def intervals(
+        self, since: float = 0.0, until: float = np.inf, level: float = 0.95
+    ) -> xr.Dataset:
+        """Return means over the runs with their confidence intervals.
+
+        Parameters
+        ----------
+        since, until
+            Part of the run over which efficiency and occupancy are averaged and losses counted, s.
+        level
+            Of Student's intervals, 0 < level < 1.
+
+        Returns
+        -------
+        ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
+        (node, of the whole run), over ``estimate``: mean, low, high, and the standard deviation
+        ``std`` of single runs.
+
+        Raises
+        ------
+        ValueError
+            For a level out of range, or no sample between ``since`` and ``until``.
+        """
+        import xarray as xr
+
+        self.runs[0].mean_efficiency(since, until)  # refuses an empty part
+        data = self._data
+        part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
+        of_runs = {
+            "efficiency": part["efficiency"].mean("time"),
+            "losses": part["losses"].sum("time"),
+            "occupancy": part["occupancy"].mean("time"),
+            "peak_queue": data["peak_queue"],
+        }
+        estimates = {}
+        for name, values in of_runs.items():
+            low, high = mean_interval(values.values, level)
+            rows = [values.values.mean(axis=0), low, high, values.values.std(axis=0, ddof=1)]
+            estimates[name] = (("estimate", *values.dims[1:]), np.stack(rows), data[name].attrs)
+        coords = {"estimate": ["mean", "low", "high", "std"], "flow": data["flow"]}
+        return xr.Dataset(
+            estimates, coords={**coords, "node": data["node"]}, attrs={"level": level}
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each flow's efficiency over time, and how the runs' means are distributed.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw only the efficiency on; None makes a new figure with both.
+
+        Returns
+        -------
+        The Axes of the efficiency: median and, as bands, the middle half and nine tenths of the
+        runs; ``.figure`` is the whole.
+        """
+        sides = None
+        if ax is None:
+            _, (ax, sides) = figure(8.0, 3.6, ncols=2, width_ratios=(2, 1), sharey=True)
+        means = self.mean_efficiency()
+        for f, flow in enumerate(self.scenario.flows):
+            values = np.stack([run.efficiency.values[f] for run in self.runs])
+            (line,) = ax.plot(self.time, np.median(values, axis=0), lw=1.0, label=flow.name)
+            for inside, alpha in ((0.5, 0.3), (0.9, 0.12)):
+                ends = np.quantile(values, (0.5 - inside / 2, 0.5 + inside / 2), axis=0)
+                ax.fill_between(self.time, *ends, color=line.get_color(), alpha=alpha, lw=0)
+            if sides is not None:
+                style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
+                sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
+        title = f"{self.scenario.name}, {len(self)} runs"
+        ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=title)
+        ax.legend(fontsize=8)
+        if sides is not None:
+            sides.set(xlabel="runs", title="mean of each run")
+        return ax
+
+    def summary(self) -> dict[str, object]:
+        """Return scenario, intervals of the mean efficiency, losses and what proves the runs."""
+        rows: dict[str, object] = {
+            "status": self.status,
+            "scenario": self.scenario.name,
+            "runs": f"{len(self)} ({self.distinct} of them distinct), starts within "
+            f"{self.jitter:g} s, seed {self.seed}",
+        }
+        means = self.mean_efficiency()
+        low, high = mean_interval(means)
+        lost = np.array([run.lost.sum(axis=(1, 2)) for run in self.runs])
+        for f, flow in enumerate(self.scenario.flows):
+            rows[flow.name] = (
+                f"{type(flow.source).__name__}: mean efficiency {means[:, f].mean():.3f} "
+                f"[{low[f]:.3f}, {high[f]:.3f}], runs {means[:, f].min():.3f} to "
+                f"{means[:, f].max():.3f}; lost {lost[:, f].mean():.0f} packets "
+                f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
+            )
+        rows["interval"] = "Student's, 95 %"
+        rows["imbalance"] = f"{max(run.imbalance.max() for run in self.runs):.1e} of the packets"
+        rows["step"] = f"{self.runs[0].step:g} s, {self.time[-1]:g} s simulated"
+        rows["time"] = f"{self.seconds:.2f} s"
+        return rows
+
+
+def ensemble(
+    scenario: Scenario,
+    runs: int = 64,
+    jitter: float = 20e-6,
+    seed: int = 0,
+    executor: Executor | None = None,
+    *,
+    duration: float | None = None,
+    steps_per_delay: int = 4,
+    sample: float = 1e-2,
+) -> Ensemble:
+    """Simulate a scenario many times, with random starts and random feedback phases.
+
+    Each run has a seed of its own, spawned from ``seed``; the result does not depend on where and
+    in which order the runs are made.
+
+    Parameters
+    ----------
+    scenario
+        What to simulate.
+    runs
+        How many, at least 2.
+    jitter
+        Each flow starts later by a uniform random time up to this, in s.
+    seed
+        Whole number >= 0.
+    executor
+        Where to run: any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor``, or
+        dask's ``client.get_executor()``; None: threads, one per core (the kernel holds no lock).
+    duration, steps_per_delay, sample
+        As for `simulate`; the records are 10 ms apart unless told otherwise.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import ensemble, takano2006
+    >>> many = ensemble(takano2006("1", dfc=False), runs=8, duration=0.2)
+    >>> many.mean_efficiency().shape
+    (8, 2)
+    """
+    from tqdm import tqdm
+
+    whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
+    whole("seed", seed, 0, 2**63)
+    number("jitter", jitter, at_least=0.0)
+    settings = {
+        "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
+        "sample": sample,
+    }  # fmt: skip
+    began = time.perf_counter()
+    seeds = np.random.SeedSequence(seed).spawn(runs)
+    own = ThreadPoolExecutor(_cores()) if executor is None else None
+    pool = executor or own
+    assert pool is not None
+    waiting: list[Future[Trajectory]] = []
+    if own is not None:  # the first run compiles; what follows only looks the kernel up
+        waiting.append(Future())
+        waiting[0].set_result(_run(scenario, seeds[0], settings))
+    waiting += [pool.submit(_run, scenario, each, settings) for each in seeds[len(waiting) :]]
+    try:
+        done: Iterable[Future[Trajectory]] = as_completed(waiting)
+        name = scenario.name
+        for future in tqdm(done, name, runs, delay=1.0, disable=None, leave=False, unit="run"):
+            future.result()
+    finally:
+        for future in waiting:
+            future.cancel()
+        if own is not None:
+            own.shutdown()
+    found = tuple(future.result() for future in waiting)
+    return Ensemble(scenario, found, jitter, seed, time.perf_counter() - began)
+
+
+def _run(scenario: Scenario, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Trajectory:
+    return simulate(scenario, rng=np.random.default_rng(seed), **settings)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,66 @@
+"""``hopflow simulate``: scenarios by name and from files, pictures, and bad input."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+from PIL import Image
+from typer.testing import CliRunner
+
+from dfcmodel import load_scenario, takano2006
+from dfcmodel._cli import commands
+
+
+def call(*arguments: object):
+    return CliRunner().invoke(commands, ["simulate", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_scenario_by_name_with_all_outputs(tmp_path) -> None:
+    out = {
+        option: tmp_path / "new" / name
+        for option, name in (("plot", "out.png"), ("netcdf", "run.nc"), ("save", "one.toml"))
+    }
+    options = [text for option, path in out.items() for text in (f"--{option}", path)]
+    result = call("takano2006/1", "--dfc", "--tcp", "newreno", "--duration", 0.02, *options)
+    assert result.exit_code == 0
+    assert "NewReno" in result.output
+    with Image.open(out["plot"]) as picture:
+        assert picture.width > 500
+    with xr.open_dataset(out["netcdf"]) as data:
+        assert data["efficiency"].sizes["time"] == 20
+    assert load_scenario(out["save"]) == takano2006("1", tcp="newreno")
+    again = call(out["save"], "--duration", 0.02)
+    line = "target         NewReno"
+    told = [next(x for x in r.output.splitlines() if line in x) for r in (result, again)]
+    assert told[0] == told[1]
+
+
+def test_animation(tmp_path) -> None:
+    film = tmp_path / "queues.gif"
+    assert call("takano2006/1", "--duration", 0.002, "--animation", film).exit_code == 0
+    with Image.open(film) as picture:
+        assert picture.n_frames == 2
+
+
+def test_ensemble() -> None:
+    result = call("takano2006/1", "--no-dfc", "--duration", 0.02, "--runs", 3)
+    assert result.exit_code == 0
+    assert "Ensemble" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["takano2006"], "takano2006/1"),
+        (["other/4"], "'other'.*'takano2006'"),
+        (["takano2006/7"], "name = '7'"),
+        (["none.toml"], "none.toml: cannot be read"),
+        (["none.toml", "--tcp", "reno"], "tcp = 'reno'.*without --tcp"),
+        (["none.toml", "--no-dfc"], "dfc = False"),
+        (["takano2006/1", "--runs", "2", "--netcdf", "x.nc"], "netcdf = x.nc.*one run"),
+        (["takano2006/1", "--animation", "x.avi"], "x.avi"),
+    ],
+)
+def test_bad_input(arguments, part) -> None:
+    with pytest.raises(ValueError, match=part):
+        call(*arguments)

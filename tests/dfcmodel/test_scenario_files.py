@@ -1,0 +1,236 @@
+"""Scenarios as documents: exact there and back, units, and errors that say where."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import pytest
+
+import responsefn
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    RED,
+    Fair,
+    Flow,
+    Link,
+    OnOff,
+    Pause,
+    Priority,
+    Scenario,
+    ScenarioFileError,
+    load_scenario,
+    save_scenario,
+    takano2006,
+)
+from dfcmodel.scenario_files import read_scenario
+from dfcmodel.scenario_writing import write_scenario
+from hopflow import gbps, mbps, ms
+from responsefn import CUBIC, HSTCP, Reno, WindowRule
+
+NAMES = ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"]
+DISCIPLINES = [
+    FIFO(),
+    DFC(),
+    DFC(diffusion=1 / 3, intensity=1.25, phases="synchronous"),
+    Pause(),
+    Pause(high=100, low=7.5, quanta=512, signalling=1e-6, paused_rate=2.0),
+    RED(),
+    RED(low=1 / 3, high=9, weight=1e-300, max_p=1, gentle=False, mean_packet=500, ecn=True),
+    Fair(),
+    Priority(),
+]
+RULES = [
+    getattr(responsefn, name)
+    for name in responsefn.__all__
+    if isinstance(getattr(responsefn, name), type)
+    if issubclass(getattr(responsefn, name), WindowRule)
+]
+SOURCES = [
+    *(rule() for rule in RULES if rule is not WindowRule),
+    CUBIC(C=0.1 + 0.2, friendly=0.0),
+    HSTCP(table=1),
+    CBR(1e5 / 3),
+    OnOff(rate=2.0, on=1e-9, off=3, random=True),
+]
+
+
+def scenario(discipline=FIFO(), source=Reno(), **flow) -> Scenario:  # noqa: B008
+    links = (Link("a", "b", 1e4 / 3, 1e-3, 50, discipline), Link("b", 3, 1e3, 0.1, 20.5))
+    return Scenario("two hops", links, (Flow("one", ("a", "b"), source, **flow),), packet_size=576)
+
+
+@pytest.mark.parametrize("dfc", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_named_scenarios_come_back(name, dfc) -> None:
+    one = takano2006(name, dfc=dfc)
+    assert read_scenario(write_scenario(one)) == one
+
+
+@pytest.mark.parametrize("discipline", DISCIPLINES, ids=repr)
+def test_disciplines_come_back(discipline) -> None:
+    one = scenario(discipline)
+    assert read_scenario(write_scenario(one)) == one
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=repr)
+def test_sources_come_back(source) -> None:
+    one = scenario(source=source)
+    assert read_scenario(write_scenario(one)) == one
+
+
+@pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
+def test_hosts_and_all_other_fields_come_back(host, tmp_path) -> None:
+    one = scenario(
+        DFC(), host=host, max_window=2.5, start=1 / 7, size=math.pi, priority=-3
+    )  # fmt: skip
+    file = save_scenario(one, tmp_path / "new" / "one.toml")
+    assert load_scenario(file) == one
+
+
+@pytest.mark.parametrize(
+    "nodes", [("a", "b"), (0, -7), ((0, 1), (0, 2)), ('"\\\n\t', "µ ü 網"), (1, "1")], ids=repr
+)
+def test_nodes_come_back(nodes) -> None:
+    flow = Flow('a "flow"', nodes, Reno())
+    one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1, shared=False),), (flow,))
+    again = read_scenario(write_scenario(one))
+    assert again == one
+    assert list(map(type, again.nodes)) == list(map(type, nodes))
+
+
+def test_nodes_that_no_file_holds() -> None:
+    nodes = (frozenset({1}), "b")
+    one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1),), (Flow("f", nodes, Reno()),))
+    with pytest.raises(ValueError, match=r"frozenset.*must be"):
+        write_scenario(one)
+
+
+class Timid(WindowRule):
+    """A rule that only a user has."""
+
+    class State(NamedTuple):
+        cwnd: float
+
+    class Params(NamedTuple):
+        a: float = 1.0
+        steps: tuple[float, ...] = (1.0, 2.0)
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.a / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=1.0)
+
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s._replace(cwnd=1.0)
+
+
+def test_rules_of_ones_own_are_given_to_the_reader() -> None:
+    one = scenario(source=Timid(a=0.5, steps=(3.0,)))
+    text = write_scenario(one)
+    assert read_scenario(text, rules=[Timid]) == one
+    with pytest.raises(ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one"):
+        read_scenario(text)
+
+
+FIVE = """\
+name = "five nodes"
+duration = "3 s"
+links = [
+    {source = "a", target = "b"},
+    {source = "b", target = "c", discipline = {kind = "Pause", high = "9 kB", low = 2}},
+    {source = "c", target = "d", rate = "1.5 Gb/s"},
+    {source = "d", target = "e"},
+]
+
+[[flows]]
+name = "cubic"
+path = ["a", "b", "c", "d", "e"]
+source = "CUBIC"
+
+[[flows]]
+name = "fusion"
+path = ["b", "c", "d"]
+source = {kind = "Fusion"}
+start = "1 ms"
+
+[link]
+rate = "100Mbps"
+delay = "0.1 ms"
+buffer = "150 kB"
+[flow]
+max_window = 1000
+"""
+
+
+def test_units_and_defaults() -> None:
+    one = read_scenario(FIVE)
+    assert one.duration == 3.0
+    assert [link.rate for link in one.links] == [mbps(100), mbps(100), gbps(1.5), mbps(100)]
+    assert {link.delay for link in one.links} == {ms(0.1)}
+    assert {link.buffer for link in one.links} == {100.0}
+    assert one.links[1].discipline == Pause(high=6, low=2)
+    assert one.flows[0] == Flow("cubic", "abcde", CUBIC(), 1000)
+    assert one.flows[1].start == ms(1)
+    small = read_scenario("packet_size = 750\n" + FIVE)
+    assert small.links[0].rate == mbps(100, 750)
+    assert small.links[0].buffer == 200.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "parts"),
+    [
+        ("0.1 ms", "0.1 MB", 23, ["link.delay", "'0.1 MB'", "ms"]),
+        ("0.1 ms", "0.1", 23, ["link.delay", "'0.1'", "unit"]),
+        ('"0.1 ms"', "-1", 23, ["link.delay", "-1", "> 0"]),
+        ("100Mbps", "100 ms", 22, ["link.rate", "Mb/s"]),
+        ("150 kB", "-150 kB", 24, ["link.buffer", "-100"]),
+        ("buffer =", "bufer =", 24, ["link.bufer", "unknown", "buffer"]),
+        ("max_window", "path", 26, ["flow.path", "unknown"]),
+        ('rate = "100Mbps"\n', "", 4, ["links[1]", "rate is missing"]),
+        ('target = "c"', 'target = "b"', 5, ["links[2].target", "b->b"]),
+        ("low = 2", "low = 20", 5, ["links[2].discipline.low", "20"]),
+        ('"Pause"', '"Paws"', 5, ["links[2].discipline.kind", "'Paws'", "Pause"]),
+        ('{kind = "Pause", high = "9 kB", low = 2}', "3", 5, ["links[2].discipline", "3", "table"]),
+        ('source = "d"', 'source = "c"', 12, ["flows[1].path", "d->e"]),
+        ('"d", target = "e"', '"c", target = "d"', 7, ["links[4]", "c->d", "twice"]),
+        ('["b", "c", "d"]', '["b", "d"]', 17, ["flows[2].path", "b->d"]),
+        ('"fusion"', '"cubic"', 15, ["flows[2]", "'cubic'", "twice"]),
+        ('"CUBIC"', '"CBR"', 13, ["flows[1].source", "rate is missing"]),
+        ('"CUBIC"', '{kind = "CUBIC", d = 3}', 13, ["flows[1].source.d", "C, beta"]),
+        ('"CUBIC"', '{kind = "CBR", rate = "-1 b/s"}', 13, ["flows[1].source.rate"]),
+        ('"1 ms"', '"1 ms"\nhost = "shaped"', 20, ["flows[2].host", "shaped", "Pause"]),
+        ('"3 s"', '"-3 s"', 2, ["duration", "-3"]),
+        ("name", "speed = 3\nname", 1, ["speed", "unknown", "min_rto"]),
+        ("links = [", "links = 3\nrest = [", 3, ["links", "list"]),
+    ],
+)
+def test_errors_name_file_line_and_key(old, new, line, parts, tmp_path) -> None:
+    assert old in FIVE
+    file = tmp_path / "five.toml"
+    file.write_text(FIVE.replace(old, new, 1))
+    with pytest.raises(ScenarioFileError) as error:
+        load_scenario(file)
+    for part in parts:
+        assert part in str(error.value)
+    assert str(file) in str(error.value)
+    assert f"line {line}, {parts[0]}" in str(error.value)
+
+
+def test_text_that_is_no_toml(tmp_path) -> None:
+    file = tmp_path / "five.toml"
+    for text, line in (("a = 1\nb = = 2\n", 2), ("a = 1\na = 2\n", 2)):
+        file.write_text(text)
+        with pytest.raises(ScenarioFileError, match=rf"five\.toml: .*line {line}"):
+            load_scenario(file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        load_scenario(file)
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        load_scenario(tmp_path / "none.toml")

@@ -1,0 +1,142 @@
+"""The JAX twin: the engine's steps, its derivatives, and the formulas that it confirms."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
+from dfcmodel.law import Loop, advance, bare_law
+from dfcmodel.twin import Twin
+from responsefn import AIMD, NewReno
+
+B, d = 10_000.0, 1e-3  # ten packets fit on a link
+
+
+def network(D: float = 0.1, buffer: float = 1e6, joins=None, **flow) -> Scenario:
+    """Five links; a second flow joins at the fourth node after 20 ms, different as ``joins`` says."""
+    law = DFC(diffusion=D, phases="synchronous")
+    given = {"source": CBR(B), "host": "shaped", "max_window": 500.0} | flow
+    target = Flow("target", (1, 2, 3, 4, 5, 6), **given)
+    other = Flow("joins", **{"path": (4, 5, 6)} | given | (joins or {}), start=0.02)
+    links = chain(6, rate=B, delay=d, buffer=buffer, discipline=law)
+    return Scenario("two flows", links, (target, other), duration=0.06)
+
+
+def test_twin_takes_the_engines_steps() -> None:
+    """Shaped hosts at two loads: amounts on the engine's grid of 2^-26 packets drift apart by 1e-6."""
+    scenario = network(buffer=1000.0)
+    engine = simulate(scenario, sample=d)
+    twin = Twin(scenario, sample=d)()
+    np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-6)
+    queued = np.asarray(twin.queued).sum(axis=1).T
+    np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-5)
+
+
+def test_bare_law_is_the_same_in_jax() -> None:
+    start = np.random.default_rng(0).uniform(0, 10, 8)
+    sent = 0.3 * jnp.asarray(start)
+    loop = Loop(jnp.asarray(start), jnp.asarray(start), sent, sent)
+    for _ in range(5):
+        loop = advance(loop, 0.3, xp=jnp)
+    expected = bare_law(start, 0.3, 5, base_rate=0.3 * start)[-1]
+    np.testing.assert_allclose(loop.packets, expected, rtol=1e-13)
+
+
+def test_derivatives_of_the_bare_law() -> None:
+    """By D and alpha, against central differences: 1e-6."""
+    start = jnp.asarray(np.random.default_rng(0).uniform(0, 10, 8))
+
+    def spread(D, alpha):
+        loop = Loop(start, start, 0.2 * start, 0.2 * start)
+        for _ in range(6):
+            loop = advance(loop, D, alpha, ends="chain", xp=jnp)
+        return (loop.packets**2).sum()
+
+    slopes = jax.grad(spread, argnums=(0, 1))(0.3, 1.02)
+    for slope, (dD, da) in zip(slopes, ((1e-5, 0), (0, 1e-5)), strict=True):
+        apart = spread(0.3 + dD, 1.02 + da) - spread(0.3 - dD, 1.02 - da)
+        assert float(slope) == pytest.approx(float(apart) / 2e-5, rel=1e-6)
+
+
+def test_derivatives_of_the_fluid() -> None:
+    """Efficiency, queue, loss and settling time by D, alpha, the buffer and the windows' thresholds.
+
+    Central differences over 2e-5 of the parameter: 1e-6 of the largest slope, away from kinks.
+    """
+    scenario = network(buffer=9.0, joins={"source": AIMD(0.5, 0.5), "max_window": 60.0})
+    twin = Twin(scenario, sample=d, steps_per_delay=2, smoothing=0.5)
+
+    def merits(at):
+        D, alpha, buffer, threshold = at
+        p = twin.parameters._replace(
+            diffusion=D,
+            intensity=alpha,
+            buffer=buffer,
+            slow_start_threshold=jnp.full(2, threshold),
+        )
+        found = twin.merits(p, since=0.02, tolerance=0.05)
+        found = found._replace(settling_time=found.settling_time / d)
+        return jnp.concatenate([jnp.atleast_1d(merit) for merit in found])
+
+    at = np.array([0.137, 1.013, 8.7, 11.7])
+    step = 1e-5 * np.diag(at)
+    points = np.concatenate([at + step, at - step, np.tile(at, (4, 1))])
+    # one compilation: values at all points, slopes in the directions of the last four
+    both = jax.jit(jax.vmap(lambda x, along: jax.jvp(merits, (x,), (along,))))
+    values, along = both(points, np.concatenate([np.zeros((8, 4)), np.eye(4)]))
+    slopes = np.asarray(along)[8:]
+    apart = np.asarray(values[:4] - values[4:8]) / (2 * np.diag(step)[:, None])
+    assert (np.abs(slopes).max(axis=1) > 1e-2).all()  # every parameter matters
+    assert (np.abs(slopes).max(axis=0) > 1e-3).all()  # to every merit, one of them
+    scale = np.abs(slopes).max(axis=0)
+    np.testing.assert_allclose(slopes, apart, rtol=1e-6, atol=1e-6 * scale.max())
+
+
+@pytest.mark.parametrize(("source", "most"), [(CBR(B), 2.0), (NewReno(), 1.5)])
+def test_buffer_that_loses_nothing(source, most: float) -> None:
+    """Largest queue where a flow joins a saturated one, D -> 0, in units of B d.
+
+    Node m shares its link from u1 on, tells of it at u2, both in (0, d] after the start, and what it
+    told is felt 2 d later: B/2 (2 d + u2 - u1) of the old flow wait by then. Of the new one B/2 d, if
+    its host sends at B until it hears r_0; none where it starts slowly. Synchronous: 1.5 and 1 B d.
+    """
+    scenario = network(D=1e-14, joins={"source": source})
+    constant = isinstance(source, CBR)
+    for u1, u2 in ((8, 8), (1, 8), (8, 1), (3, 5)):
+        phases = (0, 0, 0, u2 % 8, u1 % 8, 0)
+        queued = Twin(scenario, sample=d / 8, steps_per_delay=8, phases=phases)().queued
+        peak = float(np.asarray(queued)[:, :, 3].sum(axis=1).max()) / (B * d)
+        expected = 0.5 * (2 + (u2 - u1) / 8) + (0.5 if constant else 0.0)
+        # of a window that starts slowly the first packet may be there too
+        assert expected - 1e-9 <= peak <= expected + (1e-9 if constant else 1 / (B * d))
+        assert peak <= most + (0 if constant else 1 / (B * d))
+
+
+def test_surplus_window_spreads_evenly() -> None:
+    """An unshaped host: W less what is in flight, over the nodes up to the last saturated one.
+
+    That is the last node here. The flow that joins there is given as many packets as the target has
+    there, so that eq. (13) gives both B/2. The slowest mode at D = 0.3 falls by 0.97 per period.
+    """
+    surplus = 200.0 - B / 2 * 12 * d
+    joins = {"path": (5, 6), "max_window": surplus / 5 + B / 2 * 4 * d}
+    scenario = network(D=0.3, source=NewReno(), max_window=200.0, host="unshaped", joins=joins)
+    queue = np.asarray(Twin(scenario, duration=5.0, sample=0.1, steps_per_delay=1)().queued)[-1]
+    np.testing.assert_allclose(queue[0], surplus / 5, atol=1e-10)
+    np.testing.assert_allclose(queue[1], [0] * 4 + [surplus / 5], atol=1e-10)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="sample"):
+        Twin(network(), sample=1e-9)
+    with pytest.raises(ValueError, match="discipline of link"):
+        Twin(takano2006("1", dfc=False))
+    scenario = network()
+    vegas = takano2006("4V")
+    with pytest.raises(TypeError, match="source of flow 'target'"):
+        Twin(vegas)
+    with pytest.raises(ValueError, match="smoothing"):
+        Twin(scenario, smoothing=-1.0)

@@ -1,0 +1,57 @@
+"""Statistics of efficiencies, and when they count as what the paper says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dfcmodel.ensembles import mean_interval
+from validation.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+SETTLED = 0.2  # s: the background flow starts at 0.1 s and fills its window within another 0.1 s
+NEAR = 0.01  # of efficiency: one packet on one of 29 links at 370 Mb/s is 0.011
+
+
+def spread(runs: pd.DataFrame, since: float, flow: str = "target") -> pd.DataFrame:
+    """Mean and standard deviation over time of a flow's efficiency, per run."""
+    late = runs[(runs["time"] > since) & (runs["flow"] == flow)]
+    return late.groupby("run")["efficiency"].agg(["mean", "std"])
+
+
+def interval(values: Values) -> tuple[float, float]:
+    """Return Student's 95 % interval of the mean of independent runs, shape (runs,)."""
+    low, high = mean_interval(values)
+    return float(low), float(high)
+
+
+def settles(runs: pd.DataFrame) -> Verdict:
+    """Whether every run stays near 0.5."""
+    return Verdict.of(bool((abs(runs["mean"] - 0.5) < NEAR).all() and (runs["std"] < NEAR).all()))
+
+
+def unstable(runs: pd.DataFrame) -> Verdict:
+    """Whether every run swings by ten times what counts as stable; stable is the opposite."""
+    return Verdict.of(bool(runs["std"].min() > 10 * NEAR), bool(runs["std"].max() < NEAR))
+
+
+def low(bottom: float, top: float, level: float) -> Verdict:
+    """Whether an interval lies below a level; above it is the opposite."""
+    return Verdict.of(top < level, bottom > level)
+
+
+def above(one: Values, other: Values, margin: float = 0.0) -> Verdict:
+    """Whether the interval of one mean lies above that of the other; below is the opposite."""
+    (bottom, top), (least, most) = interval(one), interval(other)
+    return Verdict.of(bottom - margin > most + margin, top + margin < least - margin)
+
+
+def text(values: Values) -> str:
+    """Return a mean and its 95 % interval as text."""
+    bottom, top = interval(values)
+    return f"{values.mean():.3f} [{bottom:.3f}, {top:.3f}]"
