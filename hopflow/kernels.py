@@ -56,7 +56,7 @@ _KERNEL = "njit(cache=True, error_model='numpy', nogil=True)"
 _RESERVED = {"math", "namedtuple", "njit"}
 _REMEMBERED = 256
 _built: dict[Any, tuple[Callable[..., Any], _Module]] = {}
-_loading = threading.RLock()
+_lock = threading.RLock()
 
 
 class KernelError(TypeError):
@@ -111,28 +111,29 @@ def build(
     changes = dict(changes or {})
     parts = (tuple(part.items()) for part in (rules, snippets, functions, tuples, changes))
     key = (template, tuple(helpers), *parts, salt, compiled)
-    if key in _built:
-        kernel, module = _built[key]
-        if module.is_current():
-            return kernel
-    module = _Module(tuples, {template.__name__, *(helper.__name__ for helper in helpers)})
-    for name, function in functions.items():
-        module.add(name, function, _owner(name, tuples))
-    for name, of in changes.items():
-        module.add_change(name, of, functions[of], _owner(of, tuples))
-    splice = _Splice(module, rules, snippets)
-    for helper in helpers:
-        module.called[helper, ""] = helper.__name__
-        module.add_tree(module.rewrite(splice.visit(_parse(helper)), helper, None), _HELPER)
-    module.add_tree(module.rewrite(splice.visit(_parse(template)), template, None), _KERNEL)
-    if compiled:
-        kernel = _load(module, template.__name__, salt)
-    else:
-        kernel = _interpret(module, template.__name__)
-    _built[key] = kernel, module
-    while len(_built) > _REMEMBERED:
-        _built.pop(next(iter(_built)), None)
-    return kernel
+    with _lock:  # also because Python 3.11 does not parse in several threads at once
+        if key in _built:
+            kernel, module = _built[key]
+            if module.is_current():
+                return kernel
+        module = _Module(tuples, {template.__name__, *(helper.__name__ for helper in helpers)})
+        for name, function in functions.items():
+            module.add(name, function, _owner(name, tuples))
+        for name, of in changes.items():
+            module.add_change(name, of, functions[of], _owner(of, tuples))
+        splice = _Splice(module, rules, snippets)
+        for helper in helpers:
+            module.called[helper, ""] = helper.__name__
+            module.add_tree(module.rewrite(splice.visit(_parse(helper)), helper, None), _HELPER)
+        module.add_tree(module.rewrite(splice.visit(_parse(template)), template, None), _KERNEL)
+        if compiled:
+            kernel = _load(module, template.__name__, salt)
+        else:
+            kernel = _interpret(module, template.__name__)
+        _built[key] = kernel, module
+        while len(_built) > _REMEMBERED:
+            _built.pop(next(iter(_built)), None)
+        return kernel
 
 
 def shape_of(value: object) -> str:
@@ -544,7 +545,7 @@ def _load(module: _Module, name: str, salt: str) -> Callable[..., Any]:
     text = module.text()
     key = f"{text}\n{salt}\n{numba.__version__}\n{llvmlite.__version__}"
     stem = f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
-    with _loading:
+    with _lock:
         loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
     return _Located(getattr(loaded, name), module, text, stem)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,21 +35,35 @@ def table_html(title: str, rows: Mapping[str, object]) -> str:
 
 
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
-    """Return a new figure and its axes, in hopflow's colours, outside of pyplot's state."""
+    """Return a new figure and its axes, in hopflow's colours.
+
+    In a notebook it is pyplot's, which shows it below the cell; elsewhere it is outside of pyplot's
+    state, so that nothing has to be closed.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure as NewFigure
     from matplotlib.rcsetup import cycler
 
+    make: Callable[..., Figure] = NewFigure
+    if "ipykernel" in sys.modules:
+        import matplotlib.pyplot as plt
+
+        make = plt.figure
     with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
-        new = NewFigure(figsize=(width, height), layout="constrained")
+        new = make(figsize=(width, height), layout="constrained")
         axes = new.subplots(**kwargs)
     return new, axes
 
 
 def png(fig: Figure, alt: str, dpi: int = 110) -> str:
-    """Return a figure as an ``<img>`` element that carries its own bytes and a text for the blind."""
+    """Return a figure as an ``<img>`` element that carries its own bytes and a text for the blind.
+
+    A figure of pyplot is closed: it has been shown.
+    """
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close(fig)
     code = base64.b64encode(buffer.getvalue()).decode()
     return f'<img alt="{html.escape(alt, quote=True)}" src="data:image/png;base64,{code}">'
 
