@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
@@ -24,15 +27,17 @@ from markov import (
 )
 from markov.certificates import relative_residual
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
 
 def rows() -> list[Row]:
-    """Compare on the recurrent class of the paper's default, and of one five times as large."""
+    """Compare on the recurrent class of the paper's default, and on one of about 2,000 states."""
     found = []
-    for buffers, high in (((10, 20), 15), ((25, 50), 38)):
+    for buffers, high in (((10, 20), 15), ((22, 43), 32)):
         model = PauseTandem(buffers=buffers, high_threshold=high)
-        chain = MarkovChain(model)
-        states = chain.recurrent_classes[0]
-        Q = chain.Q[states][:, states].tocsr()
+        Q, _ = recurrent(MarkovChain(model))
         exact = GTH(block=1).solve(Q).pi
 
         def quantecon(Q=Q):
@@ -65,7 +70,7 @@ def rows() -> list[Row]:
             error = np.max(np.abs(pi - exact) / exact)
             return f"largest relative error {error:.0e}, smallest entry {np.min(pi):.1e}"
 
-        found += compare(f"pi Q = 0, {len(states)} states", alternatives, note=note)
+        found += compare(f"pi Q = 0, {Q.shape[0]} states", alternatives, rounds=3, note=note)
         found += compare(
             f"rules to matrix, {model.size} states",
             {
@@ -74,14 +79,42 @@ def rows() -> list[Row]:
             },
             rounds=3,
         )
-        cluster = Cluster(workstations=100)
-    states = explore(cluster).chain.size
-    found += compare(
-        f"reachable states of a cluster, {states}",
-        {"hopflow explore": lambda: explore(cluster)},
-        rounds=3,
+    return (
+        found
+        + from_rules()
+        + sweeps()
+        + large((50, 100))
+        + large((160, 320))
+        + million()
+        + many_levels()
     )
-    return found + sweeps() + large((50, 100)) + large((160, 320)) + many_levels()
+
+
+def per(row: Row, count: int, unit: str) -> Row:
+    """Return a row that notes how many nanoseconds each of so many things took."""
+    each = f"{1e9 * row.seconds / count:.3g} ns per {unit}, {count / row.seconds:.3g} per s"
+    return replace(row, note=f"{each} {row.note}".strip())
+
+
+def from_rules() -> list[Row]:
+    """Time the matrix over known states, and the search for states from the start."""
+    model, cluster = (
+        PauseTandem(buffers=(800, 1020), high_threshold=1000),
+        Cluster(workstations=100),
+    )
+    Q = generator(model)
+    transitions = int(Q.nnz - np.count_nonzero(Q.diagonal()))
+    tasks = [("rules to matrix", model.size, generator, model, transitions, "transition")]
+    for each in (model, cluster):
+        states = explore(each).chain.size
+        tasks.append(("reachable states", states, explore, each, states, "state"))
+    found = []
+    for task, states, run, of, count, unit in tasks:
+        name = f"hopflow {run.__name__}, {type(of).__name__}"
+        alternatives = {name: lambda run=run, of=of: run(of)}
+        rows = compare(f"{task}, {states}", alternatives, rounds=3)
+        found += [per(row, count, unit) for row in rows]
+    return found
 
 
 def sweeps() -> list[Row]:
@@ -96,14 +129,29 @@ def sweeps() -> list[Row]:
     return compare(f"threshold sweep, {points} points", {"hopflow sweep": all_points}, rounds=3)
 
 
+def recurrent(chain: MarkovChain) -> tuple[sp.csr_matrix, dict[str, NDArray[np.int64]]]:
+    """Return the generator on a model's recurrent class, and the values of the components there."""
+    states, values = chain.recurrent_classes[0], chain.model.states()
+    return chain.irreducible(0), {name: getattr(values, name)[states] for name in values._fields}
+
+
+def million() -> list[Row]:
+    """Time multigrid at a million recurrent states."""
+    Q, components = recurrent(MarkovChain(PauseTandem(buffers=(500, 1000), high_threshold=750)))
+
+    def note(_name: str, pi: object) -> str:
+        return f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
+
+    solve = {"hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi}
+    rows = compare(f"pi Q = 0, {Q.shape[0]} states", solve, rounds=1, note=note)
+    return [per(row, Q.shape[0], "state;") for row in rows]
+
+
 def large(buffers: tuple[int, int]) -> list[Row]:
     """Compare multigrid with sparse factors and preconditioned GMRES on a pause chain."""
     model = PauseTandem(buffers=buffers, high_threshold=buffers[1] * 3 // 4)
-    chain = MarkovChain(model)
-    states = chain.recurrent_classes[0]
-    Q = chain.Q[states][:, states].tocsr()
-    values = model.states()
-    components = {name: getattr(values, name)[states] for name in values._fields}
+    Q, components = recurrent(MarkovChain(model))
+    n = Q.shape[0]
     regular = Q.T.tocsc()[1:, 1:]  # pi(0) = 1, the first equation left out
     right = -Q[0].toarray().ravel()[1:]
 
@@ -128,11 +176,14 @@ def large(buffers: tuple[int, int]) -> list[Row]:
     alternatives = {
         "hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi,
         "hopflow Multilevel, components unknown": lambda: Multilevel().solve(Q).pi,
+        "hopflow Krylov, multilevel": lambda: (
+            Krylov(preconditioner="multilevel").solve(Q, components).pi
+        ),
         "SciPy spsolve": spsolve,
     }
-    if len(states) < 50_000:  # half a minute at 100,000 states
+    if n < 50_000:  # half a minute at 100,000 states
         alternatives["SciPy GMRES + ILU"] = gmres
-    return compare(f"pi Q = 0, {len(states)} states", alternatives, rounds=3, note=note)
+    return compare(f"pi Q = 0, {n} states", alternatives, rounds=3, note=note)
 
 
 def many_levels() -> list[Row]:
@@ -146,11 +197,8 @@ def many_levels() -> list[Row]:
 
     def whole():
         chain = MarkovChain(few)
-        states = chain.recurrent_classes[0]
-        values = few.states()
-        components = {name: getattr(values, name)[states] for name in values._fields}
         pi = np.zeros(chain.size)
-        pi[states] = Multilevel().solve(chain.Q[states][:, states], components).pi
+        pi[chain.recurrent_classes[0]] = Multilevel().solve(*recurrent(chain)).pi
         return few.measures(pi)
 
     def note(_name: str, answer) -> str:

@@ -12,7 +12,8 @@ from markov.by_level import StationaryByLevel, stationary_by_level
 from markov.chains import MarkovChain
 from markov.exploration import Reachable, explore
 from markov.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
-from markov.iterative import GaussSeidel, Krylov, Power
+from markov.iterative import GaussSeidel, Power
+from markov.krylov import Krylov
 from markov.levels import Levels
 from markov.memory import TooLargeError
 from markov.methods import GTH, Method, Solution, SparseLU

@@ -7,16 +7,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import whole
-from hopflow.results import Result, figure
+from hopflow.results import figure
 from hopflow.status import OnFailure, Status, deliver
 from markov.quasi import QuasiBirthDeath
 from markov.reduction import Reduction, Rows, Segment
-from markov.results import Stationary
+from markov.results import Solved
 from markov.rules import NO_END, ChainModel
 from markov.tracing import Repeating
 
@@ -74,8 +74,8 @@ def stationary_by_level(
     return result
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class StationaryByLevel(Result):
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class StationaryByLevel(Solved):
     """The stationary distribution of a chain in levels.
 
     What is verified: the balance equations of ``checked`` levels, each by itself, and their sums over
@@ -88,26 +88,16 @@ class StationaryByLevel(Result):
         The `QuasiBirthDeath` that was solved.
     reduction
         What gives pi of any level.
-    status
-        CONVERGED, or what went wrong.
     residual
         The largest ||(pi Q)_k||_1 / ||(pi |Q|)_k||_1 of a level k that was checked, or of the sum
         over a run of levels.
     checked
         Number of levels that were: the ends of every run, and those at powers of two from them.
-    seconds
-        Wall-clock time of the solution, in s.
-    memory
-        Bytes that are kept.
     """
 
     chain: QuasiBirthDeath
     reduction: Reduction
-    status: Status
-    residual: float
     checked: int
-    seconds: float
-    memory: int
 
     def level(self, k: int) -> NDArray[np.float64]:
         """Return pi of one level, shape (m,); in O(m^2 log L) time.
@@ -185,10 +175,6 @@ class StationaryByLevel(Result):
         object.__setattr__(few, "states", lambda: model.State(**copies))
         return few.measures(np.concatenate(weights))
 
-    measures = cast("Any", Stationary.measures)
-    __getitem__ = Stationary.__getitem__
-    throughput = Stationary.throughput
-
     def to_xarray(self) -> Any:
         """Return the probabilities of the levels that `plot` shows, and the measures."""
         levels = self._shown()
@@ -221,25 +207,18 @@ class StationaryByLevel(Result):
         ax.set(xlabel=self.chain.component or "level", ylabel="probability", title=title)
         return ax
 
-    def summary(self) -> dict[str, object]:
-        """Return status, what was verified, and the scalar measures."""
-        measures = {
-            name: f"{float(value):.6g}"
-            for name, (dims, value, _) in self._measures.items()
-            if not dims
-        }
+    def _about(self) -> dict[str, object]:
         infinite = self.chain.levels[-1].high is None
         return {
-            "status": self.status,
             "chain": repr(self.chain),
             "states": f"{self.chain.size:.4g}",
             "mean level": f"{self.mean_level:.6g}",
             **({"decay rate": f"{self.decay_rate:.6g}"} if infinite else {}),
-            **measures,
-            "residual": f"{self.residual:.1e}, {self.checked} levels and the sums over all of them",
-            "memory": f"{self.memory / 1e6:.3g} MB",
-            "time": f"{self.seconds:.3f} s",
         }
+
+    def _proof(self) -> dict[str, object]:
+        seen = f"{self.checked} levels and the sums over all of them"
+        return {"residual": f"{self.residual:.1e}, {seen}"}
 
 
 def _at(

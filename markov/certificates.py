@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from markov.multilevel import hitting_times
+from markov.corrections import hitting_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

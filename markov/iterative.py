@@ -1,4 +1,4 @@
-"""pi Q = 0 by iteration on the jump chain: ordered Gauss-Seidel, power, preconditioned Krylov.
+"""pi Q = 0 by iteration on the jump chain: ordered Gauss-Seidel and power.
 
 The unknown is the flow y(x) = pi(x) q(x) out of each state, q(x) being its exit rate: y = y P with
 the transition matrix P of the jump chain, whose diagonal is zero. Badly scaled rates drop out, and
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, spilu
 
 from hopflow.checks import choice, number, one_number, whole
 from hopflow.kernels import shape_of
@@ -26,12 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["GaussSeidel", "Krylov", "Power"]
+__all__ = ["GaussSeidel", "Power"]
 
 SWEEPS_AT_ONCE = 10
 STEPS_AT_ONCE = 50
-RESTART = 60
-REFINEMENTS = 5
 
 
 @dataclass(frozen=True)
@@ -144,116 +141,6 @@ class Power:
             flow = self.laziness * flow + (1.0 - self.laziness) * moved
             steps += 1
         return Solution(_unit(flow / exit_rates), steps, _bytes(inflow) + 4 * flow.nbytes)
-
-
-@dataclass(frozen=True)
-class Krylov:
-    """GMRES or BiCGSTAB with an incomplete LU factorization, then Gauss-Seidel.
-
-    The flow of one likely state is held at one; what remains is a regular M-matrix with unit
-    diagonal. Krylov vectors have no signs to keep: rounding and early stops leave small negative
-    entries. They are set to zero, and the last word have Gauss-Seidel iterations, at least one, which
-    keep signs and go on until the residual is met or ``max_iterations`` are used up. Use it for chains of middle
-    size where sparse LU fills in and Gauss-Seidel is slow.
-
-    Parameters
-    ----------
-    solver
-        ``"gmres"`` (restarted after 60 vectors) or ``"bicgstab"``.
-    drop_tolerance, fill_factor
-        Of the incomplete factorization.
-    tolerance
-        Relative residual at which to stop.
-    max_iterations
-        Most Krylov iterations, and most Gauss-Seidel iterations after them.
-
-    Notes
-    -----
-    Y. Saad, M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; H. A. van der Vorst, ibid. 13, 1992;
-    for chains: B. Philippe, Y. Saad, W. J. Stewart, Operations Research 40, 1992.
-    """
-
-    solver: str = "gmres"
-    drop_tolerance: float = 1e-4
-    fill_factor: float = 20.0
-    tolerance: float = 1e-12
-    max_iterations: int = 2000
-
-    def __post_init__(self) -> None:
-        choice("solver", self.solver, ("gmres", "bicgstab"))
-        number("drop_tolerance", self.drop_tolerance, at_least=0.0, below=1.0)
-        number("fill_factor", self.fill_factor, at_least=1.0)
-        _check(self.tolerance, self.max_iterations)
-
-    def solve(
-        self,
-        Q: sp.csr_matrix,
-        components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
-    ) -> Solution:
-        """Return pi of an irreducible generator."""
-        n = Q.shape[0]
-        if n == 1:
-            return Solution(np.ones(1))
-        inflow, exit_rates = _jumps(Q)
-        flow, iterations = _relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE)
-        reference = int(np.argmax(flow))
-        others = np.delete(np.arange(n), reference)
-        matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
-        right = inflow[others][:, [reference]].toarray().ravel()
-        try:
-            ilu = spilu(matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
-        except RuntimeError:  # exactly singular: left to Gauss-Seidel
-            ilu = None
-        if ilu is not None:
-            found, count = self._iterate(matrix, right, ilu, flow[others] / flow[reference])
-            iterations += count
-            if np.all(np.isfinite(found)):
-                flow = np.insert(np.maximum(found, 0.0), reference, 1.0)
-        flow, sweeps = _relax(
-            inflow, exit_rates, self.tolerance, self.max_iterations, flow, least=1
-        )
-        fill = 0 if ilu is None else 12 * int(ilu.nnz)
-        vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
-        memory = _bytes(inflow) + _bytes(matrix) + fill + vectors
-        return Solution(_unit(flow / exit_rates), iterations + sweeps, memory)
-
-    def _iterate(
-        self, matrix: sp.csc_matrix, right: NDArray[np.float64], ilu: Any, x: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], int]:
-        """Return the solution of ``matrix @ x = right``, refined, and the number of iterations."""
-        count = 0
-
-        def counted(_: object) -> None:
-            nonlocal count
-            count += 1
-
-        inverse = LinearOperator(matrix.shape, ilu.solve, dtype=np.float64)
-        for _ in range(REFINEMENTS):
-            rest = right - matrix @ x
-            size = float(np.abs(rest).sum())
-            if not np.isfinite(size) or size <= self.tolerance * (1.0 + float(np.abs(x).sum())):
-                break
-            before, left = count, self.max_iterations - count
-            if left <= 0:
-                break
-            if self.solver == "gmres":
-                step, _info = gmres(
-                    matrix,
-                    rest,
-                    rtol=1e-8,
-                    restart=RESTART,
-                    maxiter=max(1, left // RESTART),
-                    M=inverse,
-                    callback=counted,
-                    callback_type="pr_norm",
-                )
-            else:
-                step, _info = bicgstab(
-                    matrix, rest, rtol=1e-8, maxiter=left, M=inverse, callback=counted
-                )
-            count = max(count, before + 1)  # one that ends half-way is not reported
-            x = x + step
-        return x, count
 
 
 def _check(tolerance: float, max_iterations: int) -> None:

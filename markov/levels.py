@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
+from markov.memory import check_room
 from markov.methods import Solution
-from markov.reduction import Reduction, Rows, Segment
+from markov.reduction import WORTH_IT, Reduction, Rows, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,15 +126,21 @@ class Levels:
     def solve(
         self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
     ) -> Solution:
-        """Return pi of an irreducible generator."""
+        """Return pi of an irreducible generator.
+
+        Raises
+        ------
+        TooLargeError
+            When the blocks, filled in, would not fit into memory, before one is made.
+        """
         levels = partition(Q, components, self.component)
         order = np.argsort(levels.level, kind="stable")
         blocks = _Blocks(Q[order][:, order].tocsr(), levels.sizes)
         runs = blocks.runs() if self.cyclic else blocks.single()
-        reduction = Reduction([Segment(blocks.rows(first), n) for first, n in runs])
+        reduction = blocks.reduced(runs)
         if not reduction.finite:  # beyond float64 across a run
             runs = blocks.single()
-            reduction = Reduction([Segment(blocks.rows(first), n) for first, n in runs])
+            reduction = blocks.reduced(runs)
         pi = np.empty(Q.shape[0])
         for segment, (first, count) in enumerate(runs):
             states = order[blocks.start[first] : blocks.start[first + count]]
@@ -149,6 +156,19 @@ class _Blocks:
         self.Q = Q
         self.start = np.concatenate([[0], np.cumsum(sizes)])
         self.last = len(sizes) - 1
+
+    def reduced(self, runs: list[tuple[int, int]]) -> Reduction:
+        """Reduce the chain by runs of levels, once it is known that there is room."""
+        first, count = np.array(runs).T
+        m = np.diff(self.start)[first].astype(float)
+        below = np.concatenate([[0.0], m[:-1]])
+        stages = (
+            np.ceil(np.log2(count)) + 1.0
+        )  # of cyclic reduction, each of which may leave a level
+        kept = np.where(count <= WORTH_IT, count, 2.0 * stages)
+        predicted = 8.0 * float((kept * m * (m + below)).sum() + ((m + below) ** 2).max())
+        check_room(f"Levels() of up to {int(m.max())} states", predicted)
+        return Reduction([Segment(self.rows(level), n) for level, n in runs])
 
     def rows(self, level: int) -> Callable[[], Rows]:
         """Return what makes the rates out of a level dense when they are needed."""

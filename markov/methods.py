@@ -17,6 +17,7 @@ from scipy.sparse.linalg import splu
 from hopflow.checks import whole
 from hopflow.kernels import build
 from markov import _gth_kernels as kernels
+from markov.memory import check_room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,11 +111,19 @@ class GTH:
         Q: sp.csr_matrix,
         components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
     ) -> Solution:
-        """Return pi of an irreducible generator."""
+        """Return pi of an irreducible generator.
+
+        Raises
+        ------
+        TooLargeError
+            When the rates, filled in, would not fit into memory, before they are laid out.
+        """
         find = _form if Q.nnz <= KEPT else _form.__wrapped__
         form = find(_Pattern(Q), self.block)
         n, first = len(form.first), form.first
-        rates = np.zeros((n - 1) * form.wide + n)
+        size = (n - 1) * form.wide + n
+        check_room(f"GTH() on {n} states", 8.0 * size)
+        rates = np.zeros(size)
         place = _kernel(kernels.lay_out, form.work, Q.indices.dtype.str)
         place(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
         pi = np.zeros(n)

@@ -1,4 +1,4 @@
-"""pi Q = 0 by aggregation multigrid: sweeps on every scale of the chain, and hitting times the same way.
+"""pi Q = 0 by aggregation multigrid: sweeps on every scale of the chain.
 
 The unknown is the flow y out of each state, y = y P with the transition matrix P of the jump chain,
 as in `markov.iterative`. Neighbouring states are lumped to aggregates. The flows between them,
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from hopflow.checks import choice, one_number, whole
 from hopflow.kernels import shape_of
 from markov import _multilevel_kernels as kernels
-from markov.hierarchy import Hierarchy, lumped_levels, summed
+from markov.hierarchy import Hierarchy, lumped_levels
 from markov.iterative import _bytes, _jumps, _relax, _unit
 from markov.methods import Solution, compiled
 from markov.progress import report
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Multilevel", "hitting_times"]
+__all__ = ["Multilevel"]
 
 FIRST_SWEEPS = 3
 KEPT = 2  # former iterates to combine with
@@ -41,11 +41,7 @@ POOR = 0.6  # and beyond which, three times in a row, sweeps double
 POOR_IN_A_ROW = 3
 MOST_SWEEPS = 16
 STUCK = 30
-MOST_CORRECTIONS = 200  # of hitting times
-ENOUGH = 0.1
-SLOW = 0.8
 TINY = 1e-300
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -163,94 +159,3 @@ class _History:
         self.flows[self.count % KEPT], self.residuals[self.count % KEPT] = flow, residual
         self.count += 1
         return flow
-
-
-def hitting_times(
-    Q: sp.csr_matrix,
-    pi: NDArray[np.float64],
-    reference: int,
-    costs: NDArray[np.float64],
-    components: Mapping[str, NDArray[np.int64]] | None = None,
-) -> NDArray[np.float64]:
-    """Return h with h(reference) = 0 and (Q h)(x) near -costs(x) elsewhere: the mean costs on the way.
-
-    Parameters
-    ----------
-    Q
-        Irreducible generator, shape (n, n), rates in 1/s.
-    pi
-        Approximate stationary vector, shape (n,), by which equations are weighted when aggregates
-        sum them.
-    reference
-        Where the way ends.
-    costs
-        Per second, shape (n,), > 0; all one: h are mean hitting times in s.
-    components
-        As for the methods.
-
-    Returns
-    -------
-    shape (n,)
-        A few decimals are right in the norm max_x |(Q h)(x) + costs(x)| / costs(x), unless the cycles
-        came to a stop before or met a matrix that is singular to rounding (NaN): the caller is to
-        look.
-    """
-    n = len(pi)
-    weight = np.maximum(pi, TINY / EPS)
-    rows = np.repeat(np.arange(n), np.diff(Q.indptr))
-    off = rows != Q.indices
-    rows, columns, flows = rows[off], Q.indices[off], Q.data[off] * weight[rows[off]]
-    ends = (columns == reference) | (rows == reference)
-    absorbed = summed(rows[ends], flows[ends], n)
-    flows[ends] = 0.0
-    matrix = sp.csr_matrix((flows, (rows, columns)), shape=(n, n))
-    mass = -np.asarray(Q.diagonal()) * weight
-    grid = lumped_levels(matrix, np.ones(n), mass, components)
-    right = np.zeros(len(grid.x))
-    right[:n] = costs * weight
-    right[reference] = 0.0
-    try:
-        inverse = _lumped(grid, absorbed)
-    except np.linalg.LinAlgError:  # to rounding, the reference is not reached
-        return np.full(n, np.nan)
-    wanted, leaving = right[:n].copy(), 1.0 / grid.scale[:n]
-    wanted[reference] = 1.0
-    grid.x[:n] = 0.0
-    left = np.empty_like(grid.first)
-    size, sweeps = np.inf, 1
-    for _ in range(MOST_CORRECTIONS):
-        index = grid.first, left, grid.repeats, sweeps, grid.indptr, grid.indices
-        arguments = *index, grid.values, grid.parent, grid.scale, grid.x, right, inverse
-        compiled(kernels.correct, shape_of(arguments), helpers=(kernels.relax,))(*arguments)
-        h = grid.x[:n]
-        rest = right[:n] + matrix @ h - leaving * h
-        before, size = size, float(np.abs(rest / wanted).max())
-        if not ENOUGH < size < np.inf:
-            break
-        if size > SLOW * before:
-            sweeps = min(2 * sweeps, MOST_SWEEPS)
-    h = grid.x[:n].copy()
-    h[reference] = 0.0
-    return h
-
-
-def _lumped(grid: Hierarchy, absorbed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum the flows from level to level, once for all; return the inverse on the last one."""
-    for level in range(len(grid.first) - 1):
-        low, high = grid.first[level : level + 2]
-        bounds = grid.indptr[low : high + 1]
-        part = slice(bounds[0], bounds[-1])
-        flows = grid.values[part], grid.indices[part].astype(np.int64) - low, bounds - bounds[0]
-        matrix = sp.csr_matrix(flows, shape=(high - low, high - low))
-        leaving = matrix @ np.ones(high - low) + absorbed
-        if level < len(grid.first) - 2:
-            end = grid.first[level + 2]
-            grid.x[low:high] = 1.0
-            index = low, high, end, grid.indptr, grid.indices
-            arguments = *index, grid.values, grid.target, grid.scale, grid.x
-            compiled(kernels.restrict, shape_of(arguments))(*arguments)
-            absorbed = summed(grid.parent[low:high] - high, absorbed, end - high)
-        grid.scale[low:high] = 1.0 / leaving
-    jumps = matrix.toarray() / leaving[:, None]
-    inverse: NDArray[np.float64] = np.linalg.inv(np.eye(len(jumps)) - jumps) / leaving
-    return inverse

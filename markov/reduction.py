@@ -16,9 +16,9 @@ from markov.methods import eliminate_down_to
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Reduction", "Rows", "Segment"]
+__all__ = ["WORTH_IT", "Reduction", "Rows", "Segment"]
 
-WORTH_IT = 4
+WORTH_IT = 4  # levels of a run beyond which every second one goes
 _LARGE = 1e20
 _TINY = 1e-305
 

@@ -20,70 +20,36 @@ if TYPE_CHECKING:
     from markov.methods import Method
     from markov.rules import Measure
 
-__all__ = ["Stationary"]
+__all__ = ["Solved", "Stationary"]
 
 MOST_MARKERS = 200
+UNPROVED = "no hitting times could be verified; GTH(), Levels() or SparseLU() may prove one"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Stationary(Result):
-    """The stationary distribution of a chain, or of one of its recurrent classes.
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Solved(Result):
+    """What every answer to pi Q = 0 has: status, proof, cost, and the model's measures.
 
     Attributes
     ----------
-    chain
-        The `MarkovChain` that was solved.
-    pi
-        Shape (states,); zero in the transient states. For a model on a product space the last
-        component varies fastest.
-    method, reason
-        How it was solved and why so.
     status
         CONVERGED, or what went wrong.
     residual
-        ||pi Q||_1 / ||pi |Q|||_1.
-    error_bound
-        Rigorous upper bound on the total-variation distance to the true distribution.
+        Flow that does not balance, relative to twice the flow; each subclass says over what.
     seconds
         Wall-clock time of the solution, in s.
-    iterations
-        Of the method; 0 when it is direct.
     memory
-        Bytes that the method held beside Q, by the size of its arrays.
-    history
-        What an iterative method reported on its way: (iteration, relative residual).
+        Bytes that the method held, by the size of its arrays.
     """
 
-    chain: MarkovChain
-    pi: NDArray[np.float64]
-    method: Method
-    reason: str
     status: Status
     residual: float
-    error_bound: float
     seconds: float
-    iterations: int = 0
     memory: int = 0
-    history: tuple[tuple[int, float], ...] = ()
 
     @property
-    def smallest(self) -> float:
-        """Smallest entry of pi in the recurrent class that was solved."""
-        likely = int(np.argmax(self.pi))
-        return min(
-            float(self.pi[states].min())
-            for states in self.chain.recurrent_classes
-            if likely in states
-        )
-
-    @property
-    def mass_defect(self) -> float:
-        """How far the sum of pi is from one."""
-        return abs(1.0 - math.fsum(self.pi))
-
-    @cached_property
     def _measures(self) -> dict[str, Measure]:
-        return {} if self.chain.model is None else self.chain.model.measures(self.pi)
+        raise NotImplementedError
 
     @cached_property
     def measures(self) -> xr.Dataset:
@@ -104,8 +70,80 @@ class Stationary(Result):
     def throughput(self) -> float:
         """Throughput in packets/s of a model that has one."""
         if "throughput" not in self._measures:
-            raise AttributeError(f"{self.chain!r} has no throughput")
+            raise AttributeError(f"{type(self).__name__}: the chain has no throughput")
         return float(self["throughput"])
+
+    def _about(self) -> dict[str, object]:
+        """Return what the table shows of the chain."""
+        raise NotImplementedError
+
+    def _proof(self) -> dict[str, object]:
+        """Return what the table shows of the method and of what proves the answer."""
+        return {"residual": f"{self.residual:.1e}"}
+
+    def summary(self) -> dict[str, object]:
+        """Return status, chain, the scalar measures, what proves the answer, and what it cost."""
+        measures = {
+            name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
+            for name, (dims, value, about) in self._measures.items()
+            if not dims
+        }
+        return {
+            "status": self.status,
+            **self._about(),
+            **measures,
+            **self._proof(),
+            "memory": f"{self.memory / 1e6:.3g} MB",
+            "time": f"{self.seconds:.3f} s",
+        }
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Stationary(Solved):
+    """The stationary distribution of a chain, or of one of its recurrent classes.
+
+    Attributes
+    ----------
+    chain
+        The `MarkovChain` that was solved.
+    pi
+        Shape (states,); zero in the transient states. For a model on a product space the last
+        component varies fastest.
+    method, reason
+        How it was solved and why so.
+    residual
+        ||pi Q||_1 / ||pi |Q|||_1.
+    error_bound
+        Rigorous upper bound on the total-variation distance to the true distribution; inf where none
+        could be verified.
+    iterations
+        Of the method; 0 when it is direct.
+    history
+        What an iterative method reported on its way: (iteration, relative residual).
+    """
+
+    chain: MarkovChain
+    pi: NDArray[np.float64]
+    method: Method
+    reason: str
+    error_bound: float
+    iterations: int = 0
+    history: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def smallest(self) -> float:
+        """Smallest entry of pi in the recurrent class that was solved."""
+        likely = int(np.argmax(self.pi))
+        return min(
+            float(self.pi[states].min())
+            for states in self.chain.recurrent_classes
+            if likely in states
+        )
+
+    @property
+    def mass_defect(self) -> float:
+        """How far the sum of pi is from one."""
+        return abs(1.0 - math.fsum(self.pi))
 
     def to_xarray(self) -> xr.Dataset:
         """Return pi over the components of the state (or over ``state``), and the measures."""
@@ -168,30 +206,27 @@ class Stationary(Result):
         ax.set_title(repr(self.method), fontsize=10)
         return ax
 
-    def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures, the method and what proves the answer."""
+    @cached_property
+    def _measures(self) -> dict[str, Measure]:
+        return {} if self.chain.model is None else self.chain.model.measures(self.pi)
+
+    def _about(self) -> dict[str, object]:
         chain = self.chain
-        classes = len(chain.recurrent_classes)
-        transient = len(chain.transient_states)
-        measures = {
-            name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
-            for name, (dims, value, about) in self._measures.items()
-            if not dims
-        }
         return {
-            "status": self.status,
             "chain": "given by its generator" if chain.model is None else repr(chain.model),
-            "states": f"{chain.size}, {transient} of them transient",
+            "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": int(chain.Q.nnz - np.count_nonzero(chain.exit_rates)),
-            "recurrent classes": classes,
-            **measures,
+            "recurrent classes": len(chain.recurrent_classes),
+        }
+
+    def _proof(self) -> dict[str, object]:
+        found = math.isfinite(self.error_bound)
+        return {
             "method": repr(self.method),
             "reason": self.reason,
-            "residual": f"{self.residual:.1e}",
-            "error bound (TV)": f"{self.error_bound:.1e}",
+            **super()._proof(),
+            "error bound (TV)": f"{self.error_bound:.1e}" if found else f"inf: {UNPROVED}",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,
-            "memory": f"{self.memory / 1e6:.3g} MB",
-            "time": f"{self.seconds:.3f} s",
         }

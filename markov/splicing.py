@@ -79,34 +79,24 @@ _BEGIN = """
 start = k
 total = 0.0
 """
-_RECORD = """
-indices[k] = column
-rates[k] = rate
-total += rate
-k += 1
-"""
-_END = """
-if total > 0.0:
-    indices[k] = own
-    rates[k] = -total
+_INSERT = """
+_m = k
+while _m > start and indices[_m - 1] > column:
+    _m -= 1
+if _m > start and indices[_m - 1] == column:
+    rates[_m - 1] += rate
+else:
+    for _n in range(k - _m):
+        indices[k - _n] = indices[k - _n - 1]
+        rates[k - _n] = rates[k - _n - 1]
+    indices[_m] = column
+    rates[_m] = rate
     k += 1
-_recorded = k
-k = start
-for _n in range(start, _recorded):
-    column = indices[_n]
-    rate = rates[_n]
-    _m = k
-    while _m > start and indices[_m - 1] > column:
-        indices[_m] = indices[_m - 1]
-        rates[_m] = rates[_m - 1]
-        _m -= 1
-    if _m > start and indices[_m - 1] == column:
-        rates[_m - 1] += rate
-        for _p in range(_m, k):
-            indices[_p] = indices[_p + 1]
-            rates[_p] = rates[_p + 1]
-    else:
-        indices[_m] = column
-        rates[_m] = rate
-        k += 1
+"""
+_RECORD = f"total += rate{_INSERT}"
+_END = f"""
+if total > 0.0:
+    column = own
+    rate = -total
+    {_INSERT.replace(chr(10), chr(10) + "    ").strip()}
 """

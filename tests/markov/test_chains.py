@@ -16,7 +16,9 @@ import xarray as xr
 
 import markov
 from markov import (
+    GTH,
     ChainModel,
+    Levels,
     MarkovChain,
     PauseTandem,
     SparseLU,
@@ -331,6 +333,20 @@ def test_too_large_is_predicted(monkeypatch):
     monkeypatch.setattr(markov.memory, "SMALL", 0.0)
     with pytest.raises(TooLargeError, match=r"^PauseTandem: more than \d+ reachable states: "):
         explore(PauseTandem(buffers=(100, 100)))
+
+
+@pytest.mark.parametrize("method", [GTH(), Levels(), Levels(cyclic=False)], ids=repr)
+def test_filled_in_too_large_is_predicted(monkeypatch, method):
+    """The prediction covers what the method then holds, and is of its order."""
+    chain = MarkovChain(PauseTandem())
+    used = stationary(chain, method).memory
+    monkeypatch.setattr(markov.memory, "available", lambda: 1e5)
+    monkeypatch.setattr(markov.memory, "SMALL", 0.0)
+    with pytest.raises(
+        TooLargeError, match=rf"^{type(method).__name__}\(\) o.* states: "
+    ) as caught:
+        stationary(chain, method)
+    assert used <= caught.value.predicted <= 2 * used
 
 
 def test_a_class_that_is_defined_again():

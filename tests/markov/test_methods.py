@@ -44,6 +44,8 @@ METHODS = [
     Power(),
     Krylov(),
     Krylov(solver="bicgstab"),
+    Krylov(preconditioner="multilevel"),
+    Krylov(preconditioner="multilevel", solver="bicgstab"),
     Multilevel(),
 ]
 ITERATIVE = [method for method in METHODS if hasattr(method, "tolerance")]
@@ -265,6 +267,7 @@ def test_too_few_iterations(method):
         (Power, {"laziness": 0.0}, r"^laziness = 0: must be a finite number > 0"),
         (Power, {"tolerance": 1.0}, r"^tolerance = 1: must be a finite number > 0 and < 1"),
         (Krylov, {"solver": "cg"}, r"^solver = 'cg': must be one of 'gmres', 'bicgstab'"),
+        (Krylov, {"preconditioner": "lu"}, r"^preconditioner = 'lu': must be one of 'ilu', 'mult"),
         (Krylov, {"drop_tolerance": -1.0}, r"^drop_tolerance = -1: must be"),
         (Krylov, {"fill_factor": 0.5}, r"^fill_factor = 0.5: must be"),
     ],

@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import markov.certificates
+import markov.corrections
 import markov.hierarchy
+import markov.krylov
 import markov.multilevel
 from hopflow import NotSolvedError, Status
 from markov import (
@@ -17,6 +19,7 @@ from markov import (
     GaussSeidel,
     JacksonTandem,
     Kanban,
+    Krylov,
     MarkovChain,
     Multilevel,
     PauseChain,
@@ -25,7 +28,7 @@ from markov import (
     stationary,
 )
 from markov.certificates import error_bound, relative_residual
-from markov.multilevel import hitting_times
+from markov.corrections import hitting_times
 
 BOTH = pytest.mark.parametrize(
     "method", [Multilevel(), Multilevel(geometric=False)], ids=["cells", "groups"]
@@ -256,7 +259,7 @@ def test_bound_without_factors(method, monkeypatch):
     assert bound == pytest.approx(factored, rel=0.2)
     truth = GTH().solve(Q).pi
     assert 0.5 * np.abs(pi - truth).sum() <= bound
-    monkeypatch.setattr(markov.multilevel, "MOST_CORRECTIONS", 1)  # too few
+    monkeypatch.setattr(markov.corrections, "MOST_CORRECTIONS", 1)  # too few
     assert error_bound(Q, pi) == np.inf
 
 
@@ -292,3 +295,34 @@ def test_stagnation_ends():
 def test_bad_parameters(changes, said):
     with pytest.raises(ValueError, match=said):
         Multilevel(**changes)
+
+
+# --------------------------------------------------------------------------- as a preconditioner
+
+
+@pytest.mark.parametrize("solver", ["gmres", "bicgstab"])
+def test_a_cycle_preconditions(solver):
+    """As many Krylov iterations as cycles alone, give or take; without it, hundreds of sweeps."""
+    chain = MarkovChain(PauseTandem(buffers=(20, 40), high_threshold=30))
+    method = Krylov(preconditioner="multilevel", solver=solver, max_iterations=60)
+    answer = stationary(chain, method)
+    assert answer.status is Status.CONVERGED
+    assert answer.pi.min() >= 0.0
+    assert answer.smallest > 0.0
+    assert answer.iterations <= 60
+    assert stationary(chain, GaussSeidel()).iterations > 100
+    truth = stationary(chain, GTH())
+    assert 0.5 * np.abs(answer.pi - truth.pi).sum() <= answer.error_bound + truth.error_bound
+
+
+def test_levels_that_cannot_be_frozen_are_left_to_sweeps(monkeypatch):
+    def singular(*_):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(markov.krylov, "Corrections", singular)
+    answer = stationary(PauseTandem(), Krylov(preconditioner="multilevel"))
+    assert answer.status.ok
+    few = Krylov(preconditioner="multilevel", max_iterations=1)
+    few = stationary(PauseTandem(), few, on_failure="return")
+    assert few.status is Status.INACCURATE
+    assert few.pi.min() >= 0.0

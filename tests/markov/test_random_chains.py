@@ -31,6 +31,7 @@ METHODS = [
     Multilevel(),
     GaussSeidel(max_iterations=3000),
     Krylov(max_iterations=3000),
+    Krylov(preconditioner="multilevel", max_iterations=3000),
     Power(max_iterations=3000),
 ]
 ACCURATE = (GTH, Levels)

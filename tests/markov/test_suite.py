@@ -118,7 +118,15 @@ GALLERY = [
     CoxTandem(capacity=7),
     Polling(stations=4),
 ]
-METHODS = [GTH(), SparseLU(), Levels(), Multilevel(), GaussSeidel(), Krylov()]
+METHODS = [
+    GTH(),
+    SparseLU(),
+    Levels(),
+    Multilevel(),
+    GaussSeidel(),
+    Krylov(),
+    Krylov(preconditioner="multilevel", solver="bicgstab"),
+]
 
 
 @cache

@@ -1,0 +1,188 @@
+"""pi Q = 0 by a preconditioned Krylov method on the jump chain, and sweeps at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, spilu
+
+from hopflow.checks import choice, number
+from markov.corrections import Corrections
+from markov.iterative import SWEEPS_AT_ONCE, _bytes, _check, _jumps, _relax, _unit
+from markov.methods import Solution
+from markov.multilevel import Multilevel
+from markov.progress import watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Krylov"]
+
+RESTART = 60
+REFINEMENTS = 5
+ROUGH = 1e-3  # residual at which the levels of the preconditioner are frozen
+MOST_CYCLES = 20  # to get there
+
+
+@dataclass(frozen=True)
+class Krylov:
+    """GMRES or BiCGSTAB, preconditioned by incomplete LU or multigrid, then Gauss-Seidel.
+
+    The flow of one likely state is held at one; what remains is a regular M-matrix with unit
+    diagonal. Krylov vectors have no signs to keep: rounding and early stops leave small negative
+    entries. They are set to zero, and the last word have Gauss-Seidel iterations, at least one, which
+    keep signs and go on until the residual is met or ``max_iterations`` are used up. Use it for chains
+    of middle size where sparse LU fills in and Gauss-Seidel is slow; with multigrid, for large ones.
+
+    Parameters
+    ----------
+    preconditioner
+        ``"ilu"``, an incomplete factorization, or ``"multilevel"``, a cycle on the levels that
+        `Multilevel` finds, frozen at an iterate with a residual of 1e-3.
+    solver
+        ``"gmres"`` (restarted after 60 vectors) or ``"bicgstab"``.
+    drop_tolerance, fill_factor
+        Of the incomplete factorization.
+    tolerance
+        Relative residual at which to stop.
+    max_iterations
+        Most Krylov iterations, and most Gauss-Seidel iterations after them.
+
+    Notes
+    -----
+    Y. Saad, M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986; H. A. van der Vorst, ibid. 13, 1992;
+    for chains: B. Philippe, Y. Saad, W. J. Stewart, Operations Research 40, 1992.
+    """
+
+    preconditioner: str = "ilu"
+    solver: str = "gmres"
+    drop_tolerance: float = 1e-4
+    fill_factor: float = 20.0
+    tolerance: float = 1e-12
+    max_iterations: int = 2000
+
+    def __post_init__(self) -> None:
+        choice("preconditioner", self.preconditioner, ("ilu", "multilevel"))
+        choice("solver", self.solver, ("gmres", "bicgstab"))
+        number("drop_tolerance", self.drop_tolerance, at_least=0.0, below=1.0)
+        number("fill_factor", self.fill_factor, at_least=1.0)
+        _check(self.tolerance, self.max_iterations)
+
+    def solve(
+        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> Solution:
+        """Return pi of an irreducible generator."""
+        n = Q.shape[0]
+        if n == 1:
+            return Solution(np.ones(1))
+        inflow, exit_rates = _jumps(Q)
+        flow, iterations = self._rough(Q, inflow, exit_rates, components)
+        reference = int(np.argmax(flow))
+        others = np.delete(np.arange(n), reference)
+        matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
+        right = inflow[others][:, [reference]].toarray().ravel()
+        with np.errstate(all="ignore"):  # what is not finite is left to Gauss-Seidel
+            inverse, held = self._inverse(matrix, inflow, flow, reference, components)
+            if inverse is not None:
+                start = flow[others] / flow[reference]
+                found, count = self._iterate(matrix, right, inverse, start)
+                iterations += count
+                if np.all(np.isfinite(found)):
+                    flow = np.insert(np.maximum(found, 0.0), reference, 1.0)
+        flow, sweeps = _relax(
+            inflow, exit_rates, self.tolerance, self.max_iterations, flow, least=1
+        )
+        vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
+        memory = _bytes(inflow) + _bytes(matrix) + held + vectors
+        return Solution(_unit(flow / exit_rates), iterations + sweeps, memory)
+
+    def _rough(
+        self,
+        Q: sp.csr_matrix,
+        inflow: sp.csr_matrix,
+        exit_rates: NDArray[np.float64],
+        components: Mapping[str, NDArray[np.int64]] | None,
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return a flow to start from, and the number of iterations that it took."""
+        if self.preconditioner == "ilu":
+            return _relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE)
+        cycles = Multilevel(tolerance=ROUGH, max_iterations=MOST_CYCLES)
+        with watched(None):  # what is reported are residuals of the answer
+            pi, iterations, *_ = cycles.solve(Q, components)
+        return pi * exit_rates, iterations
+
+    def _inverse(
+        self,
+        matrix: sp.csc_matrix,
+        inflow: sp.csr_matrix,
+        flow: NDArray[np.float64],
+        reference: int,
+        components: Mapping[str, NDArray[np.int64]] | None,
+    ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]] | None, int]:
+        """Return what nearly solves ``matrix @ x = right``, or None, and its bytes.
+
+        With x = flow z, balance reads (D - F) z = right, F(s, t) being the flow from t to s: nearly,
+        the row sums of F are the flows out of the states, D.
+        """
+        try:
+            if self.preconditioner == "ilu":
+                ilu = spilu(matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
+                return ilu.solve, 12 * int(ilu.nnz)
+            into = inflow.data * flow[inflow.indices]
+            flows = sp.csr_matrix((into, inflow.indices, inflow.indptr), shape=inflow.shape)
+            corrections = Corrections(flows, reference, flow, components)
+        except (RuntimeError, np.linalg.LinAlgError):  # exactly singular: left to Gauss-Seidel
+            return None, 0
+        others = np.delete(np.arange(len(flow)), reference)
+
+        def solve(right: NDArray[np.float64]) -> NDArray[np.float64]:
+            corrections.start(np.insert(right, reference, 0.0))
+            found: NDArray[np.float64] = (flow * corrections.cycle())[others]
+            return found
+
+        return solve, corrections.nbytes
+
+    def _iterate(
+        self,
+        matrix: sp.csc_matrix,
+        right: NDArray[np.float64],
+        inverse: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+        x: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return the solution of ``matrix @ x = right``, refined, and the number of iterations."""
+        count = 0
+
+        def counted(_: object) -> None:
+            nonlocal count
+            count += 1
+
+        M: Any = LinearOperator(matrix.shape, inverse, dtype=np.float64)
+        for _ in range(REFINEMENTS):
+            rest = right - matrix @ x
+            size = float(np.abs(rest).sum())
+            if not np.isfinite(size) or size <= self.tolerance * (1.0 + float(np.abs(x).sum())):
+                break
+            before, left = count, self.max_iterations - count
+            if left <= 0:
+                break
+            if self.solver == "gmres":
+                step, _info = gmres(
+                    matrix,
+                    rest,
+                    rtol=1e-8,
+                    restart=RESTART,
+                    maxiter=max(1, left // RESTART),
+                    M=M,
+                    callback=counted,
+                    callback_type="pr_norm",
+                )
+            else:
+                step, _info = bicgstab(matrix, rest, rtol=1e-8, maxiter=left, M=M, callback=counted)
+            count = max(count, before + 1)  # one that ends half-way is not reported
+            x = x + step
+        return x, count
