@@ -37,15 +37,16 @@ def table_html(title: str, rows: Mapping[str, object]) -> str:
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
     """Return a new figure and its axes, in hopflow's colours.
 
-    In a notebook it is pyplot's, which shows it below the cell; elsewhere it is outside of pyplot's
-    state, so that nothing has to be closed.
+    In IPython and notebooks it is pyplot's, which shows it below the cell; elsewhere it is outside
+    of pyplot's state, so that nothing has to be closed.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure as NewFigure
     from matplotlib.rcsetup import cycler
 
     make: Callable[..., Figure] = NewFigure
-    if "ipykernel" in sys.modules:
+    shell = sys.modules.get("IPython")
+    if shell is not None and shell.get_ipython() is not None:
         import matplotlib.pyplot as plt
 
         make = plt.figure
