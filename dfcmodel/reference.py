@@ -1,8 +1,8 @@
 """What the kernel must compute, said naively: NumPy over cells, batches in lists, no compiled code.
 
 It knows runs without losses. Cells, delays and clocks come from the same plan and senders are the
-same templates run as plain Python, always by the long way; all else is written anew, without the
-kernel's cumulative counts, shortcuts and rounding.
+same templates run as plain Python, always by the long way; the rates of DFC are those of `law`; all
+else is written anew, without the kernel's cumulative counts, shortcuts and rounding.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from dfcmodel import engine, sources
 from dfcmodel.cells import ACK_END, ACK_FIRST, BUDGET, FIRST_RATE, START, TCP
 from dfcmodel.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.law import rates
 from dfcmodel.sources import COLUMNS, EMITTED, MAX_WINDOW, SIZE, UP_TO
 
 if TYPE_CHECKING:
@@ -22,43 +23,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.plans import Floats, Plan
 
-__all__ = ["advance", "rates"]
-
-
-def rates(
-    told_rate: NDArray[np.float64],
-    told_queue: NDArray[np.float64],
-    queue: NDArray[np.float64],
-    active: NDArray[np.bool_],
-    alpha: float,
-    gain: float,
-    capacity: float,
-) -> NDArray[np.float64]:
-    """Return the rates J of all flows at all nodes, eqs. (1), (2) and (13) of takano2006.
-
-    Parameters
-    ----------
-    told_rate, told_queue
-        r (packets/s) and n (packets) that each node was told by the next, shape (F, L).
-    queue
-        Its own n, shape (F, L).
-    active
-        Which flows share which node, shape (F, L).
-    alpha, gain, capacity
-        Flow intensity; D / d in 1/s; link rate in packets/s.
-
-    Returns
-    -------
-    Shape (F, L), packets/s; zero where a flow is not active.
-    """
-    ideal = alpha * told_rate - gain * (told_queue - queue)
-    weights = np.where(active, np.maximum(0.0, ideal), 0.0)
-    total = weights.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        by_weight = capacity * weights / total
-    equal = capacity / np.maximum(1, active.sum(axis=0))
-    available = np.where(total > 0.0, by_weight, equal)
-    return np.where(active, np.maximum(0.0, np.minimum(available, ideal)), 0.0)
+__all__ = ["advance"]
 
 
 def advance(plan: Plan, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
@@ -145,8 +110,8 @@ class _Run:
         alpha = 1.0 if nominal else rule.intensity
         rate, waits = self.told[0, cells, None], self.told[1, cells, None]
         gain, capacity = rule.diffusion / link.delay * self.h, link.rate * self.h
-        J = rates(rate, waits, own[:, None], active[:, None], alpha, gain, capacity)
-        return J[:, 0]
+        J: Floats = rates(rate, waits, own[:, None], active[:, None], alpha, gain, capacity)[:, 0]
+        return J
 
     def link(self, i: int) -> Any:
         if i < len(self.links):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfcmodel.ensembles import mean_interval
-from validation.verdicts import Verdict
+from validation.verdicts import Part, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,3 +55,36 @@ def text(values: Values) -> str:
     """Return a mean and its 95 % interval as text."""
     bottom, top = interval(values)
     return f"{values.mean():.3f} [{bottom:.3f}, {top:.3f}]"
+
+
+def low_and_unstable(
+    with_dfc: tuple[pd.DataFrame, pd.DataFrame],
+    without: tuple[pd.DataFrame, pd.DataFrame],
+    share: tuple[float, float],
+    bias: float,
+) -> tuple[Part, Part, Part]:
+    """Judge what the paper says of one speed: near 0.5 with DFC, unstable and low without.
+
+    Parameters
+    ----------
+    with_dfc, without
+        `spread` of the target in the fluid and in packets.
+    share
+        Its mean efficiency with DFC in both.
+    bias
+        Of the fluid without DFC, which widens its interval.
+    """
+    bottom, top = interval(without[0]["mean"].to_numpy())
+    return (
+        Part(
+            "with DFC the efficiency settles near 0.5 and stays",
+            settles(with_dfc[0]),
+            settles(with_dfc[1]),
+        ),
+        Part("without DFC it is unstable", unstable(without[0]), unstable(without[1])),
+        Part(
+            "without DFC it is low: below the share with DFC",
+            low(bottom - bias, top + bias, share[0]),
+            low(*interval(without[1]["mean"].to_numpy()), share[1]),
+        ),
+    )

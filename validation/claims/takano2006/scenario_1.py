@@ -10,12 +10,9 @@ from hopflow.results import figure
 from validation.claims.takano2006.measures import (
     NEAR,
     SETTLED,
-    interval,
-    low,
-    settles,
+    low_and_unstable,
     spread,
     text,
-    unstable,
 )
 from validation.claims.takano2006.runs import (
     START,
@@ -32,7 +29,7 @@ from validation.claims.takano2006.runs import (
 )
 from validation.claims.takano2006.shown import BLUE, RED, band, efficiency_axes
 from validation.evidence import table
-from validation.verdicts import Finding, Number, Part, Picture, claim
+from validation.verdicts import Finding, Number, Picture, claim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,26 +45,13 @@ def efficiency_of_scenario_1() -> Finding:
     model, packets = spread(frame(without_dfc("1")), START), spread(tahoe, START)
     fair = float(model_dfc["mean"].mean()), float(packet_dfc["mean"].mean())
     off = bias()
-    bottom, top = interval(model["mean"].to_numpy())
     dropped = table(TAHOE, "flows").groupby("seed")["dropped"].sum()
     newreno = (
         one_without_dfc("newreno").mean_efficiency(START)[0],
         repeating("newreno", "flows").set_index("flow")["mean_efficiency"]["target"],
     )
     return Finding(
-        parts=(
-            Part(
-                "with DFC the efficiency settles near 0.5 and stays",
-                settles(model_dfc),
-                settles(packet_dfc),
-            ),
-            Part("without DFC it is unstable", unstable(model), unstable(packets)),
-            Part(
-                "without DFC it is low: below the share with DFC",
-                low(bottom - off, top + off, fair[0]),
-                low(*interval(packets["mean"].to_numpy()), fair[1]),
-            ),
-        ),
+        parts=low_and_unstable((model_dfc, packet_dfc), (model, packets), fair, off),
         summary=(
             f"With DFC both flows hold {fair[0]:.3f} (fluid) and {fair[1]:.3f} (ns-3). Without it "
             "Tahoe's target flow swings between idle and full. Its mean over 0.1-3 s is "

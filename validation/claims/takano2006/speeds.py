@@ -9,12 +9,9 @@ from validation.claims.takano2006.hosts import numbers
 from validation.claims.takano2006.measures import (
     NEAR,
     SETTLED,
-    interval,
-    low,
-    settles,
+    low_and_unstable,
     spread,
     text,
-    unstable,
 )
 from validation.claims.takano2006.runs import (
     START,
@@ -28,7 +25,7 @@ from validation.claims.takano2006.runs import (
 )
 from validation.claims.takano2006.shown import BLUE, GREEN, RED, band, efficiency_axes
 from validation.evidence import table
-from validation.verdicts import Finding, Number, Part, Picture, claim
+from validation.verdicts import Finding, Number, Picture, claim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +46,6 @@ def _other_speed(name: str, explanation: str) -> Finding:
     )
     fair = float(model_dfc["mean"].mean()), float(packet_dfc["mean"].mean())
     off = bias()
-    bottom, top = interval(model["mean"].to_numpy())
 
     def draw() -> Figure:
         fig, ax = figure()
@@ -62,19 +58,7 @@ def _other_speed(name: str, explanation: str) -> Finding:
         return fig
 
     return Finding(
-        parts=(
-            Part(
-                "with DFC the efficiency settles near 0.5 and stays",
-                settles(model_dfc),
-                settles(packet_dfc),
-            ),
-            Part("without DFC it is unstable", unstable(model), unstable(packets)),
-            Part(
-                "without DFC it is low: below the share with DFC",
-                low(bottom - off, top + off, fair[0]),
-                low(*interval(packets["mean"].to_numpy()), fair[1]),
-            ),
-        ),
+        parts=low_and_unstable((model_dfc, packet_dfc), (model, packets), fair, off),
         summary=(
             f"With DFC the target holds {fair[0]:.3f} (fluid) and {fair[1]:.3f} (ns-3). Without it "
             f"its mean over 0.1-3 s is {model['mean'].mean():.3f} in the fluid and "
