@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from hopflow import kernels, maximum, minimum, where
-from hopflow.kernels import KernelError, build, shape_of
+from hopflow.kernels import KernelError, build, loading, shape_of
 
 
 class State(NamedTuple):
@@ -424,9 +424,9 @@ def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(folder))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    kernels._folder.cache_clear()
+    loading.folder.cache_clear()
     yield folder
-    kernels._folder.cache_clear()
+    loading.folder.cache_clear()
 
 
 def files(folder):
@@ -521,26 +521,26 @@ def test_folder_is_the_first_writable_one(tmp_path, monkeypatch):
         for n, name in enumerate(order):
             unusable = f"{occupied}/{n}" if n % 2 else ""  # cannot be made, or is not set
             monkeypatch.setenv(name, unusable if n < bad else str(tmp_path / f"good {n}"))
-        kernels._folder.cache_clear()
+        loading.folder.cache_clear()
         last = tmp_path / "temporary" / f"hopflow-{os.getuid()}"
         expected = tmp_path / f"good {bad}" / below[bad] if bad < 4 else last
-        assert kernels._folder() == expected
+        assert loading.folder() == expected
         assert expected.is_dir()
     assert last.stat().st_mode & 0o077 == 0
 
-    kernels._folder.cache_clear()
-    monkeypatch.setattr(kernels, "_user", lambda: os.getuid() + 1)
+    loading.folder.cache_clear()
+    monkeypatch.setattr(loading, "_user", lambda: os.getuid() + 1)
     last.rename(tmp_path / "temporary" / f"hopflow-{os.getuid() + 1}")  # somebody else's folder
     with pytest.raises(OSError, match="set HOPFLOW_CACHE_DIR"):
-        kernels._folder()
-    kernels._folder.cache_clear()
+        loading.folder()
+    loading.folder.cache_clear()
 
 
 SCRIPT = """
 import sys
 sys.path[:0] = [sys.argv[1]]
 from collections import namedtuple
-from hopflow import kernels
+from hopflow.kernels import build, loading
 
 def template(n):
     s, total = State(0), 0.0
@@ -553,8 +553,8 @@ def rules(s, q):
     for i in range(s.i + 3):
         yield s._replace(i=i), 0.5
 
-kernel = kernels.build(template, rules={"rules": rules}, tuples={"State": ("i",)})
-print(kernel(4), kernels._folder(), sep="\\n")
+kernel = build(template, rules={"rules": rules}, tuples={"State": ("i",)})
+print(kernel(4), loading.folder(), sep="\\n")
 """
 
 
@@ -566,7 +566,7 @@ def start(tmp_path):
     def process(environment):
         merged = {**os.environ, "NUMBA_CACHE_DIR": None, **environment}
         return subprocess.Popen(
-            [sys.executable, str(script), str(Path(kernels.__file__).parents[1])],
+            [sys.executable, str(script), str(Path(kernels.__file__).parents[2])],
             env={name: value for name, value in merged.items() if value is not None},
             stdout=subprocess.PIPE,
             text=True,

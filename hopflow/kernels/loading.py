@@ -1,0 +1,143 @@
+"""A module's text made callable: its file in the cache folder, its errors located in the rules."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import linecache
+import os
+import re
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hopflow.kernels.module import Module
+from hopflow.kernels.source import KernelError
+
+__all__ = ["folder", "interpret", "load"]
+
+
+def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
+    """Write the module's file unless it is there, import it, return its kernel."""
+    import llvmlite
+    import numba
+
+    text = module.text()
+    key = f"{text}\n{salt}\n{numba.__version__}\n{llvmlite.__version__}"
+    stem = f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
+    return _Located(getattr(loaded, name), module, text, stem)
+
+
+def interpret(module: Module, name: str) -> Callable[..., Any]:
+    """Return the kernel as plain Python."""
+    text = module.text().replace("from numba import njit", "njit = lambda **_: lambda f: f")
+    scope: dict[str, Any] = {}
+    exec(compile(text, "<rules>", "exec"), scope)  # noqa: S102
+    kernel: Callable[..., Any] = scope[name]
+    return kernel
+
+
+def _import(stem: str, text: str) -> types.ModuleType:
+    path = folder() / f"{stem}.py"
+    if not path.exists():
+        handle, scratch = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            try:
+                os.link(scratch, path)  # atomic, and never over a file that is there
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without hard links
+                Path(scratch).replace(path)
+        finally:
+            Path(scratch).unlink(missing_ok=True)
+    spec = importlib.util.spec_from_file_location(f"hopflow_{stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot import the kernel {path}")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    try:
+        spec.loader.exec_module(loaded)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
+    return loaded
+
+
+@functools.cache
+def folder() -> Path:
+    """Return the first folder of the list that can be written to."""
+    for folder in _candidates():
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError:
+            continue
+        if folder.parent == Path(tempfile.gettempdir()) and folder.stat().st_uid != _user():
+            continue  # in a place open to all, only what is our own is imported
+        return folder
+    raise OSError("no folder for compiled kernels: set HOPFLOW_CACHE_DIR to one that is writable")
+
+
+def _candidates() -> Iterator[Path]:
+    for variable, below in (
+        ("HOPFLOW_CACHE_DIR", "."),
+        ("NUMBA_CACHE_DIR", "hopflow"),
+        ("XDG_CACHE_HOME", "hopflow"),
+        ("HOME", ".cache/hopflow"),
+    ):
+        if value := os.environ.get(variable):
+            yield Path(value) / below
+    yield Path(tempfile.gettempdir()) / f"hopflow-{_user()}"
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+class _Located:
+    """A kernel whose compile errors name the file and line of the rule that caused them."""
+
+    def __init__(self, kernel: Any, module: Module, text: str, stem: str) -> None:
+        self.kernel, self.module, self.text, self.stem = kernel, module, text, stem
+        self.compiled = False
+
+    def __call__(self, *args: Any) -> Any:
+        if self.compiled:
+            return self.kernel(*args)
+        from numba.core.errors import NumbaError
+
+        try:
+            result = self.kernel(*args)
+        except NumbaError as error:
+            raise KernelError(self._locate(str(error))) from None
+        self.compiled = True
+        return result
+
+    def _locate(self, message: str) -> str:
+        written = [n for t in self.module.trees for n in ast.walk(t) if isinstance(n, ast.stmt)]
+        parsed = [n for t in ast.parse(self.text).body for n in ast.walk(t)]
+        read = [n for n in parsed if isinstance(n, ast.stmt)][-len(written) :]
+        lines = [int(line) for line in re.findall(rf"{self.stem}\.py[\"(, a-z]*(\d+)", message)]
+        places = {r.lineno: w for w, r in zip(written, read, strict=True) if hasattr(w, "file")}
+        for line in lines:
+            if node := places.get(line):
+                code = linecache.getline(node.file, node.lineno).strip()
+                return f"{node.file}:{node.lineno}: {code}: {_reason(message)}"
+        return message
+
+
+def _reason(message: str) -> str:
+    """Return what a message of Numba says beyond that it failed."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Failed in")] or lines
+    operands = next((line for line in said if line.startswith(">>>")), "")
+    return f"{said[0]} {operands}".strip()

@@ -1,0 +1,226 @@
+"""The module that becomes a kernel: its functions, and what their names mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from hopflow.changes import NoSumError, change_of
+from hopflow.functions import maximum, minimum, where
+from hopflow.kernels.source import literal, locals_of, parse, refuse
+
+__all__ = ["HELPER", "KERNEL", "Module"]
+
+HELPER = "njit(error_model='numpy', no_cpython_wrapper=True)"
+KERNEL = "njit(cache=True, error_model='numpy', nogil=True)"
+_BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"}
+_BUILTINS |= {"range", "round", "sum", "zip"}
+_RESERVED = {"math", "namedtuple", "njit"}
+
+
+class Module:
+    """The module being written: NamedTuples, helpers and the kernel, in order."""
+
+    def __init__(self, tuples: Mapping[str, Sequence[str]], taken: set[str]) -> None:
+        self.tuples = tuples
+        self.taken = taken | _RESERVED
+        self.called: dict[tuple[Callable[..., Any], str], str] = {}
+        self.trees: list[ast.FunctionDef] = []
+        self.read: list[tuple[Any, str, object]] = []
+
+    def add(self, name: str, function: Callable[..., Any], state: str) -> None:
+        """Add a plain function under ``name``, and before it those that it calls."""
+        self.called.setdefault((function, state), name)
+        tree = self.rewrite(parse(function), function, state)
+        tree.name = name
+        self.add_tree(tree, HELPER)
+
+    def add_change(self, name: str, of: str, function: Callable[..., Any], state: str) -> None:
+        """Add what the function ``of`` of a rule adds to the state; by difference if need be."""
+        try:
+            self._add_sum(name, function, state)
+        except NoSumError:
+            differences = "".join(
+                f"0.0 if new.{field} == s.{field} else new.{field} - s.{field},"
+                for field in self.tuples[state]
+            )
+            text = f"def {name}(s, q, e):\n new = {of}(s, q, e)\n return {state}({differences})"
+            tree = ast.parse(text).body[0]
+            assert isinstance(tree, ast.FunctionDef)
+            self.add_tree(tree, HELPER)
+
+    def _add_sum(self, name: str, function: Callable[..., Any], state: str) -> None:
+        helpers = set()
+
+        def helper(called: str) -> str:
+            target = self.look_up(inspect.unwrap(function), called)
+            if not isinstance(target, types.FunctionType) or target is where:
+                raise NoSumError
+            helpers.add(f"{name}_{called}")
+            self._add_sum(f"{name}_{called}", target, state)
+            return f"{name}_{called}"
+
+        tree = parse(function)
+        names = functools.partial(self.look_up, inspect.unwrap(function))
+        tree = change_of(tree, self.tuples[state], names, helper)
+        tree.name = name
+        self.add_tree(self.rewrite(tree, function, state, helpers), HELPER)
+
+    def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
+        """Return the name of a function that a rule calls; add it at the first call.
+
+        A function that two rules share is there once per state, since it may use ``_replace``.
+        """
+        for key in ((function, ""), (function, state)):
+            if key in self.called:
+                return self.called[key]
+        name, n = wanted, 1
+        while self.knows(name) or name in self.taken or name in self.called.values():
+            n += 1
+            name = f"{wanted}_{n}"
+        self.add(name, function, state)
+        return name
+
+    def knows(self, name: str) -> bool:
+        """Whether the module defines ``name``."""
+        return name in self.tuples or any(tree.name == name for tree in self.trees)
+
+    def add_tree(self, tree: ast.FunctionDef, decorator: str) -> None:
+        """Add a function as it stands, with what is to compile it."""
+        tree.decorator_list = [ast.parse(decorator, mode="eval").body]
+        self.trees.append(tree)
+
+    def rewrite(
+        self,
+        tree: ast.FunctionDef,
+        function: Callable[..., Any],
+        state: str | None,
+        known: AbstractSet[str] = frozenset(),
+    ) -> Any:
+        """Resolve the globals of a rule, or of a template (no state), and ``_replace`` calls.
+
+        Names that are ``known`` stand for what they say.
+        """
+        local = locals_of(tree) | known
+        return _Resolve(self, inspect.unwrap(function), state, local).visit(tree)
+
+    def look_up(self, function: types.FunctionType, name: str) -> object:
+        """Return what a global or closed-over name of a function means now; take note of it."""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        place = cells.get(name, function.__globals__)
+        value = _value(place, name)
+        self.read.append((place, name, value))
+        return getattr(builtins, name, None) if value is None else value
+
+    def is_current(self) -> bool:
+        """Whether every name that the text depends on still means the same object."""
+        return all(_value(place, name) is value for place, name, value in self.read)
+
+    def text(self) -> str:
+        """Return the module's text: the same rules give the same, anywhere."""
+        head = ["# generated by hopflow from rules", "import math"]
+        head += ["from collections import namedtuple", "from numba import njit"]
+        for name, fields in self.tuples.items():
+            head.append(f"{name} = namedtuple({name!r}, {list(fields)!r})")
+        bodies = [ast.unparse(ast.fix_missing_locations(tree)) for tree in self.trees]
+        return "\n".join([*head, *bodies, ""])
+
+
+def _value(place: Any, name: str) -> object:
+    if not isinstance(place, types.CellType):
+        return place.get(name)
+    try:
+        return place.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
+class _Resolve(ast.NodeTransformer):
+    """Make a rule self-contained: constants inlined, helpers named, ``_replace`` spelled out."""
+
+    def __init__(
+        self, module: Module, function: types.FunctionType, state: str | None, local: set[str]
+    ) -> None:
+        self.module, self.function, self.local = module, function, local
+        self.state = state or "State"
+        self.template = state is None
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr == "_replace":
+            return self._replaced(node, func.value)
+        if isinstance(func, ast.Name) and func.id not in self.local:
+            target = self.module.look_up(self.function, func.id)
+            if target is where and len(node.args) == 3 and not node.keywords:
+                test, yes, no = (self.visit(argument) for argument in node.args)
+                return ast.copy_location(ast.IfExp(test, yes, no), node)
+            if target in (maximum, minimum) and len(node.args) == 2 and not node.keywords:
+                # max(y, x) is "x if x > y else y", for NaN too
+                name = "max" if target is maximum else "min"
+                node.func = ast.copy_location(ast.Name(name, ast.Load()), func)
+                node.args = [self.visit(argument) for argument in reversed(node.args)]
+                return node
+            if isinstance(target, types.FunctionType) and not self._is_spliced(func.id):
+                name = self.module.name_of(target, func.id, self.state)
+                node.func = ast.copy_location(ast.Name(name, ast.Load()), func)
+                node.args = [self.visit(argument) for argument in node.args]
+                node.keywords = [self.visit(keyword) for keyword in node.keywords]
+                return node
+        return self.generic_visit(node)
+
+    def _replaced(self, node: ast.Call, owner: ast.expr) -> ast.AST:
+        fields = self.module.tuples.get(self.state)
+        if fields is None or not isinstance(owner, ast.Name) or node.args:
+            raise refuse(node, "_replace is understood for a state called by its name")
+        given: dict[str, ast.expr] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise refuse(node, "the fields must be written out, without **")
+            if keyword.arg not in fields:
+                raise refuse(node, f"the state has no {keyword.arg!r}, only {', '.join(fields)}")
+            given[keyword.arg] = self.visit(keyword.value)
+        values = [
+            given.get(name) or ast.Attribute(ast.Name(owner.id, ast.Load()), name, ast.Load())
+            for name in fields
+        ]
+        call = ast.Call(ast.Name(self.state, ast.Load()), values, [])
+        return ast.copy_location(call, node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        plain = ast.Assign([node.target], self.visit(node.value))
+        plain.file = getattr(node, "file", "?")  # type: ignore[attr-defined]
+        return ast.copy_location(plain, node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id in self.local or isinstance(node.ctx, ast.Store):
+            return node
+        if self._is_spliced(node.id):
+            return node
+        value = self.module.look_up(self.function, node.id)
+        if (constant := literal(value)) is not None:
+            return ast.copy_location(constant, node)
+        if value is math:
+            return ast.copy_location(ast.Name("math", ast.Load()), node)
+        name = getattr(value, "__name__", "")
+        if isinstance(value, types.BuiltinFunctionType) and getattr(math, name, None) is value:
+            function = ast.Attribute(ast.Name("math", ast.Load()), name, ast.Load())
+            return ast.copy_location(function, node)
+        if node.id in _BUILTINS and value is getattr(builtins, node.id, None):
+            return node
+        fields = getattr(value, "_fields", None)
+        if fields and list(fields) == list(self.module.tuples.get(self.state, ())):
+            return ast.copy_location(ast.Name(self.state, ast.Load()), node)
+        raise refuse(node, "a rule may not use this name when compiled")
+
+    def _is_spliced(self, name: str) -> bool:
+        """Whether a name of a template stands for what was put into the module before it."""
+        return self.template and (name == "math" or self.module.knows(name))

@@ -1,0 +1,98 @@
+"""The text of a rule as a syntax tree, with the places that messages name."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import copy
+import inspect
+import math
+import numbers
+import textwrap
+import types
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["KernelError", "literal", "locals_of", "parse", "refuse"]
+
+
+class KernelError(TypeError):
+    """A rule cannot be compiled; the message names its file and line."""
+
+
+def parse(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return a function's tree, its line numbers those of its file, without its annotations."""
+    function = inspect.unwrap(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        name = getattr(function, "__qualname__", repr(function))
+        msg = f"{name}: its source text is not available; write it in a file or a notebook cell"
+        raise KernelError(msg) from None
+    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    if not isinstance(tree, ast.FunctionDef):
+        raise KernelError(f"{function.__qualname__}: a function written with def is expected")
+    ast.increment_lineno(tree, first - 1)
+    file = inspect.getsourcefile(function) or "?"
+    if not _is_text_of(tree, function):
+        why = "its file has changed since it was imported: import it again"
+        raise KernelError(f"{file}:{first}: {function.__qualname__}: {why}")
+    for node in ast.walk(tree):
+        node.file = file  # type: ignore[attr-defined]
+    if isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant):
+        del tree.body[0]
+    tree.decorator_list, tree.returns = [], None
+    for argument in tree.args.args:
+        argument.annotation = None
+    return tree
+
+
+def _is_text_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
+    """Whether a function was compiled from this tree, by its names and constants."""
+
+    def fingerprint(code: types.CodeType) -> tuple[Any, ...]:
+        numbers_used = [repr(c) for c in code.co_consts if not isinstance(c, (types.CodeType, str))]
+        return code.co_varnames, {*code.co_names, *code.co_freevars}, numbers_used
+
+    asserts = any(isinstance(node, ast.Assert) for node in ast.walk(tree))  # pytest rewrites them
+    bare = copy.copy(tree)
+    bare.decorator_list = []
+    flags = function.__code__.co_flags & __future__.annotations.compiler_flag
+    unit = ast.Module([bare], [])
+    compiled = compile(unit, "<rule>", "exec", flags=flags, dont_inherit=True)
+    code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    same_name = tree.name == function.__code__.co_name
+    return same_name and (asserts or fingerprint(code) == fingerprint(function.__code__))
+
+
+def refuse(node: ast.AST, why: str) -> KernelError:
+    """Return an error that names the file, the line and the text of a node."""
+    place = f"{getattr(node, 'file', '?')}:{getattr(node, 'lineno', '?')}"
+    return KernelError(f"{place}: {ast.unparse(node)}: {why}")
+
+
+def locals_of(tree: ast.FunctionDef) -> set[str]:
+    """Return the names of a function's arguments and of what it assigns."""
+    stored = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def literal(value: object) -> ast.expr | None:
+    """Return a number, or a tuple of them, as a literal; None for anything else."""
+    if isinstance(value, tuple):
+        items = [literal(item) for item in value]
+        known = [item for item in items if item is not None]
+        return ast.Tuple(known, ast.Load()) if len(known) == len(items) else None
+    if isinstance(value, bool):
+        return ast.Constant(value)
+    if isinstance(value, numbers.Integral):  # NumPy's and enumerations too
+        return ast.Constant(int(value))
+    if not isinstance(value, float):  # NumPy's float64 is one
+        return None
+    if math.isnan(value):
+        return ast.Attribute(ast.Name("math", ast.Load()), "nan", ast.Load())
+    return ast.Constant(float(value))

@@ -1,0 +1,120 @@
+"""Rules and snippets put into the loops of a template."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hopflow.kernels.module import Module
+from hopflow.kernels.source import locals_of, parse, refuse
+
+__all__ = ["Splice"]
+
+
+class Splice(ast.NodeTransformer):
+    """Put rules and snippets into a template."""
+
+    def __init__(
+        self,
+        module: Module,
+        rules: Mapping[str, Callable[..., Any]],
+        snippets: Mapping[str, str],
+    ) -> None:
+        self.module, self.rules, self.snippets = module, rules, snippets
+
+    def visit_For(self, node: ast.For) -> Any:
+        """Put a rule's text in the place of a loop over it."""
+        call = node.iter
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id in self.rules
+        ):
+            return self._inline(node, self.rules[call.func.id], call)
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """Put a snippet in the place of its name."""
+        call = node.value
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id in self.snippets
+        ):
+            return ast.parse(textwrap.dedent(self.snippets[call.func.id])).body
+        return node
+
+    def _inline(self, loop: ast.For, rule: Callable[..., Any], call: ast.Call) -> list[ast.stmt]:
+        tree = self.module.rewrite(parse(rule), rule, "State")
+        arguments = {
+            parameter.arg: argument.id
+            for parameter, argument in zip(tree.args.args, call.args, strict=True)
+            if isinstance(argument, ast.Name)
+        }
+        renamed = {name: arguments.get(name, f"rule_{name}") for name in locals_of(tree)}
+        body = [self.visit(statement) for statement in loop.body]
+        spliced = _Yield(loop.target, body, renamed)
+        statements = _flatten(spliced.visit(statement) for statement in tree.body)
+        if spliced.returns:
+            once = ast.While(ast.Constant(True), [*statements, ast.Break()], [])
+            return [ast.copy_location(once, loop)]
+        return statements
+
+
+class _Yield(ast.NodeTransformer):
+    """Replace each yield by the loop's body; rename the rule's variables."""
+
+    def __init__(self, target: ast.expr, body: list[Any], renamed: dict[str, str]) -> None:
+        self.target, self.body, self.renamed = target, _flatten(body), renamed
+        self.returns = False
+        self.depth = 0
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.renamed.get(node.id, node.id)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        if self.depth or node.value is not None:
+            raise refuse(node, "a compiled rule may return early only outside of its loops")
+        self.returns = True
+        return ast.copy_location(ast.Break(), node)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        if not isinstance(node.value, ast.Yield):
+            return self.generic_visit(node)
+        value = node.value.value
+        names = self.target.elts if isinstance(self.target, ast.Tuple) else [self.target]
+        if not isinstance(value, ast.Tuple) or len(value.elts) != len(names):
+            raise refuse(node, "yield target, rate is expected")
+        assignments: list[ast.stmt] = [
+            ast.copy_location(ast.Assign([copy.deepcopy(name)], self.visit(item)), node)
+            for name, item in zip(names, value.elts, strict=True)
+        ]
+        for statement in assignments:
+            statement.file = getattr(node, "file", "?")  # type: ignore[attr-defined]
+        return [*assignments, *copy.deepcopy(self.body)]
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        raise refuse(node, "yield must stand alone: yield target, rate")
+
+
+def _flatten(items: Any) -> list[ast.stmt]:
+    flat: list[ast.stmt] = []
+    for item in items:
+        flat.extend(item) if isinstance(item, list) else flat.append(item)
+    return flat
