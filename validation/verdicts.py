@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import enum
 import functools
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,18 +158,23 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def ledger() -> dict[str, Claim]:
-    """Return every claim that has a check, by id, in the order of the ledger."""
+    """Return every claim that has a check, by id, paper by paper in the order of the ledger."""
     from validation import claims as package
 
     package.load_all()
-    rows = [*_rows("claims.csv"), *_rows("own_claims.csv")]
+    rows = {row["id"]: row for row in [*_rows("claims.csv"), *_rows("own_claims.csv")]}
+    letters = list(dict.fromkeys(id[0] for id in rows))  # one per paper
     return {
-        row["id"]: Claim(
-            row["id"], row["paper"], row["where"], row["setting"], row["claim"], _CHECKS[row["id"]]
-        )
-        for row in rows
-        if row["id"] in _CHECKS
+        id: Claim(id, row["paper"], row["where"], row["setting"], _text(row, rows), _CHECKS[id])
+        for id, row in sorted(rows.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
+        if id in _CHECKS
     }
+
+
+def _text(row: dict[str, str], rows: dict[str, dict[str, str]]) -> str:
+    """Return what a claim says; where the ledger refers to another claim, what that one says too."""
+    reference = re.match(r"same as ([A-Z]\d+)", row["claim"])
+    return f"{row['claim']} ({rows[reference[1]]['claim']})" if reference else row["claim"]
 
 
 def expected() -> dict[str, tuple[Verdict, Verdict]]:
