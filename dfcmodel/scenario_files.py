@@ -36,21 +36,14 @@ import responsefn
 from dfcmodel import disciplines
 from dfcmodel.flows import CBR, Flow, OnOff
 from dfcmodel.networks import Link, Scenario
+from hopflow.units import Kind, quantity
 from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
 Key = tuple[str | int, ...]
 
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
-BITS = {"b": 1.0, "kb": 1e3, "Mb": 1e6, "Gb": 1e9, "Tb": 1e12}
-BYTES = {"B": 8.0, "kB": 8e3, "MB": 8e6, "GB": 8e9}
-UNITS = {
-    "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s",
-    "time": "s, ms, us, ns or min",
-    "amount": "packets, B, kB, MB or GB",
-}
-KINDS = {
+KINDS: dict[str, Kind] = {
     "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
     "off": "time", "signalling": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
     "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
@@ -132,7 +125,7 @@ class _Reader:
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:
         fields = {key: value for key, value in document.items() if key not in ("link", "flow")}
-        if isinstance(size := fields.get("packet_size"), (int, float)):
+        if isinstance(size := fields.get("packet_size"), (int, float)) and size > 0:
             self.packet_size = float(size)
         link = self.defaults(Link, document, "link", ("source", "target"))
         flow = self.defaults(Flow, document, "flow", ("name", "path"))
@@ -214,7 +207,10 @@ class _Reader:
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)
         if isinstance(value, str) and name in KINDS and not issubclass(kind, WindowRule):
-            return self.quantity(KINDS[name], value, key)
+            try:
+                return quantity(name, value, KINDS[name], self.packet_size)
+            except ValueError as error:
+                raise _BadKey(key, str(error)) from None
         return _tuples(value)
 
     def one_of(self, kinds: Mapping[str, type[Any]], value: Any, key: Key) -> Any:
@@ -224,28 +220,6 @@ class _Reader:
         if kind not in kinds:
             raise _BadKey((*key, "kind"), f"{kind!r}: must be one of {', '.join(sorted(kinds))}")
         return self.make(kinds[kind], given, key)
-
-    def quantity(self, kind: str, text: str, key: Key) -> float:
-        """Return a number with a unit in packets, packets/s or s."""
-        found = re.fullmatch(r"\s*([-+0-9.eE]+)\s*([^\s\d]\S*)\s*", text)
-        wrong = _BadKey(key, f"{text!r}: must be a number and a unit of {UNITS[kind]}")
-        if not found:
-            raise wrong
-        unit = found.group(2)
-        try:
-            value = float(found.group(1))
-        except ValueError:
-            raise wrong from None
-        if kind == "time" and unit in TIMES:
-            return value * TIMES[unit]
-        of_rate = re.fullmatch(r"(.+)(?:/s|ps)", unit)
-        unit, scales = (of_rate.group(1), BITS) if of_rate else (unit, BYTES)
-        if bool(of_rate) is (kind == "rate") and kind != "time":
-            if unit in ("packet", "packets"):
-                return value
-            if unit in scales:
-                return value * scales[unit] / (8.0 * self.packet_size)
-        raise wrong
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,6 +14,7 @@ from rich.table import Column, Table
 import dfcmodel._cli
 import markov._cli
 import responsefn._cli
+from hopflow import __version__
 from hopflow.checks import choice
 from validation import evidence, verdicts
 from validation.verdicts import Claim, Finding, Verdict
@@ -56,12 +57,31 @@ def _check(claims: list[Claim], console: Console) -> dict[Claim, Finding]:
     return findings
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hopflow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options of ``hopflow`` itself."""
+
+
 @app.command()
 def validate(
     claim: Annotated[
-        list[str] | None, typer.Option(help="Only this claim; may be given several times.")
+        list[str] | None,
+        typer.Option(help="Only this one of `hopflow claims`; may be given several times."),
     ] = None,
-    report: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report"),
+    report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
@@ -107,7 +127,7 @@ def list_claims() -> None:
 def list_cases(
     paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
 ) -> None:
-    """List the cases with their claims, runs, seeds, CPU seconds and size, paper by paper."""
+    """List the cases paper by paper: what they are, runs, seeds, CPU seconds and size."""
     console = Console()
     overview = evidence.overview()
     if paper is not None:
@@ -138,13 +158,18 @@ def list_cases(
 
 @data.command("show")
 def show_case(
-    case: Annotated[str, typer.Argument(help="paper/case, see `hopflow data list`")],
-    name: Annotated[str | None, typer.Option("--table", help="One of its tables.")] = None,
+    case: Annotated[str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.")],
+    name: Annotated[
+        str | None, typer.Option("--table", help="One of its tables; default: the first.")
+    ] = None,
     rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
     picture: Annotated[
-        Path | None, typer.Option("--figure", help="Where the plot goes [report/data/CASE.png].")
+        Path | None,
+        typer.Option("--figure", help="File of the plot; default: report/data/PAPER-CASE.png."),
     ] = None,
-    value: Annotated[str | None, typer.Option(help="The column to plot.")] = None,
+    value: Annotated[
+        str | None, typer.Option(help="Column to plot; default: the one that says most.")
+    ] = None,
 ) -> None:
     """Show where a case comes from, what its columns mean and its first rows; draw a plot."""
     import pandas as pd
@@ -154,6 +179,7 @@ def show_case(
     console = Console()
     record = evidence.provenance(case)
     frame = evidence.table(case, name)
+    drawn = draw(case, name, value=value)
     console.print(f"[bold]{case}[/]: {record['title']}")
     console.print(
         f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}"
@@ -168,16 +194,15 @@ def show_case(
     console.print("* identifies a row")
     with pd.option_context("display.width", console.width, "display.max_columns", None):
         console.print(str(frame.head(rows)), markup=False, highlight=False)
-    axes = draw(case, name, value=value)
     picture = picture or Path("report", "data", f"{case.replace('/', '-')}.png")
     picture.parent.mkdir(parents=True, exist_ok=True)
-    axes.figure.savefig(picture, dpi=150)
+    drawn.savefig(picture, dpi=150)
     console.print(f"figure: {picture}")
 
 
 @data.command("regenerate")
 def regenerate_case(
-    case: Annotated[str, typer.Argument(help="paper/case")],
+    case: Annotated[str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.")],
     jobs: Annotated[int, typer.Option(min=1, help="Simulators side by side.")] = 2,
 ) -> None:
     """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""

@@ -1,0 +1,105 @@
+"""Texts with units, and units in which numbers are short."""
+
+from __future__ import annotations
+
+import pytest
+
+from hopflow import gbps, mbps
+from hopflow.units import quantity, readable
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("370 Mb/s", "rate", mbps(370)),
+        ("370Mbps", "rate", mbps(370)),
+        (" 1e3mbps ", "rate", mbps(1000)),
+        ("1.5 Gbit/s", "rate", gbps(1.5)),
+        ("12 kb/s", "rate", 1.0),
+        ("12000 b/s", "rate", 1.0),
+        ("-12 Kbps", "rate", -1.0),
+        ("7.5 packets/s", "rate", 7.5),
+        ("40ms", "time", 0.04),
+        ("3 s", "time", 3.0),
+        (".5 min", "time", 30.0),
+        ("20 us", "time", 2e-5),
+        ("20 µs", "time", 2e-5),
+        ("9 kB", "amount", 6.0),
+        ("1.5MB", "amount", 1000.0),
+        ("1 packet", "amount", 1.0),
+        ("50 packets", "amount", 50.0),
+    ],
+)
+def test_quantity(text, kind, value) -> None:
+    assert quantity("x", text, kind) == pytest.approx(value, rel=1e-15)
+
+
+def test_bits_and_bytes_are_counted_in_packets() -> None:
+    assert quantity("rate", "8 Mb/s", "rate", 1000) == 1000.0
+    assert quantity("buffer", "8 kB", "amount", 1000) == 8.0
+    assert quantity("rtt", "8 ms", "time", 1000) == 0.008
+
+
+def test_rates_are_rounded_as_by_the_functions() -> None:
+    for value in (0.1, 1 / 3, 370.0, 12.3e3):
+        assert quantity("rate", f"{value!r} Mb/s", "rate", 576) == mbps(value, 576)
+
+
+@pytest.mark.parametrize("text", ["100", "1e3", "-2.5"])
+def test_a_bare_number_only_where_it_is_allowed(text) -> None:
+    for kind, unit in (("rate", "packets/s"), ("time", "s"), ("amount", "packets")):
+        assert quantity("x", text, kind, bare=True) == float(text)
+        with pytest.raises(ValueError, match=f"^x = '{text}': must be a number and a unit of"):
+            quantity("x", text, kind)
+        with pytest.raises(ValueError, match=f"or a number alone, in {unit}$"):
+            quantity("x", "fast", kind, bare=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "part"),
+    [
+        ("1 MB/s", "rate", "packets/s, b/s, kb/s, Mb/s"),  # bytes: eight times as fast
+        ("1 kb", "amount", "packets, B, kB"),  # bits: an eighth
+        ("1 kB", "rate", "b/s"),
+        ("1 Mb", "rate", "b/s"),
+        ("40 Mb/s", "time", "s, ms, us"),
+        ("40 ms", "rate", "b/s"),
+        ("40 MS", "time", "s, ms, us"),
+        ("1.2.3 ms", "time", "s, ms, us"),
+        ("nan s", "time", "s, ms, us"),
+        ("inf Mb/s", "rate", "b/s"),
+        ("ms", "time", "s, ms, us"),
+        ("", "time", "s, ms, us"),
+        ("1e ms", "time", "s, ms, us"),
+    ],
+)
+def test_errors_name_parameter_text_and_forms(text, kind, part) -> None:
+    with pytest.raises(ValueError, match="must be a number and a unit of") as error:
+        quantity("delay", text, kind)
+    assert str(error.value).startswith(f"delay = {text!r}: must be")
+    assert part in str(error.value)
+
+
+def test_packets_have_a_size() -> None:
+    with pytest.raises(ValueError, match="packet_size = 0: must be"):
+        quantity("rate", "1 Mb/s", "rate", 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "largest", "shown"),
+    [
+        ("bit/s", 3.7e8, (1e6, "Mb/s")),
+        ("bit/s", 1.23e10, (1e9, "Gb/s")),
+        ("bit/s", 0.0, (1.0, "b/s")),
+        ("s", 0.04, (1e-3, "ms")),
+        ("s", 2.0, (1.0, "s")),
+        ("s", 0.0, (1.0, "s")),
+        ("s", 1e-12, (1e-9, "ns")),
+        ("bytes", 1e7, (1e6, "MB")),
+        ("packets", 1e7, (1.0, "packets")),
+        ("1", 0.5, (1.0, "")),
+        ("", 0.5, (1.0, "")),
+    ],
+)
+def test_readable(unit, largest, shown) -> None:
+    assert readable(unit, largest) == shown

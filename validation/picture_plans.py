@@ -1,0 +1,162 @@
+"""How a table of the evidence library is drawn: which column is what in a picture.
+
+The index of a table says what they are: columns before the seed are what was varied from run to
+run, columns behind it are the parts of one run (time, node, flow). Numbers that only name things,
+such as flow 2, are never an axis. A varied number is the x axis; without one, every kind of run is
+a row of points. What remains tells curves and panels apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hopflow.checks import choice
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_CURVES", "SERIES", "Plan", "many", "plan"]
+
+HEADLINES = (
+    "efficiency", "throughput", "goodput_bits", "goodput", "utilisation", "rate", "transfer_time",
+    "departed", "queued", "queued_target", "cwnd",
+)  # fmt: skip
+"""Columns that say most, in this order."""
+
+NAMING = ("flow", "link", "source", "priority")
+"""Numbers that name a part of a run."""
+
+COUNTING = ("sequence", "report", "event")
+"""Numbers of the rows of a record, which has a time for each."""
+
+MOST_CURVES, MOST_PANELS, MOST_ROWS, MOST_NAMES = 10, 12, 30, 4
+FEW_CURVES, FEW_SERIES = 6, 4
+SERIES = 40
+"""More points than these are a series, drawn as a line without markers."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns are the axes, and what tells panels, curves and rows of points apart."""
+
+    x: str | None
+    y: str
+    panels: tuple[str, ...]
+    curves: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+    pooled: tuple[str, ...] = ()
+
+    @property
+    def point(self) -> list[str]:
+        """The columns that tell points apart."""
+        return [*self.panels, *self.rows, *self.curves, *([self.x] if self.x else [])]
+
+
+def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -> Plan:
+    """Say how a table is drawn.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    about
+        What its provenance says: ``index`` and, by column, ``unit`` and ``meaning``.
+    value
+        The measured column that is drawn; None is the first of ``HEADLINES``, or any.
+
+    Raises
+    ------
+    ValueError
+        For a column that is not measured or has no entry.
+    """
+    index = about["index"]
+    numbers = set(frame.select_dtypes("number"))
+    measured = [c for c in about["columns"] if c in numbers and c not in index]
+    likely = [c for c in HEADLINES if c in measured]
+    likely += [c for c in measured if many(frame, c, 2) and c not in (*NAMING, *COUNTING)]
+    counting = [c for c in COUNTING if c in index]
+    timed = [c for c in measured if about["columns"][c]["unit"] == "s"]
+    if counting:  # a record: against its time
+        likely = [*(c for c in likely if c not in timed), *counting]
+        measured += counting
+    y = choice("value", value or (likely or measured)[0], measured)
+    if frame[y].isna().all():
+        raise ValueError(f"value = {y!r}: has no entry in this table")
+    if counting:
+        return Plan(timed[0], y, (), ("seed",))
+    frame = frame[frame[y].notna()]
+    varied = [c for c in index if c != "seed" and many(frame, c, 1)]
+    pooled = tuple(c for c in varied if c in NAMING and many(frame, c, MOST_NAMES))
+    behind = index[index.index("seed") + 1 :]
+    runs = [c for c in varied if c not in behind]
+    parts = [c for c in varied if c in behind and c not in pooled]
+    if pooled:  # words say what the flows are
+        words = [c for c in about["columns"] if c not in numbers and c not in index]
+        parts += [c for c in words if many(frame, c, 1)]
+        parts = _telling(frame, parts, runs)
+    x = _axis(frame, [c for c in (*runs, *parts) if c in numbers and c not in NAMING])
+    if x is not None:
+        series = many(frame, x, SERIES)
+        others = _telling(frame, [c for c in (*runs, *parts) if c != x], [x])
+        panels, curves = _split(frame, others, parts, FEW_SERIES if series else FEW_CURVES)
+        if _kinds(frame, curves) <= MOST_CURVES or many(frame, x, MOST_CURVES):
+            return Plan(x, y, panels, curves, (), pooled)
+    if not parts and len(runs) > 1 and not many(frame, runs[-1], FEW_CURVES):
+        runs, parts = runs[:-1], runs[-1:]
+    few = [c for c in runs if not many(frame, c, MOST_NAMES)]
+    panels = tuple(few[:1] if _kinds(frame, runs) > MOST_ROWS else [])
+    return Plan(None, y, panels, tuple(parts), tuple(c for c in runs if c not in panels), pooled)
+
+
+def many(frame: pd.DataFrame, column: str, most: int) -> bool:
+    """Say whether a column has more than so many different entries."""
+    return bool(frame[column].nunique() > most)
+
+
+def _kinds(frame: pd.DataFrame, columns: Collection[str]) -> int:
+    return len(frame[list(columns)].drop_duplicates()) if columns else 1
+
+
+def _telling(frame: pd.DataFrame, columns: list[str], beside: list[str]) -> list[str]:
+    """Return the columns without those that tell nothing apart that the rest does not."""
+    kept = list(columns)
+    for column in reversed(columns):
+        rest = [c for c in kept if c != column]
+        if _kinds(frame, [*beside, *rest]) == _kinds(frame, [*beside, *kept]):
+            kept = rest
+    return kept
+
+
+def _axis(frame: pd.DataFrame, numbers: list[str]) -> str | None:
+    """Return the x axis: position, time, or the varied number with most values, at least three."""
+    counts = {column: frame[column].nunique() for column in numbers}
+    for column, least in (("node", 5), ("time", 10)):
+        if counts.get(column, 0) >= least:
+            return column
+    return max((c for c in numbers if counts[c] > 2), key=lambda c: counts[c], default=None)
+
+
+def _split(
+    frame: pd.DataFrame, columns: list[str], parts: list[str], few: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns for panels (rather not parts of a run) and for curves.
+
+    Least is made of panels and curves in the fullest panel together.
+    """
+    kinds = frame[columns].drop_duplicates() if columns else frame[:1]
+    choices = []
+    for panels in itertools.chain.from_iterable(
+        itertools.combinations(columns, n) for n in range(min(3, len(columns) or 1))
+    ):
+        count = _kinds(kinds, panels)
+        fullest = kinds.groupby(list(panels)).size().max() if panels else len(kinds)
+        told = _kinds(kinds, [c for c in columns if c not in panels])
+        cost = max(fullest, few) + count + 2 * len(set(panels) & set(parts))
+        cost += max(0, told - MOST_CURVES)  # would be left out
+        if count <= MOST_PANELS:
+            choices.append((cost, count, panels))
+    panels = min(choices)[2]
+    return panels, tuple(c for c in columns if c not in panels)
