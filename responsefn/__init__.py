@@ -13,19 +13,21 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 
 from __future__ import annotations
 
+from responsefn.binary import BIC
 from responsefn.catalogue import Catalogue, catalogue
 from responsefn.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.coexistence import coexist
 from responsefn.compound import CTCP
-from responsefn.cubic import BIC, CUBIC
+from responsefn.cubic import CUBIC
 from responsefn.curves import Curve, curve
 from responsefn.delay import FAST, Illinois, Vegas
+from responsefn.errors import AmbiguousRateError, UnreachableRateError
 from responsefn.estimates import ARENO, Fusion, Westwood
 from responsefn.fused import Fused, fused
 from responsefn.highspeed import HTCP, Relentless, Scalable
 from responsefn.hstcp import HSTCP
 from responsefn.intervals import LossHistory, first_interval, interval_weights, loss_events
-from responsefn.inverse import UnreachableRateError, invert
+from responsefn.inverse import invert
 from responsefn.laws import PFTK, TFRC, Law, Mathis
 from responsefn.losses import Deterministic, Gilbert, Independent, independent_constant
 from responsefn.marking import DCTCP
@@ -48,6 +50,7 @@ __all__ = [
     "HTCP",
     "PFTK",
     "TFRC",
+    "AmbiguousRateError",
     "Catalogue",
     "Coexistence",
     "Curve",

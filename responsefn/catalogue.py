@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
 from hopflow.results import Result
+from responsefn.binary import BIC
 from responsefn.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.compound import CTCP
-from responsefn.cubic import BIC, CUBIC
+from responsefn.cubic import CUBIC
 from responsefn.delay import FAST, Illinois, Vegas
 from responsefn.estimates import ARENO, Fusion, Westwood
 from responsefn.highspeed import HTCP, Relentless, Scalable
@@ -57,8 +58,8 @@ ENTRIES: tuple[Response, ...] = (
     Mathis(),
 )
 """In the order of the table: loss-based rules, rules that see the queue, laws."""
-DIGITS = 5
-"""Of the numbers in equations as they are shown."""
+DIGITS, LONG = 5, 100
+"""Of the numbers in equations as they are shown; operations that make an equation a long one."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,15 +75,21 @@ class Catalogue(Result):
     entries: tuple[Response, ...]
 
     def equation(self, entry: Response, *, latex: bool = False) -> str:
-        """Return the rate in packets/s as text or LaTeX; rules without a formula give their dynamics in LaTeX."""
+        """Return the rate in packets/s as text or LaTeX; rules without a formula give their dynamics in LaTeX.
+
+        A long formula is shown for the parameters of the entry, a short one for all.
+        """
         formula = formula_of(entry)
         if formula is None:
             dynamics = getattr(entry, "dynamics", "")
             return rf"\text{{numerical cycle: }} {dynamics}" if latex else "numerical cycle"
         import sympy as sp
 
-        floats = {x: sp.Float(x, DIGITS) for x in formula.rate.atoms(sp.Float)}
-        rate = formula.rate.xreplace(floats)
+        rate = formula.rate
+        if sp.count_ops(rate) > LONG:
+            numbers = entry.bindings(sp.Symbol("R", positive=True))
+            rate = rate.subs({x: numbers.get(str(x), x) for x in rate.free_symbols})
+        rate = rate.xreplace({x: sp.Float(x, DIGITS) for x in rate.atoms(sp.Float)})
         return str(sp.latex(rate) if latex else rate)
 
     def rows(self) -> list[dict[str, str]]:

@@ -79,12 +79,15 @@ class CTCP(WindowRule):
         base = minimum(s.base_rtt, e.rtt)
         waiting = queued(s.cwnd, base, e.rtt)
         slow = s.cwnd < s.ssthresh
-        change = where(
+        wanted = where(
             waiting < q.gamma, maximum(0.0, q.alpha * s.cwnd**q.k - 1.0), -q.zeta * waiting
         )
-        beside = maximum(0.0, s.cwnd - s.loss_window + where(slow, 0.0, change / s.cwnd))
-        loss_window = s.loss_window + where(slow, 1.0, 1.0 / s.cwnd)
-        return s._replace(cwnd=loss_window + beside, loss_window=loss_window, base_rtt=base)
+        beside = s.cwnd - s.loss_window  # the delay window, which may not fall below 0
+        change = where(slow, 0.0, maximum(wanted, -1.0 * beside) / s.cwnd)
+        step = where(slow, 1.0, 1.0 / s.cwnd)
+        return s._replace(
+            cwnd=s.cwnd + (step + change), loss_window=s.loss_window + step, base_rtt=base
+        )
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

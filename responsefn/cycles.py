@@ -28,6 +28,8 @@ __all__ = ["Cycle", "compile_rule", "numbers_of", "solve"]
 
 TOLERANCE = 1e-11
 """Relative change of the peak over two cycles below which it goes on only as long as that falls."""
+SAME = 1e-13
+"""Relative difference of peaks and durations between which several cycles are taken to repeat."""
 MOST = 4096
 """Cycles after which the mean over the last half stands for the cycle; a power of two."""
 BUDGET = 2_000_000
@@ -50,8 +52,10 @@ class Cycle:
     duration
         Of a cycle, in s.
     cycles
-        How many it took; where it did not settle (it may alternate, or drift within the band in
-        which a rule holds its window), a power of two, and the values are averages of the last half.
+        How many it took.
+    period
+        How many cycles repeat together; 0 where none do (the window may drift within the band in
+        which a rule holds it, or be chaotic): the values are then averages of the last half.
     """
 
     rate: Floats
@@ -60,6 +64,7 @@ class Cycle:
     peak_window: Floats
     duration: Floats
     cycles: Floats
+    period: Floats
 
 
 def numbers_of(rule: WindowRule) -> dict[str, float]:
@@ -127,12 +132,12 @@ def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> 
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
     starts = begin_at_peak(rule, p, rtt, bandwidth)
-    out = np.empty((len(rtts), 6))
+    out = np.empty((len(rtts), 7))
     kernel = compile_rule(templates.cycles, rule)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     params = np.array(list(numbers_of(rule).values()))
-    kernel(packets, rtts, service, starts, params, MOST, BUDGET, TOLERANCE, out)
-    columns = [out[:, n].reshape(shape) for n in range(6)]
+    kernel(packets, rtts, service, starts, params, MOST, BUDGET, TOLERANCE, SAME, out)
+    columns = [out[:, n].reshape(shape) for n in range(7)]
     return Cycle(*columns)
 
 

@@ -145,7 +145,9 @@ class Illinois(WindowRule):
     b = 1/8 for d <= D/10, rising linearly to 1/2 at 0.8 D. Below 15 packets it is Reno.
 
     Response at a fixed round-trip time: that of AIMD(10, 1/8). With ``bandwidth`` the numerical
-    cycle, derived here.
+    cycle, derived here. It jumps where the peak is what the path holds: any queue, however short, is
+    the largest delay D while none was longer, and the cut is 1/2 with it and 1/8 without. There
+    cycles alternate, and over a range of p on both sides there is no inverse.
 
     Domain: p <= 0.01 (below Reno's region the closed form is too high).
     """

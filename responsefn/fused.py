@@ -17,6 +17,7 @@ from hopflow.checks import one_number
 from hopflow.kernels import build
 from responsefn import law_templates
 from responsefn.inverse import SMALLEST_P, invert
+from responsefn.lambert import lambert_w
 from responsefn.responses import Response, round_trip
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def _text(expression: sympy.Expr) -> str:
                 product = "*".join(factors)
                 return f"(1.0/({product}))" if quarters < 0 else f"({product})"
             return str(super()._print_Pow(node, rational=rational))
+
+        def _print_LambertW(self, node: sp.LambertW) -> str:
+            return f"{lambert_w.__name__}({self._print(node.args[0])})"
 
     return str(Printer({"fully_qualified_modules": True}).doprint(sp.sympify(expression)))
 
@@ -104,7 +108,9 @@ class Fused:
             Where they go, shape (n,); None makes a new array.
         """
         out = np.empty_like(p) if out is None else out
-        build(law_templates.evaluate_all, snippets=self._code)(p, self._constants, out)
+        build(law_templates.evaluate_all, snippets=self._code, helpers=(lambert_w,))(
+            p, self._constants, out
+        )
         return out
 
     def invert(self, rate: Floats, out: Floats | None = None) -> Floats:
@@ -118,7 +124,7 @@ class Fused:
             Where they go; NaN where no p in 1e-12..1 gives the rate.
         """
         out = np.empty_like(rate) if out is None else out
-        kernel = build(law_templates.invert_all, snippets=self._code)
+        kernel = build(law_templates.invert_all, snippets=self._code, helpers=(lambert_w,))
         kernel(rate, self._constants, *self._table, out)
         return out
 

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from hopflow.checks import number
+from responsefn.errors import AmbiguousRateError, UnreachableRateError
 from responsefn.responses import Response, plain, round_trip, same_shape
+from responsefn.scan import cycle_root
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SMALLEST_P", "UnreachableRateError", "invert"]
+    from responsefn.rules import WindowRule
+
+__all__ = ["SMALLEST_P", "AmbiguousRateError", "UnreachableRateError", "invert"]
 
 SMALLEST_P = 1e-12
 """Smallest loss event rate that `invert` returns."""
-SMALLEST_CYCLE_P = 1e-10
-"""The same for a rule whose response is a numerical cycle."""
-CYCLE_SLACK = 1e-9
-"""Relative noise of a numerical cycle's rate at the ends of the range."""
-CYCLE_ROUND_TRIP = 1e-13
-"""Relative difference from the wanted rate at which the inverse of a numerical cycle is found."""
-STRIDE, FALSE_POSITIONS = 3.0, 60
-"""Steps in log p in search of a bracket, and how often it is narrowed at most."""
-
-
-class UnreachableRateError(ValueError):
-    """No loss event rate gives this rate; ``.reachable`` is the interval of those that can be.
-
-    Attributes
-    ----------
-    reachable
-        Lowest and highest rate in packets/s at the round-trip time of the first offending entry.
-    """
-
-    def __init__(self, message: str, reachable: tuple[float, float]) -> None:
-        super().__init__(message)
-        self.reachable = reachable
+JUMP = 1e-12
+"""Relative difference between the wanted rate and that at the p that was found, beyond which none is."""
 
 
 def invert(
@@ -51,14 +35,13 @@ def invert(
     """Return the loss event rate p with ``rule.rate(p, rtt) == rate``.
 
     In closed form where the rule states one, else by bracketing ``log p`` and Chandrupatla's
-    method on all entries at once, to a relative 1e-12 of the rate and of p. A numerical cycle is
-    inverted in the same way over 1e-10..1, until its rate is met to the last digits or jumps over it:
-    also to 1e-12 where the cycle settles, and where p moves the rate at all (at the capacity it does
-    not). Two rules come back less well: CTCP with a bandwidth, whose two windows cannot be added up
-    without loss of digits (1e-9 below p = 1e-5), and those whose cycle never settles (`Cycle.cycles`
-    is a power of two), BIC and CUBIC with fast convergence: their rate is an average over thousands
-    of cycles, smooth to 1e-12 at p = 1e-6 and to 5e-9 at 1e-10; above p = 0.003 these are chaotic,
-    and the average jumps by up to 1 %.
+    method on all entries at once, to a relative 1e-12 of the rate and of p.
+
+    A numerical cycle is inverted over 1e-10..1, to a relative 1e-12 of the rate. Its rate need not
+    fall with p: windows of a few packets may alternate (above p = 0.1), and at the capacity p leaves no
+    trace in the rate. So the cycle is solved at 12 values of p per decade first, and only rates of
+    the widest interval in which it falls have an inverse. There p is as sharp as the rate: to 1e-12
+    over the elasticity.
 
     Parameters
     ----------
@@ -83,7 +66,10 @@ def invert(
         When ``rule`` is no rule or law, or its rate does not fall with p.
     UnreachableRateError
         A ValueError, for a rate that no p in that range gives, with the rates that can be reached
-        at that round-trip time.
+        at that round-trip time, or those between which the response jumps.
+    AmbiguousRateError
+        A ValueError, for a rate near which that of a numerical cycle does not fall with p, with the
+        interval in which it does.
     ValueError
         Naming the parameter, its value and what is allowed.
 
@@ -103,79 +89,35 @@ def invert(
     rule.check_inverse(rtt)
     rate, rtt = np.broadcast_arrays(rate, rtt)
     if not rule.uses_closed_form(bandwidth):
-        return plain(_cycle_root(rule, rate, rtt, bandwidth))
+        return plain(cycle_root(cast("WindowRule", rule), rate, rtt, bandwidth))
     lowest, highest = (np.asarray(rule.rate(p, rtt, unit_check=False)) for p in (1.0, SMALLEST_P))
     # a rate that was computed at an end is inside
     slack = 8 * np.finfo(np.float64).eps
     outside = (rate < lowest * (1 - slack)) | (rate > highest * (1 + slack))
     if np.any(outside):
-        raise _unreachable(rule, rate[outside].flat[0], rtt[outside].flat[0], None, SMALLEST_P)
+        raise _unreachable(rule, rate, rtt, outside)
     closed_form = rule.closed_form().inverse
     if closed_form is not None:
         p = rule.value_of(closed_form, T=rate, R=rtt)
     else:
         p = _root(rule, rate, rtt)
-    return plain(np.clip(p, SMALLEST_P, 1.0))
+    p = np.clip(p, SMALLEST_P, 1.0)
+    jumped = np.abs(np.asarray(rule.rate(p, rtt, unit_check=False)) / rate - 1.0) > JUMP
+    if np.any(jumped):
+        raise _unreachable(rule, rate, rtt, jumped, " without what the closed form leaps over")
+    return plain(p)
 
 
 def _unreachable(
-    rule: Response, rate: float, rtt: float, bandwidth: float | None, smallest: float
+    rule: Response, rate: Any, rtt: Any, bad: Any, but: str = ""
 ) -> UnreachableRateError:
-    low, high = (float(rule.rate(p, rtt, bandwidth, unit_check=False)) for p in (1.0, smallest))
+    at, rtt = rate[bad].flat[0], rtt[bad].flat[0]
+    low, high = (float(rule.rate(p, rtt, unit_check=False)) for p in (1.0, SMALLEST_P))
     return UnreachableRateError(
-        f"rate = {rate:g}: must be in {low:g}..{high:g} packets/s, the rates of {rule!r} "
-        f"at rtt = {rtt:g} s for p from 1 down to {smallest:g}",
+        f"rate = {at:g}: must be in {low:g}..{high:g} packets/s, the rates of {rule!r} "
+        f"at rtt = {rtt:g} s for p from 1 down to {SMALLEST_P:g}{but}",
         (low, high),
     )
-
-
-def _cycle_root(
-    rule: Response, rate: Any, rtt: Any, bandwidth: float | None
-) -> NDArray[np.float64]:
-    """Return p for a rule whose rate is a numerical cycle, all entries at once.
-
-    False position with Anderson and Bjorck's weights in log p, on which log rate is nearly linear.
-    """
-    shape, smallest = rate.shape, np.log(SMALLEST_CYCLE_P)
-    rate, rtt = rate.ravel(), rtt.ravel()
-
-    def excess(log_p: Any, at: Any) -> Any:
-        p = np.clip(np.exp(log_p), SMALLEST_CYCLE_P, 1.0)
-        return np.log(rule.rate(p, rtt[at], bandwidth, unit_check=False) / rate[at])
-
-    # Reno's p is a fair guess; from there to the other side of the root
-    x = np.clip(np.log(1.5 / (rate * rtt) ** 2), smallest, 0.0)
-    f = excess(x, slice(None)) if x.size else x
-    other, g = x.copy(), f.copy()
-    for _ in range(int(-smallest / STRIDE) + 1):
-        same = np.flatnonzero((f * g > 0) & (other != np.where(f > 0, 0.0, smallest)))
-        if not same.size:
-            break
-        x[same], f[same] = other[same], g[same]
-        other[same] = np.clip(x[same] + np.copysign(STRIDE, f[same]), smallest, 0.0)
-        g[same] = excess(other[same], same)
-    bad = (f * g > 0) & (np.abs(g) > CYCLE_SLACK)
-    if np.any(bad):
-        at = int(np.argmax(bad))
-        raise _unreachable(rule, float(rate[at]), float(rtt[at]), bandwidth, SMALLEST_CYCLE_P)
-    # x is the newer end of the bracket and `other` the one with the other sign
-    x, f, other, g = other, g, x, f
-    for _ in range(FALSE_POSITIONS):
-        going = np.flatnonzero(
-            (np.abs(f) > CYCLE_ROUND_TRIP) & (f * g < 0) & (np.abs(x - other) > 1e-14)
-        )
-        if not going.size:
-            break
-        a, fa, b, fb = (array[going] for array in (x, f, other, g))
-        new = b - fb * (a - b) / (fa - fb)
-        value = excess(new, going)
-        crossed = value * fa < 0
-        weight = 1.0 - value / fa
-        weight = np.where(weight > 0.0, weight, 0.5)
-        x[going], f[going] = new, value
-        other[going] = np.where(crossed, a, b)
-        g[going] = np.where(crossed, fa, fb * weight)
-    return np.asarray(np.exp(x).reshape(shape))
 
 
 def _root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:

@@ -13,26 +13,18 @@ from hopflow.checks import one_number, whole
 from responsefn.inverse import invert
 from responsefn.laws import TFRC, Law
 from responsefn.responses import Response, round_trip
-from responsefn.rules import WindowRule
+from responsefn.rules import Event, WindowRule
 
 __all__ = ["aggressiveness", "convergence_time", "responsiveness"]
 
 PARTS = 8  # blocks of ACKs per round trip
 
 
-class _Event:
-    """What `WindowRule` functions get: time and round-trip time in s."""
-
-    def __init__(self, time: float, rtt: float) -> None:
-        self.time = time
-        self.rtt = rtt
-
-
 def _round(rule: WindowRule, s: Any, now: float, rtt: float) -> Any:
     """Return the state after a round trip without loss, in blocks of an eighth of a window."""
     for part in range(PARTS):
         k = max(1.0, s.cwnd / PARTS)
-        new = rule.on_ack(s, rule.params, _Event(now + part * rtt / PARTS, rtt))
+        new = rule.on_ack(s, rule.params, Event(now + part * rtt / PARTS, rtt))
         changes = {
             name: getattr(new, name)
             if name in rule.assigned
@@ -88,7 +80,7 @@ def responsiveness(
     if isinstance(rule, WindowRule):
         s = _steady(rule, window, rtt, bandwidth)
         while s.cwnd > 0.5 * window * (1 + 1e-12):
-            s = rule.on_loss(s, rule.params, _Event(rounds * rtt, rtt))
+            s = rule.on_loss(s, rule.params, Event(rounds * rtt, rtt))
             rounds += 1
             if rounds > 1000:
                 raise ArithmeticError(f"{rule!r} does not halve its window under a loss per RTT")
@@ -124,7 +116,7 @@ def aggressiveness(
     window = one_number("window", window, above=1.0)
     largest = 0.0
     if isinstance(rule, WindowRule):
-        s = rule.on_loss(_steady(rule, window, rtt, bandwidth), rule.params, _Event(0.0, rtt))
+        s = rule.on_loss(_steady(rule, window, rtt, bandwidth), rule.params, Event(0.0, rtt))
         for n in range(40):
             before = s.cwnd
             s = _round(rule, s, n * rtt, rtt)
@@ -203,6 +195,6 @@ def convergence_time(
             return n * rtt
         now = n * rtt
         if x + y >= capacity:
-            flows = [rule.on_loss(s, rule.params, _Event(now, rtt)) for s in flows]
+            flows = [rule.on_loss(s, rule.params, Event(now, rtt)) for s in flows]
         flows = [_round(rule, s, now, rtt) for s in flows]
     return math.inf

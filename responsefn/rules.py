@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from responsefn.cycles import Cycle
 
-__all__ = ["WindowRule", "cut", "grow"]
+__all__ = ["Event", "WindowRule", "cut", "grow"]
+
+
+class Event(NamedTuple):
+    """What the functions of a rule get in plain Python: time and round-trip time in s."""
+
+    time: float
+    rtt: float
 
 
 def grow(s: Any, step: Any) -> Any:

@@ -20,7 +20,7 @@ from responsefn import templates
 from responsefn.cycles import SUMS, begin_at_peak, compile_rule, numbers_of
 from responsefn.losses import Deterministic, Gilbert, Losses
 from responsefn.responses import formula_of, round_trip
-from responsefn.rules import WindowRule
+from responsefn.rules import Event, WindowRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -207,6 +207,7 @@ def simulate_curve(
     most = 1 if isinstance(losses, Deterministic) else RUNS
     starts = begin_at_peak(rule, at, np.full(at.shape, rtt), bandwidth)
     starts[:, 0] = np.minimum(starts[:, 0], limit)
+    starts = np.array([_after_loss(rule, start, rtt, service) for start in starts])
     runs = []
     for n, loss in enumerate(at):
         count = drawn[n % len(drawn)]
@@ -225,6 +226,12 @@ def simulate_curve(
         _measured(rule, losses, float(loss), rtt, [run for run in runs if run.at == n], done)
         for n, loss in enumerate(at)
     )
+
+
+def _after_loss(rule: WindowRule, start: Floats, rtt: float, service: float) -> tuple[float, ...]:
+    """Return the state after a loss, with which a run begins as every cycle does."""
+    state = rule.State(*map(float, start))
+    return tuple(rule.on_loss(state, rule.params, Event(0.0, max(rtt, state[0] * service))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +294,7 @@ def _by_cycles(
     m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in formula.growth)
     packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
-    before = start / kept if kept > 0.0 else 0.0  # the first packets find the window `start`
+    before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss
     build(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
     peak = powers ** (1.0 / m)
     low = kept * np.concatenate([[before], peak[:-1]])

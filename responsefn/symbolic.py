@@ -104,7 +104,14 @@ def log_slope(rate: sp.Expr) -> sp.Expr:
 @cache
 def _kernel(expression: sp.Expr) -> tuple[tuple[str, ...], Callable[..., Any]]:
     symbols = sorted(expression.free_symbols, key=str)
-    return tuple(map(str, symbols)), sp.lambdify(symbols, expression, modules="numpy", cse=True)
+    modules = [{"LambertW": _lambert_w}, "numpy"]
+    return tuple(map(str, symbols)), sp.lambdify(symbols, expression, modules=modules, cse=True)
+
+
+def _lambert_w(x: Any) -> Any:
+    from scipy.special import lambertw
+
+    return lambertw(x).real
 
 
 def evaluate(expression: sp.Expr, values: Mapping[str, Any]) -> NDArray[np.float64]:

@@ -86,12 +86,15 @@ def cycles(
     most: int,
     budget: int,
     tolerance: float,
+    same: float,
     out: Floats,
 ) -> None:
     """Template: advance each row until its cycle repeats; write the columns of `Cycle`.
 
     Peaks that come nearer by a steady ratio are taken to where they tend (Aitken) in the first
     cycles. Once they differ by less than ``tolerance`` it goes on as long as they come nearer still.
+    Several cycles may also repeat together: peak and duration are compared with those of the last
+    power of two (Brent), since when the sums run.
     """
     for i in range(packets.shape[0]):
         load()
@@ -102,6 +105,9 @@ def cycles(
         last = 0.0
         nearest = math.inf
         taken = 0  # the cycle after which the window was taken further
+        anchor = 0.0  # peak and duration of the cycle that is a power of two
+        anchor_time = 0.0
+        period = 0
         work = 0
         n = 0
         # sums over the cycles that count: packets, time, window over time, window over packets, peak
@@ -139,8 +145,12 @@ def cycles(
                     over_time = window_time
                     over_packets = window_packets
                     peaks = peak
+                    period = 1
                     break
                 nearest = change_of_peak
+            elif abs(peak - anchor) <= same * peak and abs(time - anchor_time) <= same * time:
+                period = int(count)
+                break
             elif n >= taken + 3 and n <= 32:
                 ratio = (peak - last) / (last - before)
                 if abs(ratio) < 0.9:
@@ -158,12 +168,15 @@ def cycles(
                 over_time = 0.0
                 over_packets = 0.0
                 peaks = 0.0
+                anchor = peak
+                anchor_time = time
         out[i, 0] = count * packets[i] / total_time
         out[i, 1] = over_time / total_time
         out[i, 2] = over_packets / (count * packets[i])
         out[i, 3] = peaks / count
         out[i, 4] = total_time / count
         out[i, 5] = n
+        out[i, 6] = period
 
 
 def simulate(

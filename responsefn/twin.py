@@ -8,6 +8,7 @@ import types
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
+from responsefn.lambert import lambert_w
 from responsefn.responses import Response
 from responsefn.rules import WindowRule
 
@@ -51,6 +52,7 @@ def twin(response: Response) -> Callable[..., Any]:
     symbols = sorted(expression.free_symbols, key=str)
     names = [str(symbol) for symbol in symbols]
     functions = {"expm1": jnp.expm1, "log1p": jnp.log1p, "Heaviside": jnp.heaviside}
+    functions["LambertW"] = _in_jax(lambert_w, {})
     compute = sp.lambdify(symbols, expression, modules=[functions, "jax"], cse=True)
 
     def rate(p: Any, rtt: Any, **parameters: Any) -> Any:

@@ -22,7 +22,7 @@ from responsefn import (
     coexistence,
     simulate_rule,
 )
-from responsefn.cubic import BIC
+from responsefn.binary import BIC
 from validation import evidence
 
 PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}

@@ -10,8 +10,8 @@ import sympy as sp
 
 from responsefn import (
     AIMD,
-    BIC,
     CUBIC,
+    HTCP,
     TFRC,
     Fusion,
     Reno,
@@ -53,7 +53,7 @@ def test_fused_inverse_says_where_there_is_none():
     inside = fused(TFRC(), RTT).invert(np.array([lowest, highest]))
     np.testing.assert_allclose(inside, [1.0, 1e-12], rtol=1e-12)
     with pytest.raises(TypeError, match="no closed form"):
-        fused(BIC(), RTT)
+        fused(HTCP(), RTT)
     with pytest.raises(ValueError, match=r"^rtt = 70"):
         fused(TFRC(), 70.0)
 
@@ -89,7 +89,7 @@ def test_twin_of_parameters():
     with pytest.raises(TypeError, match="no parameter 'c'"):
         f(0.01, 0.1, c=1.0)
     with pytest.raises(TypeError, match="no closed form"):
-        twin(BIC())
+        twin(HTCP())
 
 
 class Event(NamedTuple):

@@ -94,6 +94,44 @@ def test_constant_of_independent_loss(b):
     )
 
 
+@pytest.mark.parametrize("friendly", [0, 1])
+def test_fast_convergence_of_cubic_comes_from_below(friendly):
+    """Its stated bias: after n cycles (2 + beta)/3 / sqrt(2cn) at most, from the slope of the map."""
+    rule, beta = CUBIC(fast_convergence=1, friendly=friendly), 0.7
+    c = (1 - beta) * ((3 + beta) / 3) ** 3
+    for events in (200, 2000):
+        n = np.arange(events // 5, events) + 1
+        most = np.mean((2 + beta) / 3 / np.sqrt(2 * c * n))
+        short = 1 - simulate_rule(rule, 1e-5, RTT, events=events).rate / rule.rate(1e-5, RTT)
+        assert 0.7 * most < short < most
+
+
+def test_fast_convergence_of_bic_comes_from_below():
+    p = np.array([1e-7, 1e-6, 1e-5, 1e-4, 1e-3])
+    rates = [run.rate for run in simulate_curve(BIC(), p, RTT, events=200)]
+    short = 1 - rates / BIC().rate(p, RTT)
+    np.testing.assert_allclose(short, [0.004, 0.013, 0.05, 0.05, 0.05], atol=0.012)
+    assert (short > 0).all()
+    np.testing.assert_array_equal(BIC().rate(p, RTT), BIC(fast_convergence=0).rate(p, RTT))
+
+
+def test_bic_is_its_cycle_packet_for_packet():
+    """The closed form against a sum over the round trips that its docstring describes, finely cut."""
+    for p in (1e-7, 1e-5, 1e-4, 2e-4, 1e-3):
+        peak = float(BIC().peak_window(p))
+        window, packets, rounds, step = 0.875 * peak, 0.0, 0.0, 1e-4
+        while window < peak:
+            growth = min(32.0, max(0.01, 0.5 * (peak - window)))
+            part = min(step, (peak - window) / growth)
+            packets += part * (window + 0.5 * part * growth)
+            window += part * growth
+            rounds += part
+            if window >= peak * (1 - 1e-15):
+                break
+        assert packets * p == pytest.approx(1, rel=1e-3)
+        assert packets / rounds == pytest.approx(float(BIC().mean_window(p)), rel=1e-3)
+
+
 def test_side_by_side_is_one_by_one():
     """Twenty runs in sixteen lanes, and one by one: to the last bit, in the order of p."""
     p = [1e-2, 5e-3, 0.3, 8e-3]
