@@ -1,9 +1,16 @@
-"""pi Q = 0 of the pause chain: hopflow's methods beside QuantEcon's GTH and SciPy."""
+"""pi Q = 0 of the pause chain: hopflow's methods beside QuantEcon's GTH and SciPy, on one core.
+
+A BLAS of several threads would make small problems slower, ours and others', on a machine that has
+anything else to do.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # it is read when NumPy is imported
 
 import numpy as np
 import scipy.linalg
@@ -22,6 +29,7 @@ from markov import (
     SparseLU,
     explore,
     generator,
+    stationary,
     stationary_by_level,
     sweep,
 )
@@ -93,7 +101,7 @@ def rows() -> list[Row]:
 def per(row: Row, count: int, unit: str) -> Row:
     """Return a row that notes how many nanoseconds each of so many things took."""
     each = f"{1e9 * row.seconds / count:.3g} ns per {unit}, {count / row.seconds:.3g} per s"
-    return replace(row, note=f"{each} {row.note}".strip())
+    return replace(row, note="; ".join(filter(None, (each, row.note))))
 
 
 def from_rules() -> list[Row]:
@@ -131,8 +139,7 @@ def sweeps() -> list[Row]:
 
 def recurrent(chain: MarkovChain) -> tuple[sp.csr_matrix, dict[str, NDArray[np.int64]]]:
     """Return the generator on a model's recurrent class, and the values of the components there."""
-    states, values = chain.recurrent_classes[0], chain.model.states()
-    return chain.irreducible(0), {name: getattr(values, name)[states] for name in values._fields}
+    return chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
 
 
 def million() -> list[Row]:
@@ -144,7 +151,7 @@ def million() -> list[Row]:
 
     solve = {"hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi}
     rows = compare(f"pi Q = 0, {Q.shape[0]} states", solve, rounds=1, note=note)
-    return [per(row, Q.shape[0], "state;") for row in rows]
+    return [per(row, Q.shape[0], "state") for row in rows]
 
 
 def large(buffers: tuple[int, int]) -> list[Row]:
@@ -158,6 +165,10 @@ def large(buffers: tuple[int, int]) -> list[Row]:
     def whole(rest):
         pi = np.insert(rest, 0, 1.0)
         return pi / pi.sum()
+
+    def default():
+        answer = stationary(model)
+        return answer.pi[answer.chain.recurrent_classes[0]]
 
     def spsolve():
         return whole(scipy.sparse.linalg.spsolve(regular, right))
@@ -174,6 +185,7 @@ def large(buffers: tuple[int, int]) -> list[Row]:
         return f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
 
     alternatives = {
+        "hopflow stationary, rules to error bound": default,
         "hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi,
         "hopflow Multilevel, components unknown": lambda: Multilevel().solve(Q).pi,
         "hopflow Krylov, multilevel": lambda: (
@@ -183,7 +195,8 @@ def large(buffers: tuple[int, int]) -> list[Row]:
     }
     if n < 50_000:  # half a minute at 100,000 states
         alternatives["SciPy GMRES + ILU"] = gmres
-    return compare(f"pi Q = 0, {n} states", alternatives, rounds=3, note=note)
+    rounds = 3 if n < 50_000 else 1
+    return compare(f"pi Q = 0, {n} states", alternatives, rounds=rounds, note=note)
 
 
 def many_levels() -> list[Row]:
@@ -213,4 +226,4 @@ def many_levels() -> list[Row]:
         "hopflow by level, B1 = 1,000,000": lambda: by_level(many),
         "hopflow Multilevel, B1 = 1,000": whole,
     }
-    return compare("pause chain with B2 = 100, measures", alternatives, rounds=3, note=note)
+    return compare("pause chain with B2 = 100, measures", alternatives, rounds=1, note=note)

@@ -15,6 +15,7 @@ from markov.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
 from markov.iterative import GaussSeidel, Power
 from markov.krylov import Krylov
 from markov.levels import Levels
+from markov.matrices import generator
 from markov.memory import TooLargeError
 from markov.methods import GTH, Method, Solution, SparseLU
 from markov.multilevel import Multilevel
@@ -22,7 +23,7 @@ from markov.pause import PauseTandem
 from markov.pause_chains import PauseChain
 from markov.quasi import QuasiBirthDeath
 from markov.results import Stationary
-from markov.rules import NO_END, ChainModel, generator
+from markov.rules import NO_END, ChainModel
 from markov.solvers import stationary, stationary_by_class
 from markov.suite import Cluster, CoxTandem, Kanban, Polling
 from markov.sweeps import sweep

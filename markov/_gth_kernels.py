@@ -101,13 +101,23 @@ def censored_costs(rates, wide, first, g):
         i = n - 1 - step
         while first[end - 1] > i:
             end -= 1
-        total = g[i]
-        for j in range(i + 1, end):
-            total += rates[i * wide + j] * g[j]
-        g[i] = total
+        g[i] += product(rates[i * wide + i + 1 : i * wide + end], g[i + 1 : end])
     g[0] = 0.0
     for k in range(1, n):
-        total = g[k]
-        for j in range(first[k], k):
-            total += rates[k * wide + j] * g[j]
+        start = first[k]
+        total = g[k] + product(rates[k * wide + start : k * wide + k], g[start:k])
         g[k] = total / rates[k * wide + k]
+
+
+def product(x, y):
+    """Return the inner product of vectors, in four sums that need not wait for each other."""
+    a = b = c = d = 0.0
+    whole = len(x) // 4
+    for n in range(whole):
+        a += x[4 * n] * y[4 * n]
+        b += x[4 * n + 1] * y[4 * n + 1]
+        c += x[4 * n + 2] * y[4 * n + 2]
+        d += x[4 * n + 3] * y[4 * n + 3]
+    for n in range(4 * whole, len(x)):
+        a += x[n] * y[n]
+    return (a + b) + (c + d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from markov.rules import ChainModel, generator, with_diagonal
+from markov.matrices import generator, with_diagonal
+from markov.rules import ChainModel
 from markov.structure import absorption, period
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MarkovChain"]
@@ -39,6 +43,9 @@ class MarkovChain:
         caller's diagonal.
     model
         The model that the chain came from, or None.
+    components
+        The value of each component of the state in each state, shape (n,) each, by name; None where
+        the chain is given by its generator alone. Methods look for structure in them.
 
     Raises
     ------
@@ -60,11 +67,16 @@ class MarkovChain:
             self.__dict__["_parts"] = like._parts
 
     @classmethod
-    def of_rows(cls, Q: sp.csr_matrix) -> MarkovChain:
+    def of_rows(cls, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]]) -> MarkovChain:
         """Return the chain of a generator whose rows are known to be right, as a model's are."""
         chain = cls.__new__(cls)
-        chain.model, chain.Q = None, Q
+        chain.model, chain.Q, chain.components = None, Q, components
         return chain
+
+    @cached_property
+    def components(self) -> Mapping[str, NDArray[np.int64]] | None:
+        """See the class."""
+        return None if self.model is None else self.model.states()._asdict()
 
     def _joins_as(self, other: MarkovChain) -> bool:
         starts = [None if c.model is None else c.model.start() for c in (self, other)]
@@ -119,17 +131,18 @@ class MarkovChain:
         """Return the generator on one of the recurrent classes, in the order of its states."""
         if len(self.recurrent_classes[number]) == self.size:
             return self.Q
-        entries, indices, indptr = self._parts[number]
-        n = len(indptr) - 1
-        return sp.csr_matrix((self.Q.data[entries], indices, indptr), shape=(n, n))
+        entries, pattern = self._parts[number]
+        part = copy(pattern)  # shallow: chains that are alike share it
+        part.data = self.Q.data[entries]
+        return part
 
     @cached_property
-    def _parts(self) -> list[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]:
-        """For each recurrent class: which entries of Q it has, their columns, and where rows start."""
+    def _parts(self) -> list[tuple[NDArray[np.int64], sp.csr_matrix]]:
+        """For each recurrent class: which entries of Q it has, and where they are in its own matrix."""
         numbers = np.arange(self.Q.nnz)
         places = sp.csr_matrix((numbers, self.Q.indices, self.Q.indptr), shape=self.Q.shape)
         parts = [places[states][:, states] for states in self.recurrent_classes]
-        return [(part.data, part.indices, part.indptr) for part in parts]
+        return [(part.data, part) for part in parts]
 
     @cached_property
     def _closed_classes(self) -> list[NDArray[np.int64]]:
@@ -173,7 +186,15 @@ class MarkovChain:
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
         """Return the chain on a closed set of states, without the model."""
-        return MarkovChain(self.Q[states][:, states])
+        chain = MarkovChain(self.Q[states][:, states])
+        chain.components = self.components_of(states)
+        return chain
+
+    def components_of(self, states: NDArray[np.int64]) -> dict[str, NDArray[np.int64]] | None:
+        """Return the values of the components in some states only."""
+        if self.components is None:
+            return None
+        return {name: values[states] for name, values in self.components.items()}
 
     def __repr__(self) -> str:
         origin = "" if self.model is None else f" of {self.model!r}"
@@ -205,7 +226,8 @@ def _checked(Q: Any) -> sp.csr_matrix:
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
         place = f"Q[{coo.row[k]}, {coo.col[k]}] = {coo.data[k]:g} (row {coo.row[k]})"
-        raise ValueError(f"{place}: rates off the diagonal must be finite and >= 0")
+        rule = "off the diagonal must be finite and >= 0" if inner[k] else "must be finite"
+        raise ValueError(f"{place}: rates {rule}")
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     largest = np.asarray(abs(matrix).max(axis=1).todense()).ravel()
     off = ~(np.abs(sums) <= ROW_SUM_TOLERANCE * largest)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Corrections", "hitting_times"]
 
-MOST_CORRECTIONS = 200  # of hitting times
+PATIENCE = 30  # cycles of hitting times that do not halve what is left
 MOST_SWEEPS = 16
 ENOUGH = 0.1
 SLOW = 0.8
@@ -148,12 +148,14 @@ def hitting_times(
     wanted = costs * weight
     corrections.start(wanted)
     wanted[reference] = np.inf
-    size, sweeps = np.inf, 1
-    for _ in range(MOST_CORRECTIONS):
+    size = least = np.inf
+    sweeps, since = 1, 0
+    while since < PATIENCE:
         h = corrections.cycle(sweeps)
         before, size = size, float(np.abs(corrections.rest() / wanted).max())
         if not ENOUGH < size < np.inf:
             break
+        least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
         if size > SLOW * before:
             sweeps = min(2 * sweeps, MOST_SWEEPS)
     h = h.copy()

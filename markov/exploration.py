@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from hopflow.checks import whole
 from markov.chains import MarkovChain
+from markov.matrices import doubled
 from markov.memory import TooLargeError, check_room
-from markov.rules import MOST_INT32, ChainModel, check_space, doubled, refuse
+from markov.rules import MOST_INT32, ChainModel, check_space, refuse
 from markov.splicing import spliced
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def explore(model: ChainModel, *, most: int = 50_000_000, compiled: bool = True)
         )
         known = count
         if outcome == FAILED:
-            refuse(model, _unpacked(model, found[done : done + 1]))
+            refuse(model, (part[0] for part in _unpacked(model, found[done : done + 1])))
         if count > most:
             room = 24.0 * count + 12.0 * int(indptr[done])
             raise TooLargeError(
@@ -115,7 +116,8 @@ def explore(model: ChainModel, *, most: int = 50_000_000, compiled: bool = True)
         indptr[: count + 1].astype(kind),
     )
     matrix = sp.csr_matrix(rows, shape=(count, count))
-    return Reachable(_unpacked(model, found[:count]), MarkovChain.of_rows(matrix))
+    states = _unpacked(model, found[:count])
+    return Reachable(states, MarkovChain.of_rows(matrix, states._asdict()))
 
 
 def _table(space: int, room: int) -> tuple[tuple[int, int], NDArray[np.int32]]:

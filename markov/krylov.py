@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, bicgstab, gmres, spilu
+from scipy.sparse.linalg import spilu
 
 from hopflow.checks import choice, number
 from markov.corrections import Corrections
@@ -15,6 +15,7 @@ from markov.iterative import SWEEPS_AT_ONCE, _bytes, _check, _jumps, _relax, _un
 from markov.methods import Solution
 from markov.multilevel import Multilevel
 from markov.progress import watched
+from markov.projections import RESTART, bicgstab, gmres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Krylov"]
 
-RESTART = 60
 REFINEMENTS = 5
+GAIN = 1e-8  # of the residual, per refinement, at most
 ROUGH = 1e-3  # residual at which the levels of the preconditioner are frozen
 MOST_CYCLES = 20  # to get there
 
@@ -155,34 +156,16 @@ class Krylov:
         x: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], int]:
         """Return the solution of ``matrix @ x = right``, refined, and the number of iterations."""
+        project = gmres if self.solver == "gmres" else bicgstab
         count = 0
-
-        def counted(_: object) -> None:
-            nonlocal count
-            count += 1
-
-        M: Any = LinearOperator(matrix.shape, inverse, dtype=np.float64)
         for _ in range(REFINEMENTS):
             rest = right - matrix @ x
             size = float(np.abs(rest).sum())
-            if not np.isfinite(size) or size <= self.tolerance * (1.0 + float(np.abs(x).sum())):
+            wanted = self.tolerance * (1.0 + float(np.abs(x).sum()))
+            if not wanted < size < np.inf or count >= self.max_iterations:
                 break
-            before, left = count, self.max_iterations - count
-            if left <= 0:
-                break
-            if self.solver == "gmres":
-                step, _info = gmres(
-                    matrix,
-                    rest,
-                    rtol=1e-8,
-                    restart=RESTART,
-                    maxiter=max(1, left // RESTART),
-                    M=M,
-                    callback=counted,
-                    callback_type="pr_norm",
-                )
-            else:
-                step, _info = bicgstab(matrix, rest, rtol=1e-8, maxiter=left, M=M, callback=counted)
-            count = max(count, before + 1)  # one that ends half-way is not reported
+            gain = max(GAIN, 0.1 * wanted / size)
+            step, steps = project(matrix, rest, inverse, gain, self.max_iterations - count)
+            count += steps
             x = x + step
         return x, count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,6 +58,7 @@ def partition(
     Q: sp.csr_matrix,
     components: Mapping[str, NDArray[np.int64]] | None = None,
     component: str | None = None,
+    most: float = math.inf,
 ) -> Partition:
     """Return the cheapest partition into levels of an irreducible chain.
 
@@ -71,6 +73,8 @@ def partition(
         The values of each component by state.
     component
         Only this one.
+    most
+        Work beyond which it does not matter which partition is the cheapest.
     """
     edges = Q.tocoo()
     found = []
@@ -84,6 +88,8 @@ def partition(
         for _ in range(2):
             distance = dijkstra(pattern, directed=False, indices=[start], unweighted=True)[0]
             start = int(np.argmax(distance))
+            if float(Q.shape[0]) ** 3 > most * (2.0 * distance[start] + 1.0) ** 2:
+                break  # so few levels as there may be are too large
         found.append(_counted(distance.astype(np.int64), "the graph"))
     if not found:
         known = ", ".join(components or {}) or "none: the chain is not a model's"

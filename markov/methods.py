@@ -18,13 +18,14 @@ from hopflow.checks import whole
 from hopflow.kernels import build
 from markov import _gth_kernels as kernels
 from markov.memory import check_room
+from markov.vectors import inner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["DENSE_LIMIT", "GTH", "Method", "Solution", "SparseLU", "eliminate_down_to"]
+__all__ = ["DENSE_LIMIT", "GTH", "Band", "Method", "Solution", "SparseLU", "eliminate_down_to"]
 
 DENSE_LIMIT = 1500
 """Number of states up to which dense elimination is the default."""
@@ -79,6 +80,47 @@ class Method(Protocol):
         ...
 
 
+class Band(NamedTuple):
+    """How the rates of a chain are laid out for elimination.
+
+    Attributes
+    ----------
+    order, rank
+        The states in the order of their elimination, from the last one on, and the place of each
+        state in it, shape (n,) each.
+    first
+        For each place k the lowest place that a state from k on leads to or is reached from, shape
+        (n,): elimination makes no transition that reaches lower.
+    block
+        How many states to eliminate at a time.
+    wide
+        The rate from place i to j lies at i wide + j; rates that stay zero may share a place.
+    span
+        How many places a transition spans at most, fill-in included.
+    work
+        Multiplications of the elimination.
+    """
+
+    order: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    first: NDArray[np.int64]
+    block: int
+    wide: int
+    span: int
+    work: float
+
+    @property
+    def room(self) -> int:
+        """Numbers that are held."""
+        n = len(self.first)
+        return (n - 1) * self.wide + n
+
+    @property
+    def memory(self) -> float:
+        """Bytes that are held."""
+        return 8.0 * self.room
+
+
 @dataclass(frozen=True)
 class GTH:
     """Elimination without subtractions (Grassmann, Taksar, Heyman): entrywise accurate.
@@ -118,12 +160,10 @@ class GTH:
         TooLargeError
             When the rates, filled in, would not fit into memory, before they are laid out.
         """
-        find = _form if Q.nnz <= KEPT else _form.__wrapped__
-        form = find(_Pattern(Q), self.block)
+        form = self.band(Q)
         n, first = len(form.first), form.first
-        size = (n - 1) * form.wide + n
-        check_room(f"GTH() on {n} states", 8.0 * size)
-        rates = np.zeros(size)
+        check_room(f"GTH() on {n} states", form.memory)
+        rates = np.zeros(form.room)
         place = _kernel(kernels.lay_out, form.work, Q.indices.dtype.str)
         place(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
         pi = np.zeros(n)
@@ -133,10 +173,16 @@ class GTH:
 
         def poisson(f: NDArray[np.float64]) -> NDArray[np.float64]:
             g = f[form.order]
-            _kernel(kernels.censored_costs, form.work)(rates, form.wide, first, g)
+            costs = _kernel(kernels.censored_costs, form.work, helpers=(kernels.product,))
+            costs(rates, form.wide, first, g)
             return g[form.rank]
 
         return Solution((pi / pi.sum())[form.rank], 0, rates.nbytes, poisson)
+
+    def band(self, Q: sp.csr_matrix) -> Band:
+        """Return how the rates of a generator, shape (n, n), would be laid out, and what that costs."""
+        find = _band if Q.nnz <= KEPT else _band.__wrapped__
+        return find(_Pattern(Q), self.block)
 
 
 def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
@@ -184,38 +230,14 @@ class _Pattern:
         return hash(tuple(part[:: max(len(part) // 256, 1)].tobytes() for part in self.arrays))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Pattern) and all(map(np.array_equal, self.arrays, other.arrays))
-
-
-class _Form(NamedTuple):
-    """How the rates of a chain are laid out for elimination.
-
-    Attributes
-    ----------
-    order, rank
-        The states in the order of their elimination, from the last one on, and the place of each
-        state in it, shape (n,) each.
-    first
-        For each place k the lowest place that a state from k on leads to or is reached from, shape
-        (n,): elimination makes no transition that reaches lower.
-    block
-        How many states to eliminate at a time.
-    wide
-        The rate from place i to j lies at i wide + j; rates that stay zero may share a place.
-    work
-        Multiplications of the elimination.
-    """
-
-    order: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    first: NDArray[np.int64]
-    block: int
-    wide: int
-    work: float
+        return isinstance(other, _Pattern) and all(
+            mine is theirs or np.array_equal(mine, theirs)
+            for mine, theirs in zip(self.arrays, other.arrays, strict=True)
+        )
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _form(pattern: _Pattern, block: int) -> _Form:
+def _band(pattern: _Pattern, block: int) -> Band:
     indptr, indices = pattern.arrays
     n = len(indptr) - 1
     order = np.arange(n)
@@ -233,10 +255,15 @@ def _form(pattern: _Pattern, block: int) -> _Form:
         block = n
     reach = span + (1 if block == n else block)  # of what is read, if only to find it zero
     wide = min(2 * reach, n)
-    return _Form(order, rank, first, block, wide, work)
+    return Band(order, rank, first, block, wide, span, work)
 
 
-def _kernel(template: Callable[..., Any], work: float, types: str = "") -> Callable[..., Any]:
+def _kernel(
+    template: Callable[..., Any],
+    work: float,
+    types: str = "",
+    helpers: tuple[Callable[..., Any], ...] = (),
+) -> Callable[..., Any]:
     """Return a template compiled for some types of its arguments, or as plain Python.
 
     That is where Numba is not installed, or where to load it would take longer than the work, given
@@ -244,7 +271,7 @@ def _kernel(template: Callable[..., Any], work: float, types: str = "") -> Calla
     """
     if "numba" not in sys.modules and work < LITTLE:
         return template
-    return _remembered(template, types)
+    return _remembered(template, types, helpers)
 
 
 def compiled(
@@ -310,5 +337,5 @@ class SparseLU:
 
 def _balances(Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
     """Whether the flow into the states is the flow out of them, to rounding."""
-    flow = pi @ np.abs(Q.diagonal())
+    flow = inner(pi, np.abs(Q.diagonal()))
     return bool(np.abs(pi @ Q).sum() <= _ROUNDED * flow)

@@ -163,12 +163,12 @@ class PauseTandem(ChainModel):
 
     def space(self) -> Mapping[str, range]:
         """Return i = 0..B1, j = 0..B2, k = 1 (up), 2 (down), a = 1..N."""
-        q = self.symbols()
+        first, second = self.params.buffers
         return {
-            "i": range(q.B1 + 1),
-            "j": range(q.B2 + 1),
+            "i": range(int(first) + 1),
+            "j": range(int(second) + 1),
             "k": range(UP, DOWN + 1),
-            "a": range(1, q.N + 1),
+            "a": range(1, len(self.params.arrival_rates) + 1),
         }
 
     def start(self) -> State:
@@ -177,29 +177,32 @@ class PauseTandem(ChainModel):
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield the 13 rules of Sect. III.A; the comments give their numbers."""
+        """Yield the 13 rules of Sect. III.A; the comments give their numbers.
+
+        In the order of the targets' numbers, in which the rows of a matrix are written.
+        """
         after_loss = minimum(2 * s.a, q.N)
-        if s.i < q.B1:
-            yield s._replace(i=s.i + 1), q.rates[s.a - 1]  # 1
-        else:
-            yield s._replace(a=after_loss), q.rates[s.a - 1]  # 2, 3
-        if s.j >= 1:
-            if s.j == q.T2:
-                yield s._replace(j=s.j - 1, k=UP), q.nu  # 5
-            else:
-                yield s._replace(j=s.j - 1), q.nu  # 4
         if s.i >= 1:
             mu = where(s.k == UP, q.mu1, q.mu2)
             if s.j == q.B2:
                 yield s._replace(i=s.i - 1, a=after_loss), mu  # 9 to 12
             else:
                 pauses = s.k == UP and s.j == q.T1
-                if pauses:
-                    yield s._replace(i=s.i - 1, j=s.j + 1, k=DOWN), mu  # 8
                 if not pauses or q.both_at_T1:
                     yield s._replace(i=s.i - 1, j=s.j + 1), mu  # 6, 7
+                if pauses:
+                    yield s._replace(i=s.i - 1, j=s.j + 1, k=DOWN), mu  # 8
+        if s.j >= 1:
+            if s.j == q.T2:
+                yield s._replace(j=s.j - 1, k=UP), q.nu  # 5
+            else:
+                yield s._replace(j=s.j - 1), q.nu  # 4
         if s.a > 1 and (s.k == UP or q.recovers_when_down):
             yield s._replace(a=s.a - 1), q.recovery_rate  # 13
+        if s.i < q.B1:
+            yield s._replace(i=s.i + 1), q.rates[s.a - 1]  # 1
+        else:
+            yield s._replace(a=after_loss), q.rates[s.a - 1]  # 2, 3
 
     def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
         """Return the measures of Sect. III.B of a distribution over the product space.

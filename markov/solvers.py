@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.status import OnFailure, Status, deliver
-from markov.certificates import error_bound, relative_residual
+from markov.certificates import error_bound, net_flow, relative_residual
 from markov.chains import MarkovChain
 from markov.levels import Levels, partition
 from markov.methods import DENSE_LIMIT, GTH, Method, SparseLU
@@ -21,7 +21,8 @@ __all__ = ["choose", "stationary", "stationary_by_class"]
 
 TOLERANCE = 1e-12
 LEVELS_WORK = 1e10
-LEVELS_MEMORY = 2e9
+BAND_SHARE = 0.5  # of the work of levels, whose products of matrices are as much faster
+MEMORY = 2e9
 LU_LIMIT = 20_000
 
 
@@ -47,7 +48,7 @@ def stationary(
     ConvergenceError, NotSolvedError
         Carrying the partial result.
     """
-    chain = chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+    chain = _checked(chain, method)
     classes = chain.recurrent_classes
     if len(classes) > 1:
         msg = (
@@ -61,9 +62,15 @@ def stationary_by_class(
     chain: Any, method: Method | None = None, *, on_failure: OnFailure = "raise"
 ) -> list[Stationary]:
     """Return one stationary distribution per recurrent class; arguments as for `stationary`."""
-    chain = chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+    chain = _checked(chain, method)
     numbers = range(len(chain.recurrent_classes))
     return [_solve(chain, number, method, on_failure) for number in numbers]
+
+
+def _checked(chain: Any, method: Method | None) -> MarkovChain:
+    if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
+        raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
+    return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
 
 
 def _solve(
@@ -71,17 +78,16 @@ def _solve(
 ) -> Stationary:
     start = time.perf_counter()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
-    components = None
-    if chain.model is not None:
-        values = chain.model.states()
-        components = {name: getattr(values, name)[states] for name in values._fields}
+    plain = method is None and len(states) <= DENSE_LIMIT  # solved and proved by Q alone
+    components = None if plain else chain.components_of(states)
     method, reason = choose(Q, components) if method is None else (method, "as asked")
     tolerance = getattr(method, "tolerance", None)
     with watched(tolerance) as history:
         part, iterations, memory, poisson = method.solve(Q, components)
     tolerance = TOLERANCE if tolerance is None else tolerance
     finite = bool(np.all(np.isfinite(part)))
-    residual = relative_residual(Q, part) if finite else float("inf")
+    net = net_flow(Q, part) if finite else part
+    residual = relative_residual(Q, part, net) if finite else float("inf")
     if not finite:
         status = Status.NOT_FINITE
     elif part.min() < 0:
@@ -97,7 +103,7 @@ def _solve(
         reason=reason,
         status=status,
         residual=residual,
-        error_bound=error_bound(Q, part, components, poisson) if status.ok else float("inf"),
+        error_bound=error_bound(Q, part, components, poisson, net) if status.ok else float("inf"),
         seconds=time.perf_counter() - start,
         iterations=iterations,
         memory=memory,
@@ -116,8 +122,12 @@ def choose(Q: sp.csr_matrix, components: Any) -> tuple[Method, str]:
     if n <= DENSE_LIMIT:
         return GTH(), f"{n} recurrent states, at most {DENSE_LIMIT}"
     size = f"{n} recurrent states, more than {DENSE_LIMIT}"
-    levels = partition(Q, components)
-    if levels.work <= LEVELS_WORK and levels.memory <= LEVELS_MEMORY:
+    levels = partition(Q, components, most=LEVELS_WORK)
+    if levels.work <= LEVELS_WORK:
+        band = GTH().band(Q)
+        if band.work <= BAND_SHARE * levels.work and band.memory <= MEMORY:
+            return GTH(), f"{size}, in an order where none leads further than {band.span} states"
+    if levels.work <= LEVELS_WORK and levels.memory <= MEMORY:
         shape = f"{len(levels.sizes)} levels of at most {levels.sizes.max()} states"
         return Levels(), f"{size}, block-tridiagonal by {levels.origin} with {shape}"
     if n <= LU_LIMIT:

@@ -27,7 +27,8 @@ def spliced(
     state after it. ``encode`` compares ``target`` with ``s``: ``step`` is the difference of their
     numbers, the same for all states that a rule changes in the same way, which the compiler sees;
     ``inside`` says whether the target is in the space. A row, from its column ``own`` on, is
-    written by ``begin``, ``record`` and ``end``.
+    written by ``begin``, ``record`` and ``end``; entries find their places one by one, from the end of
+    the row, and those of one column become one when the row is complete.
     ``arrays`` are arguments of the kernel whose type is not always the same.
     """
     from hopflow.kernels import build, shape_of
@@ -78,25 +79,37 @@ def _snippets(fields: tuple[str, ...], symbols: int) -> dict[str, str]:
 _BEGIN = """
 start = k
 total = 0.0
+twins = False
 """
 _INSERT = """
 _m = k
 while _m > start and indices[_m - 1] > column:
+    indices[_m] = indices[_m - 1]
+    rates[_m] = rates[_m - 1]
     _m -= 1
-if _m > start and indices[_m - 1] == column:
-    rates[_m - 1] += rate
-else:
-    for _n in range(k - _m):
-        indices[k - _n] = indices[k - _n - 1]
-        rates[k - _n] = rates[k - _n - 1]
-    indices[_m] = column
-    rates[_m] = rate
-    k += 1
+indices[_m] = column
+rates[_m] = rate
+k += 1
 """
-_RECORD = f"total += rate{_INSERT}"
+_RECORD = f"""
+total += rate
+{_INSERT}
+if _m > start and indices[_m - 1] == column:
+    twins = True
+"""
 _END = f"""
 if total > 0.0:
     column = own
     rate = -total
     {_INSERT.replace(chr(10), chr(10) + "    ").strip()}
+    if twins:
+        _m = start
+        for _n in range(start + 1, k):
+            if indices[_n] == indices[_m]:
+                rates[_m] += rates[_n]
+            else:
+                _m += 1
+                indices[_m] = indices[_n]
+                rates[_m] = rates[_n]
+        k = _m + 1
 """

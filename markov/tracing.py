@@ -16,7 +16,7 @@ from markov.rules import NO_END, ChainModel, check_space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Repeating", "repeating"]
+__all__ = ["Repeating", "Span", "Traced", "repeating", "shift"]
 
 MEMORY = 4e9
 
@@ -42,42 +42,47 @@ class Repeating(NamedTuple):
         return None if self.high is None else self.high - self.low + 1
 
 
-class _Range:
-    """The levels for which everything that the rules asked has had the same answer."""
+class Span:
+    """The values of a component for which everything that the rules asked has had the same answer."""
 
-    def __init__(self, level: int, low: int, high: int) -> None:
-        self.level, self.low, self.high = level, low, high
+    def __init__(self, value: int, low: int, high: int) -> None:
+        self.value, self.low, self.high = value, low, high
+        self.read = False
+        """Whether the rules used the value itself."""
 
     def below(self, bound: float) -> bool:
-        """Answer whether the level is < bound, and keep the levels with the same answer."""
-        if self.level < bound:
-            self.high = self.high if bound == math.inf else min(self.high, math.ceil(bound) - 1)
+        """Answer whether the value is < bound, and keep the values with the same answer."""
+        if not math.isfinite(bound):
+            return self.value < bound
+        if self.value < bound:
+            self.high = min(self.high, math.ceil(bound) - 1)
             return True
-        self.low = self.low if bound == -math.inf else max(self.low, math.ceil(bound))
+        self.low = max(self.low, math.ceil(bound))
         return False
 
     def fixed(self) -> int:
-        """Answer with the level itself, and keep no other."""
-        self.low = self.high = self.level
-        return self.level
+        """Answer with the value itself, and keep no other."""
+        self.low = self.high = self.value
+        self.read = True
+        return self.value
 
 
-class _Level:
-    """What stands for the component in the rules: the level plus an offset.
+class Traced:
+    """What stands for a component in the rules: its value plus an offset.
 
-    Comparisons with numbers and sums with whole numbers hold for a range of levels; whatever else
-    is done with it uses its value, and then the rules are those of one level only.
+    Comparisons with numbers and sums with whole numbers hold for a span of values; whatever else is
+    done with it uses its value, and then the rules are those of one value only.
     """
 
-    __slots__ = ("offset", "range")
+    __slots__ = ("offset", "span")
 
-    def __init__(self, range_: _Range, offset: int = 0) -> None:
-        self.range, self.offset = range_, offset
+    def __init__(self, span: Span, offset: int = 0) -> None:
+        self.span, self.offset = span, offset
 
     def _moved(self, other: Any, sign: int) -> Any:
         if isinstance(other, (int, np.integer)):
-            return _Level(self.range, self.offset + sign * int(other))
-        return int(self) + sign * (int(other) if isinstance(other, _Level) else other)
+            return Traced(self.span, self.offset + sign * int(other))
+        return int(self) + sign * (int(other) if isinstance(other, Traced) else other)
 
     def __add__(self, other: Any) -> Any:
         return self._moved(other, 1)
@@ -88,17 +93,20 @@ class _Level:
         return self._moved(other, -1)
 
     def __lt__(self, other: Any) -> bool:
-        if isinstance(other, _Level):
-            return self.offset < other.offset
-        return self.range.below(other - self.offset)
+        if isinstance(other, Traced):
+            alike = other.span is self.span
+            return self.offset < other.offset if alike else int(self) < int(other)
+        return self.span.below(other - self.offset)
 
     def __ge__(self, other: Any) -> bool:
         return not self < other
 
     def __le__(self, other: Any) -> bool:
-        if isinstance(other, _Level):
-            return self.offset <= other.offset
-        return self.range.below(math.floor(other) + 1 - self.offset)
+        if isinstance(other, Traced):
+            alike = other.span is self.span
+            return self.offset <= other.offset if alike else int(self) <= int(other)
+        bound = math.floor(other) + 1 if math.isfinite(other) else other
+        return self.span.below(bound - self.offset)
 
     def __gt__(self, other: Any) -> bool:
         return not self <= other
@@ -107,7 +115,7 @@ class _Level:
         return self <= other and self >= other
 
     def __int__(self) -> int:
-        return self.range.fixed() + self.offset
+        return self.span.fixed() + self.offset
 
     __index__ = __hash__ = __int__
 
@@ -119,17 +127,25 @@ class _Level:
 
 
 def _by_value(operation: Any, *, reverse: bool = False) -> Any:
-    def operate(self: _Level, *others: Any) -> Any:
-        values = [int(self), *(int(o) if isinstance(o, _Level) else o for o in others)]
+    def operate(self: Traced, *others: Any) -> Any:
+        values = [int(self), *(int(o) if isinstance(o, Traced) else o for o in others)]
         return operation(*reversed(values) if reverse else values)
 
     return operate
 
 
-for _name in ("mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "neg", "pos", "abs"):
-    setattr(_Level, f"__{_name}__", _by_value(getattr(operator, f"__{_name}__")))
-for _name in ("sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
-    setattr(_Level, f"__r{_name}__", _by_value(getattr(operator, f"__{_name}__"), reverse=True))
+_TWO_SIDED = ["mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]
+for _name in (*_TWO_SIDED, "neg", "pos", "abs"):
+    setattr(Traced, f"__{_name}__", _by_value(getattr(operator, f"__{_name}__")))
+for _name in (*_TWO_SIDED, "sub"):
+    setattr(Traced, f"__r{_name}__", _by_value(getattr(operator, f"__{_name}__"), reverse=True))
+
+
+def shift(target: Any, span: Span) -> int:
+    """Return by how much a transition changes the component that a span is of."""
+    if isinstance(target, Traced) and target.span is span:
+        return target.offset
+    return int(target) - span.fixed()
 
 
 class _Edge(NamedTuple):
@@ -177,12 +193,12 @@ def repeating(model: ChainModel, component: str) -> tuple[list[Repeating], Any]:
     grids = np.meshgrid(*(np.arange(v.start, v.stop) for v in others.values()), indexing="ij")
     phases = dict(zip(others, (grid.ravel() for grid in grids), strict=True))
     n = int(np.prod(shape))
-    found: list[tuple[_Range, list[_Edge]]] = []
+    found: list[tuple[Span, list[_Edge]]] = []
     low, top = space[component][0], space[component][-1]
     while low <= top:
-        range_ = _Range(low, low, top)
-        found.append((range_, _traced(model, component, range_, phases, n)))
-        low = range_.high + 1
+        span = Span(low, low, top)
+        found.append((span, _traced(model, component, span, phases, n)))
+        low = span.high + 1
         predicted = 24.0 * len(found) * n * n
         if predicted > MEMORY:
             msg = f"at least {len(found)} levels of {n} states differ: {predicted:.2g} bytes"
@@ -191,49 +207,48 @@ def repeating(model: ChainModel, component: str) -> tuple[list[Repeating], Any]:
     place = np.full(n, -1)
     place[states] = np.arange(len(states))
     levels = []
-    for range_, edges in found:
+    for span, edges in found:
         rows = Rows(*(np.zeros((len(states), len(states))) for _ in range(3)))
         for edge in edges:
             if place[edge.source] >= 0 and (edge.shift or edge.source != edge.target):
                 rows[edge.shift + 1][place[edge.source], place[edge.target]] += edge.rate
-        high = None if range_.high >= NO_END - 1 else range_.high
-        levels.append(Repeating(range_.low, high, rows))
+        high = None if span.high >= NO_END - 1 else span.high
+        levels.append(Repeating(span.low, high, rows))
     inside = {name: values[states] for name, values in phases.items()}
     return levels, model.State(**{component: np.zeros(len(states), dtype=np.int64), **inside})
 
 
-def _traced(model: ChainModel, component: str, range_: _Range, phases: Any, n: int) -> list[_Edge]:
-    """Return the transitions out of a level, and narrow ``range_`` to the levels that have them."""
+def _traced(model: ChainModel, component: str, span: Span, phases: Any, n: int) -> list[_Edge]:
+    """Return the transitions out of a level, and narrow ``span`` to the levels that have them."""
     q, space, edges = model.symbols(), model.space(), []
     others = [(name, space[name]) for name in phases]
     for source in range(n):
         values = {name: int(phase[source]) for name, phase in phases.items()}
-        state = model.State(**{component: _Level(range_), **values})
+        state = model.State(**{component: Traced(span), **values})
         for target, rate in model.rules(state, q):
-            to = getattr(target, component)
-            shift = to.offset if isinstance(to, _Level) else int(to) - range_.fixed()
+            change = shift(getattr(target, component), span)
             rate = float(rate)
             places = [int(getattr(target, name)) - values.start for name, values in others]
             good = np.isfinite(rate) and rate >= 0
-            inside = range_.level + shift in space[component] and all(
+            inside = span.value + change in space[component] and all(
                 0 <= p < len(values) for p, (_, values) in zip(places, others, strict=True)
             )
-            if not good or not inside or abs(shift) > 1:
+            if not good or not inside or abs(change) > 1:
                 why = "must be finite and >= 0" if not good else "the target is outside the space"
                 if good and inside:
                     why = f"a transition changes the component {component} by at most 1"
-                shown = model.State(**{component: range_.level, **values})
-                to = target._replace(**{component: range_.level + shift})
+                shown = model.State(**{component: span.value, **values})
+                to = target._replace(**{component: span.value + change})
                 msg = f"{shown} -> {to} at rate {rate}: {why}"
                 raise ValueError(f"{type(model).__name__}: {msg}")
             if rate > 0:
                 place = 0
                 for p, (_, allowed) in zip(places, others, strict=True):
                     place = place * len(allowed) + p
-                edges.append(_Edge(source, place, shift, rate))
+                edges.append(_Edge(source, place, change, rate))
     top = space[component][-1]
-    if range_.level < range_.high == top < NO_END - 1 and any(edge.shift > 0 for edge in edges):
-        range_.high = top - 1  # nothing asked for the end: it is tried by itself, and refused
+    if span.value < span.high == top < NO_END - 1 and any(edge.shift > 0 for edge in edges):
+        span.high = top - 1  # nothing asked for the end: it is tried by itself, and refused
     return edges
 
 

@@ -15,6 +15,9 @@ import scipy.sparse as sp
 import xarray as xr
 
 import markov
+import markov.matrices
+import markov.memory
+import markov.splicing
 from markov import (
     GTH,
     ChainModel,
@@ -257,7 +260,7 @@ def test_one_signature_per_kernel():
         Q = generator(model)
         assert Q[0, 1] == float(rate)
         kernels.append(
-            markov.rules.spliced(markov.rules.fill, model, tuple(model.params), Q.indptr)
+            markov.splicing.spliced(markov.matrices.fill, model, tuple(model.params), Q.indptr)
         )
     assert len(set(kernels)) == 3
     assert [len(kernel.kernel.signatures) for kernel in kernels] == [1, 1, 1]
@@ -310,6 +313,33 @@ def test_no_parameters(compiled):
     expected = [[-1.0, 1.0], [3.0, -3.0]]
     assert generator(Coin(), compiled=compiled).toarray().tolist() == expected
     assert explore(Coin(), compiled=compiled).chain.Q.toarray().tolist() == expected
+
+
+def test_explored_chains_know_their_components():
+    """By which methods find structure, and the proof what multigrid on the matrix alone cannot."""
+    found = explore(PauseTandem(buffers=(30, 60), high_threshold=45))
+    assert set(found.chain.components) == {"i", "j", "k", "a"}
+    for name, values in found.chain.components.items():
+        np.testing.assert_array_equal(values, getattr(found.states, name))
+    part = found.chain.restricted(found.chain.recurrent_classes[0])
+    assert part.components["j"].max() == 60
+    answer = stationary(found.chain, Levels("i"))
+    np.testing.assert_allclose(answer.pi, stationary(found.chain, GTH()).pi, rtol=1e-12)
+    assert MarkovChain(found.chain.Q).components is None
+
+
+def test_entries_of_a_column_add_up_wherever_they_are():
+    class Twins(Queue):
+        @staticmethod
+        def rules(s, q):
+            for n in (5, 2, 9, 2, 5, 2, 7):
+                yield s._replace(n=n), 1.0 + n
+
+    model = Twins(lowest=0)
+    Q, plain = generator(model), generator(model, compiled=False)
+    np.testing.assert_array_equal(Q.toarray(), plain.toarray())
+    assert Q.has_canonical_format
+    assert Q[0].toarray().ravel()[[2, 5, 7, 9]].tolist() == [9.0, 12.0, 8.0, 10.0]
 
 
 @pytest.mark.parametrize("compiled", [True, False])

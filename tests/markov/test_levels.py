@@ -21,7 +21,7 @@ from markov import (
     stationary,
     stationary_by_level,
 )
-from markov.rules import generator
+from markov.matrices import generator
 from markov.tracing import repeating
 
 MM1 = {"down": [[10.0]], "local": [[-17.0]], "up": [[7.0]]}

@@ -255,12 +255,34 @@ def test_bound_without_factors(method, monkeypatch):
     factored = error_bound(Q, pi)
     monkeypatch.setattr(markov.certificates, "SMALL", 100)
     monkeypatch.setattr(markov.certificates, "FACTORED", 0)
+    monkeypatch.setattr(markov.certificates, "CHEAP", 0)
     bound = error_bound(Q, pi)
     assert bound == pytest.approx(factored, rel=0.2)
     truth = GTH().solve(Q).pi
     assert 0.5 * np.abs(pi - truth).sum() <= bound
-    monkeypatch.setattr(markov.corrections, "MOST_CORRECTIONS", 1)  # too few
+    monkeypatch.setattr(markov.corrections, "ENOUGH", np.inf)  # one cycle, which is too few
     assert error_bound(Q, pi) == np.inf
+
+
+def test_bound_falls_back_to_factors(monkeypatch):
+    """Where multigrid fails, as on long tails that underflow, elimination is tried if it is quick."""
+    chain = MarkovChain(PauseTandem(buffers=(60, 4), high_threshold=3))
+    Q, components = chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
+    pi = GTH().solve(Q).pi
+    tried = []
+
+    def failing(Q, pi, reference, costs, components):
+        tried.append(components)
+        return np.full(len(pi), np.nan)
+
+    monkeypatch.setattr(markov.certificates, "hitting_times", failing)
+    monkeypatch.setattr(markov.certificates, "SMALL", 100)
+    monkeypatch.setattr(markov.certificates, "FACTORED", 0)
+    assert error_bound(Q, pi, components) < 1e-10
+    assert tried == [components]
+    monkeypatch.setattr(markov.certificates, "CHEAP", 0)
+    assert error_bound(Q, pi, components) == np.inf
+    assert tried[1:] == [components, None]
 
 
 # --------------------------------------------------------------------------- failure

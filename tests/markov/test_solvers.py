@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import markov.solvers
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
@@ -137,10 +138,14 @@ def test_relabelling_and_time_scaling(Q, random, factor):
     np.testing.assert_allclose(stationary(Q * factor).pi, pi, rtol=1e-12)
 
 
-def test_choice_of_method():
+def test_choice_of_method(monkeypatch):
     small, large = (birth_death([1.0] * n, [2.0] * n) for n in (DENSE_LIMIT - 1, DENSE_LIMIT))
     assert stationary(small).method == GTH()
     assert "at most" in stationary(small).reason
+    answer = stationary(sp.csr_matrix(large))
+    assert answer.method == GTH()
+    assert "in an order where none leads further than 1 states" in answer.reason
+    monkeypatch.setattr(markov.solvers, "BAND_SHARE", 0.0)
     answer = stationary(sp.csr_matrix(large))
     assert answer.method == Levels()
     assert f"{DENSE_LIMIT + 1} recurrent states, more than {DENSE_LIMIT}" in answer.reason
@@ -358,3 +363,10 @@ def test_failure_carries_the_result(pi, status):
 def test_on_failure_is_checked():
     with pytest.raises(ValueError, match=r"^on_failure = 'warn': must be one of 'raise', 'return'"):
         stationary([[0.0]], on_failure="warn")
+
+
+@pytest.mark.parametrize("solve", [stationary, stationary_by_class])
+@pytest.mark.parametrize("method", ["gth", GTH, 3])
+def test_method_is_an_object(solve, method):
+    with pytest.raises(ValueError, match=r"^method = .*: must be a method object such as GTH"):
+        solve(generator_of([[0, 1], [2, 0]]), method)
