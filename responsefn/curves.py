@@ -128,8 +128,8 @@ class Curve(Result):
 
 def curve(
     rules: Response | Iterable[Response],
-    p: ArrayLike,
-    rtt: float,
+    p: ArrayLike | None = None,
+    rtt: float = 0.1,
     bandwidth: float | None = None,
     *,
     unit_check: bool = True,
@@ -141,7 +141,7 @@ def curve(
     rules
         Rules and laws; one alone may stand without brackets.
     p
-        Loss event rates, 0 < p <= 1, shape (m,).
+        Loss event rates, 0 < p <= 1, shape (m,); None for 1e-6 to 0.1.
     rtt
         Round-trip time in s.
     bandwidth
@@ -171,6 +171,7 @@ def curve(
             raise TypeError(f"rules: {rule!r} must be a rule or law, such as Reno() or TFRC()")
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"rules = {chosen!r}: must be at least one, each given once")
+    p = np.geomspace(1e-6, 0.1, 101) if p is None else p
     p = number("p", p, above=0.0, at_most=1.0).copy()
     if p.ndim != 1 or p.size == 0:
         raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")

@@ -76,3 +76,7 @@ def test_immutable(result):
     mine[0] = 0.5
     assert kept.p[0] == P[0]
     assert kept.rate.shape == (1, 41)
+
+
+def test_curve_of_rules_alone():
+    np.testing.assert_allclose(curve(Reno()).p[[0, -1]], [1e-6, 0.1])
