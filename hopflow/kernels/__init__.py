@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hopflow.kernels.loading import interpret, load
-from hopflow.kernels.module import HELPER, KERNEL, Module
+from hopflow.kernels.module import KERNEL, TEMPLATE, Module
 from hopflow.kernels.source import KernelError, parse
 from hopflow.kernels.splice import Splice
 
@@ -64,7 +64,8 @@ def build(
         States that they update with ``_replace`` are of the NamedTuple named ``<prefix>State`` for
         a function called ``<prefix>something``, or ``State``.
     helpers
-        Further templates that ``template`` calls, in the order of their dependence.
+        Further templates that ``template`` calls, in the order of their dependence; they make no
+        arrays.
     tuples
         NamedTuple types that the module defines: name to field names.
     changes
@@ -98,7 +99,7 @@ def build(
         splice = Splice(module, rules, snippets)
         for helper in helpers:
             module.called[helper, ""] = helper.__name__
-            module.add_tree(module.rewrite(splice.visit(parse(helper)), helper, None), HELPER)
+            module.add_tree(module.rewrite(splice.visit(parse(helper)), helper, None), TEMPLATE)
         module.add_tree(module.rewrite(splice.visit(parse(template)), template, None), KERNEL)
         if compiled:
             kernel = load(module, template.__name__, salt)
