@@ -19,7 +19,8 @@ from dfcmodel.scenario_files import ScenarioFileError, load_scenario
 from dfcmodel.scenario_writing import save_scenario
 from dfcmodel.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.simulation import simulate
-from dfcmodel.stability import Spectrum, spectrum, stability_limit, stability_map
+from dfcmodel.spectra import Spectrum, spectrum
+from dfcmodel.stability import stability_limit, stability_map
 from dfcmodel.steps import StepCheck, check_step
 from dfcmodel.twin import Twin
 

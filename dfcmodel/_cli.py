@@ -111,7 +111,7 @@ def pde(
 
     from dfcmodel.law import law_of
     from dfcmodel.pde import loaded_node
-    from dfcmodel.stability import spectrum
+    from dfcmodel.spectra import spectrum
 
     chain = _scenario(scenario, None, None, None)
     times = np.linspace(0.0, periods, 6) * law_of(chain).delay

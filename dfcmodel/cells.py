@@ -1,4 +1,4 @@
-"""Columns of the two tables of cells (a cell is a flow at a link, or at its host).
+"""Columns of the tables of numbers (a cell is a flow at a link, or at its host).
 
 Packets are cumulative where nothing else is said, and rates are packets per step.
 """
@@ -12,19 +12,18 @@ BUDGET = 2  # packets that may leave per step
 QUEUE = 3  # packets that wait now
 AREA = 4  # their sum over the steps since the last record
 WATCH = 5  # most that ever waited; inf where the next cell has the same buffer
-OPENS = 6  # 1: a buffer begins with this cell; 0: it is that of the cell before
+JOINS = 6  # 1: it has the buffer of the cell before; 0: a buffer begins with this cell
 LOST_BEFORE = 7  # packets dropped up to the last record
-CELL_COLUMNS = 8
-
-# told: diffusion-type flow control
-RATE = 0  # r that it was told
-NEXT_QUEUE = 1  # n of the next node that it was told
-MESSAGE_RATE = 2  # r on its way here
-MESSAGE_QUEUE = 3  # n on its way here
-ACTIVE = 4  # 1 while the flow sends
-WISH = 5  # its ideal rate, before it is shared
-FIRST_RATE = 6  # r at first: the link rate
-TOLD_COLUMNS = 8
+# and diffusion-type flow control
+RATE = 8  # r that it was told; 0 while the flow does not send
+NEXT_QUEUE = 9  # n of the next node that it was told
+MESSAGE_RATE = 10  # r on its way here
+MESSAGE_QUEUE = 11  # n on its way here
+WISH = 12  # its ideal rate, before it is shared
+LINK_RATE = 13  # of its link: r at first
+INTENSITY = 14  # alpha
+GAIN = 15  # D/d per step
+CELL_COLUMNS = 16
 
 # flow: places and delays in steps
 START = 0  # step of the first packet
@@ -32,6 +31,7 @@ TCP = 1  # 1: controlled by a window
 EXIT = 2  # its last cell
 ACK_FIRST, ACK_END, ACK_NOW = 3, 4, 5  # its ring of ACKs: begin, end, and place in it
 PENDING = 6  # records of losses that the receiver has not counted
+DATED = 7  # step in which what it took in last was sent
 FLOW_COLUMNS = 8
 
 # tally: sums
@@ -45,6 +45,8 @@ TALLY_COLUMNS = 6
 
 # ack: on its way to the sender, by step
 ACKS, ADVANCING, NEW_UP_TO, MARKED = 0, 1, 2, 3
+ECHO = 4  # when the last of what is answered was sent, in steps
+ACK_COLUMNS = 5
 
 # red: random early detection
 LOW, HIGH, WEIGHT, MAX_P, GENTLE = 0, 1, 2, 3, 4

@@ -19,17 +19,39 @@ class Discipline:
 
 @dataclass(frozen=True)
 class FIFO(Discipline):
-    """One queue for all, first come first served; what does not fit is dropped from the tail."""
+    """One queue for all, first come first served; what does not fit is dropped from the tail.
+
+    Flows lose in proportion to what comes while the queue is full, as where each packet comes at a
+    time of its own. A sender in the node (``host="direct"``) may put packets into the queue in
+    bursts instead. A burst finds the one place that the last departure has left, and loses the
+    rest; what comes over a link no faster than this one finds the place that was left a packet time
+    ago, unless a burst was there first. So each burst costs the others one packet time's share, and
+    not its whole length.
+
+    Parameters
+    ----------
+    burst
+        Mean time between the bursts of senders in the node, s; up to a packet time there are none.
+    """
+
+    burst: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_number("burst", self.burst, at_least=0.0)
 
 
 @dataclass(frozen=True)
 class DFC(Discipline):
     r"""Diffusion-type flow control (takano2006, eqs. 1-5, 9-13).
 
-    Each flow has a queue, which is served at J = max(0, min(L, alpha r - D/d (n' - n))), with r and n' the rate and
-    the queue that the next node told one link delay ago, and L its part of the link by eq. (13):
-    flows that send share in proportion to what they want. The next node tells its nominal
+    Each flow has a queue, which is served at J = max(0, min(L, alpha r - D/d (n' - n))), with r and n'
+    the rate and the queue that the next node told one link delay ago, and L its part of the link by
+    eq. (13): flows that send share in proportion to what they want. The next node tells its nominal
     rate, not what it achieved. A receiver, or a next link without DFC, tells (link rate, 0).
+
+    With ``per="input"`` (the footnote to 2.1) flows that came over one link wait in one FIFO queue and
+    are one flow to the law. What the next node tells is for all inputs of the link together: they
+    send at most alpha r - D/d (n' - sum of their n), in proportion to what each would send alone.
 
     Parameters
     ----------
@@ -40,16 +62,21 @@ class DFC(Discipline):
     phases
         ``"random"`` (by seed) or ``"synchronous"`` feedback clocks of the nodes; the period is the
         delay of the link over which the feedback goes.
+    per
+        ``"flow"`` or ``"input"``: whose packets have a queue and a rate of their own; the same on all
+        links with DFC.
     """
 
     diffusion: float = 0.1
     intensity: float = 1.0
     phases: str = "random"
+    per: str = "flow"
 
     def __post_init__(self) -> None:
         one_number("diffusion", self.diffusion, above=0.0)
         one_number("intensity", self.intensity, at_least=1.0)
         choice("phases", self.phases, ("random", "synchronous"))
+        choice("per", self.per, ("flow", "input"))
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results import Trajectory
+from dfcmodel.results import Recorded, Trajectory
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
-from hopflow.results import Result, figure
+from hopflow.results import figure
 from hopflow.status import Status
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def mean_interval(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ensemble(Result):
+class Ensemble(Recorded):
     """Runs of one scenario that differ in their random numbers.
 
     R runs, F flows, L sending nodes, T samples.
@@ -110,25 +110,6 @@ class Ensemble(Result):
             data[name] = ("run", "flow"), counts, {"long_name": name.replace("_", " ")}
         data.attrs.update(jitter=self.jitter, seed=self.seed)
         return data
-
-    @property
-    def efficiency(self) -> xr.DataArray:
-        """Packets in transit over the most that fit on the path (run, flow, time)."""
-        return self._data["efficiency"]
-
-    @property
-    def occupancy(self) -> xr.DataArray:
-        """Packets queued at each node (run, node, time)."""
-        return self._data["occupancy"]
-
-    @property
-    def losses(self) -> xr.DataArray:
-        """Packets lost in each interval (run, flow, node, time)."""
-        return self._data["losses"]
-
-    def to_xarray(self) -> xr.Dataset:
-        """Return what the runs recorded, as in `Trajectory`, over one more dimension ``run``."""
-        return self._data.copy()
 
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
         """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
@@ -247,7 +228,7 @@ def ensemble(
     steps_per_delay: int = 4,
     sample: float = 1e-2,
 ) -> Ensemble:
-    """Simulate a scenario many times, with random starts and random feedback phases.
+    """Simulate a scenario many times: starts, feedback phases and parts of packets lost are random.
 
     Each run has a seed of its own, spawned from ``seed``; the result does not depend on where and
     in which order the runs are made.

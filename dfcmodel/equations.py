@@ -57,8 +57,8 @@ class DiffusionEquation:
     initial
         n(x) at t = 0, packets per unit of x.
     coefficient
-        kappa > 0, a number or a function of x; for nodes at distance h and links of delay d it is
-        D h^2 / d, see `of`.
+        kappa > 0, a number or a function of x, which may jump where cells meet; for nodes at distance h
+        and links of delay d it is D h^2 / d, see `of`.
     length
         Of the bar, 0 <= x <= length.
     rate
@@ -120,15 +120,18 @@ class DiffusionEquation:
         import jax.numpy as jnp
 
         n, h = fields[0], faces[1] - faces[0]
-        kappa = _on(self.coefficient, faces)
+        resistance = 1.0 / _on(self.coefficient, (faces[1:] + faces[:-1]) / 2.0)
+        between = 2.0 / (resistance[1:] + resistance[:-1])  # half a cell either way, in series
         flow = self.intensity * _on(self.rate, faces, t)
-        J = flow[1:-1] - kappa[1:-1] * jnp.diff(n) / h
+        J = flow[1:-1] - between * jnp.diff(n) / h
         if self.periodic:
-            joint = flow[:1] - kappa[:1] * (n[:1] - n[-1:]) / h
+            kappa = 2.0 / (resistance[:1] + resistance[-1:])
+            joint = flow[:1] - kappa * (n[:1] - n[-1:]) / h
             return jnp.concatenate([joint, J, joint])[None]
         # an external node holds nothing: the gradient runs over half a cell and its distance
+        kappa = _on(self.coefficient, faces[jnp.array([0, -1])])
         left = _end(self.inflow, t, flow[0], -kappa[0] * n[0], h)
-        right = _end(self.outflow, t, flow[-1], kappa[-1] * n[-1], h)
+        right = _end(self.outflow, t, flow[-1], kappa[1] * n[-1], h)
         return jnp.concatenate([left[None], J, right[None]])[None]
 
 

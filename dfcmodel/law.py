@@ -87,7 +87,8 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
     Raises
     ------
     ValueError
-        For a path with a link without DFC or with links of unequal rates, an index out of range.
+        For a path with a link without DFC or with links of unequal rates, DFC per input, an index
+        out of range.
     """
     own = scenario.flows[whole("flow", flow, 0, len(scenario.flows) - 1)]
     path = scenario.path(own)
@@ -103,6 +104,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
             raise ValueError(f"rate, buffer, discipline: {msg}")
     law = first.discipline
     assert isinstance(law, DFC)
+    choice("per", law.per, ("flow",))
     others = {hop for other in scenario.flows if other is not own for hop in other.hops}
     joined = [hop in others for hop in own.hops]
     return Law(

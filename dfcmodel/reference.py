@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import engine, sources
-from dfcmodel.cells import ACK_END, ACK_FIRST, BUDGET, FIRST_RATE, START, TCP
+from dfcmodel import receivers, sources
+from dfcmodel.cells import ACK_END, ACK_FIRST, BUDGET, LINK_RATE, START, TCP
 from dfcmodel.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.law import rates
+from dfcmodel.queues import PORTS
 from dfcmodel.sources import COLUMNS, EMITTED, MAX_WINDOW, SIZE, UP_TO
+from dfcmodel.splicing import splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.plans import Floats, Plan
+    from dfcmodel.plans import Plan
+    from dfcmodel.states import Floats
 
 __all__ = ["advance"]
 
@@ -34,7 +37,8 @@ def advance(plan: Plan, steps: int, every: int) -> tuple[Floats, Floats, Floats]
     NotImplementedError
         When a packet would be lost, and for RED.
     """
-    return _Run(plan).advance(steps, every)
+    run = _ByInput if PORTS in plan.state.kind else _Run
+    return run(plan).advance(steps, every)
 
 
 class _Run:
@@ -47,10 +51,13 @@ class _Run:
         self.links = [plan.scenario.links[n] for n in plan.links]
         self.members = [np.arange(*s.cells[i]) for i in range(len(self.links))]
         self.way = [deque([0.0] * lag) for lag in s.lag]  # packets per step, the oldest first
-        self.acks = [deque([(0.0, 0.0, 0.0)] * (row[ACK_END] - row[ACK_FIRST])) for row in s.flow]
-        self.queue, self.budget = np.zeros(self.C), s.cell[:, BUDGET].copy()
+        self.acks = [
+            deque([(0.0, 0.0, 0.0, 0.0)] * (row[ACK_END] - row[ACK_FIRST])) for row in s.flow
+        ]
+        self.emitted: list[list[float]] = [[] for _ in s.flow]  # after each step
+        self.queue, self.budget = np.zeros(self.C), s.cell[: self.C, BUDGET].copy()
         self.batches: list[deque[Floats]] = [deque() for _ in self.links]
-        self.told = np.stack([s.told[: self.C, FIRST_RATE], np.zeros(self.C)])
+        self.told = np.stack([s.cell[: self.C, LINK_RATE], np.zeros(self.C)])
         self.message = self.told.copy()
         self.heard: dict[int, list[bool]] = {n: [] for n in range(len(s.pairs))}
         self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.kind))]
@@ -60,8 +67,8 @@ class _Run:
         ]
         # the way from a host to the first queue is not in the network
         self.inside = [c for c in range(self.C) if c >= self.F or c not in s.up[self.F :]]
-        self.send = engine.splice(sources.send, plan.kinds, compiled=False)
-        self.receive = engine.splice(sources.receive, plan.kinds, compiled=False)
+        self.send = splice(sources.send, plan.kinds, compiled=False)
+        self.receive = splice(receivers.receive, plan.kinds, compiled=False)
 
     def advance(self, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
         record = np.zeros((steps // every, self.F, 4))
@@ -129,10 +136,11 @@ class _Run:
         """Return in which step of its period a link's clock ticks; -1 where there is none."""
         s = self.s
         for period, _, first in s.clock:
-            for slot in range(period):
-                for at, cells in ((s.ticks_at, s.tick_cells), (s.many_at, s.many_cells)):
-                    if s.cells[i, 0] in cells[at[first + slot] : at[first + slot + 1], 0]:
-                        return slot
+            for slot in range(first, first + period):
+                begin, *_, end = s.ticks[slot]
+                by_input = s.ports.links[s.ports.ticks[slot] : s.ports.ticks[slot + 1]]
+                if s.cells[i, 0] in s.tick_cells[begin:end, 0] or i in by_input:
+                    return int(slot - first)
         return -1
 
     def pause(self, k: int) -> None:
@@ -167,13 +175,18 @@ class _Run:
             before = s.tcp[f, EMITTED]
             if k < s.flow[f, START]:
                 self.way[f].append(0.0)
+                self.emitted[f].append(0.0)
                 continue
+            if k == s.flow[f, START] + 1:
+                s.tcp[f, sources.INFLATION] = 0.0
             if s.flow[f, TCP]:
-                acks, advancing, acked = self.acks[f].popleft()
+                acks, advancing, acked, sent = self.acks[f].popleft()
                 answers = (
                     self.receive(s.tcp, s.log, s.holes, f, came, 0.0, grid) if came else (0, 0)
                 )
-                self.acks[f].append((*answers, s.tcp[f, UP_TO]))
+                self.acks[f].append((*answers, s.tcp[f, UP_TO], self.date(f)))
+                if acks:
+                    s.tcp[f, sources.RTT] = (k - sent) * self.h
                 known = acked if acks else s.tcp[f, sources.ACKED]
                 self.send(
                     s.tcp, s.log, f, k * self.h, self.h, acks, advancing, known, 0.0,
@@ -184,10 +197,20 @@ class _Run:
                 pace = s.schedule[s.schedule_at[f, 0] + row, 1]
                 s.tcp[f, EMITTED] = min(s.tcp[f, EMITTED] + pace, s.tcp[f, SIZE])
                 s.tcp[f, UP_TO] += came
+            self.emitted[f].append(s.tcp[f, EMITTED])
             self.queue[f] += s.tcp[f, EMITTED] - before
             leaves = min(self.queue[f], self.budget[f])
             self.queue[f] -= leaves
             self.way[f].append(leaves)
+
+    def date(self, f: int) -> float:
+        """Return when the last packet that came to a receiver was sent, in steps."""
+        sent, position = self.emitted[f], self.s.tcp[f, sources.RECEIVED] - 1e-9
+        j = int(np.searchsorted(sent, position))
+        if position <= 0.0:
+            return 0.0
+        begin = sent[j - 1] if j else 0.0
+        return float(j - (sent[j] - position) / (sent[j] - begin))
 
     def serve(self, i: int, cells: NDArray[np.int64], came: Floats) -> None:
         """Serve a link's queues with what came in this step."""
@@ -195,11 +218,11 @@ class _Run:
         self.queue[cells] += came
         waits = self.queue[cells]
         if self.is_dfc(i):
-            leaves = np.minimum(waits, self.budget[cells])
+            leaves = self.by_rate(i, cells, came)
         elif isinstance(link.discipline, (Fair, Priority)):
             leaves = self.by_rank(i, cells, waits)
         else:
-            leaves = self.in_order(i, came)
+            leaves = self.in_order(self.batches[i], self.open[i], came)
         self.queue[cells] -= leaves
         over = self.queue[cells] if not link.shared else self.queue[cells].sum()
         if np.any(over > link.buffer + 1e-9):
@@ -207,9 +230,13 @@ class _Run:
         for c, amount in zip(cells, leaves, strict=True):
             self.way[c].append(amount)
 
-    def in_order(self, i: int, came: Floats) -> Floats:
+    def by_rate(self, i: int, cells: NDArray[np.int64], came: Floats) -> Floats:  # noqa: ARG002
+        """Serve each flow at its rate."""
+        return np.minimum(self.queue[cells], self.budget[cells])
+
+    def in_order(self, batches: deque[Floats], left: float, came: Floats) -> Floats:
         """Serve first what came first: whole batches, then a part of one."""
-        batches, left, leaves = self.batches[i], self.open[i], np.zeros_like(came)
+        leaves = np.zeros_like(came)
         batches.append(came.copy())
         while batches and left > 0.0:
             part = min(1.0, left / batches[0].sum()) if batches[0].sum() > 0.0 else 1.0
@@ -232,4 +259,73 @@ class _Run:
                 behind = (rank == r) & (waits >= waits[n]) & (leaves == 0.0)
                 leaves[n] = min(waits[n], left / max(1, behind.sum()))
                 left -= leaves[n]
+        return leaves
+
+
+class _ByInput(_Run):
+    """The same where links with DFC have a queue per input: to the law its flows are one."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.inputs = []  # per link, and per host that imitates one, the cells of each queue
+        for i in range(len(self.s.kind)):
+            cells = np.arange(*self.s.cells[i])
+            comes = np.array([self.source(c) for c in cells])
+            self.inputs.append([cells[comes == u] for u in dict.fromkeys(comes)])
+        rates = [self.link(i).rate * self.h for i in range(len(self.s.kind))]
+        self.link_told = np.array([[rate, 0.0] for rate in rates])
+        self.link_message = self.link_told.copy()
+        self.lines: list[list[deque[Floats]]] = [[deque() for _ in own] for own in self.inputs]
+
+    def source(self, c: int) -> int:
+        """Return over which link a cell's packets come, -1 - flow from a host."""
+        u = int(self.s.up[c])
+        return int(self.s.link_of[u]) if u >= self.F else -1 - u
+
+    def active(self, cells: Any, k: int) -> bool:
+        return bool((k > self.s.flow[self.s.flow_of[cells], START]).any())
+
+    def feedback(self, k: int) -> None:
+        ticking = [i for i, (period, phase) in enumerate(self.clocks) if k % period == phase]
+        self.link_told[ticking] = self.link_message[ticking]
+        for i in ticking:
+            alpha = self.link(i).discipline.intensity
+            for cells, rate in zip(self.inputs[i], self.shares(i, k, alpha), strict=True):
+                self.budget[cells] = rate  # of all of them together
+        self.link_message[ticking] = [self.answer(i, k) for i in ticking]
+
+    def shares(self, i: int, k: int, alpha: float) -> Floats:
+        """Return what each queue of a link may send."""
+        link, (r, ahead) = self.link(i), self.link_told[i]
+        gain, most = link.discipline.diffusion / link.delay * self.h, link.rate * self.h
+        waits = np.array([self.queue[cells].sum() for cells in self.inputs[i]])
+        waits *= i < len(self.links)  # a host is a node that holds nothing (eq. 9)
+        sends = [self.active(cells, k) for cells in self.inputs[i]]
+        alone = np.where(sends, np.maximum(0.0, alpha * r - gain * (ahead - waits)), 0.0)
+        most = min(most, max(0.0, alpha * r - gain * (ahead - waits.sum())))
+        return alone * (most / alone.sum() if alone.sum() > most else 1.0)
+
+    def answer(self, i: int, k: int) -> tuple[float, float]:
+        """Return the nominal rate and the queue of what a link feeds, as it is told."""
+        full = self.link(i).rate * self.h
+        rate, waits, asked = 0.0, 0.0, False
+        fed = {int(self.s.link_of[d]) for d in self.fed[i]}
+        for j in sorted(j for j in fed if self.is_dfc(j)):
+            for cells, share in zip(self.inputs[j], self.shares(j, k, 1.0), strict=True):
+                if np.isin(cells, self.fed[i]).all():
+                    rate += share
+                    waits += self.queue[cells].sum()
+                    asked |= self.active(cells, k)
+        told = [self.s.up[d] for d in self.fed[i] if self.is_dfc(self.s.link_of[d])]
+        for c in range(*self.s.cells[i]):
+            if c not in told and self.active(c, k):
+                rate, asked = rate + full, True
+        return (min(rate, full) if asked else full), waits
+
+    def by_rate(self, i: int, cells: NDArray[np.int64], came: Floats) -> Floats:
+        """Serve the queue of each input at its rate, in order."""
+        leaves = np.zeros_like(came)
+        for own, line in zip(self.inputs[i], self.lines[i], strict=True):
+            at = own - cells[0]
+            leaves[at] = self.in_order(line, self.budget[own[0]], came[at])
         return leaves

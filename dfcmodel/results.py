@@ -21,11 +21,38 @@ if TYPE_CHECKING:
     from dfcmodel.networks import Scenario
     from dfcmodel.plots import Animation
 
-__all__ = ["Trajectory"]
+__all__ = ["Recorded", "Trajectory"]
+
+
+class Recorded(Result):
+    """What one run or many have recorded, with units: an ensemble's has a dimension ``run`` first."""
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        raise NotImplementedError
+
+    @property
+    def efficiency(self) -> xr.DataArray:
+        """Packets in transit on the links of each flow's path over the most that fit (flow, time)."""
+        return self._data["efficiency"]
+
+    @property
+    def occupancy(self) -> xr.DataArray:
+        """Packets queued at each node (node, time)."""
+        return self._data["occupancy"]
+
+    @property
+    def losses(self) -> xr.DataArray:
+        """Packets lost in each interval (flow, node, time)."""
+        return self._data["losses"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything that was recorded."""
+        return self._data.copy()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Trajectory(Result):
+class Trajectory(Recorded):
     """One run of a scenario, sampled at ``time``.
 
     F flows, L sending nodes (the last node only receives), T samples.
@@ -130,25 +157,6 @@ class Trajectory(Result):
             },
             attrs={"scenario": self.scenario.name, "step": self.step},
         )
-
-    @property
-    def efficiency(self) -> xr.DataArray:
-        """Packets in transit on the links of each flow's path over the most that fit (flow, time)."""
-        return self._data["efficiency"]
-
-    @property
-    def occupancy(self) -> xr.DataArray:
-        """Packets queued at each node (node, time)."""
-        return self._data["occupancy"]
-
-    @property
-    def losses(self) -> xr.DataArray:
-        """Packets lost in each interval (flow, node, time)."""
-        return self._data["losses"]
-
-    def to_xarray(self) -> xr.Dataset:
-        """Return everything that was recorded, with units."""
-        return self._data.copy()
 
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""

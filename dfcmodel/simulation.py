@@ -18,7 +18,8 @@ from hopflow.checks import choice, number, whole
 
 if TYPE_CHECKING:
     from dfcmodel.networks import Scenario
-    from dfcmodel.plans import Floats, Plan
+    from dfcmodel.plans import Plan
+    from dfcmodel.states import Floats
 
 __all__ = ["simulate"]
 
@@ -51,9 +52,10 @@ def simulate(
     sample
         Interval of the records in s, rounded to whole steps; None is 1 ms, or a longer step.
     jitter
-        Each flow starts later by a uniform random time up to this, in s (rounded to steps).
+        Each flow starts later by a uniform random time up to this, in s; below a step too.
     rng
-        Seed or generator of the feedback phases, the jitter, on/off times and RED.
+        Seed or generator of the feedback phases, the jitter, on/off times, RED, and whether a packet
+        is lost of which the fluid loses a part.
     backend
         ``"numba"``, or ``"python"``: the same uncompiled, hundreds of times slower.
 

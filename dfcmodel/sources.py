@@ -5,30 +5,25 @@ order and tells only how much arrived and how much is missing of each stretch. T
 number* says which data they carry; the emission log, a list of stretches in which both run in
 parallel, maps one to the other. It bends where a sender goes back to resend.
 
-The receiver keeps the *holes*: how much of each packet is missing. Its
-cumulative acknowledgement U stands at the first hole. A retransmission that starts at U fills that
-hole and reaches to the next one, 1/density packets on; those that follow it blindly fill the share
-of holes in the stretch that they cover. With the holes U moves on: the ACK jumps over blocks
-already received.
+What the receiver does is in `receivers`.
 
-These functions are templates: the window rules of `responsefn` are spliced into them (`build_run`
-in `engine`). A flow's numbers stand in row f of `tcp`: the columns below, then the state of its
-window rule and the rule's parameters. Its emission log and its holes are rings in flat arrays.
+These functions are templates: the window rules of `responsefn` are spliced into them (`splicing`).
+A flow's numbers stand in row f of `tcp`: the columns below, then the state of its window rule and
+the rule's parameters. Its emission log and its holes are rings in flat arrays.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
-__all__ = ["emit", "keep_up", "receive", "send"]
+__all__ = ["emit", "flow_on", "measure", "on_grid", "send"]
 
 # columns of tcp, one row per flow
 ACKED = 0  # A: cumulative acknowledgement as the sender knows it, packets
@@ -37,7 +32,7 @@ HIGHEST = 2  # one beyond the highest ever sent
 RECOVER = 3  # losses below this one belong to an episode already punished
 FAST = 4  # 1 in fast recovery
 DUPLICATES = 5  # duplicate ACKs in a row
-INFLATION = 6  # packets by which fast recovery inflates the window
+INFLATION = 6  # packets by which fast recovery inflates the window; < 0 in the first step
 HELD = 7  # resent packets that arrived in part, not yet looked at
 DEADLINE = 8  # when the retransmission timer fires, s; inf: not running
 SRTT = 9  # smoothed round-trip time, s; 0: none yet
@@ -52,10 +47,10 @@ SEEN = 17  # H: one beyond the highest sequence number seen by the receiver
 TIMEOUTS = 18  # number of timeouts
 EPISODES = 19  # number of loss events punished by the window rule
 PARTIAL = 20  # 1 after the first partial ACK of a recovery (the timer restarts only there)
-SPACING = 21  # packets from one hole to the next where the current stretch of the log began
+BROKEN = 21  # what is missing and has not made a whole packet yet
 HELD_GONE = 22  # of HELD, what is missing
 CLEAN = 23  # cells of the ring of holes below this sequence number hold this round's holes
-RTT = 24  # last round-trip time measured, s
+RTT = 24  # round-trip time of what was acknowledged last, s
 LOG_FIRST, LOG_END = 25, 26  # entries of the emission log: first and one past the last
 LOG_AT, LOG_MASK = 27, 28  # where its ring begins in `log` (entries of two), and its size less 1
 HOLES_AT, HOLES_MASK = 29, 30  # the same for the two rings in `holes`: missing now, and ever lost
@@ -99,7 +94,6 @@ def emit(tcp: Floats, log: Floats, f: int, sequence: float, amount: float) -> bo
 
 def measure(tcp: Floats, f: int, sample: float, min_rto: float) -> None:
     """Take a round-trip time in s into account: RFC 6298 without its granularity."""
-    tcp[f, RTT] = sample
     if tcp[f, SRTT] == 0.0:
         tcp[f, SRTT] = sample
         tcp[f, RTT_VAR] = 0.5 * sample
@@ -192,6 +186,7 @@ def send(
     max_window = tcp[f, MAX_WINDOW]
     advance = acked - tcp[f, ACKED]
     new_acks = min(advancing, acks)
+    waiting = tcp[f, DUPLICATES] < DUPACK_THRESHOLD
     resend = False
     if advance > TINY:
         before = tcp[f, ACKED]
@@ -222,11 +217,16 @@ def send(
         if restart:
             tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
     duplicates = acks - new_acks
+    ahead = 0.0  # packets beyond the window for the first two duplicate ACKs (RFC 3042)
     if duplicates > TINY and tcp[f, HIGHEST] > tcp[f, ACKED] + TINY:
         if tcp[f, FAST] == 1.0:
             tcp[f, INFLATION] += duplicates
-        elif advance <= TINY:
+        elif advance > TINY:  # ACKs that move U and others take turns
+            ahead = min(1.0, math.floor(duplicates + TINY)) if waiting else 0.0
+        else:
             tcp[f, DUPLICATES] += duplicates
+            if tcp[f, DUPLICATES] < DUPACK_THRESHOLD:
+                ahead = math.floor(tcp[f, DUPLICATES] + TINY)
             known = tcp[f, ACKED] <= tcp[f, RECOVER] + TINY
             if tcp[f, DUPLICATES] >= DUPACK_THRESHOLD and not known:
                 tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
@@ -241,7 +241,6 @@ def send(
                     tcp[f, PARTIAL] = 0.0
                     tcp[f, INFLATION] = tcp[f, DUPLICATES]
                     resend = True
-                tcp[f, DUPLICATES] = 0.0
                 tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
     if marked > 0.0 and tcp[f, ACKED] > tcp[f, RECOVER] + TINY:
         tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
@@ -265,7 +264,7 @@ def send(
         hole = on_grid(min(1.0, tcp[f, HIGHEST] - tcp[f, ACKED]), grid)
         if not emit(tcp, log, f, tcp[f, ACKED], hole):
             return False
-    open_window = min(tcp[f, COLUMNS] + tcp[f, INFLATION], max_window)
+    open_window = min(tcp[f, COLUMNS] + tcp[f, INFLATION], max_window) + ahead
     room = on_grid(min(tcp[f, ACKED] + open_window, tcp[f, SIZE]) - tcp[f, NEXT], grid)
     if tcp[f, NEXT] < tcp[f, HIGHEST] - TINY:  # what is sent again goes in whole packets
         room = math.floor(room + TINY)
@@ -279,160 +278,4 @@ def send(
             return False
         tcp[f, NEXT] += room
         tcp[f, HIGHEST] = max(tcp[f, HIGHEST], tcp[f, NEXT])
-    return True
-
-
-def hole_spacing(tcp: Floats, holes: Floats, f: int) -> Any:
-    """Return the distance between holes, in packets, from the density in the next few at U."""
-    base = int(tcp[f, HOLES_AT])
-    mask = int(tcp[f, HOLES_MASK])
-    start = tcp[f, UP_TO]
-    c = int(start)
-    end = min(tcp[f, SEEN], c + 16.0)
-    found = 0.0
-    while c < end:
-        found += holes[base + (c & mask)]
-        c += 1
-    return max(1.0, (end - start) / found) if found > TINY else 1.0
-
-
-def repair(
-    tcp: Floats, holes: Floats, f: int, origin: float, first: float, end: float, share: float
-) -> Any:
-    """Fill holes with the resent packets ``first`` to ``end`` of a stretch that began at ``origin``.
-
-    The first packet of a stretch is a hole: it reaches to the next one, SPACING packets on, and
-    those that follow reach as far ahead. ``share`` of them arrived. Returns the holes filled.
-    """
-    base = int(tcp[f, HOLES_AT])
-    mask = int(tcp[f, HOLES_MASK])
-    ever = base + mask + 1
-    if first < 0.5:
-        tcp[f, SPACING] = hole_spacing(tcp, holes, f)
-    ahead = tcp[f, SPACING] - 1.0
-    low = max(origin + first + min(first, 1.0) * ahead, tcp[f, UP_TO])
-    high = min(tcp[f, SEEN], origin + end + min(end, 1.0) * ahead)
-    filled = 0.0
-    c = int(low)
-    while low < high - TINY:
-        edge = min(c + 1.0, tcp[f, SEEN])
-        until = min(edge, high)
-        width = edge - c
-        missing = holes[base + (c & mask)]
-        beyond = holes[ever + (c & mask)] * (edge - until) / width if width > TINY else 0.0
-        if missing > beyond:
-            fill = share * (missing - beyond)
-            holes[base + (c & mask)] = missing - fill
-            filled += fill
-        low = until
-        c += 1
-    return filled
-
-
-def receive(
-    tcp: Floats,
-    log: Floats,
-    holes: Floats,
-    f: int,
-    arrived: float,
-    gone: float,
-    grid: float,
-) -> Any:
-    """Take in ``arrived`` packets and the ``gone`` lost among them; move U.
-
-    Parameters
-    ----------
-    tcp, log
-        As for `send`.
-    holes
-        For each flow two rings that hold the window: packets missing now, and ever lost, per packet
-        of sequence space.
-    f
-        The flow.
-
-    Returns
-    -------
-    tuple of float
-        The ACKs that answer, and how many of them move U: one for each hole filled, and one for
-        each packet that came in order. Packets sent again are answered when they are whole.
-    """
-    logs = int(tcp[f, LOG_AT])
-    log_mask = int(tcp[f, LOG_MASK])
-    base = int(tcp[f, HOLES_AT])
-    mask = int(tcp[f, HOLES_MASK])
-    ever = base + mask + 1
-    total = arrived + gone
-    share = arrived / total
-    acks = 0.0
-    advancing = 0.0
-    while total > 0.0:
-        first = int(tcp[f, LOG_FIRST])
-        at = 2 * (logs + (first & log_mask))
-        origin = log[at + 1]
-        offset = tcp[f, RECEIVED] - log[at]
-        rest = total
-        if tcp[f, LOG_END] - first > 1.0:
-            rest = log[2 * (logs + ((first + 1) & log_mask))] - tcp[f, RECEIVED]
-            if rest <= TINY:
-                tcp[f, LOG_FIRST] = first + 1.0
-                continue
-        stretch = min(total, rest)
-        tcp[f, RECEIVED] += stretch
-        total -= stretch
-        resent = min(stretch, max(0.0, tcp[f, SEEN] - origin - offset))
-        if resent > TINY:
-            tcp[f, HELD] += resent
-            tcp[f, HELD_GONE] += (1.0 - share) * resent
-            whole = tcp[f, HELD]
-            if stretch < rest and resent == stretch:  # more of it is to come
-                whole = math.floor(whole + TINY)
-            if whole > 0.0:
-                missed = tcp[f, HELD_GONE] / tcp[f, HELD]
-                end = offset + resent - tcp[f, HELD] + whole
-                acks += (1.0 - missed) * whole
-                advancing += repair(tcp, holes, f, origin, end - whole, end, 1.0 - missed)
-                tcp[f, HELD_GONE] -= missed * whole
-                tcp[f, HELD] -= whole
-        fresh = stretch - resent
-        if fresh > TINY:
-            acks += share * fresh
-            start = tcp[f, SEEN]
-            if tcp[f, UP_TO] >= start - 1e-6:
-                advancing += share * fresh
-            tcp[f, SEEN] = start + fresh
-            while start < tcp[f, SEEN] - TINY:
-                c = int(start)
-                if c >= tcp[f, CLEAN]:
-                    holes[base + (c & mask)] = 0.0
-                    holes[ever + (c & mask)] = 0.0
-                    tcp[f, CLEAN] = c + 1.0
-                until = min(c + 1.0, tcp[f, SEEN])
-                amount = (until - start) * (1.0 - share)
-                holes[base + (c & mask)] += amount
-                holes[ever + (c & mask)] += amount
-                start = until
-    c = int(tcp[f, UP_TO])
-    while c < tcp[f, SEEN]:
-        edge = min(c + 1.0, tcp[f, SEEN])
-        missing = holes[base + (c & mask)] if c < tcp[f, CLEAN] else 0.0
-        if missing > 1e-6:
-            done = 1.0 - missing / holes[ever + (c & mask)]
-            tcp[f, UP_TO] = max(tcp[f, UP_TO], on_grid(c + done * (edge - c), grid))
-            return acks, advancing
-        if c < tcp[f, CLEAN]:
-            holes[base + (c & mask)] = 0.0
-        tcp[f, UP_TO] = max(tcp[f, UP_TO], edge)
-        c += 1
-    return acks, advancing
-
-
-def keep_up(tcp: Floats, f: int, arrived: float) -> bool:
-    """Do what `receive` does where new data came in order and nothing is missing; else return False."""
-    if tcp[f, UP_TO] != tcp[f, SEEN] or tcp[f, LOG_END] - tcp[f, LOG_FIRST] != 1.0:
-        return False
-    if abs(tcp[f, RECEIVED] + tcp[f, OFFSET] - tcp[f, SEEN]) > 1e-6:
-        return False
-    tcp[f, RECEIVED] += arrived
-    tcp[f, SEEN] += arrived
-    tcp[f, UP_TO] = tcp[f, SEEN]
     return True

@@ -18,15 +18,18 @@ from hopflow.status import Status
 
 if TYPE_CHECKING:
     from dfcmodel.networks import Scenario
-    from dfcmodel.plans import Floats
     from dfcmodel.results import Trajectory
+    from dfcmodel.states import Floats
 
 __all__ = ["StepCheck", "check_step"]
 
-DISTURBANCE = 2.0**-16
-"""Part of a packet that is added to the windows at the start, which are one packet."""
-CHAOTIC = 1e3
-"""A disturbance that grows by more than this, relative to the windows, decides what happens."""
+DISTURBANCE = 2.0**-8
+"""Part of a packet that is added to the windows at the start, which are one packet.
+
+Packets are lost whole: what is much less dies out, or else decides about one of them.
+"""
+CHAOTIC = 25.0
+"""A disturbance that grows by more than this sets the windows apart by a tenth: it decides."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dfcmodel import (
     CBR,
+    DFC,
     FIFO,
     RED,
     Fair,
@@ -19,6 +22,7 @@ from dfcmodel import (
     chain,
     ring,
     simulate,
+    takano2006,
 )
 from responsefn import NewReno, Reno
 
@@ -104,6 +108,61 @@ def test_marks_replace_losses() -> None:
     assert marked.lost.sum() == 0
     assert marked.loss_events[0] >= 3
     assert marked.timeouts[0] == 0
+
+
+def with_law(scenario: Scenario, law: DFC) -> Scenario:
+    return replace(scenario, links=[replace(link, discipline=law) for link in scenario.links])
+
+
+@pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
+def test_dfc_per_input_is_that_per_flow_where_each_flow_has_its_own_input(host: str) -> None:
+    """Two links that meet in a third, as queues of flows and as queues of inputs, through losses."""
+    law = DFC(diffusion=0.2, intensity=1.1)
+    links = [Link("in", "out", RATE, DELAY, 40.0, law)]
+    links += [Link(f"host {f}", "in", 2 * RATE, DELAY, 40.0, law) for f in (0, 1)]
+    flows = [
+        Flow(f"{f}", (f"host {f}", "in", "out"), source, 150.0, host=host)
+        for f, source in enumerate((NewReno(), CBR(900.0)))
+    ]
+    scenario = Scenario("two into one", links, flows, duration=1.0)
+    one, other = (
+        simulate(with_law(scenario, replace(law, per=per)), sample=0.01)
+        for per in ("flow", "input")
+    )
+    assert other.imbalance.max() == 0.0
+    assert (one.lost.sum() > 0) == (host != "shaped")
+    # 800 steps in which the law's sums, in another order, are rounded to the grid
+    for key in ("delivered", "queued", "lost"):
+        np.testing.assert_allclose(getattr(one, key), getattr(other, key), atol=800 * 2.0**-26)
+
+
+def test_dfc_per_input_keeps_one_queue_for_what_came_over_one_link() -> None:
+    """Arrivals of 1500/s and 500/s over one link share the next one of 1000/s as they came."""
+    links = [
+        Link("a", "b", 1e4, DELAY, 50.0),
+        Link("b", "c", RATE, DELAY, 50.0, DFC(per="input")),
+    ]
+    flows = [Flow(f"{rate:g}", "abc", CBR(rate)) for rate in (1500.0, 500.0)]
+    shares = goodput(Scenario("one input", links, flows, duration=5.0))
+    np.testing.assert_allclose(shares, [750.0, 250.0], rtol=1e-3)
+
+
+def test_dfc_per_input_shares_equally_and_loses_nothing() -> None:
+    """takano2006's footnote: DFC requires only per-input queues. Each flow has an input at node 15."""
+    run = simulate(with_law(takano2006("1", tcp="newreno"), DFC(per="input")), duration=0.6)
+    np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
+    assert run.lost.sum() == 0
+    assert run.peak_queue.max() <= 2 * run.scenario.links[0].capacity
+
+
+def test_dfc_per_flow_and_per_input_do_not_mix() -> None:
+    links = [Link("a", "b", RATE, DELAY, 50.0, DFC()), Link("b", "c", RATE, DELAY, 50.0)]
+    links[1] = replace(links[1], discipline=DFC(per="input"))
+    scenario = Scenario("both", links, [Flow("one", "abc", CBR(100.0))])
+    with pytest.raises(ValueError, match=r"per of link b->c = 'input': must .* 'flow' on a->b"):
+        simulate(scenario)
+    with pytest.raises(ValueError, match="per = 'port': must be one of"):
+        DFC(per="port")
 
 
 def test_a_transfer_ends_when_its_last_packet_is_there() -> None:

@@ -64,6 +64,12 @@ def test_runs_differ_and_follow_from_the_seed(many) -> None:
     np.testing.assert_array_equal(alone.in_transit, other.runs[0].in_transit)
 
 
+def test_starts_that_differ_by_less_than_a_step_make_runs_differ() -> None:
+    few = ensemble(SCENARIO, 8, duration=0.12)
+    assert few.jitter < few.runs[0].step
+    assert few.distinct == 8
+
+
 def test_more_runs_keep_the_first_ones(many) -> None:
     more = ensemble(SCENARIO, **{**SETTINGS, "runs": 6})
     np.testing.assert_array_equal(more.mean_efficiency()[:4], many.mean_efficiency())

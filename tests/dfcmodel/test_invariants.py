@@ -21,7 +21,7 @@ from dfcmodel import (
     chain,
     dumbbell,
     engine,
-    plans,
+    layouts,
     reference,
     simulate,
     takano2006,
@@ -35,6 +35,7 @@ DISCIPLINES = {
     "fifo": FIFO(),
     "dfc": DFC(),
     "dfc alpha": DFC(diffusion=0.3, intensity=1.1, phases="synchronous"),
+    "dfc input": DFC(diffusion=0.2, intensity=1.05, per="input"),
     "pause": Pause(high=6.013, low=2.987),
     "quanta": Pause(high=6.013, low=2.987, quanta=4, signalling=1e-3, paused_rate=100.0),
     "red": RED(low=2.0, high=6.0, weight=0.02),
@@ -85,7 +86,7 @@ def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     assert (run.efficiency.values <= 1 + 1e-12).all()
 
 
-@pytest.mark.parametrize("name", ["fifo", "dfc", "fair"])
+@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "fair"])
 def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
     scenario = crossing(DISCIPLINES[name], SOURCES["udp"], "unshaped", shared=False)
     run = simulate(scenario, sample=0.01)
@@ -95,16 +96,17 @@ def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
     assert run.queued.max() > LINK["buffer"]
 
 
+@pytest.mark.parametrize("per", ["flow", "input"])
 @pytest.mark.parametrize("host", ["shaped", "unshaped", "direct"])
-def test_rates_of_dfc_never_exceed_the_link(host: str) -> None:
-    scenario = crossing(DFC(diffusion=0.3, intensity=1.3), SOURCES["both"], host)
+def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
+    scenario = crossing(DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
     plan = compile_scenario(scenario, 4, np.random.default_rng(1))
     state = plan.state
     engine.advance(plan, 600, 100)
     for i in range(len(plan.links)):
         J = state.cell[slice(*state.cells[i]), BUDGET]
         assert (J >= 0).all()
-        assert J.sum() <= LINK["rate"] * plan.step * (1 + 1e-12)
+        assert 0.0 < J.sum() <= LINK["rate"] * plan.step * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("sort", SOURCES)
@@ -124,7 +126,7 @@ def test_naive_reference_agrees_where_nothing_is_lost(name: str, sort: str) -> N
     np.testing.assert_allclose(queued, waiting, atol=400 * 2.0**-26)
 
 
-@pytest.mark.parametrize("name", ["fifo", "dfc", "ecn", "fair"])
+@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "ecn", "fair"])
 def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
     """Through losses, recovery and timeouts: every sum is exact."""
     scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
@@ -147,8 +149,8 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
         ]
         scenario = Scenario("dumbbell", links, flows)
     short = simulate(scenario, duration=0.4)
-    cells_of = plans.cells_of
-    monkeypatch.setattr(plans, "cells_of", lambda s: ([True] * len(s.links), cells_of(s)[1]))
+    queueing = layouts.queueing
+    monkeypatch.setattr(layouts, "queueing", lambda s: ([True] * len(s.links), queueing(s)[1]))
     full = simulate(scenario, duration=0.4)
     assert full.lost.sum() > 0
     assert (full.queued > 0).any(axis=1).sum() < len(scenario.links)

@@ -11,7 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
+from scipy.optimize import brentq
 from typer.testing import CliRunner
 
 from dfcmodel import takano2006
@@ -91,6 +93,103 @@ def test_steady_state_with_non_uniform_coefficient_carries_its_flow_to_second_or
     inner, end = np.log2(np.array(steady_fluxes(80)) / steady_fluxes(160))
     assert inner == pytest.approx(2, abs=0.05)
     assert end == pytest.approx(2, abs=0.05)
+
+
+def test_flows_that_vary_with_time_and_place_to_second_order() -> None:
+    """n = 1 + 0.3 cos(2x + 1) exp(-t), from an r that makes it so; kappa and both ends vary."""
+
+    def kappa(x):
+        return 0.1 * (1 + x)
+
+    def flow(x, t):
+        return 1 + 0.15 * jnp.sin(2 * x + 1) * jnp.exp(-t)
+
+    def density(x, t):
+        return 1 + 0.3 * np.cos(2 * x + 1) * np.exp(-t)
+
+    bar = DiffusionEquation(
+        lambda x: 1 + 0.3 * jnp.cos(2 * x + 1),
+        kappa,
+        rate=lambda x, t: (flow(x, t) - 0.6 * kappa(x) * jnp.sin(2 * x + 1) * jnp.exp(-t)) / 1.2,
+        intensity=1.2,
+        inflow=lambda t: flow(0.0, t),
+        outflow=lambda t: flow(1.0, t),
+    )
+    errors = []
+    for cells in (40, 80):
+        faces = jnp.linspace(0.0, 1.0, cells + 1)
+        fluxes = jax.jit(lambda t, n, faces=faces: bar.fluxes(t, n[None], faces)[0])
+        x = np.asarray(faces[1:] + faces[:-1]) / 2
+
+        def derivative(t, n, cells=cells, fluxes=fluxes):
+            return -np.diff(fluxes(t, n)) * cells
+
+        tight = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-12}
+        n = solve_ivp(derivative, (0.0, 0.5), density(x, 0.0), **tight).y[:, -1]
+        errors.append(np.abs(n - density(x, 0.5)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.05)
+
+
+def slabs(ring: bool):
+    """The slowest mode of a bar of two halves, kappa 0.2 and 0.05, and how fast it falls.
+
+    Closed at 0 and 2, or a ring; n and kappa n_x go through x = 1. A root of tan's by bisection.
+    """
+    kappas = 0.2, 0.05
+    reach = 0.5 if ring else 1.0  # from where the gradient is zero to where the halves meet
+
+    def gap(a):  # of the right half, twice that of the left one
+        return np.sqrt(kappas[0]) * np.tan(a * reach / 2) + np.sqrt(kappas[1]) * np.tan(a * reach)
+
+    right = brentq(gap, (np.pi / 2 + 1e-9) / reach, (np.pi - 1e-9) / reach, xtol=1e-14)
+    left = right / 2
+    part = np.cos(left * reach) / np.cos(right * reach)
+
+    def mode(x):
+        x = np.asarray(x)
+        centres = (0.5, 1.5) if ring else (0.0, 2.0)
+        one, other = np.cos(left * (x - centres[0])), part * np.cos(right * (x - centres[1]))
+        return np.where(x <= 1, one, other)
+
+    return mode, kappas[1] * right**2
+
+
+def test_coefficients_that_jump_to_second_order() -> None:
+    """As between links of unequal delays: a closed bar of two halves."""
+    mode, fall = slabs(ring=False)
+    bar = DiffusionEquation(
+        lambda x: jnp.asarray(mode(x)), lambda x: jnp.where(x < 1, 0.2, 0.05), length=2.0
+    )
+    errors = []
+    for cells in (80, 160):
+        x, (n,) = by_lines(bar, 1.0, cells)
+        errors.append(np.abs(n - np.exp(-fall) * mode(x)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.05)
+
+
+def test_law_with_unequal_delays_is_the_equation_to_second_order() -> None:
+    """Links of d and 4 d on a ring, r = 0, D_i = D / d_i, a clock per delay; d ~ h^2.
+
+    Node i is at x = i h; the links of [0, 1] have kappa = 0.2, those of [1, 2] a quarter of it.
+    """
+    D, end = 0.1, 0.5
+    mode, fall = slabs(ring=True)
+    errors = []
+    for half in (16, 32, 64):
+        h = 1 / half
+        x = h * np.arange(2 * half)
+        delays = np.where(x < 1, 1, 4)  # in steps of D h^2 / 0.2
+        n, told = h * (2 + mode(x)), h * (2 + mode(np.roll(x, -1)))
+        sends = comes = D / delays * (n - told)
+        for k in range(round(end * 0.2 / (D * h * h))):
+            ticks = k % delays == 0
+            comes = np.where(ticks, sends, comes)
+            sends = np.where(ticks, D / delays * (n - told), sends)
+            told = np.where(ticks, np.roll(n, -1), told)
+            n = n + np.roll(comes, 1) - sends
+        errors.append(np.abs(n / h - 2 - np.exp(-fall * end) * mode(x)).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    np.testing.assert_allclose(orders, 2, atol=0.05)
 
 
 def test_an_external_node_feeds_a_bar_as_eq_9_says() -> None:

@@ -11,13 +11,8 @@ import pytest
 from dfcmodel import CBR, DFC, Flow, Link, Scenario, simulate, takano2006
 from dfcmodel.equations import drift_coefficients
 from dfcmodel.law import bare_law, law_of
-from dfcmodel.stability import (
-    chain_matrix,
-    growth_factors,
-    spectrum,
-    stability_limit,
-    stability_map,
-)
+from dfcmodel.spectra import spectrum
+from dfcmodel.stability import chain_matrix, growth_factors, stability_limit, stability_map
 
 ANGLES = np.linspace(-np.pi, np.pi, 721)
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -250,7 +245,12 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="flow"):
         spectrum(takano2006("1"), flow=2)
     plain = takano2006("1")
-    unequal = replace(plain, links=(replace(plain.links[0], delay=2e-4), *plain.links[1:]))
-    with pytest.raises(ValueError, match="delays"):
+    links = (replace(plain.links[0], delay=2.1e-4), *plain.links[1:])
+    unequal = replace(plain, links=links)
+    with pytest.raises(ValueError, match=r"delay of link 1->2.*must be whole"):
         spectrum(unequal)
     assert stability_limit(unequal) == 1.0
+    primes = [2, 3, 5, 7, 11, 13, 17, 19]
+    links = tuple(replace(link, delay=n * 1e-5) for link, n in zip(links, primes, strict=False))
+    with pytest.raises(ValueError, match=r"delays = \(2, 2, 3, 5.* repeat after 9699690"):
+        spectrum(replace(plain, links=links + plain.links[8:]), steps_per_delay=2)

@@ -25,7 +25,7 @@ def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
 
 
 def test_first_loss_and_peak_queue_with_dfc_are_right_to_a_part_of_the_step() -> None:
-    """Starts and feedback clocks are rounded to steps: what follows errs by a tenth of one."""
+    """Feedback clocks are rounded to steps: what follows errs by a tenth of one."""
     law = DFC(diffusion=0.05, phases="synchronous")
     flows = [
         Flow("one", range(1, 7), CBR(900.0), host="unshaped"),

@@ -48,7 +48,8 @@ BALANCES = {
     "endless flow": ("arrived", "dropped departed waiting", (0, 0)),
     "transfer": ("sent", "received dropped", (0, 10_000)),  # where transfer times are given
 }
-WITHOUT = {"zheng2002/tfrc-receiver-trace"}  # one flow
+RING = "takano2006/loaded-node"
+WITHOUT = {"zheng2002/tfrc-receiver-trace", RING}  # one flow; a ring, below
 
 
 @pytest.mark.parametrize("case", sorted(set(evidence.cases()) - WITHOUT))
@@ -66,3 +67,18 @@ def test_packets_balance(case: str) -> None:
                 )
                 applied.append(name)
     assert applied, "no table of this case counts packets"
+
+
+def test_ring_keeps_its_packets() -> None:
+    """Nothing enters or leaves; the table does not count the packet in service in each node."""
+    frame = evidence.table(RING)
+    runs = ["mode", "link_rate", "hot", "seed"]
+    nodes = evidence.provenance(RING)["parameters"]["nodes"]["value"]
+    counted = frame[["waiting", "on_link"]].sum(axis=1).groupby([frame[c] for c in [*runs, "time"]])
+    assert (counted.size() == nodes).all()
+    totals = counted.sum().unstack("time")
+    assert (totals.max(axis=1) - totals.min(axis=1)).between(0, nodes).all()
+    alone = totals.loc["alone"]
+    missing = -alone.sub(alone.index.get_level_values("hot"), axis=0)
+    assert missing.min().min() >= 0
+    assert missing.max().max() <= nodes

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from dfcmodel import simulate, takano2006
 from validation import Verdict, evidence, verdicts
 from validation.claims.takano2006 import (
     limit,
@@ -18,10 +20,11 @@ from validation.claims.takano2006 import (
     speeds,
     udp,
     variants,
+    vegas,
 )
 
 REAL = evidence.table
-CLAIMS = ["D02", *(f"D{n:02}" for n in range(4, 16)), "D19"]
+CLAIMS = ["D02", *(f"D{n:02}" for n in range(4, 18)), "D19"]
 
 
 @pytest.mark.parametrize("id", CLAIMS)
@@ -118,6 +121,31 @@ def test_d13_would_be_worse_if_packets_said_so(monkeypatch) -> None:
     assert part("D13", 1) is not Verdict.CONTRADICTED
 
 
+def test_d16_notices_losses_and_another_mean(monkeypatch) -> None:
+    packets_say(monkeypatch, vegas, vegas.NS2, "flows", lambda d: d.assign(dropped=1))
+    assert part("D16", 4) is Verdict.CONTRADICTED
+
+    def more_with_dfc(frame: pd.DataFrame) -> pd.DataFrame:
+        frame.loc[frame["discipline"] == "dfc", "efficiency"] *= 2
+        return frame
+
+    packets_say(monkeypatch, runs, vegas.NS3, "efficiency", more_with_dfc)
+    assert part("D16", 2) is Verdict.CONTRADICTED
+
+
+def test_d17_would_lose_if_packets_said_so(monkeypatch) -> None:
+    packets_say(monkeypatch, vegas, vegas.SMALL, "flows", lambda d: d.assign(dropped=1))
+    assert part("D17", 0) is Verdict.REPRODUCED
+
+
+def test_vegas_ends_its_slow_start_at_the_queue_of_its_own_burst() -> None:
+    """Of W packets sent at twice the link rate W/2 wait behind each other, W/4 on average."""
+    run = vegas._fluid("without DFC")
+    fits = run.scenario.links[0].rate * run.scenario.base_rtt(run.scenario.flows[0])
+    left = float(run.window[0, run.time < 0.1].max())
+    assert 1 < left * left / 4 / fits < 4  # gamma; one doubling before, it was a quarter of that
+
+
 def test_d19_notices_losses(monkeypatch) -> None:
     packets_say(monkeypatch, runs, udp.CASE, "flows", lambda d: d.assign(dropped=1))
     assert part("D19", 1) is Verdict.CONTRADICTED
@@ -132,9 +160,41 @@ def test_d02_fails_where_the_limit_is_another(monkeypatch) -> None:
     assert verdicts.find("D02").check().model is Verdict.CONTRADICTED
 
 
+def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
+    """Scenario 4, the windows between round trips after the cut: 1, 2, 3, 5, 8, 13, 20."""
+    packets = REAL("takano2006/traces-without-dfc", "windows")
+    chosen = (packets["link_rate"] == 12.3e9) & (packets["agent"] == "tahoe")
+    packets = packets[chosen & (packets["flow"] == "target")].set_index("time")["window"]
+    run = simulate(takano2006("4", dfc=False), duration=0.13)
+    fluid = pd.Series(run.window[0], run.time)
+    seen = [each[(each.index > 0.0825) & (each.index < 0.1215)] for each in (packets, fluid)]
+    # a window that one sample shows is on its way
+    assert [[w for w, n in Counter(each).items() if n > 1] for each in seen] == 2 * [
+        [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0]
+    ]
+
+
+def test_renos_runs_of_scenario_4_end_where_ns2s_do() -> None:
+    """Means of both flows: each of the fluid's is one of ns-2's, to 0.02 of efficiency."""
+    seeds = REAL("takano2006/scenario-4r-without-dfc", "flows")
+    one = REAL("takano2006/traces-without-dfc", "flows")
+    one = one[(one["link_rate"] == 12.3e9) & (one["agent"] == "reno")]
+    names = ["target", "background"]
+    modes = pd.concat([seeds, one]).pivot_table("mean_efficiency", "seed", "flow")[names].to_numpy()
+    fluid = runs.without_dfc("4R").mean_efficiency(runs.START)
+    apart = np.abs(fluid[:, np.newaxis] - modes).max(axis=2).min(axis=1)
+    assert apart.max() < 0.02
+    assert np.ptp(fluid[:, 0]) > 0.1  # there are several
+
+
 # --------------------------------------------------------------------------- the data themselves
 
-CASES = [case for case in evidence.cases() if case.startswith("takano2006/")]
+CASES = [
+    case
+    for case in evidence.cases()
+    if case.startswith("takano2006/")
+    if any(file.startswith("flows") for file in evidence.provenance(case)["files"])  # the chain's
+]
 NS2 = [case for case in CASES if case.endswith("without-dfc")]
 NS3 = [case for case in CASES if case not in NS2]
 

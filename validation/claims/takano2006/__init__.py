@@ -15,6 +15,7 @@ from validation.claims.takano2006 import (
     speeds,
     udp,
     variants,
+    vegas,
 )
 
-__all__ = ["limit", "queues", "scenario_1", "scenario_6", "speeds", "udp", "variants"]
+__all__ = ["limit", "queues", "scenario_1", "scenario_6", "speeds", "udp", "variants", "vegas"]

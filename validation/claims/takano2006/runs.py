@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Ensemble, Trajectory, ensemble, simulate, takano2006
+from dfcmodel import FIFO, Ensemble, Trajectory, ensemble, simulate, takano2006
 from validation.evidence import table
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 TRACES = "takano2006/traces-without-dfc"
 START = 0.1
 """Time in s at which the background flow starts."""
+GATHERED = 10e-6
+"""Mean time in s over which ns-2's agents gather what they send: half of ``overhead_``."""
 DEFAULT = {
     "discipline": "dfc",
     "host": "shaped",
@@ -42,10 +45,32 @@ def with_dfc(
 def without_dfc(name: str, runs: int = 8) -> Ensemble:
     """Return fluid runs of a scenario without DFC that differ by a millisecond at the start.
 
-    Tahoe in the fluid is as chaotic as in packets. There it is the random time before each packet
-    that makes runs differ; a fluid has no packets, but any change will do.
+    Which flow a full queue hits depends on when their bursts meet there. In ns-2 a random time
+    before each packet makes runs differ. The fluid leaves out a packet's time on each link, up to a
+    millisecond per round trip, so that it knows these times no better than that.
     """
     return ensemble(takano2006(name, dfc=False), runs, jitter=1e-3)
+
+
+@functools.cache
+def with_packet_times(name: str, runs: int = 8) -> Ensemble:
+    """Return such runs with what a fluid leaves out: the packets' times on the links, and bursts.
+
+    A packet of 1500 bytes takes 1/rate on each link, its ACK 40/1500 of that; ns-2's agents gather
+    for half of ``overhead_`` what they send. The delays have both, half of it each way.
+    """
+    scenario = takano2006(name, dfc=False)
+    links = tuple(
+        replace(
+            link,
+            discipline=FIFO(burst=GATHERED),
+            delay=link.delay
+            + 0.5 * (1 + 40 / 1500) / link.rate
+            + 0.5 * GATHERED / len(scenario.links),
+        )
+        for link in scenario.links
+    )
+    return ensemble(replace(scenario, links=links), runs, jitter=1e-3)
 
 
 @functools.cache

@@ -175,7 +175,9 @@ def reno_at_scenario_4() -> Finding:
         True,
         "without DFC it stays below that with DFC",
         "Tahoe's target is locked out by the background flow in most runs of scenario 4 and does "
-        "well in some, so that its mean is uncertain in ns-2.",
+        "well in some, so that its mean is uncertain in ns-2. Reno's runs end in one of four ways, "
+        "in the fluid as in ns-2, by whether each flow needs its timer once or twice; which one is "
+        "a matter of chance, and of the step.",
     )
 
 

@@ -1,0 +1,116 @@
+"""The window rules of a scenario, spliced into the templates of the engine."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel import bursts, cells, drops, losses, ports, queues, receivers, sources
+from hopflow.kernels import build
+from hopflow.kernels.source import parse
+
+if TYPE_CHECKING:
+    from dfcmodel.senders import Kind
+    from responsefn import WindowRule
+
+__all__ = ["splice"]
+
+HELPERS = (
+    sources.on_grid,
+    sources.emit,
+    sources.measure,
+    sources.flow_on,
+    sources.send,
+    receivers.date,
+    receivers.repair,
+    receivers.receive,
+    receivers.keep_up,
+    losses.book,
+    losses.reach,
+    losses.take,
+    losses.look_back,
+    queues.divide,
+    queues.serve,
+    queues.pause,
+    queues.finish,
+    ports.share,
+    ports.exchange,
+    bursts.book_bursts,
+    drops.drop_early,
+    drops.drop_tail,
+)
+"""Templates that the loop calls, in the order of their dependence."""
+TIMES = {
+    "tell_time": f"ack[at, {cells.ECHO}] = date(f, k, tcp[f, {sources.RECEIVED}], flow, emitted)",
+    "hear_time": f"tcp[f, {sources.RTT}] = (k - ack[at, {cells.ECHO}]) * h",
+}
+"""What an answer carries, and its sender reads, for rules that look at the round-trip time."""
+
+
+def splice(
+    template: Callable[..., Any], kinds: tuple[Kind, ...], *, compiled: bool = True
+) -> Callable[..., Any]:
+    """Return a template of this package with the events of the window rules spliced in."""
+    events = ("on_ack", "on_loss", "on_timeout")
+    tuples: dict[str, Any] = {"Event": ("time", "rtt")}
+    tuples |= {t.__name__: t._fields for t in (losses.Losses, drops.Lines)}
+    first = sources.COLUMNS + max(len(rule.State._fields) for rule, _ in kinds)
+    for n, (rule, names) in enumerate(kinds):
+        tuples[f"R{n}State"] = rule.State._fields
+        tuples[f"R{n}Params"] = names
+    snippets = {event: _snippet(kinds, first, event) for event in events}
+    hears = any(_hears(rule) for rule, _ in kinds)
+    snippets |= {name: text if hears else "pass" for name, text in TIMES.items()}
+    return build(
+        template,
+        helpers=[helper for helper in HELPERS if helper is not template],
+        functions={
+            f"R{n}{event}": getattr(rule, event)
+            for n, (rule, _) in enumerate(kinds)
+            for event in events
+        },
+        snippets=snippets,
+        tuples=tuples,
+        compiled=compiled,
+    )
+
+
+def _hears(rule: type[WindowRule]) -> bool:
+    """Whether a rule may look at the round-trip time: it uses its event for more than ``e.time``."""
+    for function in (rule.on_ack, rule.on_loss, rule.on_timeout):
+        tree = parse(function)
+        nodes, event = list(ast.walk(tree)), tree.args.args[2].arg
+        used = sum(isinstance(n, ast.Name) and n.id == event for n in nodes)
+        times = sum(
+            ast.unparse(n) == f"{event}.time" for n in nodes if isinstance(n, ast.Attribute)
+        )
+        if used > times:
+            return True
+    return False
+
+
+def _snippet(kinds: tuple[Kind, ...], params: int, event: str) -> str:
+    """Return the if-chain over window rules that applies ``event`` to the flow's window.
+
+    ``amount`` ACKs move the state by that multiple of what one ACK does, except for fields that
+    the rule sets outright; a field that an ACK does not change stays, also where it is infinite.
+    """
+    text = []
+    for n, (rule, names) in enumerate(kinds):
+        fields = rule.State._fields
+        own = [f"tcp[f, {sources.COLUMNS + w}]" for w in range(len(fields))]
+        given = [f"tcp[f, {params + p}]" for p in range(len(names))]
+        text += [
+            f"{'elif' if n else 'if'} tcp[f, {sources.KIND}] == {n}:",
+            f"    old = R{n}State({', '.join(own)},)",
+            f"    q = R{n}Params({', '.join(given)},)",
+            f"    new = R{n}{event}(old, q, Event(now, tcp[f, {sources.RTT}]))",
+        ]
+        for place, name in zip(own, fields, strict=True):
+            value = f"new.{name}"
+            if event == "on_ack" and name not in rule.assigned:
+                change = f"old.{name} + amount * (new.{name} - old.{name})"
+                value = f"{change} if new.{name} != old.{name} else old.{name}"
+            text.append(f"    {place} = {value}")
+    return "\n".join(text) or "pass"
