@@ -1,131 +1,89 @@
 """``python -m benchmarks.peers``: the pause chain of three sizes, solved by everyone.
 
 Each cell is a process of its own on one core, with a limit on its CPU time (it grows with the size)
-and on its memory. What a program could not do is not tried again at a larger size, so that all takes
-a quarter of an hour on an idle core. A cell is printed when it is there and kept in build/peers: a
-later call goes on where an earlier one stopped, and ``make clean`` forgets. The table is written to
-benchmarks/results/peers.md.
+and on its memory. What a program could not do is not tried again at a larger size. A cell is printed
+when it is there and kept in build/peers: a later call goes on where an earlier one stopped, and
+``make clean`` forgets. All of it takes about an hour on an idle core, most of that for what fails. The
+table goes to benchmarks/results/peers.md, what it is made of to peers.json beside it.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
-import signal
-import subprocess
-import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.cell import BUFFERS
+from benchmarks.peers.runs import CPU_LIMITS, MEMORY_LIMIT, REPEATS, SHORT, find
 from benchmarks.peers.solvers import PACKAGES, SOLVERS
+from benchmarks.peers.table import HEAD, line, power, verdict
 
-LIMITS = {10_000: 30, 100_000: 60, 1_000_000: 200}  # CPU seconds
-PATIENCE = 30  # times that: where others use the machine
-MEMORY = 12e9
-CONVERGED = 1e-10
-ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-RESULT = Path(__file__).parents[1] / "results" / "peers.md"
-KEPT = Path(__file__).parents[2] / "build" / "peers"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
 
 
 def main() -> None:
     """Run all cells, print each, write the table."""
-    text = [_head()]
+    text, chains = [], []
+    given_up: dict[str, tuple[int, str]] = {}
     for size, buffers in BUFFERS.items():
         for rtt in (1.0, buffers[0] / 10.0):
-            text += _table(size, rtt)
-    RESULT.write_text("\n".join(text) + "\n", encoding="utf-8")
-    print(f"written to {RESULT}")
+            title = f"{power(size)} recurrent states, RTT {rtt:g} s"
+            lines, cells = [f"## {title}", "", *HEAD], {}
+            print("\n".join(lines), flush=True)
+            for program in SOLVERS:
+                before, why = given_up.get(program, (size, ""))
+                found = {"failure": why} if before < size else find(program, size, rtt)
+                if "seconds" not in found and program not in given_up:
+                    given_up[program] = size, f"not tried: failed at {title}"
+                cells[program] = found
+                lines.append(line(program, found, next(iter(cells.values()))))
+                print(lines[-1], flush=True)
+            lines += ["", verdict(cells), ""]
+            print("\n".join(lines[-2:]), flush=True)
+            text += lines
+            chains.append({"size": size, "buffers": buffers, "rtt": rtt, "cells": cells})
+    origin = _origin(chains)
+    RESULTS.mkdir(exist_ok=True)
+    data = json.dumps({**origin, "chains": chains}, indent=1)
+    (RESULTS / "peers.json").write_text(f"{data}\n", encoding="utf-8")
+    table = "\n".join([_head(origin), "", *text])
+    (RESULTS / "peers.md").write_text(table, encoding="utf-8")
+    print(f"written to {RESULTS / 'peers.md'}")
 
 
-_given_up: dict[str, str] = {}
+def _origin(chains: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return where, when and by what versions the cells were found."""
+    names = [row for row in _lines("/proc/cpuinfo") if row.startswith("model name")]
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    packages = ("numpy", "scipy", "numba", *PACKAGES)
+    dates = sorted({c["date"] for chain in chains for c in chain["cells"].values() if "date" in c})
+    return {
+        "machine": names[0].split(": ")[1] if names else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "system": f"{platform.system()}, Python {platform.python_version()}",
+        "dates": dates,
+        "versions": {"hopflow": about["version"], **{p: version(p) for p in packages}},
+    }
 
 
-def _table(size: int, rtt: float) -> list[str]:
-    """Return one chain's lines, the first program's time being the unit."""
-    title = f"### {_power(size)} recurrent states, RTT {rtt:g} s"
-    columns = "| program | CPU time | ratio | memory | ratio | residual | smallest entry | |"
-    lines = ["", title, "", columns, "|:--|--:|--:|--:|--:|--:|--:|:--|"]
-    print("\n".join(lines[1:]), flush=True)
-    unit: dict[str, Any] = {}
-    for name in SOLVERS:
-        if name in _given_up:
-            found = {"failure": _given_up[name]}
-        else:
-            found = _cell(name, size, rtt)
-            if "seconds" not in found:
-                said = f"{_power(size)} states, RTT {rtt:g} s: {found['failure']}"
-                _given_up[name] = f"not tried, after {said}"
-        unit = unit or found
-        line = _line(name, found, unit)
-        print(line, flush=True)
-        lines.append(line)
-    return lines
+def _lines(file: str) -> list[str]:
+    return Path(file).read_text(encoding="utf-8").splitlines() if Path(file).exists() else []
 
 
-def _power(number: float) -> str:
-    return f"{number:.0e}".replace("e+0", "e")
-
-
-def _line(name: str, found: dict[str, Any], unit: dict[str, Any]) -> str:
-    if "seconds" not in found:
-        return f"| {name} | | | | | | | {found['failure']} |"
-    said = []
-    if not found["residual"] <= CONVERGED:
-        said.append("not converged" if math.isfinite(found["residual"]) else "not finite")
-    if found["smallest"] < 0:
-        said.append("negative entries")
-    ratios = found["seconds"] / unit["seconds"], found["memory"] / unit["memory"]
-    return (
-        f"| {name} | {found['seconds']:.3g} s | {ratios[0]:.2g} | {found['memory'] / 1e6:.0f} MB "
-        f"| {ratios[1]:.2g} | {found['residual']:.0e} | {found['smallest']:.0e} | {', '.join(said)} |"
-    )
-
-
-def _cell(name: str, size: int, rtt: float) -> dict[str, Any]:
-    """Return what a process of its own finds, or what one has found before."""
-    limit, file = LIMITS[size], KEPT / f"{name}-{size}-{rtt:g}.json".replace(" ", "-")
-    KEPT.mkdir(parents=True, exist_ok=True)
-    if not file.exists():
-        cell = [name, str(size), str(rtt), str(limit), str(MEMORY), str(file)]
-        command = [sys.executable, "-m", "benchmarks.peers.cell", *cell]
-        wait, environment = PATIENCE * limit, {**os.environ, **ONE_CORE}
-        try:
-            ended = subprocess.run(
-                command, check=False, env=environment, capture_output=True, timeout=wait
-            )
-        except subprocess.TimeoutExpired:
-            return {"failure": f"no answer within {wait} s"}
-        if not file.exists():
-            said = ended.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-            why = f"ended with {ended.returncode}, saying {said[-1][:120]}"
-            if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-                why = f"no answer within {limit} s of CPU time"
-            file.write_text(json.dumps({"failure": why}))
-    return json.loads(file.read_text())
-
-
-def _head() -> str:
-    machine = f"{platform.machine()}, {os.cpu_count()} cores"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            machine = f"{line.split(': ')[1]}, {os.cpu_count()} virtual cores"
-            break
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    versions = ", ".join(f"{package} {version(package)}" for package in ("scipy", *PACKAGES))
-    limits = ", ".join(f"{limit} s at {_power(size)}" for size, limit in LIMITS.items())
+def _head(origin: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in origin["versions"].items())
+    limits = ", ".join(f"{limit} s at {power(size)}" for size, limit in CPU_LIMITS.items())
     return f"""\
-Machine: {machine}, {memory:.0f} GiB; every program on one core, in a process of its own. {versions}.
-
-CPU time from the generator in each program's own form to $\\pi$, compiled before; memory is the peak
-of the process beyond what it held before. Both beside their ratio to the first line. The residual is
-$\\lVert\\pi Q\\rVert_1 / \\lVert\\pi |Q|\\rVert_1$. Limits: CPU time {limits}
-states, memory {MEMORY / 1e9:.0f} GB; what a program could not do is not tried at a larger size.
-One line of hopflow's goes from the rules to $\\pi$ with its error bound, matrix and structure included."""
+{" to ".join(dict.fromkeys([origin["dates"][0], origin["dates"][-1]]))}, {origin["machine"]}, \
+{origin["cores"]} virtual cores, {origin["memory"] / 2**30:.0f} GiB, {origin["system"]}; {versions}.
+Every program on one core, in a process of its own, under limits: CPU time {limits} states; memory
+{MEMORY_LIMIT / 1e9:.0f} GB. What takes less than {SHORT:g} s runs {REPEATS} times, and the least CPU time counts."""
 
 
 if __name__ == "__main__":

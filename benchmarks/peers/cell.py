@@ -1,11 +1,13 @@
-"""``python -m benchmarks.peers.cell NAME SIZE RTT CPU_S BYTES FILE``: one cell of the table, by itself.
+"""``python -m benchmarks.peers.cell PROGRAM SIZE RTT CPU_S BYTES FILE``: one cell, by itself.
 
 Writes what it found to FILE as JSON, and nothing when it is ended by a limit: on CPU time, which
-counts from when its libraries and the matrix are loaded, or on address space.
+counts from when its libraries and the matrix are loaded, or on address space beyond what it has then.
 """
 
 from __future__ import annotations
 
+import ctypes
+import datetime as dt
 import json
 import resource
 import sys
@@ -16,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.solvers import SOLVERS
-from markov import GTH, Levels, MarkovChain, Multilevel, PauseTandem
+from markov import GTH, Levels, MarkovChain, Multilevel, PauseTandem, stationary
 from markov.certificates import relative_residual
 
 BUFFERS = {10_000: (50, 100), 100_000: (160, 320), 1_000_000: (500, 1000)}
+SMALL, LARGER = (10, 20), (60, 120)
 
 
 def pause_chain(buffers: tuple[int, int], rtt: float) -> tuple[Any, Any, PauseTandem]:
@@ -32,34 +35,46 @@ def pause_chain(buffers: tuple[int, int], rtt: float) -> tuple[Any, Any, PauseTa
     return chain.irreducible(0), components, model
 
 
-def main(name: str, size: str, rtt: str, seconds: str, room: str, file: str) -> None:
-    """Load, compile and warm up on the paper's chain; then solve under the limits."""
+def warm_up(program: str) -> None:
+    """Compile: the paper's chain by the program; a larger one by all that hopflow may choose."""
+    SOLVERS[program](*pause_chain(SMALL, 1.0))()
+    if program.startswith("hopflow"):
+        Q, _, model = pause_chain(LARGER, 1.0)
+        for method in (None, GTH(), Levels(), Multilevel()):
+            stationary(model, method)
+            stationary(Q, method)
+
+
+def main(program: str, size: str, rtt: str, seconds: str, room: str, file: str) -> None:
+    """Warm up, then solve under the limits."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    small = pause_chain((10, 20), 1.0)
-    if name.startswith("hopflow"):
-        for method in (GTH(), Levels(), Multilevel()):
-            method.solve(*small[:2])
     try:
-        SOLVERS[name](*small)()
-        chain = pause_chain(BUFFERS[int(size)], float(rtt))
-        solve = SOLVERS[name](*chain)
+        warm_up(program)
+        Q, *rest = pause_chain(BUFFERS[int(size)], float(rtt))
+        solve = SOLVERS[program](Q, *rest)
+        ctypes.CDLL(None).malloc_trim(0)  # what is free already must not be taken unseen
         limit = int(time.process_time() + float(seconds)) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        resource.setrlimit(resource.RLIMIT_AS, (int(float(room)), resource.RLIM_INFINITY))
+        most = _memory("VmSize") + int(float(room))
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
         Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
         before, start, cpu = _memory("VmRSS"), time.perf_counter(), time.process_time()
         pi = solve()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - start
-        found = {"seconds": cpu, "wall": wall, "memory": _memory("VmHWM") - before}
+        found: dict[str, Any] = {"seconds": cpu, "wall": wall, "memory": _memory("VmHWM") - before}
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
-        found |= {"residual": relative_residual(chain[0], pi), "smallest": float(np.min(pi))}
+        found |= {"states": len(pi), "transitions": Q.nnz - len(pi)}
+        found |= {"residual": relative_residual(Q, pi), "smallest": float(np.min(pi))}
+    except MemoryError as error:
+        found = {"failure": f"out of memory: {error}".rstrip(": ")}
     except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
         found = {"failure": f"{type(error).__name__}: {error}".splitlines()[0][:120]}
-    Path(file).write_text(json.dumps(found))
+    found["date"] = dt.datetime.now(dt.UTC).date().isoformat()
+    Path(file).write_text(json.dumps(found), encoding="utf-8")
 
 
 def _memory(kind: str) -> int:
-    """Return the resident memory now (VmRSS) or its peak (VmHWM), in bytes."""
+    """Return the resident memory now (VmRSS), its peak (VmHWM) or the address space, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(kind))
 
