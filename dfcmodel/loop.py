@@ -23,6 +23,7 @@ from dfcmodel.cells import (
     AREA,
     BUDGET,
     DELIVERED,
+    ECHO,
     ENTERED,
     EXIT,
     GAIN,
@@ -50,7 +51,7 @@ from dfcmodel.drops import Lines, drop_early, drop_tail
 from dfcmodel.losses import Losses, look_back
 from dfcmodel.ports import exchange
 from dfcmodel.queues import DIVIDED, PORTS, RANDOM, divide, finish, pause, serve
-from dfcmodel.receivers import keep_up, receive
+from dfcmodel.receivers import date, keep_up, receive
 from dfcmodel.sources import (
     ACKED,
     COLUMNS,
@@ -58,6 +59,8 @@ from dfcmodel.sources import (
     EMITTED,
     INFLATION,
     MAX_WINDOW,
+    RECEIVED,
+    RTT,
     SIZE,
     UP_TO,
     flow_on,
@@ -268,7 +271,7 @@ def run(
                 acked = ack[at, NEW_UP_TO]
                 marked = ack[at, MARKED]
                 if acks > 0.0:
-                    hear_time()  # type: ignore[name-defined]  # noqa: F821
+                    tcp[f, RTT] = (k - ack[at, ECHO]) * h
                 ack[at, ACKS] = 0.0
                 if new > 0.0:
                     ack[at, ACKS] = new
@@ -289,7 +292,7 @@ def run(
                             ack[at, ADVANCING] += answers[1]
                             left -= piece
                     ack[at, NEW_UP_TO] = tcp[f, UP_TO]
-                    tell_time()  # type: ignore[name-defined]  # noqa: F821
+                    ack[at, ECHO] = date(f, k, tcp[f, RECEIVED], flow, emitted)
                     if tcp[f, UP_TO] >= tcp[f, SIZE]:
                         finish(f, now, path_at, path, tally, cell)
                 usual = acks > 0.0 and acks == advancing and marked == 0.0

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel import bursts, cells, drops, losses, ports, queues, receivers, sources
+from dfcmodel import bursts, drops, losses, ports, queues, receivers, sources
 from hopflow.kernels import build
-from hopflow.kernels.source import parse
 
 if TYPE_CHECKING:
     from dfcmodel.senders import Kind
-    from responsefn import WindowRule
 
 __all__ = ["splice"]
 
@@ -41,11 +38,6 @@ HELPERS = (
     drops.drop_tail,
 )
 """Templates that the loop calls, in the order of their dependence."""
-TIMES = {
-    "tell_time": f"ack[at, {cells.ECHO}] = date(f, k, tcp[f, {sources.RECEIVED}], flow, emitted)",
-    "hear_time": f"tcp[f, {sources.RTT}] = (k - ack[at, {cells.ECHO}]) * h",
-}
-"""What an answer carries, and its sender reads, for rules that look at the round-trip time."""
 
 
 def splice(
@@ -59,9 +51,6 @@ def splice(
     for n, (rule, names) in enumerate(kinds):
         tuples[f"R{n}State"] = rule.State._fields
         tuples[f"R{n}Params"] = names
-    snippets = {event: _snippet(kinds, first, event) for event in events}
-    hears = any(_hears(rule) for rule, _ in kinds)
-    snippets |= {name: text if hears else "pass" for name, text in TIMES.items()}
     return build(
         template,
         helpers=[helper for helper in HELPERS if helper is not template],
@@ -70,24 +59,10 @@ def splice(
             for n, (rule, _) in enumerate(kinds)
             for event in events
         },
-        snippets=snippets,
+        snippets={event: _snippet(kinds, first, event) for event in events},
         tuples=tuples,
         compiled=compiled,
     )
-
-
-def _hears(rule: type[WindowRule]) -> bool:
-    """Whether a rule may look at the round-trip time: it uses its event for more than ``e.time``."""
-    for function in (rule.on_ack, rule.on_loss, rule.on_timeout):
-        tree = parse(function)
-        nodes, event = list(ast.walk(tree)), tree.args.args[2].arg
-        used = sum(isinstance(n, ast.Name) and n.id == event for n in nodes)
-        times = sum(
-            ast.unparse(n) == f"{event}.time" for n in nodes if isinstance(n, ast.Attribute)
-        )
-        if used > times:
-            return True
-    return False
 
 
 def _snippet(kinds: tuple[Kind, ...], params: int, event: str) -> str:

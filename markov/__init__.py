@@ -19,6 +19,7 @@ from markov.matrices import generator
 from markov.memory import TooLargeError
 from markov.methods import GTH, Method, Solution, SparseLU
 from markov.multilevel import Multilevel
+from markov.operators import GeneratorOperator
 from markov.pause import PauseTandem
 from markov.pause_chains import PauseChain
 from markov.quasi import QuasiBirthDeath
@@ -39,6 +40,7 @@ __all__ = [
     "Courtois",
     "CoxTandem",
     "GaussSeidel",
+    "GeneratorOperator",
     "JacksonTandem",
     "Kanban",
     "Krylov",

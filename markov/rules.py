@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from hopflow.parameters import Parametrized
+from markov.vectors import inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,12 +91,25 @@ class ChainModel(Parametrized):
         """
         raise NotImplementedError
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:  # noqa: ARG002
+    def labels(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return sets of states by name: booleans over ``s``, a ``State`` of int arrays."""
+        return {}
+
+    def rewards(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return rewards per second by name: numbers over ``s``, a ``State`` of int arrays."""
+        return {}
+
+    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
         """Return performance measures of the distribution ``pi``, shape (states,).
 
-        By default none; as ``{name: (dims, values, attributes)}``, the units among the attributes.
+        As ``{name: (dims, values, attributes)}``, the units among the attributes; by default the
+        probability of each label and the mean of each reward.
         """
-        return {}
+        if type(self).labels is ChainModel.labels and type(self).rewards is ChainModel.rewards:
+            return {}
+        s = self.states()
+        named = [*self.labels(s).items(), *self.rewards(s).items()]
+        return {name: ((), inner(pi, np.broadcast_to(of, pi.shape)), {}) for name, of in named}
 
     @property
     def shape(self) -> tuple[int, ...]:
