@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfcmodel import simulate, takano2006
+from dfcmodel import ensemble, simulate, takano2006
 from validation import Verdict, evidence, verdicts
 from validation.claims.takano2006 import (
     limit,
+    measures,
     queues,
     runs,
     scenario_1,
@@ -172,6 +173,18 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
     assert [[w for w, n in Counter(each).items() if n > 1] for each in seen] == 2 * [
         [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0]
     ]
+
+
+@pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6"])
+def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
+    """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
+    fluid = ensemble(takano2006(name, dfc=False), 32, jitter=1e-3).mean_efficiency(runs.START)
+    data = evidence.table(runs.starts_case(name), "flows")
+    for f, flow in enumerate(("target", "background")):
+        ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
+        (low, high), (least, most) = measures.interval(fluid[:, f]), measures.interval(ns2)
+        assert low <= most, flow
+        assert least <= high, flow
 
 
 def test_renos_runs_of_scenario_4_end_where_ns2s_do() -> None:

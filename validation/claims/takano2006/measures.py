@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfcmodel.ensembles import mean_interval
-from validation.verdicts import Part, Verdict
+from validation.verdicts import Number, Part, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +55,17 @@ def text(values: Values) -> str:
     """Return a mean and its 95 % interval as text."""
     bottom, top = interval(values)
     return f"{values.mean():.3f} [{bottom:.3f}, {top:.3f}]"
+
+
+def beside(fluid: Values, packets: Values) -> Number:
+    """Show the target's means of runs whose flows start at varied times, shapes (runs,)."""
+    return Number(
+        "mean of the target without DFC, starts spread over 1 ms in both; all runs of ns-2",
+        f"{text(fluid)}, {len(fluid)} runs",
+        f"{text(packets)}: {', '.join(f'{value:.3f}' for value in sorted(packets))}",
+        "",
+        "Student's 95 % intervals; they meet unless the models differ",
+    )
 
 
 def low_and_unstable(

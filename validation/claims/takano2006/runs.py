@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import FIFO, Ensemble, Trajectory, ensemble, simulate, takano2006
+from dfcmodel import Ensemble, Trajectory, ensemble, simulate, takano2006
 from validation.evidence import table
 
 if TYPE_CHECKING:
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 TRACES = "takano2006/traces-without-dfc"
 START = 0.1
 """Time in s at which the background flow starts."""
-GATHERED = 10e-6
-"""Mean time in s over which ns-2's agents gather what they send: half of ``overhead_``."""
 DEFAULT = {
     "discipline": "dfc",
     "host": "shaped",
@@ -52,25 +49,18 @@ def without_dfc(name: str, runs: int = 8) -> Ensemble:
     return ensemble(takano2006(name, dfc=False), runs, jitter=1e-3)
 
 
-@functools.cache
-def with_packet_times(name: str, runs: int = 8) -> Ensemble:
-    """Return such runs with what a fluid leaves out: the packets' times on the links, and bursts.
+def with_starts(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the target's mean efficiencies without DFC, fluid and ns-2, both with spread starts.
 
-    A packet of 1500 bytes takes 1/rate on each link, its ACK 40/1500 of that; ns-2's agents gather
-    for half of ``overhead_`` what they send. The delays have both, half of it each way.
+    One value per run, shapes (runs,). The starts vary by a millisecond in both.
     """
-    scenario = takano2006(name, dfc=False)
-    links = tuple(
-        replace(
-            link,
-            discipline=FIFO(burst=GATHERED),
-            delay=link.delay
-            + 0.5 * (1 + 40 / 1500) / link.rate
-            + 0.5 * GATHERED / len(scenario.links),
-        )
-        for link in scenario.links
-    )
-    return ensemble(replace(scenario, links=links), runs, jitter=1e-3)
+    packets = table(starts_case(name), "flows").query("flow == 'target'")
+    return without_dfc(name).mean_efficiency(START)[:, 0], packets["mean_efficiency"].to_numpy()
+
+
+def starts_case(name: str) -> str:
+    """Return the bundled case of a scenario without DFC whose flows start at varied times."""
+    return f"takano2006/scenario-{name}-starts-without-dfc"
 
 
 @functools.cache

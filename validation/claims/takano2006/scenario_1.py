@@ -10,6 +10,7 @@ from hopflow.results import figure
 from validation.claims.takano2006.measures import (
     NEAR,
     SETTLED,
+    beside,
     low_and_unstable,
     spread,
     text,
@@ -24,7 +25,9 @@ from validation.claims.takano2006.runs import (
     one_without_dfc,
     repeating,
     rows,
+    starts_case,
     with_dfc,
+    with_starts,
     without_dfc,
 )
 from validation.claims.takano2006.shown import BLUE, RED, band, efficiency_axes
@@ -93,6 +96,7 @@ def efficiency_of_scenario_1() -> Finding:
                 "Student's 95 % intervals over the runs; the fluid's widened by its bias where "
                 f"ns-2 repeats (Reno, NewReno), {off:.3f}",
             ),
+            beside(*with_starts("1")),
             Number(
                 "standard deviation over time without DFC (10 ms), smallest of the runs",
                 f"{model['std'].min():.3f}",
@@ -133,7 +137,7 @@ def efficiency_of_scenario_1() -> Finding:
                 "efficiency of both flows over time, fluid and ns-2 close to each other",
             ),
         ),
-        cases=(DFC, TAHOE, TRACES),
+        cases=(DFC, TAHOE, starts_case("1"), TRACES),
     )
 
 

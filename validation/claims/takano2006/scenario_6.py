@@ -11,6 +11,7 @@ from hopflow.results import figure
 from validation.claims.takano2006.hosts import numbers, with_host
 from validation.claims.takano2006.measures import (
     NEAR,
+    beside,
     interval,
     low,
     spread,
@@ -25,7 +26,9 @@ from validation.claims.takano2006.runs import (
     frame,
     lost,
     rows,
+    starts_case,
     with_dfc,
+    with_starts,
     without_dfc,
 )
 from validation.claims.takano2006.shown import BLUE, GREEN, RED, band, efficiency_axes
@@ -120,6 +123,7 @@ def efficiency_of_scenario_6() -> Finding:
                 "low, unstable, lossy",
                 f"Student's 95 % intervals; the fluid's widened by its bias, {off:.3f}",
             ),
+            beside(*with_starts("6")),
             Number(
                 "packets lost with DFC and shaped hosts, by the buffer in packets",
                 ", ".join(f"{buffer}: {losses:.0f}" for buffer, losses in small.items()),
@@ -134,7 +138,7 @@ def efficiency_of_scenario_6() -> Finding:
                 "zero with the others",
             ),
         ),
-        cases=(FIFO, DFC),
+        cases=(FIFO, starts_case("6"), DFC),
     )
 
 
