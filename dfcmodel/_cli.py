@@ -101,7 +101,7 @@ def pde(
     node: Annotated[float | None, typer.Option(help="Which node; default: the middle.")] = None,
     periods: Annotated[float, typer.Option(help="Time, in link delays.")] = 300.0,
     feedback: Annotated[bool, typer.Option(help="r fed back, eq. (5), or eq. (7), r = 0.")] = True,
-    figure: Annotated[Path | None, typer.Option(help="Write the densities here.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write the densities here.")] = None,
 ) -> None:
     """Spread the packets of one loaded node over the chain of a scenario, as an equation.
 
@@ -118,6 +118,6 @@ def pde(
     solution = loaded_node(chain, packets, times, node=node, feedback=feedback)
     typer.echo(solution)
     typer.echo(spectrum(chain))
-    if figure is not None:
-        solution.plot().figure.savefig(figure)
-        typer.echo(f"figure: {figure}")
+    if plot is not None:
+        solution.plot().figure.savefig(plot)
+        typer.echo(f"figure: {plot}")

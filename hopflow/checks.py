@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
+MOST_LISTED = 60
+"""Names that a message lists; of more it gives those that are spelt alike."""
 
 __all__ = ["choice", "number", "one_number", "seconds", "whole"]
 
@@ -116,7 +119,7 @@ def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
-    """Return ``value`` after checking that it is one of ``allowed``."""
+    """Return ``value`` after checking that it is one of ``allowed``; of many, name the nearest."""
     options = list(allowed)
     try:
         known = value in options
@@ -124,5 +127,8 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
         known = False
     if not known:
         listed = ", ".join(repr(option) for option in options)
+        if len(options) > MOST_LISTED:
+            near = difflib.get_close_matches(str(value), map(str, options), 3, cutoff=0.0)
+            listed = f"{len(options)}, such as {', '.join(map(repr, near))}"
         raise ValueError(f"{name} = {value!r}: must be one of {listed}")
     return value

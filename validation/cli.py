@@ -165,7 +165,7 @@ def show_case(
     rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
     picture: Annotated[
         Path | None,
-        typer.Option("--figure", help="File of the plot; default: report/data/PAPER-CASE.png."),
+        typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
     ] = None,
     value: Annotated[
         str | None, typer.Option(help="Column to plot; default: the one that says most.")

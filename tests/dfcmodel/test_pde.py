@@ -286,7 +286,7 @@ def test_import_loads_nothing_heavy() -> None:
 @pytest.mark.slow
 def test_command_line(tmp_path) -> None:
     picture = tmp_path / "walk.png"
-    args = ["pde", "takano2006/4S", "--periods", "20", "--node", "7", "--figure", str(picture)]
+    args = ["pde", "takano2006/4S", "--periods", "20", "--node", "7", "--plot", str(picture)]
     out = CliRunner().invoke(app, args)
     assert out.exit_code == 0, out.output
     assert picture.stat().st_size > 5000

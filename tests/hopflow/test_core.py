@@ -311,3 +311,9 @@ def test_import_is_light_and_names_are_offered():
     assert {*hopflow.__all__, "PauseTandem", "Reno", "takano2006"} <= set(dir(hopflow))
     with pytest.raises(AttributeError, match="module 'hopflow' has no attribute 'nonsense'"):
         hopflow.nonsense  # noqa: B018
+
+
+def test_of_many_names_the_nearest_are_given():
+    names = [f"paper{n}/case" for n in range(100)]
+    with pytest.raises(ValueError, match=r"one of 100, such as 'paper77/case'"):
+        choice("case", "paper77/cse", names)

@@ -176,7 +176,7 @@ def test_lists(tmp_path: Path) -> None:
         ["claims"],
         ["data", "list"],
         ["data", "verify"],
-        ["data", "show", "zheng2002/periodic-loss", "--figure", "loss.png"],
+        ["data", "show", "zheng2002/periodic-loss", "--plot", "loss.png"],
         ["--help"],
     ):
         assert hopflow(*arguments, cwd=tmp_path).returncode == 0
