@@ -51,7 +51,7 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     """
     F, C = len(plan.state.flow), len(plan.state.up)
     records = (
-        np.zeros((steps // every, F, 4)),
+        np.zeros((steps // every, F, 5)),
         np.zeros((steps // every, C)),
         np.zeros((steps // every, C)),
     )

@@ -94,7 +94,7 @@ def run(
     """Advance the state by ``steps`` steps from ``first_step``; record every ``every`` steps.
 
     Records, one row per interval: ``record[n, f]`` = (mean packets in transit, U, cwnd, host's
-    backlog), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets lost in it.
+    backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets lost in it.
     Returns -1, or the step at which it had to stop, with the reason in ``s.fault``.
     """
     up = s.up
@@ -422,6 +422,7 @@ def run(
                 record[n, f, 1] = tcp[f, UP_TO]
                 record[n, f, 2] = min(tcp[f, COLUMNS], tcp[f, MAX_WINDOW])
                 record[n, f, 3] = tcp[f, EMITTED] - cell[f, SENT]
+                record[n, f, 4] = tcp[f, RTT]
                 if record[n, f, 2] != record[n, f, 2]:
                     fault[0] = WINDOW_FAULT
                     fault[1] = k

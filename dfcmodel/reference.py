@@ -71,7 +71,7 @@ class _Run:
         self.receive = splice(receivers.receive, plan.kinds, compiled=False)
 
     def advance(self, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
-        record = np.zeros((steps // every, self.F, 4))
+        record = np.zeros((steps // every, self.F, 5))
         queued = np.zeros((steps // every, self.C))
         for k in range(steps):
             self.feedback(k)
@@ -85,8 +85,9 @@ class _Run:
                 record[n, self.s.flow_of[c], 0] += sum(self.way[c]) / every
             if (k + 1) % every == 0:
                 window = np.minimum(self.s.tcp[:, COLUMNS], self.s.tcp[:, MAX_WINDOW])
+                trip = self.s.tcp[:, sources.RTT]
                 record[n, :, 1:] = np.stack(
-                    [self.s.tcp[:, UP_TO], window, self.queue[: self.F]], axis=1
+                    [self.s.tcp[:, UP_TO], window, self.queue[: self.F], trip], axis=1
                 )
                 queued[n, self.F :] = self.queue[self.F :]
         return record, queued, np.zeros_like(queued)

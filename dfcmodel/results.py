@@ -73,6 +73,9 @@ class Trajectory(Recorded):
         Congestion window at the ends of the intervals, packets, shape (F, T).
     backlog
         Packets waiting at the flow's host, shape (F, T).
+    round_trip
+        Round-trip time that the last acknowledgement tells, s, shape (F, T); nan before the first,
+        and for sources without any.
     lost
         Packets lost in each interval, shape (F, L, T).
     queued
@@ -102,6 +105,7 @@ class Trajectory(Recorded):
     delivered: NDArray[np.float64]
     window: NDArray[np.float64]
     backlog: NDArray[np.float64]
+    round_trip: NDArray[np.float64]
     lost: NDArray[np.float64]
     queued: NDArray[np.float64]
     peak_queue: NDArray[np.float64]
@@ -148,6 +152,9 @@ class Trajectory(Recorded):
                     ("flow", "time"), self.delivered, "packets acknowledged", "packets"
                 ),
                 "backlog": variable(("flow", "time"), self.backlog, "wait at the host", "packets"),
+                "round_trip": variable(
+                    ("flow", "time"), self.round_trip, "round-trip time last told", "s"
+                ),
                 "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
             },
             coords={
@@ -165,6 +172,13 @@ class Trajectory(Recorded):
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
         mean: NDArray[np.float64] = self.efficiency.values[:, chosen].mean(axis=1)
         return mean
+
+    @cached_property
+    def measures(self) -> xr.Dataset:
+        """What each flow and each link did, over the whole run: see `dfcmodel.measures`."""
+        from dfcmodel.measures import measures
+
+        return measures(self)
 
     def to_netcdf(self, path: str | Path) -> Path:
         """Write everything that was recorded to a netCDF file, which ``xarray.open_dataset`` reads.

@@ -115,6 +115,7 @@ def simulate(
         delivered=record[:, :, 1].T.copy(),
         window=record[:, :, 2].T.copy(),
         backlog=record[:, :, 3].T.copy(),
+        round_trip=np.where(record[:, :, 4] > 0.0, record[:, :, 4], np.nan).T.copy(),
         lost=lost,
         queued=occupancy,
         peak_queue=peak,

@@ -121,7 +121,7 @@ def test_on_and_off_times_within_a_step() -> None:
     plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
     record = engine.advance(plan, 14, 7)[0]
     assert plan.state.tcp[0, sources.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
-    assert record.shape == (2, 1, 4)
+    assert record.shape == (2, 1, 5)
 
 
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:

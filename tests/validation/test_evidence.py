@@ -94,8 +94,8 @@ def test_a_broken_record_is_named(copy: Path) -> None:
         evidence.verify()
 
 
-def test_unknown_names_list_the_known() -> None:
-    with pytest.raises(ValueError, match=r"case = 'nowhere'.*zheng2002/periodic-loss"):
-        evidence.table("nowhere")
+def test_unknown_names_are_told_the_known() -> None:
+    with pytest.raises(ValueError, match=r"'periodic-loss'.* such as 'zheng2002/periodic-loss'"):
+        evidence.table("periodic-loss")
     with pytest.raises(ValueError, match=r"table = 'other'.*'rates'"):
         evidence.table(CASE, "other")
