@@ -94,7 +94,8 @@ def run(
     """Advance the state by ``steps`` steps from ``first_step``; record every ``every`` steps.
 
     Records, one row per interval: ``record[n, f]`` = (mean packets in transit, U, cwnd, host's
-    backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets lost in it.
+    backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets
+    lost in it.
     Returns -1, or the step at which it had to stop, with the reason in ``s.fault``.
     """
     up = s.up

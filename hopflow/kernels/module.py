@@ -16,9 +16,9 @@ from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
 from hopflow.kernels.source import literal, locals_of, parse, refuse
 
-__all__ = ["HELPER", "KERNEL", "TEMPLATE", "Module"]
+__all__ = ["KERNEL", "TEMPLATE", "Module"]
 
-HELPER = "njit(error_model='numpy', no_cpython_wrapper=True)"
+_HELPER = "njit(error_model='numpy', no_cpython_wrapper=True)"
 TEMPLATE = "njit(error_model='numpy', no_cpython_wrapper=True, _nrt=False)"
 """Of a helper template: it makes no arrays, so that nobody counts the references to its arguments
 at every call, which costs a fifth of some loops."""
@@ -43,7 +43,7 @@ class Module:
         self.called.setdefault((function, state), name)
         tree = self.rewrite(parse(function), function, state)
         tree.name = name
-        self.add_tree(tree, HELPER)
+        self.add_tree(tree, _HELPER)
 
     def add_change(self, name: str, of: str, function: Callable[..., Any], state: str) -> None:
         """Add what the function ``of`` of a rule adds to the state; by difference if need be."""
@@ -57,7 +57,7 @@ class Module:
             text = f"def {name}(s, q, e):\n new = {of}(s, q, e)\n return {state}({differences})"
             tree = ast.parse(text).body[0]
             assert isinstance(tree, ast.FunctionDef)
-            self.add_tree(tree, HELPER)
+            self.add_tree(tree, _HELPER)
 
     def _add_sum(self, name: str, function: Callable[..., Any], state: str) -> None:
         helpers = set()
@@ -74,7 +74,7 @@ class Module:
         names = functools.partial(self.look_up, inspect.unwrap(function))
         tree = change_of(tree, self.tuples[state], names, helper)
         tree.name = name
-        self.add_tree(self.rewrite(tree, function, state, helpers), HELPER)
+        self.add_tree(self.rewrite(tree, function, state, helpers), _HELPER)
 
     def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
         """Return the name of a function that a rule calls; add it at the first call.
