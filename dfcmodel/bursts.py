@@ -30,8 +30,8 @@ def book_bursts(
     what was dropped of the burst before moves to its end, which is in the queue as well. The other
     arguments are those of `book`.
     """
-    size = losses.records.shape[1]
-    last = (losses.ends[c, 1] - 1) % size
+    size = losses.records.shape[1]  # a power of two
+    last = (losses.ends[c, 1] - 1) & (size - 1)
     some = losses.ends[c, 1] > losses.ends[c, 0]
     if some and losses.records[c, last, 1] == begin and k % burst >= 1.0:
         losses.records[c, last, 1] = end  # the same burst goes on
@@ -42,5 +42,5 @@ def book_bursts(
         until = begin + (j + 1) * length if j < n - 1 else end
         lost = gone if j < n - 1 else amount - (n - 1) * gone
         book(c, f, until - lost, until, lost, 0.0, when, rest, losses)
-        last = (losses.ends[c, 1] - 1) % size
+        last = (losses.ends[c, 1] - 1) & (size - 1)
         losses.records[c, last, 0] = until - losses.records[c, last, 2]

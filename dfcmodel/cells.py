@@ -11,9 +11,8 @@ SENT = 1  # packets sent
 BUDGET = 2  # packets that may leave per step
 QUEUE = 3  # packets that wait now
 AREA = 4  # their sum over the steps since the last record
-WATCH = 5  # most that ever waited; inf where the next cell has the same buffer
-JOINS = 6  # 1: it has the buffer of the cell before; 0: a buffer begins with this cell
-LOST_BEFORE = 7  # packets dropped up to the last record
+WATCH = 5  # most that ever waited in its buffer; inf where the cell before has the same
+LOST_BEFORE = 6  # packets dropped up to the last record
 # and diffusion-type flow control
 RATE = 8  # r that it was told; 0 while the flow does not send
 NEXT_QUEUE = 9  # n of the next node that it was told
@@ -59,3 +58,9 @@ RED_COLUMNS = 10
 
 # pairs: a link that pauses and one that is paused (-1 - flow: the access link of its host)
 PAUSING, PAUSED, WAIT, QUANTA, ON, UNTIL = 0, 1, 2, 3, 4, 5
+
+# runs of links whose cells are served one by one, and whose packets take equally long
+FIRST, END = 0, 1  # cells
+FLOWS = 2  # that have one buffer
+ALIKE = 3  # FLOWS if that is 1 or 2; 0: the run is one buffer, of more or with unequal ways
+ONE = 4  # 1, unsigned as they all are

@@ -89,7 +89,9 @@ class Pause(Discipline):
     Parameters
     ----------
     high, low
-        Pause above ``high`` packets, resume at ``low`` or below; 0 <= low <= high.
+        Pause above ``high`` packets, resume at ``low`` or below; 0 <= low <= high. More than ``high``
+        must fit into the link's buffer, or those of its flows together where each has its own. The
+        defaults are a half and a quarter of takano2006's 1800 packets.
     quanta
         None: ON and OFF messages. Else each message pauses for this many quanta of 512 bit times
         (at most 65535) of the link that is paused, and is renewed while the queue is above ``low``.

@@ -53,6 +53,7 @@ class Lines(NamedTuple):
     bands_at: Ints
     fifo: Ints
     arrived: Floats
+    arrived_in_all: Floats
 
 
 def drop_early(
@@ -191,9 +192,10 @@ def drop_tail(
                 cell[c, QUEUE] -= amount
                 cell[c, AREA] -= amount
                 for n in range(lines.bands_at[i], lines.bands_at[i + 1]):
-                    tail = lines.fifo[n, 1]
-                    if lines.bands[n, 1] <= c < lines.bands[n, 2] and tail > 0:
-                        lines.arrived[c, (tail - 1) & (lines.arrived.shape[1] - 1)] -= amount
+                    if lines.bands[n, 1] <= c < lines.bands[n, 2] and lines.fifo[n, 1] > 0:
+                        last = (lines.fifo[n, 1] - 1) & (lines.arrived.shape[1] - 1)
+                        lines.arrived[c, last] -= amount
+                        lines.arrived_in_all[n, last] -= amount
         for c in range(low, high):
             waits += cell[c, QUEUE]
         low = high

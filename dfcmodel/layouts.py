@@ -80,14 +80,25 @@ class Layout:
         firsts = [scenario.path_index(scenario.flows[f])[0] for f in self.shaped]
         return [scenario.links[n] for n in (*self.order, *firsts)]
 
-    @property
-    def ways(self) -> Ints:
-        """Runs of cells at rates of their own whose packets take equally long: first, end."""
-        first = int(self.path_at.size - 1)
-        inner = range(first + 1, self.rated)
-        turns = [first, *(c for c in inner if self.lag[c] != self.lag[c - 1]), self.rated]
-        runs = [run for run in itertools.pairwise(turns) if run[0] < run[1]]
-        return np.array(runs, dtype=np.int64).reshape(-1, 2)
+    def runs(self, shared: list[bool]) -> Ints:
+        """Return the runs of links whose cells are served one by one, see `cells`.
+
+        ``shared`` says which links have one buffer for all flows.
+        """
+        rows: list[list[int]] = []
+        for (first, end), together in zip(
+            self.cells[: self.rated_links].tolist(), shared, strict=False
+        ):
+            flows = end - first if together else 1
+            for c in range(first, end, flows):
+                ways = set(self.lag[c : c + flows].tolist())
+                alike = flows if flows <= 2 and len(ways) == 1 else 0
+                last = rows[-1] if rows else [0, 0, 0, 0]
+                if alike and last[3] == alike and ways == {self.lag[last[0]]}:
+                    last[1] = c + flows
+                else:
+                    rows.append([c, c + flows, flows, alike, 1])
+        return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:

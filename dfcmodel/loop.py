@@ -19,16 +19,19 @@ from dfcmodel.cells import (
     ACK_NOW,
     ACKS,
     ADVANCING,
+    ALIKE,
     ALL_LOST,
     AREA,
     BUDGET,
     DELIVERED,
     ECHO,
+    END,
     ENTERED,
     EXIT,
+    FIRST,
+    FLOWS,
     GAIN,
     INTENSITY,
-    JOINS,
     LINK_RATE,
     LOST,
     LOST_AREA,
@@ -38,6 +41,7 @@ from dfcmodel.cells import (
     MESSAGE_RATE,
     NEW_UP_TO,
     NEXT_QUEUE,
+    ONE,
     PENDING,
     QUEUE,
     RATE,
@@ -50,7 +54,17 @@ from dfcmodel.cells import (
 from dfcmodel.drops import Lines, drop_early, drop_tail
 from dfcmodel.losses import Losses, look_back
 from dfcmodel.ports import exchange
-from dfcmodel.queues import DIVIDED, PORTS, RANDOM, divide, finish, pause, serve
+from dfcmodel.queues import (
+    DIVIDED,
+    PORTS,
+    RANDOM,
+    crowd,
+    divide,
+    finish,
+    pause,
+    serve,
+    serve_one,
+)
 from dfcmodel.receivers import date, keep_up, receive
 from dfcmodel.sources import (
     ACKED,
@@ -100,7 +114,7 @@ def run(
     """
     up = s.up
     cell = s.cell
-    ways = s.ways
+    runs = s.runs
     rows = s.rows
     origin = s.origin
     lag = s.lag
@@ -126,6 +140,7 @@ def run(
     waiting = s.waiting
     fifo = s.fifo
     arrived = s.arrived
+    arrived_in_all = s.arrived_in_all
     red = s.red
     bands = s.bands
     bands_at = s.bands_at
@@ -155,7 +170,7 @@ def run(
     losses = Losses(cell, records, ends, cursor, flow, tally, path_at, path)
     lines = Lines(
         up, lag, flow_of, wants, ring, kind, cells, limit, rate, burst, shared, bands, bands_at,
-        fifo, arrived,
+        fifo, arrived, arrived_in_all,
     )  # fmt: skip
     F = flow.shape[0]
     C = up.shape[0]
@@ -164,12 +179,9 @@ def run(
     for k in range(first_step, last_step):
         now = k * h
         row = (k & mask) * C
-        # feedback: what is due arrives and sets rates; then new messages leave
+        # feedback: all that is due arrives and sets rates; then new messages leave
         for j in range(clock.shape[0]):
             slot = clock[j, 2] + clock[j, 1]
-            clock[j, 1] += 1
-            if clock[j, 1] == clock[j, 0]:
-                clock[j, 1] = 0
             for n in range(ticks[slot, 0], ticks[slot, 1]):  # links of one flow
                 c = tick_cells[n, 0]
                 r = cell[c, MESSAGE_RATE]
@@ -209,6 +221,11 @@ def run(
                 part = B / total if total > B else 1.0
                 for c in range(tick_cells[n, 0], tick_cells[n, 1]):
                     cell[c, BUDGET] = on_grid(part * cell[c, WISH], grid)
+        for j in range(clock.shape[0]):
+            slot = clock[j, 2] + clock[j, 1]
+            clock[j, 1] += 1
+            if clock[j, 1] == clock[j, 0]:
+                clock[j, 1] = 0
             for n in range(tells[slot, 0], tells[slot, 1]):  # a link of one flow tells
                 c = tell_cells[n, 0]
                 u = tell_cells[n, 2]
@@ -323,31 +340,35 @@ def run(
             cell[f, SENT] = min(tcp[f, EMITTED], cell[f, SENT] + cell[f, BUDGET])
             ring[((k + lag[f]) & mask) * C + f] = cell[f, SENT]
             tally[f, ENTERED] += ring[row + f] - through
-        # queues that are served one by one, each at its own rate
+        # queues that are served one by one, each at its own rate, by runs of links
         rows[0] = row
         here = rows[0]
         overs = 0
         total = 0.0
-        for n in range(ways.shape[0]):
-            rows[0] = ((k + lag[ways[n, 0]]) & mask) * C
+        for n in range(runs.shape[0]):
+            rows[0] = ((k + lag[runs[n, FIRST]]) & mask) * C
             there = rows[0]
-            for c in range(ways[n, 0], ways[n, 1]):
-                came = ring[here + origin[c]] - cell[c, LOST]
-                goes = min(came, cell[c, SENT] + cell[c, BUDGET])
-                waits = came - goes
-                cell[c, SENT] = goes
-                ring[there + c] = goes
-                cell[c, QUEUE] = waits
-                cell[c, AREA] += waits
-                if cell[c, JOINS] == 0.0:
-                    total = 0.0
-                total += waits
+            if runs[n, ALIKE] == 1:
+                for c in range(runs[n, FIRST], runs[n, END]):
+                    total = serve_one(c, here, there, origin, ring, cell)
+                    if total > cell[c, WATCH]:
+                        overs = crowd(c, total, overs, over, link_of, limit, cell)
+            elif runs[n, ALIKE] == 2:
+                one = runs[n, ONE]
+                for c in range(runs[n, FIRST], runs[n, END], runs[n, FLOWS]):
+                    total = serve_one(c, here, there, origin, ring, cell)
+                    total += serve_one(c + one, here, there, origin, ring, cell)
+                    if total > cell[c, WATCH]:
+                        overs = crowd(c, total, overs, over, link_of, limit, cell)
+            else:
+                total = 0.0
+                for c in range(runs[n, FIRST], runs[n, END]):
+                    rows[0] = ((k + lag[c]) & mask) * C
+                    there = rows[0]
+                    total += serve_one(c, here, there, origin, ring, cell)
+                c = runs[n, FIRST]
                 if total > cell[c, WATCH]:
-                    i = link_of[c]
-                    cell[c, WATCH] = min(total, limit[i])
-                    if total > limit[i] and (overs == 0 or over[overs - 1] != i):
-                        over[overs] = i
-                        overs += 1
+                    overs = crowd(c, total, overs, over, link_of, limit, cell)
         # links whose flows share: FIFO, RED, fair shares, priorities
         for i in range(first_shared, past_shared):
             low = cells[i, 0]
@@ -377,31 +398,37 @@ def run(
                         cell[c, SENT] += gets[c]
             elif kind[i] == PORTS:
                 for n in range(bands_at[i], bands_at[i + 1]):
-                    left = cell[bands[n, 1], BUDGET]
-                    serve(bands[n, 1], bands[n, 2], n, left, grid, wants, fifo, arrived, cell)
-            elif came - went <= capacity:
-                for c in range(low, high):
-                    cell[c, SENT] = wants[c]
-                fifo[bands_at[i], 0] = 0
-                fifo[bands_at[i], 1] = 0
+                    came = 0.0
+                    goes = cell[bands[n, 1], BUDGET]
+                    for c in range(bands[n, 1], bands[n, 2]):
+                        came += wants[c]
+                        goes += cell[c, SENT]
+                    serve(
+                        bands[n, 1], bands[n, 2], n, came, goes, grid, wants, fifo, arrived,
+                        arrived_in_all, cell,
+                    )  # fmt: skip
             else:
-                serve(low, high, bands_at[i], capacity, grid, wants, fifo, arrived, cell)
+                serve(
+                    low, high, bands_at[i], came, went + capacity, grid, wants, fifo, arrived,
+                    arrived_in_all, cell,
+                )  # fmt: skip
             total = 0.0
+            most = 0.0
             for c in range(low, high):
                 waits = wants[c] - cell[c, SENT]
                 ring[((k + lag[c]) & mask) * C + c] = cell[c, SENT]
                 cell[c, QUEUE] = waits
                 cell[c, AREA] += waits
-                if shared[i] == 0:
-                    total = max(total, waits)
-                else:
-                    total += waits
-            if total > peak[i]:
-                peak[i] = min(total, limit[i])
-            if total > limit[i]:
+                total += waits
+                most = max(most, waits)
+            waiting[i] = total
+            if shared[i] == 1:
+                most = total
+            if most > peak[i]:
+                peak[i] = min(most, limit[i])
+            if most > limit[i]:
                 over[overs] = i
                 overs += 1
-            waiting[i] = total
         # what exceeds a buffer is dropped from what came in this step
         for n in range(overs):
             i = over[n]

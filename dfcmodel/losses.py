@@ -51,7 +51,7 @@ def book(
     stretch below one packet that touches the last one is joined to it, and so is any when the ring
     is full.
     """
-    size = losses.records.shape[1]
+    size = losses.records.shape[1]  # a power of two
     if losses.flow[f, PENDING] == 0:  # the receiver has counted all that was lost so far
         at = losses.tally[f, DELIVERED]
         for n in range(losses.path_at[f + 1] - 1, losses.path_at[f] - 1, -1):
@@ -63,7 +63,7 @@ def book(
     losses.tally[f, ALL_LOST] += amount
     losses.tally[f, LOST_AREA] += amount * rest
     if losses.ends[c, 1] > losses.ends[c, 0]:
-        last = (losses.ends[c, 1] - 1) % size
+        last = (losses.ends[c, 1] - 1) & (size - 1)
         full = losses.ends[c, 1] - losses.ends[c, 0] == size
         touches = losses.records[c, last, 1] == start
         short = losses.records[c, last, 1] - losses.records[c, last, 0] < 1.0
@@ -72,7 +72,7 @@ def book(
             losses.records[c, last, 2] += amount
             losses.records[c, last, 3] += marked
             return
-    last = losses.ends[c, 1] % size
+    last = losses.ends[c, 1] & (size - 1)
     losses.records[c, last, 0] = start
     losses.records[c, last, 1] = end
     losses.records[c, last, 2] = amount
@@ -88,7 +88,7 @@ def reach(c: int, losses: Losses) -> Any:
     """
     if losses.ends[c, 0] == losses.ends[c, 1]:
         return 1e300, 1.0
-    first = losses.ends[c, 0] % losses.records.shape[1]
+    first = losses.ends[c, 0] & (losses.records.shape[1] - 1)
     before = losses.records[c, first, 0] - losses.cursor[c]
     if before > 0.0:
         return before, 1.0
@@ -104,7 +104,7 @@ def take(c: int, f: int, amount: float, grid: float, losses: Losses) -> Any:
     came = amount
     marked = 0.0
     while losses.ends[c, 0] < losses.ends[c, 1]:
-        first = losses.ends[c, 0] % losses.records.shape[1]
+        first = losses.ends[c, 0] & (losses.records.shape[1] - 1)
         before = max(0.0, losses.records[c, first, 0] - losses.cursor[c])
         if amount <= before:
             break

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.disciplines import DFC, FIFO, Discipline
+from dfcmodel.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.flows import Flow
 from hopflow.checks import number
 
@@ -32,7 +34,7 @@ class Link:
     delay
         Propagation delay in s, > 0.
     buffer
-        Packets that may wait, >= 1.
+        Packets that may wait, 1 to 1e9; one that nothing ever fills stands for one without bound.
     discipline
         How they are served and dropped.
     shared
@@ -63,6 +65,8 @@ class Link:
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), RED(), Fair() or Priority()"
             raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
+        if self.shared:
+            _can_pause(self, self.buffer)
 
     @property
     def name(self) -> str:
@@ -130,6 +134,17 @@ class Scenario:
                 kind = type(self.path(flow)[0].discipline).__name__
                 msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
+            for before, link in itertools.pairwise(self.path(flow)):
+                if isinstance(link.discipline, Pause) and isinstance(before.discipline, DFC):
+                    msg = f"must be another than DFC before {link.name}, which pauses it"
+                    raise ValueError(f"discipline of link {before.name!r}: {msg}")  # noqa: TRY004
+        queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
+        if len(queues) > 1:
+            msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
+            raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
+        for n, flows in Counter(n for flow in self.flows for n in self.path_index(flow)).items():
+            if not self.links[n].shared:
+                _can_pause(self.links[n], flows * self.links[n].buffer)
 
     @cached_property
     def _index(self) -> dict[tuple[Node, Node], int]:
@@ -223,6 +238,14 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
         links.append(Link(source, target, **{k: v for k, v in given.items() if v is not None}))
     return tuple(links)
+
+
+def _can_pause(link: Link, room: float) -> None:
+    """Refuse a pause above a queue that never is: no more than ``room`` packets wait for the link."""
+    if isinstance(link.discipline, Pause):
+        levels = f"high = {room / 2:g} and low = {room / 4:g}"
+        hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
+        number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
 
 
 def _distinct(what: str, names: Iterable[str]) -> None:

@@ -23,7 +23,6 @@ from dfcmodel.cells import (
     FLOW_COLUMNS,
     GAIN,
     INTENSITY,
-    JOINS,
     LINK_RATE,
     OWED,
     RED_COLUMNS,
@@ -144,7 +143,7 @@ def compile_scenario(
         lag=layout.lag,
         link_of=layout.link_of,
         flow_of=layout.flow_of,
-        ways=layout.ways.astype(np.uint64),
+        runs=layout.runs([link.shared for link in links]).astype(np.uint64),
         rows=np.zeros(1, dtype=np.uint64),
         wants=np.zeros(C),
         gets=np.zeros(C),
@@ -168,6 +167,7 @@ def compile_scenario(
         waiting=np.zeros(L + S),
         fifo=np.zeros((len(layout.bands), 2), dtype=np.int64),
         arrived=np.zeros((C if arrived > 1 else 1, arrived)),
+        arrived_in_all=np.zeros((len(layout.bands), arrived)),
         red=_red(scenario, links[:L], L + S, rng),
         bands=layout.bands,
         bands_at=layout.bands_at,
@@ -239,8 +239,7 @@ def _cells(scenario: Scenario, layout: Layout, rate: Floats, h: float, grid: flo
             own[:, GAIN] = link.discipline.diffusion / link.delay * h
         if i < layout.rated_links:
             own[:, BUDGET] = 0.0 if dfc else rate[i]
-            own[1:, JOINS] = link.shared
-            own[-1 if link.shared else slice(None), WATCH] = 0.0
+            own[0 if link.shared else slice(None), WATCH] = 0.0
     return cell
 
 

@@ -77,6 +77,8 @@ def exchange(k: int, grid: float, clock: Ints, ports: Ports, lines: Lines, cell:
             for b in range(lines.bands_at[i], lines.bands_at[i + 1]):
                 c = lines.bands[b, 1]
                 cell[c, BUDGET] = on_grid(part * cell[c, WISH], grid)
+    for j in range(clock.shape[0]):
+        slot = clock[j, 2] + k % clock[j, 0]
         n = ports.tells[slot]
         while n < ports.tells[slot + 1]:
             who = ports.pairs[n, 0]

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.cells import (
+    AREA,
     BUDGET,
     FINISHED,
+    LOST,
     MESSAGE_QUEUE,
     MESSAGE_RATE,
     NEXT_QUEUE,
@@ -17,17 +19,19 @@ from dfcmodel.cells import (
     PAUSED,
     PAUSING,
     QUANTA,
+    QUEUE,
     RATE,
     SENT,
     UNTIL,
     WAIT,
+    WATCH,
 )
 from dfcmodel.sources import on_grid
 
 if TYPE_CHECKING:
     from dfcmodel.states import Floats, Ints
 
-__all__ = ["divide", "finish", "pause", "serve"]
+__all__ = ["crowd", "divide", "finish", "in_order", "pause", "serve", "serve_one"]
 
 RATED, SHARED, RANDOM, DIVIDED, PORTS = 0, 1, 2, 3, 4
 """Kinds of links: queues at rates of their own; FIFO; RED on FIFO; fair shares and priorities; a FIFO
@@ -44,6 +48,36 @@ def finish(f: int, now: float, path_at: Ints, path: Ints, tally: Floats, cell: F
             cell[c, NEXT_QUEUE] = 0.0
             cell[c, MESSAGE_RATE] = 0.0
             cell[c, MESSAGE_QUEUE] = 0.0
+
+
+def serve_one(c: int, here: int, there: int, origin: Ints, ring: Floats, cell: Floats) -> Any:
+    """Let cell c send what came, at most what its own rate allows; return what waits.
+
+    ``here`` and ``there`` are the rows of the ring that arrive now, and when what is sent now arrives.
+    """
+    came = ring[here + origin[c]] - cell[c, LOST]
+    goes = min(came, cell[c, SENT] + cell[c, BUDGET])
+    waits = came - goes
+    cell[c, SENT] = goes
+    ring[there + c] = goes
+    cell[c, QUEUE] = waits
+    cell[c, AREA] += waits
+    return waits
+
+
+def crowd(
+    c: int, total: float, overs: int, over: Ints, link_of: Ints, limit: Floats, cell: Floats
+) -> Any:
+    """Note that more waits than ever in the buffer that begins with cell c, and if it is too much.
+
+    Returns how many links are ``over`` their limits now.
+    """
+    i = link_of[c]
+    cell[c, WATCH] = min(total, limit[i])
+    if total > limit[i] and (overs == 0 or over[overs - 1] != i):
+        over[overs] = i
+        overs += 1
+    return overs
 
 
 def divide(first: int, end: int, amount: float, grid: float, wants: Floats, gets: Floats) -> Any:
@@ -80,76 +114,81 @@ def serve(
     first: int,
     end: int,
     line: int,
-    capacity: float,
+    came: float,
+    total: float,
     grid: float,
     wants: Floats,
     fifo: Ints,
     arrived: Floats,
+    arrived_in_all: Floats,
     cell: Floats,
 ) -> None:
-    """Let up to ``capacity`` packets leave a FIFO queue of several flows, the cells up to ``end``.
+    """Let a FIFO queue of several flows, the cells up to ``end``, have sent ``total`` packets.
 
-    ``wants[c]`` is what ever came to cell c and was not dropped, SENT what left it, and ``arrived[c, n]``
-    what had come at entry n of the queue's ring, one per step. The head in ``fifo[line]`` is the
-    entry up to which all is served; inside the next one the flows are served in proportion.
+    Or all, if fewer ``came``: the sum of ``wants[c]``, what ever came to cell c and was not dropped. SENT
+    is what left it, and ``arrived[c, n]`` what had come at entry n of the queue's ring, one per step;
+    ``arrived_in_all[line]`` is their sum. The head in ``fifo[line]`` is the entry up to which all is
+    served; inside the next one the flows are served in proportion.
     """
-    mask = arrived.shape[1] - 1
-    came = 0.0
-    total = capacity
-    for c in range(first, end):
-        came += wants[c]
-        total += cell[c, SENT]
     if came <= total:
         for c in range(first, end):
             cell[c, SENT] = wants[c]
         fifo[line, 0] = 0
         fifo[line, 1] = 0
-        return
-    if end == first + 1:
-        cell[first, SENT] += capacity
-        return
+    elif end == first + 1:
+        cell[first, SENT] = total
+    else:
+        in_order(first, end, line, came, total, grid, wants, fifo, arrived, arrived_in_all, cell)
+
+
+def in_order(
+    first: int,
+    end: int,
+    line: int,
+    came: float,
+    total: float,
+    grid: float,
+    wants: Floats,
+    fifo: Ints,
+    arrived: Floats,
+    arrived_in_all: Floats,
+    cell: Floats,
+) -> None:
+    """Do what `serve` does where some of what came to several flows has to wait."""
+    mask = arrived.shape[1] - 1
     if fifo[line, 1] == 0:
-        fifo[line, 0] = 0
         fifo[line, 1] = 1
+        arrived_in_all[line, 0] = 0.0
         for c in range(first, end):
             arrived[c, 0] = cell[c, SENT]
+            arrived_in_all[line, 0] += cell[c, SENT]
     if fifo[line, 1] - fifo[line, 0] <= mask:
         fifo[line, 1] += 1
-    tail = fifo[line, 1]
-    for c in range(first, end):
-        arrived[c, (tail - 1) & mask] = wants[c]
-    if capacity <= 0.0:
-        return
+    last = (fifo[line, 1] - 1) & mask
+    arrived_in_all[line, last] = came
     head = fifo[line, 0]
-    while head + 1 < tail:
-        served = 0.0
-        for c in range(first, end):
-            served += arrived[c, (head + 1) & mask]
-        if served > total:
-            break
+    while arrived_in_all[line, (head + 1) & mask] <= total:
         head += 1
     fifo[line, 0] = head
-    below = 0.0
-    above = 0.0
+    low = head & mask
+    high = (head + 1) & mask
     rest = total
     for c in range(first, end):
-        below += arrived[c, head & mask]
-        above += arrived[c, (head + 1) & mask]
-        cell[c, SENT] = max(cell[c, SENT], arrived[c, head & mask])
+        arrived[c, last] = wants[c]
+        cell[c, SENT] = max(cell[c, SENT], arrived[c, low])
         rest -= cell[c, SENT]
-    if head + 1 < tail and above > below:
-        part = (total - below) / (above - below)
+    below = arrived_in_all[line, low]
+    part = (total - below) / (arrived_in_all[line, high] - below)
+    for c in range(first, end):
+        goal = arrived[c, low] + on_grid(part * (arrived[c, high] - arrived[c, low]), grid)
+        more = max(0.0, min(rest, goal - cell[c, SENT]))
+        cell[c, SENT] += more
+        rest -= more
+    if rest > 0.0:  # what rounding left
         for c in range(first, end):
-            low = arrived[c, head & mask]
-            goal = low + on_grid(part * (arrived[c, (head + 1) & mask] - low), grid)
-            more = max(0.0, min(rest, goal - cell[c, SENT]))
+            more = max(0.0, min(rest, arrived[c, high] - cell[c, SENT]))
             cell[c, SENT] += more
             rest -= more
-        for c in range(first, end):  # what rounding left
-            more = min(rest, arrived[c, (head + 1) & mask] - cell[c, SENT])
-            if more > 0.0:
-                cell[c, SENT] += more
-                rest -= more
 
 
 def pause(

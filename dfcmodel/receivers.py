@@ -56,7 +56,9 @@ def date(f: int, k: int, position: float, flow: Ints, emitted: Floats) -> Any:
     flow[f, DATED] = j
     begin = emitted[f, (j - 1) & mask]
     end = emitted[f, j & mask]
-    return j if position >= end else j - (end - position) / (end - begin)
+    if position >= end or position <= begin:  # older than the ring
+        return j
+    return j - (end - position) / (end - begin)
 
 
 def repair(tcp: Floats, holes: Floats, f: int, first: float, end: float) -> Any:

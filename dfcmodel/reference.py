@@ -293,7 +293,9 @@ class _ByInput(_Run):
             alpha = self.link(i).discipline.intensity
             for cells, rate in zip(self.inputs[i], self.shares(i, k, alpha), strict=True):
                 self.budget[cells] = rate  # of all of them together
-        self.link_message[ticking] = [self.answer(i, k) for i in ticking]
+        answers = [self.answer(i, k) for i in ticking]
+        for i, answer in zip(ticking, answers, strict=True):
+            self.link_message[i] = answer
 
     def shares(self, i: int, k: int, alpha: float) -> Floats:
         """Return what each queue of a link may send."""

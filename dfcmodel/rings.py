@@ -24,26 +24,33 @@ if TYPE_CHECKING:
 __all__ = ["advance_rings"]
 
 
-def rings(first: int, end: int, periods: int, D: float, n: Floats, J: Floats, w: Floats) -> None:
+def rings(
+    first: int, end: int, periods: int, D: float, packets: Floats, sent: Floats, told: Floats
+) -> None:
     """Template: advance the rows ``first`` .. ``end`` - 1 by some periods."""
-    nodes = n.shape[1]
+    nodes = packets.shape[1]
     for f in range(first, end):
+        n, J, w = packets[f], sent[f], told[f]
+        if periods >= 16:  # copies start at 32 bytes, rows of NumPy at 16: up to 1.7 times slower
+            n, J, w = n.copy(), J.copy(), w.copy()
         for _ in range(periods):
-            left = J[f, nodes - 1]
-            told = w[f, 0]
+            left = J[nodes - 1]
+            first_told = w[0]
             for i in range(nodes - 1):
-                here = n[f, i]
-                rate = w[f, i + 1] + D * here
+                here = n[i]
+                rate = w[i + 1] + D * here
                 came = left
-                left = J[f, i]
-                J[f, i] = rate
-                w[f, i] = rate - D * here
-                n[f, i] = here + came - rate
-            here = n[f, nodes - 1]
-            rate = told + D * here
-            J[f, nodes - 1] = rate
-            w[f, nodes - 1] = rate - D * here
-            n[f, nodes - 1] = here + left - rate
+                left = J[i]
+                J[i] = rate
+                w[i] = rate - D * here
+                n[i] = here + came - rate
+            here = n[nodes - 1]
+            rate = first_told + D * here
+            J[nodes - 1] = rate
+            w[nodes - 1] = rate - D * here
+            n[nodes - 1] = here + left - rate
+        if periods >= 16:
+            packets[f], sent[f], told[f] = n, J, w
 
 
 def advance_rings(

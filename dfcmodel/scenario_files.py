@@ -8,7 +8,7 @@ flows have that do not say otherwise::
 
     links = [
         {source = "a", target = "b"},
-        {source = "b", target = "c", rate = "100 Mb/s", discipline = {kind = "Pause", high = 90}},
+        {source = "b", target = "c", rate = "100 Mb/s", discipline = {kind = "Pause", high = 600}},
     ]
     flows = [
         {name = "one", path = ["a", "b", "c"], source = {kind = "CUBIC"}, max_window = 500},
@@ -152,11 +152,7 @@ class _Reader:
                 raise
             n = about[-1]
             where: Key = ("links", n) if n < len(links) else ("flows", n - len(links))
-            field = bad.why.partition(" ")[0]  # "path of flow 'one': ..."
-            kind = Link if n < len(links) else Flow
-            if field in (each.name for each in dataclasses.fields(kind)):
-                where = (*where, field)
-            raise _BadKey(where, bad.why) from None
+            raise _BadKey((*where, *_about(bad.why, vars((*links, *flows)[n]))), bad.why) from None
 
     def defaults(
         self, kind: type[Any], document: Mapping[str, Any], key: str, own: tuple[str, ...]
@@ -195,10 +191,9 @@ class _Reader:
         try:
             return kind(**fields, **made)
         except (ValueError, TypeError) as error:
-            why = str(error)
-            about = [name for name in fields if re.search(rf"\b{name}\b", why.partition(":")[0])]
-            place = places[about[0]] if about else key
-            raise _BadKey(place, why) from None
+            about = _about(str(error), fields)
+            place = (*places[about[0]], *about[1:]) if about else key
+            raise _BadKey(place, str(error)) from None
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
         """Return a field's value: nested objects made, units converted, lists as tuples."""
@@ -236,6 +231,19 @@ def _known(given: Iterable[str], allowed: Iterable[str], key: Key) -> None:
         if name not in allowed:
             listed = ", ".join(allowed) or "none"
             raise _BadKey((*key, name), f"unknown key, must be one of {listed}")
+
+
+def _about(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the field that a message names first, or the field's own field; () if it names none.
+
+    "path of flow 'one': ..." is about the path, "high of link 'a->b' = 9: ..." about discipline.high.
+    """
+    known: dict[str, tuple[str, ...]] = {name: (name,) for name in fields}
+    for name, value in fields.items():
+        for own in dataclasses.fields(value) if dataclasses.is_dataclass(value) else ():
+            known.setdefault(own.name, (name, own.name))
+    words = re.findall(r"\w+", why.partition(":")[0])
+    return next((known[word] for word in words if word in known), ())
 
 
 def _required(kind: type[Any]) -> list[str]:

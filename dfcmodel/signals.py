@@ -12,7 +12,7 @@ from dfcmodel.ports import Ports
 
 if TYPE_CHECKING:
     from dfcmodel.layouts import Layout
-    from dfcmodel.networks import Link, Scenario
+    from dfcmodel.networks import Scenario
     from dfcmodel.states import Floats, Ints
 
 __all__ = ["feedback", "pauses"]
@@ -28,17 +28,12 @@ def feedback(
 
     The message over a link is sent by the node at its end, whose phase it has. A slot is a step of a
     period; see ``clock``, ``ticks``, ``tick_cells``, ``tells``, ``tell_cells`` of `states.State`.
-
-    Raises
-    ------
-    ValueError
-        Where some links have DFC per flow, and others per input.
     """
     phase = dict(zip(scenario.nodes, rng.random(len(scenario.nodes)), strict=True))
     links = layout.links(scenario)
     L = len(layout.order)
-    by_input = _all_by_input(links)
     dfc = [isinstance(link.discipline, DFC) for link in links]
+    by_input = any(getattr(link.discipline, "per", "") == "input" for link in links)
     own = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
     places = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
     periods: dict[int, list[list[int]]] = {}
@@ -78,15 +73,6 @@ def feedback(
             told=np.array([[link.rate * h, 0.0] * 2 for link in links]),
         ),
     }
-
-
-def _all_by_input(links: list[Link]) -> bool:
-    """Whether all links with DFC have a queue per input; ValueError where they differ."""
-    by = {link.discipline.per: link for link in links if isinstance(link.discipline, DFC)}
-    if len(by) > 1:
-        msg = f"must be that of all links with DFC, but is 'flow' on {by['flow'].name}"
-        raise ValueError(f"per of link {by['input'].name} = 'input': {msg}")
-    return "input" in by
 
 
 def _ports_told(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
@@ -137,13 +123,7 @@ def _table(slots: list[list[tuple[int, ...]]], width: int) -> tuple[Any, Any]:
 
 
 def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[Ints, Floats]:
-    """Return the pairs of a link that pauses and one that it pauses (hosts: -1 - flow).
-
-    Raises
-    ------
-    ValueError
-        Where a link with DFC would be paused.
-    """
+    """Return the pairs of a link that pauses and one that it pauses (hosts: -1 - flow)."""
     place = {n: i for i, n in enumerate(layout.order)}
     pairs, levels = [], []
     for n in layout.order:
@@ -161,10 +141,6 @@ def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[I
             if u < 0 and scenario.flows[-1 - u].host == "direct":
                 continue
             fed = scenario.links[u] if u >= 0 else scenario.path(scenario.flows[-1 - u])[0]
-            if isinstance(fed.discipline, DFC):
-                name = scenario.links[n].name
-                msg = f"it has DFC, must be another discipline before {name}, which pauses it"
-                raise ValueError(f"discipline of link {fed.name}: {msg}")  # noqa: TRY004
             quantum = 512.0 / (fed.rate * 8.0 * scenario.packet_size)
             quanta = 0 if d.quanta is None else max(1, round(d.quanta * quantum / h))
             wait = delay + round(d.signalling / h)

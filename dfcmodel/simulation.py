@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,10 @@ import numpy as np
 
 from dfcmodel import engine, sources
 from dfcmodel.cells import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
+from dfcmodel.disciplines import DFC
 from dfcmodel.plans import compile_scenario
 from dfcmodel.results import Trajectory
+from dfcmodel.stability import endless_limit
 from hopflow.checks import choice, number, whole
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ def simulate(
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     number("jitter", jitter, at_least=0.0, at_most=end)
+    _warn_if_unstable(scenario)
     random = np.random.default_rng(rng)
     starts = np.array([flow.start for flow in scenario.flows])
     starts += random.uniform(0.0, jitter, len(starts))
@@ -128,6 +132,18 @@ def simulate(
         carried=carried,
         mean_queue=mean_queue,
     )
+
+
+def _warn_if_unstable(scenario: Scenario) -> None:
+    """Warn of the first link whose law amplifies waves on an endless chain (von Neumann)."""
+    for link in scenario.links:
+        if isinstance(link.discipline, DFC):
+            D, alpha = link.discipline.diffusion, link.discipline.intensity
+            limit = endless_limit(alpha, "closed")
+            if limit < D:
+                msg = f"beyond {limit:.4g}, its stability limit on an endless chain (alpha = {alpha:g})"
+                warnings.warn(f"diffusion of link {link.name} = {D:g}: {msg}", stacklevel=3)
+                return
 
 
 def _imbalance(plan: Plan, steps: int) -> Floats:

@@ -26,7 +26,7 @@ class State(NamedTuple):
     lag: Ints  # (C,) steps to the next cell or the receiver
     link_of: Ints  # (C,)
     flow_of: Ints  # (C,)
-    ways: Any  # (W, 2) runs of cells at rates of their own, equally far from the next: first, end
+    runs: Any  # (W, columns) of links whose cells have rates of their own, unsigned
     rows: Any  # (1,) scratch: a place in the ring
     wants: Floats  # (C,) scratch
     gets: Floats  # (C,) scratch
@@ -50,6 +50,7 @@ class State(NamedTuple):
     waiting: Floats  # (L + S,) packets queued, for links that share
     fifo: Ints  # (B, 2) head and tail of the ring of a band's queue
     arrived: Floats  # (C, Q) rings of what came, by step
+    arrived_in_all: Floats  # (B, Q) the same, all cells of a band
     red: Floats  # (L + S, columns)
     bands: Ints  # (B, 3) link, first cell, end: flows of one priority, or from one input
     bands_at: Ints  # (L + S + 1,)

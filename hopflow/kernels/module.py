@@ -19,7 +19,7 @@ from hopflow.kernels.source import literal, locals_of, parse, refuse
 __all__ = ["KERNEL", "TEMPLATE", "Module"]
 
 _HELPER = "njit(error_model='numpy', no_cpython_wrapper=True)"
-TEMPLATE = "njit(error_model='numpy', no_cpython_wrapper=True, _nrt=False)"
+TEMPLATE = "njit(error_model='numpy', no_cpython_wrapper=True, _nrt=False, forceinline=True)"
 """Of a helper template: it makes no arrays, so that nobody counts the references to its arguments
 at every call, which costs a fifth of some loops."""
 KERNEL = "njit(cache=True, error_model='numpy', nogil=True)"

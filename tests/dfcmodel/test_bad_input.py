@@ -7,7 +7,19 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
-from dfcmodel import CBR, DFC, RED, Link, OnOff, Pause, from_networkx, simulate, takano2006
+from dfcmodel import (
+    CBR,
+    DFC,
+    RED,
+    Flow,
+    Link,
+    OnOff,
+    Pause,
+    Scenario,
+    from_networkx,
+    simulate,
+    takano2006,
+)
 from dfcmodel.law import bare_law
 
 
@@ -52,11 +64,39 @@ LINK = {"source": "a", "target": "b", "rate": 1e4, "delay": 1e-3, "buffer": 100}
         ({"delay": 0.0}, ["delay", "0"]),
         ({"delay": 100.0}, ["delay", "ms"]),
         ({"buffer": 0.5}, ["buffer", "0.5"]),
+        ({"buffer": float("inf")}, ["buffer", "inf", "<= 1e+09"]),
         ({"discipline": "red"}, ["discipline", "'red'", "FIFO"]),
+        ({"discipline": Pause()}, ["high", "a->b", "= 900", "< 100", "high = 50", "low = 25"]),
+        ({"discipline": Pause(high=100, low=9)}, ["high", "a->b", "= 100", "< 100", "FIFO"]),
+        ({"discipline": Pause(high=9, low=9), "buffer": 2}, ["high", "= 9", "< 2", "high = 1"]),
     ],
 )
 def test_link_fields(change, parts) -> None:
     refused(parts, lambda: Link(**{**LINK, **change}))
+
+
+@pytest.mark.parametrize(
+    ("count", "shared", "room"),
+    [(1, True, 20.0), (2, True, 20.0), (1, False, 20.0), (2, False, 40.0)],
+)
+def test_a_pause_must_be_able_to_come(count, shared, room) -> None:
+    """What fits into a buffer, or into those of all flows, is never above `high`, or just above it."""
+    flows = [Flow(str(n), "abc", CBR(2e3 / count), host="unshaped") for n in range(count)]
+
+    def network(high):
+        last = Link("b", "c", 1e3, 1e-3, 20, Pause(high=high, low=9), shared)
+        return Scenario("x", (Link("a", "b", 2e3, 1e-3, 1e3), last), flows, duration=0.1)
+
+    refused(["high", "b->c", f"< {room:g}"], lambda: network(room))
+    waits = simulate(network(room - 0.001)).occupancy.max("time")
+    assert waits[1] == room
+    assert waits[0] > 1  # it comes at link a's own rate, and waits there only while that is paused
+
+
+def test_a_pause_on_a_link_that_no_flow_takes() -> None:
+    one = takano2006("1")
+    unused = Link("off", 1, 1e3, 1e-3, 20, Pause(), shared=False)
+    assert replace(one, links=(*one.links, unused)).links[-1] == unused
 
 
 @pytest.mark.parametrize(
@@ -138,6 +178,19 @@ def test_links_of_a_graph() -> None:
 def test_simulate(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
         simulate(takano2006("1"), **arguments)
+
+
+def test_beyond_the_stability_limit() -> None:
+    """(2 - alpha) / (alpha (5 alpha - 4)): 1 for alpha = 1."""
+    beyond = with_law(DFC(diffusion=1.01))
+    with pytest.warns(UserWarning, match=r"diffusion of link 1->2 = 1\.01: beyond 1, its stab"):
+        simulate(beyond, duration=0.01)
+    simulate(with_law(DFC(diffusion=1.0)), duration=0.01)
+
+
+def with_law(law: DFC) -> Scenario:
+    base = takano2006("1")
+    return replace(base, links=[replace(link, discipline=law) for link in base.links])
 
 
 def test_bare_law() -> None:

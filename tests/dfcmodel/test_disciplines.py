@@ -158,9 +158,8 @@ def test_dfc_per_input_shares_equally_and_loses_nothing() -> None:
 def test_dfc_per_flow_and_per_input_do_not_mix() -> None:
     links = [Link("a", "b", RATE, DELAY, 50.0, DFC()), Link("b", "c", RATE, DELAY, 50.0)]
     links[1] = replace(links[1], discipline=DFC(per="input"))
-    scenario = Scenario("both", links, [Flow("one", "abc", CBR(100.0))])
-    with pytest.raises(ValueError, match=r"per of link b->c = 'input': must .* 'flow' on a->b"):
-        simulate(scenario)
+    with pytest.raises(ValueError, match=r"per of link 'b->c' = 'input': must .* 'flow' on a->b"):
+        Scenario("both", links, [Flow("one", "abc", CBR(100.0))])
     with pytest.raises(ValueError, match="per = 'port': must be one of"):
         DFC(per="port")
 

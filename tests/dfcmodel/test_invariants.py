@@ -80,6 +80,7 @@ def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
         assert values.min() >= 0.0
     assert run.peak_queue.max() <= LINK["buffer"]
+    assert not np.isinf(run.round_trip).any()
     assert np.diff(run.delivered, axis=1).min() >= 0.0
     assert run.delivered[2, -1] <= 200.0
     assert (run.carried.sum(axis=0) <= LINK["rate"] * scenario.duration * (1 + 1e-12)).all()
@@ -109,12 +110,25 @@ def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
         assert 0.0 < J.sum() <= LINK["rate"] * plan.step * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("sort", SOURCES)
-@pytest.mark.parametrize("name", [name for name in DISCIPLINES if name not in ("red", "ecn")])
-def test_naive_reference_agrees_where_nothing_is_lost(name: str, sort: str) -> None:
+EXACT = [name for name in DISCIPLINES if name not in ("red", "ecn")]
+EQUAL = (1, 1, 1, 1)
+AGREEING = [(name, sort, EQUAL, True) for name in EXACT for sort in SOURCES]
+AGREEING += [(name, "udp", (1, 2, 3, 1.5), True) for name in EXACT if name.startswith("dfc")]
+AGREEING += [(name, "udp", EQUAL, False) for name in ("dfc", "pause", "quanta", "fair")]
+
+
+@pytest.mark.parametrize(("name", "sort", "delays", "shared"), AGREEING)
+def test_naive_reference_agrees_where_nothing_is_lost(
+    name: str, sort: str, delays: tuple[float, ...], shared: bool
+) -> None:
     """From equal states and over whole runs, up to the grid of amounts: order, rates, pauses."""
-    scenario = crossing(DISCIPLINES[name], SOURCES[sort], hosts_of(name)[-1], window=30.0)
-    scenario = replace(scenario, links=[replace(n, buffer=2000.0) for n in scenario.links])
+    host = hosts_of(name)[-1]
+    scenario = crossing(DISCIPLINES[name], SOURCES[sort], host, window=30.0, shared=shared)
+    links = [
+        replace(link, buffer=2000.0, delay=times * link.delay)
+        for link, times in zip(scenario.links, delays, strict=True)
+    ]
+    scenario = replace(scenario, links=links)
     fast, slow = (compile_scenario(scenario, 4, np.random.default_rng(2)) for _ in range(2))
     (record, queued, lost), (told, waiting, _) = (
         run(plan, 400, 40) for run, plan in ((engine.advance, fast), (reference.advance, slow))

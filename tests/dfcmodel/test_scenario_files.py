@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import NamedTuple
 
 import pytest
@@ -23,6 +24,7 @@ from dfcmodel import (
     ScenarioFileError,
     load_scenario,
     save_scenario,
+    scenario_files,
     takano2006,
 )
 from dfcmodel.scenario_files import read_scenario
@@ -58,7 +60,7 @@ SOURCES = [
 
 
 def scenario(discipline=FIFO(), source=Reno(), **flow) -> Scenario:  # noqa: B008
-    links = (Link("a", "b", 1e4 / 3, 1e-3, 50, discipline), Link("b", 3, 1e3, 0.1, 20.5))
+    links = (Link("a", "b", 1e4 / 3, 1e-3, 1800, discipline), Link("b", 3, 1e3, 0.1, 20.5))
     return Scenario("two hops", links, (Flow("one", ("a", "b"), source, **flow),), packet_size=576)
 
 
@@ -139,6 +141,10 @@ def test_rules_of_ones_own_are_given_to_the_reader() -> None:
         read_scenario(text)
 
 
+PAUSE = '{kind = "Pause", high = "9 kB", low = 2}'
+TWO = PAUSE + '},\n    {source = "c"'
+TWO_LAWS = '{kind = "DFC", per = "input"}},\n    {discipline = "DFC", source = "c"'
+HIGH = "links[2].discipline.high"
 FIVE = """\
 name = "five nodes"
 duration = "3 s"
@@ -169,6 +175,13 @@ max_window = 1000
 """
 
 
+def test_the_example_of_the_module_is_read() -> None:
+    text = scenario_files.__doc__.partition("::\n")[2].partition("\nNumbers")[0]
+    one = read_scenario(textwrap.dedent(text))
+    assert one.links[1].discipline == Pause(high=600)
+    assert [link.rate for link in one.links] == [mbps(370), mbps(100)]
+
+
 def test_units_and_defaults() -> None:
     one = read_scenario(FIVE)
     assert one.duration == 3.0
@@ -197,8 +210,16 @@ def test_units_and_defaults() -> None:
         ('rate = "100Mbps"\n', "", 4, ["links[1]", "rate is missing"]),
         ('target = "c"', 'target = "b"', 5, ["links[2].target", "b->b"]),
         ("low = 2", "low = 20", 5, ["links[2].discipline.low", "20"]),
+        ('"9 kB"', '"9 MB"', 5, [HIGH, "b->c", "6000", "< 100", "high = 50"]),
+        ('"150 kB"', '"9 kB"', 5, [HIGH, "= 6", "< 6"]),
+        (PAUSE, '"Pause"', 5, [HIGH, "= 900", "< 100"]),
+        ("[flow]", 'discipline = "Pause"\n[flow]', 25, ["link.discipline.high", "a->b", "= 900"]),
+        ("2}", "2}, shared = false, buffer = 3", 5, [HIGH, "b->c", "= 6", "< 6", "high = 3"]),
+        ('"b"}', '"b", discipline = "DFC"}', 4, ["links[1].discipline", "'a->b'", "b->c, which"]),
+        (TWO, TWO_LAWS, 5, ["links[2].discipline.per", "'b->c' = 'input'", "'flow' on c->d"]),
+        ('"a", target', '"rate", buffer = -5, target', 4, ["links[1].buffer", "rate->b", "-5"]),
         ('"Pause"', '"Paws"', 5, ["links[2].discipline.kind", "'Paws'", "Pause"]),
-        ('{kind = "Pause", high = "9 kB", low = 2}', "3", 5, ["links[2].discipline", "3", "table"]),
+        (PAUSE, "3", 5, ["links[2].discipline", "3", "table"]),
         ('source = "d"', 'source = "c"', 12, ["flows[1].path", "d->e"]),
         ('"d", target = "e"', '"c", target = "d"', 7, ["links[4]", "c->d", "twice"]),
         ('["b", "c", "d"]', '["b", "d"]', 17, ["flows[2].path", "b->d"]),

@@ -169,6 +169,7 @@ def test_steady_state_with_alpha_above_one() -> None:
     np.testing.assert_allclose(n[-1], np.cumsum((alpha * np.array(r) - c) / D), rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:diffusion of link")  # an endless chain's limit
 @pytest.mark.parametrize("D", [0.35, 0.5])
 def test_growth_in_the_fluid_is_the_spectrums(D: float) -> None:
     """Two equal flows at one node, its bottleneck: each holds half of the link.

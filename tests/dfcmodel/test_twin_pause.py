@@ -107,7 +107,7 @@ def test_bad_input() -> None:
         Twin(
             Scenario(
                 "x",
-                chain(3, rate=B, delay=d, buffer=90.0, discipline=Pause(quanta=100)),
+                chain(3, rate=B, delay=d, buffer=1800.0, discipline=Pause(quanta=100)),
                 (Flow("one", (1, 2, 3), CBR(B)),),
             )
         )
