@@ -5,8 +5,13 @@ A template, spliced into `loop`.
 
 from __future__ import annotations
 
-from dfcmodel.losses import Losses, book
+from typing import TYPE_CHECKING
+
+from dfcmodel.losses import book
 from dfcmodel.sources import on_grid
+
+if TYPE_CHECKING:
+    from dfcmodel.states import State
 
 __all__ = ["book_bursts"]
 
@@ -22,7 +27,7 @@ def book_bursts(
     when: float,
     rest: int,
     grid: float,
-    losses: Losses,
+    s: State,
 ) -> None:
     """Note that of ``begin`` .. ``end`` at cell c ``amount`` packets were dropped: the ends of bursts.
 
@@ -30,17 +35,17 @@ def book_bursts(
     what was dropped of the burst before moves to its end, which is in the queue as well. The other
     arguments are those of `book`.
     """
-    size = losses.records.shape[1]  # a power of two
-    last = (losses.ends[c, 1] - 1) & (size - 1)
-    some = losses.ends[c, 1] > losses.ends[c, 0]
-    if some and losses.records[c, last, 1] == begin and k % burst >= 1.0:
-        losses.records[c, last, 1] = end  # the same burst goes on
+    size = s.records.shape[1]  # a power of two
+    last = (s.ends[c, 1] - 1) & (size - 1)
+    some = s.ends[c, 1] > s.ends[c, 0]
+    if some and s.records[c, last, 1] == begin and k % burst >= 1.0:
+        s.records[c, last, 1] = end  # the same burst goes on
     n = max(1, int(1.0 / burst))
     length = on_grid((end - begin) / n, grid)
     gone = on_grid(amount / n, grid)
     for j in range(n):
         until = begin + (j + 1) * length if j < n - 1 else end
         lost = gone if j < n - 1 else amount - (n - 1) * gone
-        book(c, f, until - lost, until, lost, 0.0, when, rest, losses)
-        last = (losses.ends[c, 1] - 1) & (size - 1)
-        losses.records[c, last, 0] = until - losses.records[c, last, 2]
+        book(c, f, until - lost, until, lost, 0.0, when, rest, s)
+        last = (s.ends[c, 1] - 1) & (size - 1)
+        s.records[c, last, 0] = until - s.records[c, last, 2]

@@ -136,6 +136,7 @@ def compile_scenario(
     schedule, schedule_at = schedules(scenario, begin, h, end, grid, rng)
     flow, tally, rtt = _flows(scenario, layout, starts_at)
     arrived = _entries(links, layout, rate, grid)
+    remembered = math.ceil(math.log2(layout.lag.max() + 2))
     state = State(
         cell=cell,
         origin=layout.up.astype(np.uint64),
@@ -150,7 +151,8 @@ def compile_scenario(
         over=np.zeros(L + S, dtype=np.int64),
         area_ever=np.zeros(C),
         host_pace=cell[: len(flow), BUDGET].copy(),
-        ring=np.zeros(C << math.ceil(math.log2(layout.lag.max() + 2))),
+        ring=np.zeros(C << remembered),
+        mask=(1 << remembered) - 1,
         records=np.zeros((C, RECORDS, 4)),
         ends=np.zeros((C, 2), dtype=np.int64),
         cursor=np.zeros(C),

@@ -26,8 +26,7 @@ from dfcmodel.cells import (
 from dfcmodel.sources import on_grid
 
 if TYPE_CHECKING:
-    from dfcmodel.drops import Lines
-    from dfcmodel.states import Floats, Ints
+    from dfcmodel.states import Floats, Ints, State
 
 __all__ = ["Ports", "exchange", "share"]
 
@@ -42,69 +41,69 @@ class Ports(NamedTuple):
     told: Floats  # (L + S, 4) of a link: r and n' of the next node, and both on their way
 
 
-def share(i: int, alpha: float, ports: Ports, lines: Lines, cell: Floats) -> float:
+def share(i: int, alpha: float, s: State) -> float:
     """Note in WISH of the first cell of each queue of link i what it would send alone.
 
     Returns the part of it that it may send; an input none of whose flows sends takes no share.
     """
-    gain = cell[lines.cells[i, 0], GAIN]
-    pull = alpha * ports.told[i, 0] - gain * ports.told[i, 1]
+    gain = s.cell[s.cells[i, 0], GAIN]
+    pull = alpha * s.ports.told[i, 0] - gain * s.ports.told[i, 1]
     total = 0.0
     waiting = 0.0
-    for n in range(lines.bands_at[i], lines.bands_at[i + 1]):
+    for n in range(s.bands_at[i], s.bands_at[i + 1]):
         waits = 0.0
         sends = 0.0
-        for c in range(lines.bands[n, 1], lines.bands[n, 2]):
-            waits += cell[c, QUEUE]
-            sends += cell[c, RATE]
+        for c in range(s.bands[n, 1], s.bands[n, 2]):
+            waits += s.cell[c, QUEUE]
+            sends += s.cell[c, RATE]
         alone = max(0.0, pull + gain * waits) if sends > 0.0 else 0.0
-        cell[lines.bands[n, 1], WISH] = alone
+        s.cell[s.bands[n, 1], WISH] = alone
         total += alone
         waiting += waits
-    most = max(0.0, min(cell[lines.cells[i, 0], LINK_RATE], pull + gain * waiting))
+    most = max(0.0, min(s.cell[s.cells[i, 0], LINK_RATE], pull + gain * waiting))
     return most / total if total > most else 1.0
 
 
-def exchange(k: int, grid: float, clock: Ints, ports: Ports, lines: Lines, cell: Floats) -> None:
+def exchange(k: int, grid: float, s: State) -> None:
     """Let links hear in step k, set the rates of their queues, and tell those before them."""
-    for j in range(clock.shape[0]):
-        slot = clock[j, 2] + k % clock[j, 0]
-        for n in range(ports.ticks[slot], ports.ticks[slot + 1]):
-            i = ports.links[n]
-            ports.told[i, 0] = ports.told[i, 2]
-            ports.told[i, 1] = ports.told[i, 3]
-            part = share(i, cell[lines.cells[i, 0], INTENSITY], ports, lines, cell)
-            for b in range(lines.bands_at[i], lines.bands_at[i + 1]):
-                c = lines.bands[b, 1]
-                cell[c, BUDGET] = on_grid(part * cell[c, WISH], grid)
-    for j in range(clock.shape[0]):
-        slot = clock[j, 2] + k % clock[j, 0]
-        n = ports.tells[slot]
-        while n < ports.tells[slot + 1]:
-            who = ports.pairs[n, 0]
+    for j in range(s.clock.shape[0]):
+        slot = s.clock[j, 2] + k % s.clock[j, 0]
+        for n in range(s.ports.ticks[slot], s.ports.ticks[slot + 1]):
+            i = s.ports.links[n]
+            s.ports.told[i, 0] = s.ports.told[i, 2]
+            s.ports.told[i, 1] = s.ports.told[i, 3]
+            part = share(i, s.cell[s.cells[i, 0], INTENSITY], s)
+            for b in range(s.bands_at[i], s.bands_at[i + 1]):
+                c = s.bands[b, 1]
+                s.cell[c, BUDGET] = on_grid(part * s.cell[c, WISH], grid)
+    for j in range(s.clock.shape[0]):
+        slot = s.clock[j, 2] + k % s.clock[j, 0]
+        n = s.ports.tells[slot]
+        while n < s.ports.tells[slot + 1]:
+            who = s.ports.pairs[n, 0]
             rate = 0.0
             waits = 0.0
             sends = False
-            while n < ports.tells[slot + 1] and ports.pairs[n, 0] == who:
-                b = ports.pairs[n, 1]
+            while n < s.ports.tells[slot + 1] and s.ports.pairs[n, 0] == who:
+                b = s.ports.pairs[n, 1]
                 if b < 0:  # packets that leave the network, or go where nobody tells
-                    c = ports.pairs[n, 2]
-                    if cell[c, RATE] > 0.0:
+                    c = s.ports.pairs[n, 2]
+                    if s.cell[c, RATE] > 0.0:
                         sends = True
-                        rate += cell[c, LINK_RATE]
+                        rate += s.cell[c, LINK_RATE]
                 else:
-                    part = share(lines.bands[b, 0], 1.0, ports, lines, cell)
-                    rate += part * cell[lines.bands[b, 1], WISH]
-                    for c in range(lines.bands[b, 1], lines.bands[b, 2]):
-                        waits += cell[c, QUEUE]
-                        if cell[c, RATE] > 0.0:
+                    part = share(s.bands[b, 0], 1.0, s)
+                    rate += part * s.cell[s.bands[b, 1], WISH]
+                    for c in range(s.bands[b, 1], s.bands[b, 2]):
+                        waits += s.cell[c, QUEUE]
+                        if s.cell[c, RATE] > 0.0:
                             sends = True
                 n += 1
             if who < 0:
                 c = -1 - who
-                cell[c, MESSAGE_RATE] = min(rate, cell[c, LINK_RATE])
-                cell[c, MESSAGE_QUEUE] = waits
+                s.cell[c, MESSAGE_RATE] = min(rate, s.cell[c, LINK_RATE])
+                s.cell[c, MESSAGE_QUEUE] = waits
             else:
-                most = cell[lines.cells[who, 0], LINK_RATE]
-                ports.told[who, 2] = min(rate, most) if sends else most
-                ports.told[who, 3] = waits
+                most = s.cell[s.cells[who, 0], LINK_RATE]
+                s.ports.told[who, 2] = min(rate, most) if sends else most
+                s.ports.told[who, 3] = waits

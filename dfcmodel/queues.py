@@ -1,4 +1,4 @@
-"""What happens in the queue of a link: order among its flows, fair shares, pauses, and an end.
+"""What happens in the queues of links in a step: at rates of their own, in order, in fair shares.
 
 These functions are templates, spliced into `loop`.
 """
@@ -8,83 +8,99 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.cells import (
+    ALIKE,
     AREA,
     BUDGET,
-    FINISHED,
+    END,
+    FIRST,
+    FLOWS,
     LOST,
-    MESSAGE_QUEUE,
-    MESSAGE_RATE,
-    NEXT_QUEUE,
-    ON,
-    PAUSED,
-    PAUSING,
-    QUANTA,
+    ONE,
     QUEUE,
-    RATE,
     SENT,
-    UNTIL,
-    WAIT,
     WATCH,
 )
 from dfcmodel.sources import on_grid
 
 if TYPE_CHECKING:
-    from dfcmodel.states import Floats, Ints
+    from dfcmodel.states import State
 
-__all__ = ["crowd", "divide", "finish", "in_order", "pause", "serve", "serve_one"]
+__all__ = ["crowd", "divide", "in_order", "serve", "serve_one", "serve_runs"]
 
 RATED, SHARED, RANDOM, DIVIDED, PORTS = 0, 1, 2, 3, 4
 """Kinds of links: queues at rates of their own; FIFO; RED on FIFO; fair shares and priorities; a FIFO
 queue at a rate of its own per input."""
 
 
-def finish(f: int, now: float, path_at: Ints, path: Ints, tally: Floats, cell: Floats) -> None:
-    """Note when a transfer is complete; its queues take no part in what is shared any more."""
-    if tally[f, FINISHED] != tally[f, FINISHED]:
-        tally[f, FINISHED] = now
-        for n in range(path_at[f] - 1, path_at[f + 1]):
-            c = path[n] if n >= path_at[f] else f
-            cell[c, RATE] = 0.0
-            cell[c, NEXT_QUEUE] = 0.0
-            cell[c, MESSAGE_RATE] = 0.0
-            cell[c, MESSAGE_QUEUE] = 0.0
-
-
-def serve_one(c: int, here: int, there: int, origin: Ints, ring: Floats, cell: Floats) -> Any:
+def serve_one(c: int, here: int, there: int, s: State) -> Any:
     """Let cell c send what came, at most what its own rate allows; return what waits.
 
     ``here`` and ``there`` are the rows of the ring that arrive now, and when what is sent now arrives.
     """
-    came = ring[here + origin[c]] - cell[c, LOST]
-    goes = min(came, cell[c, SENT] + cell[c, BUDGET])
+    came = s.ring[here + s.origin[c]] - s.cell[c, LOST]
+    goes = min(came, s.cell[c, SENT] + s.cell[c, BUDGET])
     waits = came - goes
-    cell[c, SENT] = goes
-    ring[there + c] = goes
-    cell[c, QUEUE] = waits
-    cell[c, AREA] += waits
+    s.cell[c, SENT] = goes
+    s.ring[there + c] = goes
+    s.cell[c, QUEUE] = waits
+    s.cell[c, AREA] += waits
     return waits
 
 
-def crowd(
-    c: int, total: float, overs: int, over: Ints, link_of: Ints, limit: Floats, cell: Floats
-) -> Any:
+def crowd(c: int, total: float, overs: int, s: State) -> Any:
     """Note that more waits than ever in the buffer that begins with cell c, and if it is too much.
 
     Returns how many links are ``over`` their limits now.
     """
-    i = link_of[c]
-    cell[c, WATCH] = min(total, limit[i])
-    if total > limit[i] and (overs == 0 or over[overs - 1] != i):
-        over[overs] = i
+    i = s.link_of[c]
+    s.cell[c, WATCH] = min(total, s.limit[i])
+    if total > s.limit[i] and (overs == 0 or s.over[overs - 1] != i):
+        s.over[overs] = i
         overs += 1
     return overs
 
 
-def divide(first: int, end: int, amount: float, grid: float, wants: Floats, gets: Floats) -> Any:
+def serve_runs(k: int, s: State) -> Any:
+    """Serve the queues that have rates of their own; return how many links are over their limits."""
+    C = s.up.shape[0]
+    s.rows[0] = (k & s.mask) * C
+    here = s.rows[0]
+    overs = 0
+    for n in range(s.runs.shape[0]):
+        first = s.runs[n, FIRST]
+        end = s.runs[n, END]
+        s.rows[0] = ((k + s.lag[first]) & s.mask) * C
+        there = s.rows[0]
+        if s.runs[n, ALIKE] == 1:
+            for c in range(first, end):
+                waits = serve_one(c, here, there, s)
+                if waits > s.cell[c, WATCH]:
+                    overs = crowd(c, waits, overs, s)
+        elif s.runs[n, ALIKE] == 2:
+            one = s.runs[n, ONE]
+            for c in range(first, end, s.runs[n, FLOWS]):
+                waits = serve_one(c, here, there, s)
+                waits += serve_one(c + one, here, there, s)
+                if waits > s.cell[c, WATCH]:
+                    overs = crowd(c, waits, overs, s)
+        else:
+            total = 0.0
+            for c in range(first, end):
+                s.rows[0] = ((k + s.lag[c]) & s.mask) * C
+                there = s.rows[0]
+                total += serve_one(c, here, there, s)
+            if total > s.cell[first, WATCH]:
+                overs = crowd(first, total, overs, s)
+    return overs
+
+
+def divide(first: int, end: int, amount: float, grid: float, s: State) -> Any:
     """Divide ``amount`` among cells ``first`` .. ``end`` - 1: equal parts, none above what it wants.
 
-    Returns what is left.
+    What they get is in ``s.gets``; returns what is left.
     """
+    wants = s.wants
+    gets = s.gets
     open_cells = 0
     for c in range(first, end):
         gets[c] = 0.0
@@ -111,74 +127,58 @@ def divide(first: int, end: int, amount: float, grid: float, wants: Floats, gets
 
 
 def serve(
-    first: int,
-    end: int,
-    line: int,
-    came: float,
-    total: float,
-    grid: float,
-    wants: Floats,
-    fifo: Ints,
-    arrived: Floats,
-    arrived_in_all: Floats,
-    cell: Floats,
+    first: int, end: int, line: int, came: float, total: float, grid: float, s: State
 ) -> None:
-    """Let a FIFO queue of several flows, the cells up to ``end``, have sent ``total`` packets.
+    """Let a FIFO queue, the cells up to ``end``, have sent ``total`` packets, or all if fewer ``came``.
 
-    Or all, if fewer ``came``: the sum of ``wants[c]``, what ever came to cell c and was not dropped. SENT
-    is what left it, and ``arrived[c, n]`` what had come at entry n of the queue's ring, one per step;
-    ``arrived_in_all[line]`` is their sum. The head in ``fifo[line]`` is the entry up to which all is
-    served; inside the next one the flows are served in proportion.
+    That is the sum of ``s.wants``, what ever came to each cell and was not dropped.
     """
     if came <= total:
         for c in range(first, end):
-            cell[c, SENT] = wants[c]
-        fifo[line, 0] = 0
-        fifo[line, 1] = 0
+            s.cell[c, SENT] = s.wants[c]
+        s.fifo[line, 0] = 0
+        s.fifo[line, 1] = 0
     elif end == first + 1:
-        cell[first, SENT] = total
+        s.cell[first, SENT] = total
     else:
-        in_order(first, end, line, came, total, grid, wants, fifo, arrived, arrived_in_all, cell)
+        in_order(first, end, line, came, total, grid, s)
 
 
 def in_order(
-    first: int,
-    end: int,
-    line: int,
-    came: float,
-    total: float,
-    grid: float,
-    wants: Floats,
-    fifo: Ints,
-    arrived: Floats,
-    arrived_in_all: Floats,
-    cell: Floats,
+    first: int, end: int, line: int, came: float, total: float, grid: float, s: State
 ) -> None:
-    """Do what `serve` does where some of what came to several flows has to wait."""
+    """Do what `serve` does where some of what came to several flows has to wait.
+
+    ``s.arrived[c, n]`` is what had come to cell c at entry n of the queue's ring, one per step, and
+    ``s.arrived_in_all[line]`` the sum. The head in ``s.fifo[line]`` is the entry up to which all is
+    served; inside the next one the flows are served in proportion.
+    """
+    cell = s.cell
+    arrived = s.arrived
+    in_all = s.arrived_in_all
     mask = arrived.shape[1] - 1
-    if fifo[line, 1] == 0:
-        fifo[line, 1] = 1
-        arrived_in_all[line, 0] = 0.0
+    if s.fifo[line, 1] == 0:
+        s.fifo[line, 1] = 1
+        in_all[line, 0] = 0.0
         for c in range(first, end):
             arrived[c, 0] = cell[c, SENT]
-            arrived_in_all[line, 0] += cell[c, SENT]
-    if fifo[line, 1] - fifo[line, 0] <= mask:
-        fifo[line, 1] += 1
-    last = (fifo[line, 1] - 1) & mask
-    arrived_in_all[line, last] = came
-    head = fifo[line, 0]
-    while arrived_in_all[line, (head + 1) & mask] <= total:
+            in_all[line, 0] += cell[c, SENT]
+    if s.fifo[line, 1] - s.fifo[line, 0] <= mask:
+        s.fifo[line, 1] += 1
+    last = (s.fifo[line, 1] - 1) & mask
+    in_all[line, last] = came
+    head = s.fifo[line, 0]
+    while in_all[line, (head + 1) & mask] <= total:
         head += 1
-    fifo[line, 0] = head
+    s.fifo[line, 0] = head
     low = head & mask
     high = (head + 1) & mask
     rest = total
     for c in range(first, end):
-        arrived[c, last] = wants[c]
+        arrived[c, last] = s.wants[c]
         cell[c, SENT] = max(cell[c, SENT], arrived[c, low])
         rest -= cell[c, SENT]
-    below = arrived_in_all[line, low]
-    part = (total - below) / (arrived_in_all[line, high] - below)
+    part = (total - in_all[line, low]) / (in_all[line, high] - in_all[line, low])
     for c in range(first, end):
         goal = arrived[c, low] + on_grid(part * (arrived[c, high] - arrived[c, low]), grid)
         more = max(0.0, min(rest, goal - cell[c, SENT]))
@@ -189,41 +189,3 @@ def in_order(
             more = max(0.0, min(rest, arrived[c, high] - cell[c, SENT]))
             cell[c, SENT] += more
             rest -= more
-
-
-def pause(
-    k: int,
-    pairs: Ints,
-    pauses: Floats,
-    heard: Ints,
-    waiting: Floats,
-    rate: Floats,
-    pace: Floats,
-    host_pace: Floats,
-    cell: Floats,
-) -> None:
-    """Let pausing links speak, and those before them hear what was said one way ago."""
-    late = heard.shape[0] - 1
-    for i in range(rate.shape[0]):
-        pace[i] = rate[i]
-    for n in range(pairs.shape[0]):
-        if pairs[n, PAUSED] < 0:
-            f = -1 - pairs[n, PAUSED]
-            cell[f, BUDGET] = host_pace[f]
-    for n in range(pairs.shape[0]):
-        waits = waiting[pairs[n, PAUSING]]
-        if pairs[n, ON] == 0 and waits > pauses[n, 0]:
-            pairs[n, ON] = 1
-            pairs[n, UNTIL] = k + pairs[n, QUANTA]
-        elif pairs[n, ON] == 1 and k >= pairs[n, UNTIL]:
-            if waits <= pauses[n, 1]:
-                pairs[n, ON] = 0
-            else:
-                pairs[n, UNTIL] += pairs[n, QUANTA]
-        heard[k & late, n] = pairs[n, ON]
-        if heard[(k - pairs[n, WAIT]) & late, n] == 1:
-            i = pairs[n, PAUSED]
-            if i < 0:
-                cell[-1 - i, BUDGET] = min(cell[-1 - i, BUDGET], pauses[n, 2])
-            else:
-                pace[i] = min(pace[i], pauses[n, 2])

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel import bursts, drops, losses, ports, queues, receivers, sources
+from dfcmodel import (
+    bursts,
+    drops,
+    ends,
+    feedback,
+    loop,
+    losses,
+    ports,
+    queues,
+    receivers,
+    shared_links,
+    sources,
+)
 from hopflow.kernels import build
 
 if TYPE_CHECKING:
@@ -27,18 +39,26 @@ HELPERS = (
     losses.reach,
     losses.take,
     losses.look_back,
-    queues.divide,
-    queues.serve_one,
-    queues.crowd,
-    queues.in_order,
-    queues.serve,
-    queues.pause,
-    queues.finish,
+    ends.reset_path,
+    ends.finish,
+    ends.take_in,
+    ends.step_ends,
+    feedback.hear,
+    feedback.tell,
+    feedback.pause,
     ports.share,
     ports.exchange,
+    queues.serve_one,
+    queues.crowd,
+    queues.serve_runs,
+    queues.divide,
+    queues.in_order,
+    queues.serve,
     bursts.book_bursts,
     drops.drop_early,
     drops.drop_tail,
+    shared_links.serve_shared,
+    loop.note,
 )
 """Templates that the loop calls, in the order of their dependence."""
 
@@ -49,14 +69,14 @@ def splice(
     """Return a template of this package with the events of the window rules spliced in."""
     events = ("on_ack", "on_loss", "on_timeout")
     tuples: dict[str, Any] = {"Event": ("time", "rtt")}
-    tuples |= {t.__name__: t._fields for t in (losses.Losses, drops.Lines)}
     first = sources.COLUMNS + max(len(rule.State._fields) for rule, _ in kinds)
     for n, (rule, names) in enumerate(kinds):
         tuples[f"R{n}State"] = rule.State._fields
         tuples[f"R{n}Params"] = names
+    before = HELPERS[: HELPERS.index(template)] if template in HELPERS else HELPERS
     return build(
         template,
-        helpers=[helper for helper in HELPERS if helper is not template],
+        helpers=before,
         functions={
             f"R{n}{event}": getattr(rule, event)
             for n, (rule, _) in enumerate(kinds)

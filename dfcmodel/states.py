@@ -34,6 +34,7 @@ class State(NamedTuple):
     area_ever: Floats  # (C,) sum of the queue over all steps
     host_pace: Floats  # (F,) packets per step
     ring: Floats  # (R * C,) cumulative packets sent, by step of arrival
+    mask: int  # R - 1, R being a power of two
     # losses on their way
     records: Floats  # (C, R, 4)
     ends: Ints  # (C, 2)

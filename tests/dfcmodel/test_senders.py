@@ -25,7 +25,6 @@ from dfcmodel import (
     sources,
 )
 from dfcmodel.bursts import book_bursts
-from dfcmodel.losses import Losses
 from dfcmodel.plans import compile_scenario
 from dfcmodel.splicing import splice
 from hopflow import maximum, minimum
@@ -201,10 +200,9 @@ def test_losses_of_bursts_are_at_their_ends() -> None:
     for burst, runs in ((2.5, [60.0, 40.0]), (0.25, [5.0] * 20)):
         plan = plan_of(one_flow(Listener()))
         s = plan.state
-        losses = Losses(s.cell, s.records, s.ends, s.cursor, s.flow, s.tally, s.path_at, s.path)
         for k in range(5):
             end = 40.0 * (k + 1)
-            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.grid, losses)
+            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.grid, s)
         found = s.records[1, : s.ends[1, 1]]
         assert found[:, 2].tolist() == runs
         np.testing.assert_array_equal(found[:, 1] - found[:, 0], found[:, 2])
