@@ -237,7 +237,7 @@ def bare_law() -> list[Row]:
     for name, (flows, nodes, periods, least) in {
         "in the cache, 1000 nodes": (1, 1000, 10_000, 0.4),
         "from memory, 1e7 nodes, one period": (1, 10**7, 1, 1.0),
-        "from memory, 100 rows of 1e5, 8 periods": (100, 10**5, 8, 1.0),
+        "from memory, 1e7 nodes, 16 periods": (1, 10**7, 16, 1.0),
     }.items():
         packets = np.ones((flows, nodes))
         sent = np.full_like(packets, 5.0)

@@ -9,7 +9,7 @@ import pytest
 
 from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
 from dfcmodel.law import bare_law
-from dfcmodel.rings import advance_rings
+from dfcmodel.rings import TILE, advance_rings
 from dfcmodel.steps import check_step
 from responsefn import WindowRule
 
@@ -73,9 +73,10 @@ def test_no_number_stops_the_run_with_time_and_place() -> None:
         simulate(scenario)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_rings_follow_the_law(threads: int) -> None:
-    n = np.random.default_rng(3).uniform(0, 10, (5, 20))
+@pytest.mark.parametrize(("nodes", "threads"), [(20, 1), (20, 3), (TILE + 6, 1), (3 * TILE, 2)])
+def test_rings_follow_the_law(nodes: int, threads: int) -> None:
+    """In one tile and in several, whose last one is short or whole; 18 periods are two turns."""
+    n = np.random.default_rng(3).uniform(0, 10, (5, nodes))
     expected = [bare_law(row, 0.1, 30, base_rate=5.0)[-1] for row in n]
     J = np.full_like(n, 5.0)
     w = J - 0.1 * n
