@@ -31,59 +31,61 @@ from dfcmodel.sources import on_grid
 if TYPE_CHECKING:
     from dfcmodel.states import State
 
-__all__ = ["hear", "pause", "tell"]
+__all__ = ["hear", "ideal", "inform", "learn", "pause", "tell"]
+
+
+def learn(c: int, s: State) -> None:
+    """Let cell c know what was on its way to it."""
+    s.cell[c, RATE] = s.cell[c, MESSAGE_RATE]
+    s.cell[c, NEXT_QUEUE] = s.cell[c, MESSAGE_QUEUE]
+
+
+def ideal(c: int, alpha: float, s: State) -> float:
+    """Return what cell c would send if its link were for it alone: alpha r - D/d (n' - n), eq. (2)."""
+    pull = s.cell[c, GAIN] * (s.cell[c, NEXT_QUEUE] - s.cell[c, QUEUE])
+    return max(0.0, alpha * s.cell[c, RATE] - pull)
+
+
+def inform(u: int, rate: float, c: int, s: State) -> None:
+    """Put on its way to cell u the nominal rate of the next one, c, and what waits there."""
+    s.cell[u, MESSAGE_RATE] = rate
+    s.cell[u, MESSAGE_QUEUE] = s.cell[c, QUEUE]
 
 
 def hear(grid: float, s: State) -> None:
     """Let what is due in this step arrive, and set the rates of the links that hear it.
 
-    takano2006, eqs. (2) and (13): J = alpha r - D/d (n' - n), in proportion where the flows of a
-    link ask for more than its rate.
+    Where the flows of a link ask for more than its rate, they get it in proportion (takano2006, eq. 13).
     """
     cell = s.cell
-    clock = s.clock
-    ticks = s.ticks
-    tick_cells = s.tick_cells
-    for j in range(clock.shape[0]):
-        slot = clock[j, 2] + clock[j, 1]
-        for n in range(ticks[slot, 0], ticks[slot, 1]):  # links of one flow
-            c = tick_cells[n, 0]
-            r = cell[c, MESSAGE_RATE]
-            waits = cell[c, MESSAGE_QUEUE]
-            cell[c, RATE] = r
-            cell[c, NEXT_QUEUE] = waits
-            J = max(0.0, cell[c, INTENSITY] * r - cell[c, GAIN] * (waits - cell[c, QUEUE]))
+    for j in range(s.clock.shape[0]):
+        slot = s.clock[j, 2] + s.clock[j, 1]
+        for n in range(s.ticks[slot, 0], s.ticks[slot, 1]):  # links of one flow
+            c = s.tick_cells[n, 0]
+            learn(c, s)
+            J = ideal(c, cell[c, INTENSITY], s)
             cell[c, BUDGET] = on_grid(min(J, cell[c, LINK_RATE]), grid)
-        for n in range(ticks[slot, 1], ticks[slot, 2]):  # of two
-            c = tick_cells[n, 0]
-            d = tick_cells[n, 1]
+        for n in range(s.ticks[slot, 1], s.ticks[slot, 2]):  # of two
+            c = s.tick_cells[n, 0]
+            d = s.tick_cells[n, 1]
             B = cell[c, LINK_RATE]
             alpha = cell[c, INTENSITY]
-            gain = cell[c, GAIN]
-            r = cell[c, MESSAGE_RATE]
-            waits = cell[c, MESSAGE_QUEUE]
-            r2 = cell[d, MESSAGE_RATE]
-            waits2 = cell[d, MESSAGE_QUEUE]
-            cell[c, RATE] = r
-            cell[c, NEXT_QUEUE] = waits
-            cell[d, RATE] = r2
-            cell[d, NEXT_QUEUE] = waits2
-            J = max(0.0, alpha * r - gain * (waits - cell[c, QUEUE]))
-            J2 = max(0.0, alpha * r2 - gain * (waits2 - cell[d, QUEUE]))
+            learn(c, s)
+            J = ideal(c, alpha, s)
+            learn(d, s)
+            J2 = ideal(d, alpha, s)
             part = B / (J + J2) if J + J2 > B else 1.0
             cell[c, BUDGET] = on_grid(part * J, grid)
             cell[d, BUDGET] = on_grid(part * J2, grid)
-        for n in range(ticks[slot, 2], ticks[slot, 3]):  # of more
+        for n in range(s.ticks[slot, 2], s.ticks[slot, 3]):  # of more
             total = 0.0
-            B = cell[tick_cells[n, 0], LINK_RATE]
-            for c in range(tick_cells[n, 0], tick_cells[n, 1]):
-                cell[c, RATE] = cell[c, MESSAGE_RATE]
-                cell[c, NEXT_QUEUE] = cell[c, MESSAGE_QUEUE]
-                pull = cell[c, GAIN] * (cell[c, NEXT_QUEUE] - cell[c, QUEUE])
-                cell[c, WISH] = max(0.0, cell[c, INTENSITY] * cell[c, RATE] - pull)
+            B = cell[s.tick_cells[n, 0], LINK_RATE]
+            for c in range(s.tick_cells[n, 0], s.tick_cells[n, 1]):
+                learn(c, s)
+                cell[c, WISH] = ideal(c, cell[c, INTENSITY], s)
                 total += cell[c, WISH]
             part = B / total if total > B else 1.0
-            for c in range(tick_cells[n, 0], tick_cells[n, 1]):
+            for c in range(s.tick_cells[n, 0], s.tick_cells[n, 1]):
                 cell[c, BUDGET] = on_grid(part * cell[c, WISH], grid)
 
 
@@ -93,49 +95,32 @@ def tell(s: State) -> None:
     The clocks go on to the next step.
     """
     cell = s.cell
-    clock = s.clock
-    tells = s.tells
-    tell_cells = s.tell_cells
-    for j in range(clock.shape[0]):
-        slot = clock[j, 2] + clock[j, 1]
-        clock[j, 1] += 1
-        if clock[j, 1] == clock[j, 0]:
-            clock[j, 1] = 0
-        for n in range(tells[slot, 0], tells[slot, 1]):  # a link of one flow tells
-            c = tell_cells[n, 0]
-            u = tell_cells[n, 2]
-            waits = cell[c, QUEUE]
-            J = max(0.0, cell[c, RATE] - cell[c, GAIN] * (cell[c, NEXT_QUEUE] - waits))
-            cell[u, MESSAGE_RATE] = min(J, cell[c, LINK_RATE])
-            cell[u, MESSAGE_QUEUE] = waits
-        for n in range(tells[slot, 1], tells[slot, 2]):  # of two
-            c = tell_cells[n, 0]
-            d = tell_cells[n, 1]
+    for j in range(s.clock.shape[0]):
+        slot = s.clock[j, 2] + s.clock[j, 1]
+        s.clock[j, 1] += 1
+        if s.clock[j, 1] == s.clock[j, 0]:
+            s.clock[j, 1] = 0
+        for n in range(s.tells[slot, 0], s.tells[slot, 1]):  # links of one flow
+            c = s.tell_cells[n, 0]
+            inform(s.tell_cells[n, 2], min(ideal(c, 1.0, s), cell[c, LINK_RATE]), c, s)
+        for n in range(s.tells[slot, 1], s.tells[slot, 2]):  # of two
+            c = s.tell_cells[n, 0]
+            d = s.tell_cells[n, 1]
             B = cell[c, LINK_RATE]
-            gain = cell[c, GAIN]
-            waits = cell[c, QUEUE]
-            waits2 = cell[d, QUEUE]
-            J = max(0.0, cell[c, RATE] - gain * (cell[c, NEXT_QUEUE] - waits))
-            J2 = max(0.0, cell[d, RATE] - gain * (cell[d, NEXT_QUEUE] - waits2))
+            J = ideal(c, 1.0, s)
+            J2 = ideal(d, 1.0, s)
             part = B / (J + J2) if J + J2 > B else 1.0
-            u = tell_cells[n, 2]
-            cell[u, MESSAGE_RATE] = part * J
-            cell[u, MESSAGE_QUEUE] = waits
-            u = tell_cells[n, 3]
-            cell[u, MESSAGE_RATE] = part * J2
-            cell[u, MESSAGE_QUEUE] = waits2
-        for n in range(tells[slot, 2], tells[slot, 3]):  # of more
+            inform(s.tell_cells[n, 2], part * J, c, s)
+            inform(s.tell_cells[n, 3], part * J2, d, s)
+        for n in range(s.tells[slot, 2], s.tells[slot, 3]):  # of more
             total = 0.0
-            B = cell[tell_cells[n, 0], LINK_RATE]
-            for c in range(tell_cells[n, 0], tell_cells[n, 1]):
-                pull = cell[c, GAIN] * (cell[c, NEXT_QUEUE] - cell[c, QUEUE])
-                cell[c, WISH] = max(0.0, cell[c, RATE] - pull)
+            B = cell[s.tell_cells[n, 0], LINK_RATE]
+            for c in range(s.tell_cells[n, 0], s.tell_cells[n, 1]):
+                cell[c, WISH] = ideal(c, 1.0, s)
                 total += cell[c, WISH]
             part = B / total if total > B else 1.0
-            for c in range(tell_cells[n, 2], tell_cells[n, 3]):
-                u = s.origin[c]
-                cell[u, MESSAGE_RATE] = part * cell[c, WISH]
-                cell[u, MESSAGE_QUEUE] = cell[c, QUEUE]
+            for c in range(s.tell_cells[n, 2], s.tell_cells[n, 3]):
+                inform(s.origin[c], part * cell[c, WISH], c, s)
 
 
 def pause(k: int, s: State) -> None:
