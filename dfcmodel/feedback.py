@@ -6,7 +6,7 @@ spliced into `loop`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.cells import (
     BUDGET,
@@ -40,7 +40,7 @@ def learn(c: int, s: State) -> None:
     s.cell[c, NEXT_QUEUE] = s.cell[c, MESSAGE_QUEUE]
 
 
-def ideal(c: int, alpha: float, s: State) -> float:
+def ideal(c: int, alpha: float, s: State) -> Any:
     """Return what cell c would send if its link were for it alone: alpha r - D/d (n' - n), eq. (2)."""
     pull = s.cell[c, GAIN] * (s.cell[c, NEXT_QUEUE] - s.cell[c, QUEUE])
     return max(0.0, alpha * s.cell[c, RATE] - pull)
