@@ -28,7 +28,7 @@ from typing import Any
 from hopflow.kernels.loading import interpret, load
 from hopflow.kernels.module import KERNEL, TEMPLATE, Module
 from hopflow.kernels.source import KernelError, parse
-from hopflow.kernels.splice import Splice
+from hopflow.kernels.splice import Fields, Splice
 
 __all__ = ["KernelError", "build", "shape_of"]
 
@@ -97,10 +97,11 @@ def build(
         for name, of in changes.items():
             module.add_change(name, of, functions[of], _owner(of, tuples))
         splice = Splice(module, rules, snippets)
-        for helper in helpers:
-            module.called[helper, ""] = helper.__name__
-            module.add_tree(module.rewrite(splice.visit(parse(helper)), helper, None), TEMPLATE)
-        module.add_tree(module.rewrite(splice.visit(parse(template)), template, None), KERNEL)
+        for part in (*helpers, template):
+            if part is not template:
+                module.called[part, ""] = part.__name__
+            tree = module.rewrite(splice.visit(parse(part)), part, None)
+            module.add_tree(Fields.first(tree), KERNEL if part is template else TEMPLATE)
         if compiled:
             kernel = load(module, template.__name__, salt)
         else:

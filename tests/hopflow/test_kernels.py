@@ -377,6 +377,22 @@ def test_error_names_file_and_line(rule, why):
     assert "\n" not in message
 
 
+def with_fields(q, s, out):
+    """Template: q stays, s changes."""
+    for k in range(out.size):
+        s = Symbols(s.n + q.n, s.rate * q.rate)
+        out[k] = s.n + s.rate
+    return out.shape[0]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_fields_are_taken_out_once_unless_they_change(compiled):
+    out = np.zeros(3)
+    kernel = build(with_fields, tuples=TUPLES, compiled=compiled)
+    assert kernel(Symbols(1, 2.0), Symbols(0, 1.0), out) == 3
+    assert out.tolist() == [3.0, 6.0, 11.0]
+
+
 def test_error_without_source():
     scope: dict = {}
     exec("def rules(s, q):\n    yield s, 1.0", scope)  # noqa: S102
