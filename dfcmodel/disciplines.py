@@ -31,13 +31,14 @@ class FIFO(Discipline):
     Parameters
     ----------
     burst
-        Mean time between the bursts of senders in the node, s; up to a packet time there are none.
+        Mean time between the bursts of senders in the node, s, at most 1; up to a packet time there are
+        none.
     """
 
     burst: float = 0.0
 
     def __post_init__(self) -> None:
-        one_number("burst", self.burst, at_least=0.0)
+        one_number("burst", self.burst, at_least=0.0, at_most=1.0, hint="in s: ms(0.1)")
 
 
 @dataclass(frozen=True)

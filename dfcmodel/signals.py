@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["feedback", "pauses"]
 
+ROUGH = 0.1
+"""Part of a pause: one that is rounded to steps by more has a warning."""
 MOST = 3
 """Links of one flow, of two, and of this many or more have their own loops."""
 
@@ -141,8 +144,14 @@ def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[I
             if u < 0 and scenario.flows[-1 - u].host == "direct":
                 continue
             fed = scenario.links[u] if u >= 0 else scenario.path(scenario.flows[-1 - u])[0]
-            quantum = 512.0 / (fed.rate * 8.0 * scenario.packet_size)
-            quanta = 0 if d.quanta is None else max(1, round(d.quanta * quantum / h))
+            quanta = 0
+            if d.quanta is not None:
+                lasts = d.quanta * 512.0 / (fed.rate * 8.0 * scenario.packet_size)
+                quanta = max(1, round(lasts / h))
+                if abs(quanta * h / lasts - 1.0) > ROUGH:
+                    name = f"quanta of link {scenario.links[n].name} = {d.quanta:g}"
+                    msg = f"a pause of {lasts:.3g} s is rounded to {quanta * h:.3g} s, whole steps"
+                    warnings.warn(f"{name}: {msg}; take more steps_per_delay", stacklevel=4)
             wait = delay + round(d.signalling / h)
             pairs.append((place[n], place[u] if u >= 0 else u, wait, quanta, 0, 0))
             levels.append((d.high, d.low, math.floor(d.paused_rate * h / grid) * grid))

@@ -10,6 +10,7 @@ import pytest
 from dfcmodel import (
     CBR,
     DFC,
+    FIFO,
     RED,
     Flow,
     Link,
@@ -107,6 +108,7 @@ def test_a_pause_on_a_link_that_no_flow_takes() -> None:
         (lambda: DFC(intensity=0.5), ["intensity", "0.5", ">= 1"]),
         (lambda: DFC(phases="odd"), ["phases", "'odd'"]),
         (lambda: Pause(high=10, low=20), ["low", "20", "<= 10"]),
+        (lambda: FIFO(burst=8.0), ["burst", "8", "<= 1", "ms(0.1)"]),
         (lambda: Pause(quanta=70_000), ["quanta", "70000"]),
         (lambda: RED(low=5, high=5), ["high", "5", "low < high"]),
         (lambda: RED(max_p=2.0), ["max_p", "2"]),

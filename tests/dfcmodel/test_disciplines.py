@@ -155,6 +155,15 @@ def test_dfc_per_input_shares_equally_and_loses_nothing() -> None:
     assert run.peak_queue.max() <= 2 * run.scenario.links[0].capacity
 
 
+def test_quanta_that_are_no_steps_have_a_warning() -> None:
+    """Four quanta of 512 bit times at 120 Mb/s are 17 microseconds."""
+    scenario = bottleneck(Pause(30.0, 10.0, quanta=4), CBR(1500.0), buffer=400.0)
+    with pytest.warns(
+        UserWarning, match=r"quanta of link .* = 4: a pause of 1\.71e-05 s is rounded"
+    ):
+        simulate(scenario, duration=0.01)
+
+
 def test_dfc_per_flow_and_per_input_do_not_mix() -> None:
     links = [Link("a", "b", RATE, DELAY, 50.0, DFC()), Link("b", "c", RATE, DELAY, 50.0)]
     links[1] = replace(links[1], discipline=DFC(per="input"))

@@ -37,7 +37,7 @@ DISCIPLINES = {
     "dfc alpha": DFC(diffusion=0.3, intensity=1.1, phases="synchronous"),
     "dfc input": DFC(diffusion=0.2, intensity=1.05, per="input"),
     "pause": Pause(high=6.013, low=2.987),
-    "quanta": Pause(high=6.013, low=2.987, quanta=4, signalling=1e-3, paused_rate=100.0),
+    "quanta": Pause(high=6.013, low=2.987, quanta=100, signalling=1e-3, paused_rate=100.0),
     "red": RED(low=2.0, high=6.0, weight=0.02),
     "ecn": RED(low=2.0, high=6.0, weight=0.02, gentle=False, ecn=True, mean_packet=1000.0),
     "fair": Fair(),
