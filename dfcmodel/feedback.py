@@ -31,7 +31,7 @@ from dfcmodel.sources import on_grid
 if TYPE_CHECKING:
     from dfcmodel.states import State
 
-__all__ = ["hear", "ideal", "inform", "learn", "pause", "tell"]
+__all__ = ["hear", "ideal", "inform", "learn", "part_of", "pause", "tell"]
 
 
 def learn(c: int, s: State) -> None:
@@ -50,6 +50,11 @@ def inform(u: int, rate: float, c: int, s: State) -> None:
     """Put on its way to cell u the nominal rate of the next one, c, and what waits there."""
     s.cell[u, MESSAGE_RATE] = rate
     s.cell[u, MESSAGE_QUEUE] = s.cell[c, QUEUE]
+
+
+def part_of(most: float, asked: float) -> float:
+    """Return the part of what is asked for that everyone gets where it is too much (eq. 13)."""
+    return most / asked if asked > most else 1.0
 
 
 def hear(grid: float, s: State) -> None:
@@ -74,7 +79,7 @@ def hear(grid: float, s: State) -> None:
             J = ideal(c, alpha, s)
             learn(d, s)
             J2 = ideal(d, alpha, s)
-            part = B / (J + J2) if J + J2 > B else 1.0
+            part = part_of(B, J + J2)
             cell[c, BUDGET] = on_grid(part * J, grid)
             cell[d, BUDGET] = on_grid(part * J2, grid)
         for n in range(s.ticks[slot, 2], s.ticks[slot, 3]):  # of more
@@ -84,7 +89,7 @@ def hear(grid: float, s: State) -> None:
                 learn(c, s)
                 cell[c, WISH] = ideal(c, cell[c, INTENSITY], s)
                 total += cell[c, WISH]
-            part = B / total if total > B else 1.0
+            part = part_of(B, total)
             for c in range(s.tick_cells[n, 0], s.tick_cells[n, 1]):
                 cell[c, BUDGET] = on_grid(part * cell[c, WISH], grid)
 
@@ -109,7 +114,7 @@ def tell(s: State) -> None:
             B = cell[c, LINK_RATE]
             J = ideal(c, 1.0, s)
             J2 = ideal(d, 1.0, s)
-            part = B / (J + J2) if J + J2 > B else 1.0
+            part = part_of(B, J + J2)
             inform(s.tell_cells[n, 2], part * J, c, s)
             inform(s.tell_cells[n, 3], part * J2, d, s)
         for n in range(s.tells[slot, 2], s.tells[slot, 3]):  # of more
@@ -118,7 +123,7 @@ def tell(s: State) -> None:
             for c in range(s.tell_cells[n, 0], s.tell_cells[n, 1]):
                 cell[c, WISH] = ideal(c, 1.0, s)
                 total += cell[c, WISH]
-            part = B / total if total > B else 1.0
+            part = part_of(B, total)
             for c in range(s.tell_cells[n, 2], s.tell_cells[n, 3]):
                 inform(s.origin[c], part * cell[c, WISH], c, s)
 

@@ -38,8 +38,8 @@ class Layout:
         Of those, shape (L,).
     shaped
         The S flows whose hosts hear rates.
-    rated, rated_links
-        One past the last cell, and the last link, that is served at its own rate.
+    rated_links
+        One past the last link whose queues are served at rates of their own.
     cells
         First cell of each link and one past the last, shape (L + S, 2).
     bands, bands_at
@@ -61,7 +61,6 @@ class Layout:
     order: tuple[int, ...]
     kinds: tuple[int, ...]
     shaped: tuple[int, ...]
-    rated: int
     rated_links: int
     cells: Ints
     bands: Ints
@@ -154,7 +153,7 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
     cells: list[tuple[int, int]] = []
     bands: list[tuple[int, int, int]] = []
     bands_at = [0]
-    C = rated = F
+    C = F
     for i, n in enumerate(order):
         by_input = _before if kinds[n] == PORTS else _rank
         rank = {f: by_input(scenario, n, f) for f in on_link[n]}
@@ -167,8 +166,6 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
                 C += 1
             bands.append((i, begin, C))
         bands_at.append(len(bands))
-        if kinds[n] == RATED:
-            rated = C
     cells += [(f, f + 1) for f in shaped]
     bands_at += [len(bands)] * len(shaped)
 
@@ -196,7 +193,6 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
         order=tuple(order),
         kinds=tuple(kinds[n] for n in order),
         shaped=tuple(shaped),
-        rated=rated,
         rated_links=sum(kinds[n] == RATED for n in order),
         cells=np.array(cells, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 3),

@@ -62,8 +62,6 @@ class Plan:
         What was compiled; h in s.
     grid
         Amounts of packets are multiples of it.
-    rated
-        One past the last cell that is served at its own rate.
     first_shared, past_shared
         The links of the others.
     links
@@ -80,7 +78,6 @@ class Plan:
     steps_per_delay: int
     step: float
     grid: float
-    rated: int
     first_shared: int
     past_shared: int
     links: tuple[int, ...]
@@ -195,7 +192,7 @@ def compile_scenario(
         fault=np.zeros(3, dtype=np.int64),
     )
     return Plan(
-        scenario, steps_per_delay, h, grid, layout.rated, layout.rated_links, L, layout.order,
+        scenario, steps_per_delay, h, grid, layout.rated_links, L, layout.order,
         layout.hop_cells, rules, state,
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from dfcmodel.cells import (
     RATE,
     WISH,
 )
+from dfcmodel.feedback import part_of
 from dfcmodel.sources import on_grid
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def share(i: int, alpha: float, s: State) -> float:
         total += alone
         waiting += waits
     most = max(0.0, min(s.cell[s.cells[i, 0], LINK_RATE], pull + gain * waiting))
-    return most / total if total > most else 1.0
+    return part_of(most, total)
 
 
 def exchange(k: int, grid: float, s: State) -> None:

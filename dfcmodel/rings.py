@@ -71,9 +71,10 @@ def rings(
     """
     N = packets.shape[1]
     together = TOGETHER if N > TILE else 1
+    copied = N <= TILE and periods >= COPIED
     for f in range(first, end):
         n, J, w = packets[f], sent[f], told[f]
-        if N <= TILE and periods >= COPIED:
+        if copied:
             n, J, w = n.copy(), J.copy(), w.copy()
         for begin in range(0, periods, together):
             count = min(together, periods - begin)
@@ -96,7 +97,7 @@ def rings(
                     if b == N + p > N:  # the last one: the first was advanced already
                         left = step(p - 1, seam[p, 1], D, left, n, J, w)
                     seam[p, 0] = left
-        if N <= TILE and periods >= COPIED:
+        if copied:
             packets[f], sent[f], told[f] = n, J, w
 
 

@@ -46,6 +46,7 @@ HELPERS = (
     feedback.learn,
     feedback.ideal,
     feedback.inform,
+    feedback.part_of,
     feedback.hear,
     feedback.tell,
     feedback.pause,
