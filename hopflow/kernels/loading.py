@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import linecache
 import os
@@ -19,19 +20,30 @@ from typing import Any
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import KernelError
 
-__all__ = ["folder", "interpret", "load"]
+__all__ = ["folder", "interpret", "is_compiled", "load"]
 
 
 def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
     """Write the module's file unless it is there, import it, return its kernel."""
-    import llvmlite
-    import numba
-
     text = module.text()
-    key = f"{text}\n{salt}\n{numba.__version__}\n{llvmlite.__version__}"
-    stem = f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    stem = _stem(text, salt)
     loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
     return _Located(getattr(loaded, name), module, text, stem)
+
+
+def is_compiled(module: Module, name: str, salt: str) -> bool:
+    """Return whether a module's kernel is loaded, or its machine code in the cache folder."""
+    stem = _stem(module.text(), salt)
+    if f"hopflow_{stem}" in sys.modules:
+        return True
+    return any((folder() / "__pycache__").glob(f"{stem}.{name}-*.nbi"))
+
+
+def _stem(text: str, salt: str) -> str:
+    """Return the name of the file of a module: a hash of all that decides its machine code."""
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
+    key = "\n".join([text, salt, *versions])
+    return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
 
 
 def interpret(module: Module, name: str) -> Callable[..., Any]:

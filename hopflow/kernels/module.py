@@ -37,6 +37,7 @@ class Module:
         self.called: dict[tuple[Callable[..., Any], str], str] = {}
         self.trees: list[ast.FunctionDef] = []
         self.read: list[tuple[Any, str, object]] = []
+        self.checked = False
 
     def add(self, name: str, function: Callable[..., Any], state: str) -> None:
         """Add a plain function under ``name``, and before it those that it calls."""
@@ -133,7 +134,8 @@ class Module:
         for name, fields in self.tuples.items():
             head.append(f"{name} = namedtuple({name!r}, {list(fields)!r})")
         bodies = [ast.unparse(ast.fix_missing_locations(tree)) for tree in self.trees]
-        return "\n".join([*head, *bodies, ""])
+        text = "\n".join([*head, *bodies, ""])
+        return text.replace("error_model='numpy'", "error_model='python'") if self.checked else text
 
 
 def _value(place: Any, name: str) -> object:
