@@ -39,6 +39,9 @@ class RuleError(ValueError):
     file: str | None = None
     line: int | None = None
 
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # a KeyError would show quotes around it
+
     @classmethod
     def at(cls, place: tuple[str, int] | None, said: str, hint: str = "") -> RuleError:
         """Return an error about something met at a file and line.

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
-from hopflow.kernels import KernelError
 from markov.generators import compiled
 from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
@@ -29,7 +28,7 @@ from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, regions, seconds_by_regions
 from markov.generators.sets import edges_by_sets
-from markov.memory import check_room
+from markov.memory import TooLargeError, check_room
 from markov.progress import Counter
 from markov.spaces import Space
 
@@ -157,14 +156,17 @@ class _Job:
         size = self.space.size
         if size < LARGE:
             return 0.0
-        return size * (16.0 + 12.0 * len(self._some_edges().rates) / SAMPLE)
+        return size * (16.0 + 12.0 * self._count_of_some() / SAMPLE)
 
-    def _some_edges(self) -> Edges:
-        """Return the transitions out of some states of the space, at random."""
-        rng = np.random.default_rng(0)
+    def _count_of_some(self) -> int:
+        """Return the number of transitions out of some states of the space, at random."""
+        rng, count = np.random.default_rng(0), 0
         shape = (self.space.shape, self.space.low)
         codes = [low + rng.integers(n, size=SAMPLE) for n, low in zip(*shape, strict=True)]
-        return edges_by_python(self.calls, self.space, self.space.numbers(np.array(codes)))
+        for code in np.array(codes).T:
+            with suppress(RuleError):  # the first state in which the rules fail is to be named
+                count += len(self.calls.transitions(self.calls.known(self.space.state(code))))
+        return count
 
     # ------------------------------------------------------------------ the choice
 
@@ -200,7 +202,7 @@ class _Job:
     def _seconds_per_state(self) -> float:
         """Return how long plain Python takes for a state, by a sample."""
         begin = time.perf_counter()
-        self._some_edges()
+        self._count_of_some()
         return (time.perf_counter() - begin) / SAMPLE
 
     def from_start(self) -> Built:
@@ -309,13 +311,15 @@ class _Job:
                 return self._compared(Built(space, codes, generator_of(rows), how))
             first = space.codes([self.start])[:, 0]
             numbers, rows = compiled.reached(self.calls, space, first, self.most)
-        except KernelError:
-            return None
+        except (RuleError, TooLargeError):
+            raise
         except compiled.Failed as failed:
             if failed.state is not None:
                 state = self.space.state(failed.state)
                 self.calls.transitions(self.calls.known(state))
                 self._warn(f"{state}: compiled, the rules fail there")
+            return None
+        except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
             return None
         order = np.argsort(numbers, kind="stable")
         Q = generator_of(rows, rank_of(order))
@@ -351,7 +355,7 @@ class _Job:
 
     def _completed(self, edges: Edges, late: NDArray[np.int64]) -> Edges:
         """Return edges with the transitions out of some states that plain Python gives."""
-        more = edges_by_python(self.calls, self.space, late)
+        more = edges_by_python(self.calls, self.space, np.sort(late))
         rest = np.setdiff1d(edges.deferred, late)
         return Edges.joined([edges._replace(deferred=rest), more])
 

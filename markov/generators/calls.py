@@ -82,18 +82,19 @@ class Calls:
         try:
             found = self.rules(state, self.q)
             if found is None:
-                said = f"{where}: the rules return None"
-                raise RuleError.at(place_of(self.rules), said, PAIRS)
+                raise RuleError.at(place_of(self.rules), f"{where}: the rules return None", PAIRS)
             items = iter(found)
-        except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            raise failed_rule(error, self.rules, where) from error.__cause__
+        except RuleError:
+            raise
+        except Exception as error:  # a rule may raise anything
+            raise failed_rule(error, self.rules, where) from error
         while True:
             try:
                 item = next(items)
             except StopIteration:
                 return
             except Exception as error:  # noqa: BLE001  # a rule may raise anything
-                raise failed_rule(error, self.rules, where) from error.__cause__
+                raise failed_rule(error, self.rules, where) from error
             place = _line_of(items) or place_of(self.rules)
             if not isinstance(item, (tuple, list)) or len(item) != 2:
                 raise RuleError.at(place, f"{where} yields {item!r}", PAIRS)

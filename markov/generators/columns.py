@@ -153,7 +153,8 @@ class Column:
     ) -> Any:
         if function is np.where and len(arguments) == 3 and not keywords:
             condition, yes, no = arguments
-            return yes if condition else no
+            if all(isinstance(value, float) for value in (yes, no)):  # else NumPy makes one kind
+                return yes if condition else no
         raise UnsupportedError
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:

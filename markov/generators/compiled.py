@@ -47,13 +47,13 @@ class Failed(Exception):
 
 def compilable(calls: Calls, space: Space) -> bool:
     """Whether compiled rules can be expected to do as Python does."""
-    return (
-        space.plain
-        and space.size < 2**63
-        and find_spec("numba") is not None
-        and hasattr(calls.q, "_fields")
-        and uncompilable(calls.model.rules) is None
-    )
+    kinds = space.plain and space.size < 2**63 and hasattr(calls.q, "_fields")
+    if not kinds or find_spec("numba") is None:
+        return False
+    try:
+        return uncompilable(calls.model.rules) is None
+    except KernelError:  # without a text
+        return False
 
 
 def seconds_to_compile(calls: Calls, space: Space, template: Callable[..., Any]) -> float:

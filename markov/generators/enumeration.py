@@ -97,7 +97,10 @@ class Enumeration:
             for state in self.states[self.done : stop]:
                 for target, rate in rules(state, q):
                     if rate > 0.0:
-                        number = known(target)
+                        try:
+                            number = known(target)
+                        except TypeError:  # a mapping, or nothing that a state is made of
+                            number = None
                         push_target(add(target) if number is None else number)
                         push_rate(rate)
                     elif rate != 0.0:
@@ -105,16 +108,19 @@ class Enumeration:
                 self._ends.append(len(self._rates))
                 self.done += 1
         except Exception as error:  # noqa: BLE001  # a rule may raise anything
-            raise self.calls.refused(state, error) from error.__cause__
+            found = self.calls.refused(state, error)
+            raise found from found.__cause__
 
     def _adder(self, space: Space | None) -> Callable[[Any], int]:
         """Return what numbers a target that was not met before."""
         index, states, make = self._index, self.states, self.calls.make
-        admit = space.admits() if space is not None else (lambda _state: False)
+        admit: Callable[[Any], bool] = lambda _state: False
+        if space is not None:
+            admit = space.admits()
         known, build = self.calls.known, None if make is None else make._make
 
         def add(target: Any) -> int:
-            if not admit(target):
+            if not isinstance(target, tuple) or not admit(target):
                 target = known(target)
                 if (number := index.get(target)) is not None:
                     return number

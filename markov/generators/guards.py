@@ -107,6 +107,18 @@ def _assigned(body: Iterable[ast.stmt], known: set[str], local: set[str]) -> set
                 _read(statement.test, known, local)
             _assigned(statement.body, inside, local)
             _assigned(statement.orelse, set(known), local)
+        elif isinstance(statement, ast.Try):
+            handled = [_assigned(part.body, set(known), local) for part in statement.handlers]
+            whole = _assigned([*statement.body, *statement.orelse], set(known), local)
+            known = set.intersection(whole, *handled)
+            known = _assigned(statement.finalbody, known, local)
+        elif isinstance(statement, ast.With):
+            for item in statement.items:
+                _read(item.context_expr, known, local)
+                known = known | (_names(item.optional_vars) if item.optional_vars else set())
+            known = _assigned(statement.body, known, local)
+        elif isinstance(statement, ast.FunctionDef):
+            known = known | {statement.name}
         elif isinstance(statement, ast.Match):
             _read(statement.subject, known, local)
             for case in statement.cases:
