@@ -188,7 +188,7 @@ class Space:
         """Return a target as a tuple of the values of the fields; ValueError when it is none."""
         fields = self.fields
         if self.make is _single:
-            return (state,)
+            return state
         if isinstance(state, Mapping):
             if set(state) != set(fields):
                 raise ValueError(f"a state with {', '.join(fields)} is expected")
