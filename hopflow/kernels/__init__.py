@@ -34,6 +34,7 @@ __all__ = ["KernelError", "build", "is_built", "shape_of"]
 
 _REMEMBERED = 256
 _built: dict[Any, tuple[Callable[..., Any], Module]] = {}
+_modules: dict[Any, Module] = {}
 _lock = threading.RLock()
 
 
@@ -101,7 +102,7 @@ def build(
             kernel, module = _built[key]
             if module.is_current():
                 return kernel
-        module = parts.module()
+        module = _written(parts)
         if compiled:
             kernel = load(module, template.__name__, salt)
         else:
@@ -131,7 +132,17 @@ def is_built(
     names = {name: tuple(fields) for name, fields in tuples.items()}
     parts = _Parts(template, dict(rules), dict(snippets), {}, (), names, {}, checked)
     with _lock:
-        return is_compiled(parts.module(), template.__name__, salt)
+        return is_compiled(_written(parts), template.__name__, salt)
+
+
+def _written(parts: _Parts) -> Module:
+    """Return the module of some parts, written anew when what its names mean has changed."""
+    key = parts.key()
+    if key not in _modules or not _modules[key].is_current():
+        _modules[key] = parts.module()
+    while len(_modules) > _REMEMBERED:
+        _modules.pop(next(iter(_modules)), None)
+    return _modules[key]
 
 
 class _Parts(NamedTuple):

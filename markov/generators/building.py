@@ -21,11 +21,11 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.generators import compiled
-from markov.generators.assembly import from_edges, generator_of, rank_of
+from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.calls import Calls
 from markov.generators.edges import Edges, edges_by_python
-from markov.generators.enumeration import Enumeration
+from markov.generators.enumeration import Enumeration, Rows
 from markov.generators.regions import edges_by_regions, regions, seconds_by_regions
 from markov.generators.sets import edges_by_sets
 from markov.memory import TooLargeError, check_room
@@ -51,7 +51,7 @@ PATIENCE = 2.0  # times what plain Python has taken so far: what another way may
 ROUNDS = 10  # in which plain Python completes what another way has left
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
-SAMPLE, FEW_SAMPLED = 120, 16  # states on which a quicker way is compared, once and in a series
+SAMPLE = 120  # states on which a quicker way is compared with plain Python, beside the ends
 ROUNDING = 1e-13  # relative: elementary functions of another library, sums in another order
 
 
@@ -110,11 +110,11 @@ def build_chain(
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
     """Yield the chain of each of many models with the same rules, in the quickest way for so many."""
-    compile_them = False
+    compile_them, series = False, _Series()
     for model in models:
         begin = time.perf_counter()
         job = _Job(model, reachable=True, most=MOST)
-        job.sampled = FEW_SAMPLED if compile_them else SAMPLE
+        job.series = series if compile_them else None
         yield job.finite((job.by_compiler() if compile_them else None) or job.quickest())
         if model is models[0]:
             template = compiled.fill if job.start is None else compiled.reach
@@ -122,11 +122,31 @@ def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
             compile_them = (time.perf_counter() - begin) * len(models) > GAIN * cost
 
 
+class _Series:
+    """What chains with the same transitions share."""
+
+    def __init__(self) -> None:
+        self.pattern: Pattern | None = None
+        self.codes = np.zeros((0, 0), dtype=np.int64)
+        self.places: list[int] = []  # of the states on which chains after the first are compared
+
+    def generator(
+        self, space: Space, numbers: NDArray[np.int64], rows: Rows
+    ) -> tuple[NDArray[np.int64], sp.csr_matrix]:
+        """Return the codes of the states in ascending order, and the generator on them."""
+        if self.pattern is None or not self.pattern.fits(numbers, rows):
+            self.pattern = Pattern(numbers, rows)
+            self.codes = space.unnumbered(numbers[self.pattern.order])
+            self.places = sorted(_ends_of(self.codes))
+        return self.codes, self.pattern.generator(rows.rates)
+
+
 class _Job:
     """One chain to build."""
 
     def __init__(self, model: ChainModel, reachable: bool, most: int) -> None:
-        self.model, self.most, self.sampled = model, most, SAMPLE
+        self.model, self.most = model, most
+        self.series: _Series | None = None
         self.declared = (
             Space.of(model.State, model.space(), model.name) if model.has_space else None
         )
@@ -321,6 +341,8 @@ class _Job:
             return None
         except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
             return None
+        if self.series is not None:
+            return self._compared(Built(space, *self.series.generator(space, numbers, rows), how))
         order = np.argsort(numbers, kind="stable")
         Q = generator_of(rows, rank_of(order))
         return self._compared(Built(space, space.unnumbered(numbers[order]), Q, how))
@@ -372,19 +394,21 @@ class _Job:
 
     def _compared(self, built: Built) -> Built | None:
         """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
-        places = _sample(self.space, built.codes, self.sampled)
+        if self.series is not None and built.codes is self.series.codes:
+            places = self.series.places
+        else:
+            places = _sample(self.space, built.codes, SAMPLE)
         sampled = self.space.numbers(built.codes[:, places])
-        expected: dict[int, dict[int, float]] = {number: {} for number in sampled.tolist()}
-        edges = edges_by_python(self.calls, self.space, sampled)
-        for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
-            if source != target:
-                expected[source][target] = expected[source].get(target, 0.0) + rate
-        for x, row in zip(places, expected.values(), strict=True):
-            part = slice(*built.Q.indptr[x : x + 2])
-            columns, rates = built.Q.indices[part], built.Q.data[part]
-            numbers = self.space.numbers(built.codes[:, columns[columns != x]])
-            given = dict(zip(numbers.tolist(), rates[columns != x].tolist(), strict=True))
-            if (difference := _difference(given, row)) is not None:
+        expected = _by_source(edges_by_python(self.calls, self.space, sampled), sampled)
+        counts = np.diff(built.Q.indptr)[places]
+        entries = np.arange(counts.sum()) + np.repeat(
+            built.Q.indptr[places] - np.cumsum(counts) + counts, counts
+        )
+        targets = self.space.numbers(built.codes[:, built.Q.indices[entries]])
+        edges = np.repeat(sampled, counts), targets, built.Q.data[entries]
+        given = _by_source(edges, sampled)
+        for x, number in zip(places, sampled.tolist(), strict=True):
+            if (difference := _difference(given[number], expected[number])) is not None:
                 self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
                 return None
         return built
@@ -403,6 +427,15 @@ _WAYS: dict[str, Callable[[_Job], Built | None]] = {
 }
 
 
+def _by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
+    """Return the rates out of some states by target, those of a state to itself left out."""
+    found: dict[int, dict[int, float]] = {number: {} for number in sources.tolist()}
+    for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
+        if source != target:
+            found[source][target] = found[source].get(target, 0.0) + rate
+    return found
+
+
 def _difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
     """Return in words how a row differs from what plain Python gives; None: not at all."""
     if given.keys() != expected.keys():
@@ -418,14 +451,18 @@ def _sample(space: Space, codes: NDArray[np.int64], count: int) -> list[int]:
     n = codes.shape[1]
     if n <= count:
         return list(range(n))
-    chosen = {0, n - 1}
-    for code in codes:
-        chosen |= {int(np.argmin(code)), int(np.argmax(code))}
+    chosen = _ends_of(codes)
     ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
     corners = np.array(list(itertools.islice(itertools.product(*ends), count // 2))).T
     near = np.searchsorted(space.numbers(codes), space.numbers(corners))
     chosen |= set(np.minimum(near, n - 1).tolist())
-    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=SAMPLE).tolist()))
+    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=count).tolist()))
+
+
+def _ends_of(codes: NDArray[np.int64]) -> set[int]:
+    """Return the places of the first and last state, and of the least and largest of each component."""
+    found = {0, codes.shape[1] - 1}
+    return found.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))
 
 
 def _ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
