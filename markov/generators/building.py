@@ -9,9 +9,9 @@ taken. The states and their order are the same in each case.
 
 from __future__ import annotations
 
-import itertools
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.generators import compiled
+from markov.generators.agreement import disagreement, ends_of, sample_of
 from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.calls import Calls
@@ -33,7 +34,7 @@ from markov.progress import Counter
 from markov.spaces import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,8 +52,10 @@ PATIENCE = 2.0  # times what plain Python has taken so far: what another way may
 ROUNDS = 10  # in which plain Python completes what another way has left
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
-SAMPLE = 120  # states on which a quicker way is compared with plain Python, beside the ends
-ROUNDING = 1e-13  # relative: elementary functions of another library, sums in another order
+SAMPLE = 120  # states by which the cost of plain Python is predicted
+
+
+_Way = Callable[[float], "Built | None"]
 
 
 class Built(NamedTuple):
@@ -137,7 +140,7 @@ class _Series:
         if self.pattern is None or not self.pattern.fits(numbers, rows):
             self.pattern = Pattern(numbers, rows)
             self.codes = space.unnumbered(numbers[self.pattern.order])
-            self.places = sorted(_ends_of(self.codes))
+            self.places = sorted(ends_of(self.codes))
         return self.codes, self.pattern.generator(rows.rates)
 
 
@@ -233,28 +236,32 @@ class _Job:
         """
         search = Enumeration(self.calls, [self.start], most=self.most)
         begin, count = time.perf_counter(), FEW
-        ways: dict[Callable[[float], Built | None], float] = {}
+        ways: dict[_Way, Callable[[float], float]] = {}
         with Counter("states") as counter:
             while not search.run(count):
                 counter.show(search.done)
                 spent, count = time.perf_counter() - begin, search.done
-                ways = ways or {
-                    self.by_regions: seconds_by_regions(self.calls, self.space),
-                    self.by_sets: SET_SECONDS * self.space.size,
-                    self.by_compiler: 0.0,
-                }
-                for way in [way for way, cost in ways.items() if cost <= PATIENCE * spent]:
-                    if way == self.by_compiler and spent <= GAIN * self._compiling(
-                        compiled.reach, spent
-                    ):
-                        continue
+                ways = ways or self._costs()
+                for way in [way for way, cost in ways.items() if cost(spent) <= PATIENCE * spent]:
                     try:
                         if (found := way(PATIENCE * spent)) is not None:
                             return found
                         del ways[way]
                     except TimeoutError:
-                        ways[way] = AGAIN * spent
+                        later = AGAIN * spent
+                        ways[way] = lambda _spent, later=later: later
         return self._listed(search)
+
+    def _costs(self) -> dict[_Way, Callable[[float], float]]:
+        """Return the quicker ways, and what gives their cost in s after so many s of plain Python."""
+        by_regions = seconds_by_regions(self.calls, self.space)
+        return {
+            self.by_regions: lambda _spent: by_regions,
+            self.by_sets: lambda _spent: SET_SECONDS * self.space.size,
+            self.by_compiler: lambda spent: (
+                GAIN * PATIENCE * self._compiling(compiled.reach, spent)
+            ),
+        }
 
     def _compiling(self, template: Callable[..., Any], seconds: float) -> float:
         """Return how long it takes until the rules run compiled; inf where that is too long."""
@@ -397,21 +404,13 @@ class _Job:
         if self.series is not None and built.codes is self.series.codes:
             places = self.series.places
         else:
-            places = _sample(self.space, built.codes, SAMPLE)
-        sampled = self.space.numbers(built.codes[:, places])
-        expected = _by_source(edges_by_python(self.calls, self.space, sampled), sampled)
-        counts = np.diff(built.Q.indptr)[places]
-        entries = np.arange(counts.sum()) + np.repeat(
-            built.Q.indptr[places] - np.cumsum(counts) + counts, counts
-        )
-        targets = self.space.numbers(built.codes[:, built.Q.indices[entries]])
-        edges = np.repeat(sampled, counts), targets, built.Q.data[entries]
-        given = _by_source(edges, sampled)
-        for x, number in zip(places, sampled.tolist(), strict=True):
-            if (difference := _difference(given[number], expected[number])) is not None:
-                self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
-                return None
-        return built
+            places = sample_of(self.space, built.codes)
+        found = disagreement(self.calls, self.space, built.codes, built.Q, places)
+        if found is None:
+            return built
+        x, difference = found
+        self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
+        return None
 
     def _warn(self, said: str) -> None:
         place = shown_place(place_of(self.model.rules))
@@ -425,44 +424,6 @@ _WAYS: dict[str, Callable[[_Job], Built | None]] = {
     "sets": _Job.by_sets,
     "compiled": _Job.by_compiler,
 }
-
-
-def _by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
-    """Return the rates out of some states by target, those of a state to itself left out."""
-    found: dict[int, dict[int, float]] = {number: {} for number in sources.tolist()}
-    for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
-        if source != target:
-            found[source][target] = found[source].get(target, 0.0) + rate
-    return found
-
-
-def _difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
-    """Return in words how a row differs from what plain Python gives; None: not at all."""
-    if given.keys() != expected.keys():
-        return "other targets than plain Python"
-    for number, rate in expected.items():
-        if not (given[number] == rate or abs(given[number] - rate) <= ROUNDING * rate):
-            return f"the rate {given[number]!r} where plain Python gives {rate!r}"
-    return None
-
-
-def _sample(space: Space, codes: NDArray[np.int64], count: int) -> list[int]:
-    """Return the places of some states: at the ends of every component, corners, and at random."""
-    n = codes.shape[1]
-    if n <= count:
-        return list(range(n))
-    chosen = _ends_of(codes)
-    ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
-    corners = np.array(list(itertools.islice(itertools.product(*ends), count // 2))).T
-    near = np.searchsorted(space.numbers(codes), space.numbers(corners))
-    chosen |= set(np.minimum(near, n - 1).tolist())
-    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=count).tolist()))
-
-
-def _ends_of(codes: NDArray[np.int64]) -> set[int]:
-    """Return the places of the first and last state, and of the least and largest of each component."""
-    found = {0, codes.shape[1] - 1}
-    return found.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))
 
 
 def _ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
