@@ -248,16 +248,15 @@ class _Job:
                             return found
                         del ways[way]
                     except TimeoutError:
-                        later = AGAIN * spent
-                        ways[way] = lambda _spent, later=later: later
+                        ways[way] = _constant(AGAIN * spent)
         return self._listed(search)
 
     def _costs(self) -> dict[_Way, Callable[[float], float]]:
         """Return the quicker ways, and what gives their cost in s after so many s of plain Python."""
         by_regions = seconds_by_regions(self.calls, self.space)
         return {
-            self.by_regions: lambda _spent: by_regions,
-            self.by_sets: lambda _spent: SET_SECONDS * self.space.size,
+            self.by_regions: _constant(by_regions),
+            self.by_sets: _constant(SET_SECONDS * self.space.size),
             self.by_compiler: lambda spent: (
                 GAIN * PATIENCE * self._compiling(compiled.reach, spent)
             ),
@@ -424,6 +423,10 @@ _WAYS: dict[str, Callable[[_Job], Built | None]] = {
     "sets": _Job.by_sets,
     "compiled": _Job.by_compiler,
 }
+
+
+def _constant(seconds: float) -> Callable[[float], float]:
+    return lambda _spent: seconds
 
 
 def _ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
