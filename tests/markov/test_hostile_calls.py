@@ -27,7 +27,7 @@ from markov import (
     sweep,
 )
 
-CALLS = 2000
+CALLS = 1000
 
 
 class State(NamedTuple):
