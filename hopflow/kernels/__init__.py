@@ -183,7 +183,8 @@ class _Parts(NamedTuple):
 def shape_of(value: object) -> str:
     """Return a text that two values share only if Numba gives them the same type."""
     if isinstance(value, tuple):
-        return f"{type(value).__name__}({','.join(map(shape_of, value))})"
+        kind = type(value)  # by its module too: Numba's index of a kernel pickles it by that name
+        return f"{kind.__module__}.{kind.__qualname__}({','.join(map(shape_of, value))})"
     if (flags := getattr(value, "flags", None)) is not None and hasattr(value, "dtype"):
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return f"{value.dtype}{value.ndim}{order}"  # type: ignore[attr-defined]
