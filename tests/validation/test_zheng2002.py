@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy as sp
+from responsefn.symbolic import a, b, p
 
 from responsefn import AIMD, independent_constant
-from responsefn.symbolic import a, b, p
 from validation import evidence, verdicts
 from validation.claims import independent_loss, periodic_loss, sweeps, zheng2002
 from validation.claims.sweeps import INDEPENDENT, PERIODIC, RULES, Points

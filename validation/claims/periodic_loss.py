@@ -58,7 +58,6 @@ def _precise_exceeds_recovery() -> bool:
     N_recovery D_precise - N_precise D_recovery = -(b/2) W (bW/a + 1). Both lower its rate.
     """
     import sympy as sp
-
     from responsefn.symbolic import a
 
     W, kept = sp.symbols("W kept", positive=True)  # kept = 1 - b

@@ -57,7 +57,6 @@ REASON = (
 def printed_response() -> sympy.Expr:
     """Return the precise response function as zheng2002 prints it (Sect. 2.1), packets/s."""
     import sympy as sp
-
     from responsefn.symbolic import R, a, b, p
 
     root = sp.sqrt(p * (b - 2) * a * (p * b * a - 8 * b - 2 * p * a))
@@ -84,7 +83,6 @@ def _signed(expression: sympy.Expr) -> sympy.Expr:
     What stands under a root is factored, so that roots of squares go.
     """
     import sympy as sp
-
     from responsefn.symbolic import b
 
     x = sp.Symbol("x", positive=True)
@@ -103,7 +101,6 @@ def _below_square_root(p: NDArray[np.float64]) -> NDArray[np.float64]:
 def _expansion() -> sympy.Expr:
     """Return the factor of sqrt(p) by which the printed form of TCP(1,1/2) starts to fall."""
     import sympy as sp
-
     from responsefn.symbolic import R, a, b, p
 
     root_p = sp.Symbol("s", positive=True)
@@ -116,7 +113,6 @@ def _expansion() -> sympy.Expr:
 def precise_form() -> Finding:
     """Check that the precise form inverts p(W)."""
     import sympy as sp
-
     from responsefn.symbolic import R, T, a, b, p
 
     W = sp.Symbol("W", positive=True)
@@ -214,7 +210,6 @@ def _recovery_ratio(p: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
 def _same_form(form: str) -> bool:
     """Return whether SymPy finds a form equal for TCP(3b/(2-b), b) and TCP(1,1/2)."""
     import sympy as sp
-
     from responsefn.symbolic import a, b
 
     rate = AIMD(form=form).formula().rate

@@ -6,9 +6,9 @@ import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
 from dfcmodel.equations import drift_coefficients
 from dfcmodel.law import bare_law
+
 from hopflow.results import COLOURS, figure
 from validation.evidence import table
 from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from dfcmodel.law import rates
 
 from dfcmodel import DFC, takano2006
-from dfcmodel.law import rates
 from hopflow.results import COLOURS, figure
 from validation.evidence import table
 from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim

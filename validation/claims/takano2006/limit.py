@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from dfcmodel.law import bare_law
+
 from hopflow.results import figure
 from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
 
