@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import linecache
 import types
 from collections.abc import Callable
@@ -76,6 +77,7 @@ def shown_place(place: tuple[str, int] | None) -> str:
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
     """Return the file and the line of a function's ``def``; None when it has no Python source."""
+    function = inspect.unwrap(function)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is None:
         return None

@@ -38,13 +38,16 @@ class FunctionModel(ChainModel):
         start: Any = None,
         params: Any = None,
         *,
-        space: Mapping[str, Any] | None = None,
+        space: Any = None,
         labels: Callable[..., Mapping[str, Any]] | None = None,
         rewards: Callable[..., Mapping[str, Any]] | None = None,
     ) -> None:
         if not callable(function):
             msg = "a ChainModel, or a function of a state that yields (target, rate), is expected"
             raise RuleError(f"rules = {function!r}: {msg}")
+        if space is not None and not isinstance(space, Mapping):
+            msg = "must be a mapping of components to their values, or None"
+            raise RuleError(f"space = {space!r}: {msg}")
         if isinstance(start, Mapping):
             start = _named("State", tuple(start))(*start.values())
         state = type(start) if isinstance(start, tuple) and hasattr(start, "_fields") else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from hopflow.checks import choice
 from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import Built, build_chain
@@ -86,6 +88,7 @@ class MarkovChain:
     ) -> None:
         if like is not None and not isinstance(like, MarkovChain):
             raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")
+        choice("reachable", reachable, (True, False))
         if isinstance(Q, ChainModel):
             if states is not None:
                 raise ValueError("states: the states of a model are named by its State")
@@ -332,10 +335,14 @@ class MarkovChain:
         )
 
 
-def _names(states: Sequence[Any], count: int) -> tuple[Any, ...]:
+def _names(states: Any, count: int) -> tuple[Any, ...]:
+    if not isinstance(states, Iterable) or isinstance(states, (str, bytes)):
+        raise ValueError(f"states = {states!r}: must be names, one for each state")  # noqa: TRY004
     names = tuple(states)
     if len(names) != count:
         raise ValueError(f"states has {len(names)} names: must have {count}, one for each state")
+    if any(not isinstance(name, Hashable) for name in names):
+        raise ValueError(f"states = {names!r}: names must be texts, numbers, or tuples of them")
     if len(set(names)) != count:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"states: {twice!r} occurs twice: names must be different")

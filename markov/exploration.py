@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hopflow.checks import whole
+from hopflow.checks import choice, whole
 from hopflow.errors import RuleError
 from markov.bare import FunctionModel
 from markov.chains import MarkovChain
@@ -87,6 +87,7 @@ def explore(
     ([0, 1, 2], [0.1, -1.1, 1.0])
     """
     whole("most", most, 1, 2**31)
+    choice("compiled", compiled, (True, False))
     if isinstance(model, ChainModel):
         given = (start, params, space, labels, rewards)
         if any(value is not None for value in given):
@@ -137,4 +138,6 @@ def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = Tru
     """
     if not isinstance(model, ChainModel):
         raise RuleError(f"model = {model!r}: a ChainModel is expected; a matrix is one already")
+    choice("reachable", reachable, (True, False))
+    choice("compiled", compiled, (True, False))
     return build_chain(model, reachable=reachable, by=None if compiled else "python").Q

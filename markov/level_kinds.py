@@ -53,7 +53,7 @@ class _Edge(NamedTuple):
 
 
 def repeating(
-    model: ChainModel, component: str
+    model: ChainModel, component: Any
 ) -> tuple[list[Repeating], Space, NDArray[np.int64]]:
     """Return the rows of a model's levels, equal ones together, and the states of a level.
 
@@ -86,7 +86,7 @@ def repeating(
     if not model.has_space:
         raise RuleError(f"{model.name}: levels need a space(): the values of every component")
     space = Space.of(model.State, model.space(), model.name)
-    if component not in space.names:
+    if not isinstance(component, str) or component not in space.names:
         raise ValueError(f"component = {component!r}: must be one of {', '.join(space.names)}")
     axis = space.names.index(component)
     if not isinstance(space.components[axis].values, range):

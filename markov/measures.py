@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
+import types
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +23,9 @@ __all__ = ["Mean", "Measure", "functionals", "measured", "measures_of"]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
-LOOKED_AT = 4  # states on which functions of many states are compared with functions of one
+
+
+_compared: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
 
 
 class Mean(NamedTuple):
@@ -62,8 +66,8 @@ def functionals(model: ChainModel, s: Any) -> dict[str, Mean]:
     Parameters
     ----------
     model
-        Its ``labels`` and ``rewards`` are called with all states at once, and state by state where
-        that is not possible or does not give the same.
+        Its ``labels`` and ``rewards`` are called with all states at once; state by state where that
+        is not possible, or some states by themselves give something else.
     s
         The states, a ``State`` of arrays of shape (states,).
 
@@ -107,14 +111,10 @@ def _over_states(function: Callable[[Any, Any], Any], q: Any, name: str, s: Any)
     count = len(_arrays(s)[0])
     try:
         found = {k: _broadcast(v, count) for k, v in dict(function(s, q)).items()}
-        for x in sorted({0, count // 3, (2 * count) // 3, count - 1}):
-            alone = {k: _broadcast(v, 1) for k, v in dict(function(_state(s, x), q)).items()}
-            if not _alike(found, alone, x):
-                break
-        else:
-            return found
-    except Exception:  # noqa: BLE001, S110  # written for one state: state by state
-        pass
+    except Exception:  # noqa: BLE001  # written for one state
+        found = None
+    if found is not None and _holds_for_one(function, q, s, found):
+        return found
     rows = []
     for state in _each(s, count):
         try:
@@ -126,6 +126,28 @@ def _over_states(function: Callable[[Any, Any], Any], q: Any, name: str, s: Any)
         msg = f"{name}: other names in other states"
         raise RuleError.at(place_of(function), msg, "give every name in every state")
     return {key: _stacked([row[key] for row in rows]) for key in rows[0]}
+
+
+def _holds_for_one(
+    function: Callable[[Any, Any], Any], q: Any, s: Any, found: Mapping[str, Mean]
+) -> bool:
+    """Whether some states by themselves give what they give among many, or cannot be asked alone.
+
+    A function that was found to do so is not asked again.
+    """
+    count, code = len(_arrays(s)[0]), getattr(inspect.unwrap(function), "__code__", None)
+    if code in _compared:
+        return True
+    for x in sorted({0, count // 3, (2 * count) // 3, count - 1}):
+        try:
+            alone = {k: _broadcast(v, 1) for k, v in dict(function(_state(s, x), q)).items()}
+        except Exception:  # noqa: BLE001, S112  # written for arrays
+            continue
+        if not _alike(found, alone, x):
+            return False
+    if code is not None:
+        _compared.add(code)
+    return True
 
 
 def _broadcast(value: Any, count: int) -> Mean:

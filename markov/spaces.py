@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -215,10 +215,7 @@ class Space:
         for k, (c, n) in enumerate(zip(self.components, self.shape, strict=True)):
             tests.append(f"type(v{k}) is int and {c.low} <= v{k} < {c.low + n}")
         text = f"def admit(state):\n {', '.join(names)}, = state\n return {' and '.join(tests)}"
-        scope: dict[str, Any] = {}
-        exec(text, scope)  # noqa: S102  # of numbers only
-        admit: Callable[[Any], bool] = scope["admit"]
-        return admit
+        return _defined(text)
 
     def codes(self, states: Sequence[Any]) -> NDArray[np.int64]:
         """Return the codes of states of this space, shape (components, len(states))."""
@@ -275,6 +272,14 @@ class Space:
         """Return all states of the product, the last component varying fastest."""
         parts = itertools.product(*(c.values for c in self.components))
         return itertools.starmap(self.make, parts) if self.plain else map(self.joined, parts)
+
+
+@lru_cache(maxsize=64)
+def _defined(text: str) -> Callable[[Any], bool]:
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102  # of numbers only
+    admit: Callable[[Any], bool] = scope["admit"]
+    return admit
 
 
 def _tuple(*values: Any) -> tuple[Any, ...]:

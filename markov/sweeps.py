@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 
-def sweep(model: Any, *, method: Method | None = None, **parameters: Iterable[Any]) -> xr.Dataset:
+def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.Dataset:
     """Return the measures of a model at every combination of some parameters' values.
 
     Chains whose transitions join the same states share their structure. Work of more than a second
@@ -63,6 +63,10 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Iterable[An
     if not isinstance(model, ChainModel):
         msg = "must be a ChainModel, whose parameters are swept"
         raise ValueError(f"model = {model!r}: {msg}")  # noqa: TRY004
+    for name, given in parameters.items():
+        if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+            msg = "values to sweep over are expected"
+            raise ValueError(f"{name} = {given!r}: {msg}")  # noqa: TRY004
     values = {name: list(given) for name, given in parameters.items()}
     for name, given in values.items():
         if name not in model.params._fields:

@@ -34,6 +34,7 @@ __all__ = ["KernelError", "build", "is_built", "shape_of"]
 
 _REMEMBERED = 256
 _built: dict[Any, tuple[Callable[..., Any], Module]] = {}
+_modules: dict[Any, Module] = {}
 _lock = threading.RLock()
 
 
@@ -101,7 +102,7 @@ def build(
             kernel, module = _built[key]
             if module.is_current():
                 return kernel
-        module = parts.module()
+        module = _written(parts)
         if compiled:
             kernel = load(module, template.__name__, salt)
         else:
@@ -131,7 +132,17 @@ def is_built(
     names = {name: tuple(fields) for name, fields in tuples.items()}
     parts = _Parts(template, dict(rules), dict(snippets), {}, (), names, {}, checked)
     with _lock:
-        return is_compiled(parts.module(), template.__name__, salt)
+        return is_compiled(_written(parts), template.__name__, salt)
+
+
+def _written(parts: _Parts) -> Module:
+    """Return the module of some parts, written anew when what its names mean has changed."""
+    key = parts.key()
+    if key not in _modules or not _modules[key].is_current():
+        _modules[key] = parts.module()
+    while len(_modules) > _REMEMBERED:
+        _modules.pop(next(iter(_modules)), None)
+    return _modules[key]
 
 
 class _Parts(NamedTuple):
@@ -172,7 +183,8 @@ class _Parts(NamedTuple):
 def shape_of(value: object) -> str:
     """Return a text that two values share only if Numba gives them the same type."""
     if isinstance(value, tuple):
-        return f"{type(value).__name__}({','.join(map(shape_of, value))})"
+        kind = type(value)  # by its module too: Numba's index of a kernel pickles it by that name
+        return f"{kind.__module__}.{kind.__qualname__}({','.join(map(shape_of, value))})"
     if (flags := getattr(value, "flags", None)) is not None and hasattr(value, "dtype"):
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return f"{value.dtype}{value.ndim}{order}"  # type: ignore[attr-defined]

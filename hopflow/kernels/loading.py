@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -128,11 +129,23 @@ class _Located:
         from numba.core.errors import NumbaError
 
         try:
-            result = self.kernel(*args)
+            result = self._first(args)
         except NumbaError as error:
             raise KernelError(self._locate(str(error))) from None
         self.compiled = True
         return result
+
+    def _first(self, args: tuple[Any, ...]) -> Any:
+        """Run the kernel; where Numba cannot read what it has kept of it, compile it anew."""
+        try:
+            return self.kernel(*args)
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            if not any(Path(frame.filename).name == "caching.py" for frame in frames):
+                raise
+            for kept in (folder() / "__pycache__").glob(f"{self.stem}.*"):
+                kept.unlink(missing_ok=True)
+            return self.kernel(*args)
 
     def _locate(self, message: str) -> str:
         written = [n for t in self.module.trees for n in ast.walk(t) if isinstance(n, ast.stmt)]

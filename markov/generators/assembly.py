@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from markov.generators.enumeration import Rows
 
-__all__ = ["MOST_INT32", "generator_of", "rank_of", "with_diagonal"]
+__all__ = ["MOST_INT32", "Pattern", "from_edges", "generator_of", "rank_of", "with_diagonal"]
 
 MOST_INT32 = 2**31 - 1
 """The last number of an entry or a state that 32 bits hold."""
@@ -48,6 +49,54 @@ def from_edges(
     matrix = sp.coo_matrix((rates, index), shape=(n, n)).tocsr()
     matrix.sum_duplicates()
     return with_diagonal(matrix)
+
+
+class Pattern:
+    """Where the rates of some rows go in their generator, for rows with the same transitions.
+
+    Parameters
+    ----------
+    numbers
+        The states in the product space, in the order of the rows, shape (n,).
+    rows
+        The rows: of others only the rates may differ.
+
+    Attributes
+    ----------
+    order
+        The states in ascending order, as places in the rows, shape (n,).
+    """
+
+    def __init__(self, numbers: NDArray[np.int64], rows: Rows) -> None:
+        self.numbers, self.rows = numbers, rows
+        self.order = np.argsort(numbers, kind="stable")
+        self._matrix = generator_of(rows, rank_of(self.order))
+        rank, n = rank_of(self.order), len(numbers)
+        sources = np.repeat(rank, np.diff(rows.indptr))
+        entries = np.repeat(np.arange(n), np.diff(self._matrix.indptr)) * n + self._matrix.indices
+        self._moves = sources != rank[rows.targets]
+        key = (sources * n + rank[rows.targets])[self._moves]
+        self._place = np.searchsorted(entries, key)
+        self._leaves = np.unique(sources[self._moves])
+        self._own = np.searchsorted(entries, self._leaves * (n + 1))
+        self._sources = sources[self._moves]
+
+    def fits(self, numbers: NDArray[np.int64], rows: Rows) -> bool:
+        """Whether other rows have the same states and transitions."""
+        return (
+            np.array_equal(numbers, self.numbers)
+            and np.array_equal(rows.indptr, self.rows.indptr)
+            and np.array_equal(rows.targets, self.rows.targets)
+        )
+
+    def generator(self, rates: NDArray[np.float64]) -> sp.csr_matrix:
+        """Return the generator of rows with these rates, shape (n, n)."""
+        kept = rates[self._moves]
+        data = np.bincount(self._place, kept, minlength=self._matrix.nnz)
+        data[self._own] = -np.bincount(self._sources, kept)[self._leaves]
+        matrix = copy(self._matrix)  # shallow: chains that are alike share the pattern
+        matrix.data = data
+        return matrix
 
 
 def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:

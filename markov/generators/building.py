@@ -9,9 +9,9 @@ taken. The states and their order are the same in each case.
 
 from __future__ import annotations
 
-import itertools
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,11 +21,12 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.generators import compiled
-from markov.generators.assembly import from_edges, generator_of, rank_of
+from markov.generators.agreement import disagreement, ends_of, sample_of
+from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
 from markov.generators.blocks import copied
 from markov.generators.calls import Calls
 from markov.generators.edges import Edges, edges_by_python
-from markov.generators.enumeration import Enumeration
+from markov.generators.enumeration import Enumeration, Rows
 from markov.generators.regions import edges_by_regions, regions, seconds_by_regions
 from markov.generators.sets import edges_by_sets
 from markov.memory import TooLargeError, check_room
@@ -33,7 +34,7 @@ from markov.progress import Counter
 from markov.spaces import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,8 +52,10 @@ PATIENCE = 2.0  # times what plain Python has taken so far: what another way may
 ROUNDS = 10  # in which plain Python completes what another way has left
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
 GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
-SAMPLE, FEW_SAMPLED = 120, 16  # states on which a quicker way is compared, once and in a series
-ROUNDING = 1e-13  # relative: elementary functions of another library, sums in another order
+SAMPLE = 120  # states by which the cost of plain Python is predicted
+
+
+_Way = Callable[[float], "Built | None"]
 
 
 class Built(NamedTuple):
@@ -110,11 +113,11 @@ def build_chain(
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
     """Yield the chain of each of many models with the same rules, in the quickest way for so many."""
-    compile_them = False
+    compile_them, series = False, _Series()
     for model in models:
         begin = time.perf_counter()
         job = _Job(model, reachable=True, most=MOST)
-        job.sampled = FEW_SAMPLED if compile_them else SAMPLE
+        job.series = series if compile_them else None
         yield job.finite((job.by_compiler() if compile_them else None) or job.quickest())
         if model is models[0]:
             template = compiled.fill if job.start is None else compiled.reach
@@ -122,11 +125,31 @@ def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
             compile_them = (time.perf_counter() - begin) * len(models) > GAIN * cost
 
 
+class _Series:
+    """What chains with the same transitions share."""
+
+    def __init__(self) -> None:
+        self.pattern: Pattern | None = None
+        self.codes = np.zeros((0, 0), dtype=np.int64)
+        self.places: list[int] = []  # of the states on which chains after the first are compared
+
+    def generator(
+        self, space: Space, numbers: NDArray[np.int64], rows: Rows
+    ) -> tuple[NDArray[np.int64], sp.csr_matrix]:
+        """Return the codes of the states in ascending order, and the generator on them."""
+        if self.pattern is None or not self.pattern.fits(numbers, rows):
+            self.pattern = Pattern(numbers, rows)
+            self.codes = space.unnumbered(numbers[self.pattern.order])
+            self.places = sorted(ends_of(self.codes))
+        return self.codes, self.pattern.generator(rows.rates)
+
+
 class _Job:
     """One chain to build."""
 
     def __init__(self, model: ChainModel, reachable: bool, most: int) -> None:
-        self.model, self.most, self.sampled = model, most, SAMPLE
+        self.model, self.most = model, most
+        self.series: _Series | None = None
         self.declared = (
             Space.of(model.State, model.space(), model.name) if model.has_space else None
         )
@@ -213,28 +236,31 @@ class _Job:
         """
         search = Enumeration(self.calls, [self.start], most=self.most)
         begin, count = time.perf_counter(), FEW
-        ways: dict[Callable[[float], Built | None], float] = {}
+        ways: dict[_Way, Callable[[float], float]] = {}
         with Counter("states") as counter:
             while not search.run(count):
                 counter.show(search.done)
                 spent, count = time.perf_counter() - begin, search.done
-                ways = ways or {
-                    self.by_regions: seconds_by_regions(self.calls, self.space),
-                    self.by_sets: SET_SECONDS * self.space.size,
-                    self.by_compiler: 0.0,
-                }
-                for way in [way for way, cost in ways.items() if cost <= PATIENCE * spent]:
-                    if way == self.by_compiler and spent <= GAIN * self._compiling(
-                        compiled.reach, spent
-                    ):
-                        continue
+                ways = ways or self._costs()
+                for way in [way for way, cost in ways.items() if cost(spent) <= PATIENCE * spent]:
                     try:
                         if (found := way(PATIENCE * spent)) is not None:
                             return found
                         del ways[way]
                     except TimeoutError:
-                        ways[way] = AGAIN * spent
+                        ways[way] = _constant(AGAIN * spent)
         return self._listed(search)
+
+    def _costs(self) -> dict[_Way, Callable[[float], float]]:
+        """Return the quicker ways, and what gives their cost in s after so many s of plain Python."""
+        by_regions = seconds_by_regions(self.calls, self.space)
+        return {
+            self.by_regions: _constant(by_regions),
+            self.by_sets: _constant(SET_SECONDS * self.space.size),
+            self.by_compiler: lambda spent: (
+                GAIN * PATIENCE * self._compiling(compiled.reach, spent)
+            ),
+        }
 
     def _compiling(self, template: Callable[..., Any], seconds: float) -> float:
         """Return how long it takes until the rules run compiled; inf where that is too long."""
@@ -321,6 +347,8 @@ class _Job:
             return None
         except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
             return None
+        if self.series is not None:
+            return self._compared(Built(space, *self.series.generator(space, numbers, rows), how))
         order = np.argsort(numbers, kind="stable")
         Q = generator_of(rows, rank_of(order))
         return self._compared(Built(space, space.unnumbered(numbers[order]), Q, how))
@@ -372,22 +400,16 @@ class _Job:
 
     def _compared(self, built: Built) -> Built | None:
         """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
-        places = _sample(self.space, built.codes, self.sampled)
-        sampled = self.space.numbers(built.codes[:, places])
-        expected: dict[int, dict[int, float]] = {number: {} for number in sampled.tolist()}
-        edges = edges_by_python(self.calls, self.space, sampled)
-        for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
-            if source != target:
-                expected[source][target] = expected[source].get(target, 0.0) + rate
-        for x, row in zip(places, expected.values(), strict=True):
-            part = slice(*built.Q.indptr[x : x + 2])
-            columns, rates = built.Q.indices[part], built.Q.data[part]
-            numbers = self.space.numbers(built.codes[:, columns[columns != x]])
-            given = dict(zip(numbers.tolist(), rates[columns != x].tolist(), strict=True))
-            if (difference := _difference(given, row)) is not None:
-                self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
-                return None
-        return built
+        if self.series is not None and built.codes is self.series.codes:
+            places = self.series.places
+        else:
+            places = sample_of(self.space, built.codes)
+        found = disagreement(self.calls, self.space, built.codes, built.Q, places)
+        if found is None:
+            return built
+        x, difference = found
+        self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
+        return None
 
     def _warn(self, said: str) -> None:
         place = shown_place(place_of(self.model.rules))
@@ -403,29 +425,8 @@ _WAYS: dict[str, Callable[[_Job], Built | None]] = {
 }
 
 
-def _difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
-    """Return in words how a row differs from what plain Python gives; None: not at all."""
-    if given.keys() != expected.keys():
-        return "other targets than plain Python"
-    for number, rate in expected.items():
-        if not (given[number] == rate or abs(given[number] - rate) <= ROUNDING * rate):
-            return f"the rate {given[number]!r} where plain Python gives {rate!r}"
-    return None
-
-
-def _sample(space: Space, codes: NDArray[np.int64], count: int) -> list[int]:
-    """Return the places of some states: at the ends of every component, corners, and at random."""
-    n = codes.shape[1]
-    if n <= count:
-        return list(range(n))
-    chosen = {0, n - 1}
-    for code in codes:
-        chosen |= {int(np.argmin(code)), int(np.argmax(code))}
-    ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
-    corners = np.array(list(itertools.islice(itertools.product(*ends), count // 2))).T
-    near = np.searchsorted(space.numbers(codes), space.numbers(corners))
-    chosen |= set(np.minimum(near, n - 1).tolist())
-    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=SAMPLE).tolist()))
+def _constant(seconds: float) -> Callable[[float], float]:
+    return lambda _spent: seconds
 
 
 def _ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import math
@@ -93,7 +94,7 @@ class Calls:
                 item = next(items)
             except StopIteration:
                 return
-            except Exception as error:  # noqa: BLE001  # a rule may raise anything
+            except Exception as error:  # a rule may raise anything
                 raise failed_rule(error, self.rules, where) from error
             place = _line_of(items) or place_of(self.rules)
             if not isinstance(item, (tuple, list)) or len(item) != 2:
@@ -153,28 +154,30 @@ def two_arguments(function: Callable[..., Any], name: str) -> Callable[[Any, Any
     """
     if not callable(function):
         raise RuleError(f"{name} = {function!r}: a function of the state is expected")
+    bound = inspect.ismethod(function)
+    count = _arguments(getattr(function, "__func__", function), bound)
+    if count == 2:
+        return function
+    if count == 1:
+        return functools.wraps(function)(lambda s, _q: function(s))
+    hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
+    said = f"{name} takes {inspect.signature(function)}"
+    raise RuleError.at(place_of(function), said, hint)
+
+
+@functools.lru_cache(maxsize=256)
+def _arguments(function: Callable[..., Any], bound: bool) -> int:
+    """Return how many arguments a function of the state takes, 2 or 1; 0: something else."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in
-        return function
-    if _takes(signature, 2):
-        return function
-    first = "self"
-    if inspect.ismethod(function):
-        first = next(iter(inspect.signature(function.__func__).parameters))
-    if _takes(signature, 1) and first in ("self", "cls"):
-        return lambda s, _q: function(s)
-    hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
-    raise RuleError.at(place_of(function), f"{name} takes {signature}", hint)
-
-
-def _takes(signature: inspect.Signature, count: int) -> bool:
-    """Whether a function can be called with so many positional arguments."""
-    try:
-        signature.bind(*(None,) * count)
-    except TypeError:
-        return False
-    return True
+        return 2
+    first = next(iter(signature.parameters), "")
+    for count in (2, 1):
+        with contextlib.suppress(TypeError):
+            signature.bind(*(None,) * (count + bound))
+            return count if count == 2 or not bound or first in ("self", "cls") else 0
+    return 0
 
 
 @functools.cache

@@ -241,42 +241,6 @@ class Column:
                 return self._made(values, -bound, bound)
         return self._elementwise(operation, left, right)
 
-    def __add__(self, other: Any) -> Any:
-        return self._binary(operator.add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._binary(operator.add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._binary(operator.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._binary(operator.sub, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._binary(operator.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._binary(operator.mul, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._quotient(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._quotient(operator.truediv, other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._quotient(operator.floordiv, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return self._quotient(operator.floordiv, other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._quotient(operator.mod, self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return self._quotient(operator.mod, other, self)
-
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
@@ -331,36 +295,6 @@ class Column:
             return self._elementwise(operation, left, right)
         return self._made(operation(_integers(left), _integers(right)), min(ends), max(ends))
 
-    def __and__(self, other: Any) -> Any:
-        return self._bits(operator.and_, self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return self._bits(operator.and_, other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return self._bits(operator.or_, self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return self._bits(operator.or_, other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return self._bits(operator.xor, self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return self._bits(operator.xor, other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return self._bits(operator.lshift, self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return self._bits(operator.lshift, other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return self._bits(operator.rshift, self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return self._bits(operator.rshift, other, self)
-
     def __neg__(self) -> Any:
         return self._binary(operator.sub, 0, self) if self._whole() else self._unary(operator.neg)
 
@@ -368,7 +302,7 @@ class Column:
         return self._binary(operator.add, 0, self) if self._whole() else self._unary(operator.pos)
 
     def __invert__(self) -> Any:
-        return -1 - self
+        return self._binary(operator.sub, -1, self)
 
     def __abs__(self) -> Any:
         if self._whole():
@@ -404,23 +338,31 @@ class Column:
             return self._made(operation(_floats(self), _floats(other)))
         return self._elementwise(operation, self, other)
 
-    def __eq__(self, other: object) -> Any:
-        return self._compared(operator.eq, other)
 
-    def __ne__(self, other: object) -> Any:
-        return self._compared(operator.ne, other)
+def _forward(rule: str, operation: Callable[..., Any], *, reverse: bool = False) -> Any:
+    def operate(self: Column, other: Any) -> Any:
+        left, right = (other, self) if reverse else (self, other)
+        return getattr(self, rule)(operation, left, right)
 
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(operator.lt, other)
+    return operate
 
-    def __le__(self, other: Any) -> Any:
-        return self._compared(operator.le, other)
 
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(operator.gt, other)
+def _comparison(operation: Callable[..., Any]) -> Any:
+    return lambda self, other: self._compared(operation, other)
 
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(operator.ge, other)
+
+_TWO_SIDED = {
+    "_binary": ("add", "sub", "mul"),
+    "_quotient": ("truediv", "floordiv", "mod"),
+    "_bits": ("and", "or", "xor", "lshift", "rshift"),
+}
+for _rule, _names in _TWO_SIDED.items():
+    for _name in _names:
+        _operation = getattr(operator, f"__{_name}__")
+        setattr(Column, f"__{_name}__", _forward(_rule, _operation))
+        setattr(Column, f"__r{_name}__", _forward(_rule, _operation, reverse=True))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Column, f"__{_name}__", _comparison(getattr(operator, _name)))
 
 
 # ---------------------------------------------------------------------- operands of both kinds

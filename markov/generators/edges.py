@@ -51,12 +51,21 @@ def edges_by_python(calls: Calls, space: Space, numbers: NDArray[np.int64]) -> E
     sources: list[int] = []
     targets: list[object] = []
     rates: list[float] = []
-    for number, code in zip(numbers.tolist(), space.unnumbered(numbers).T, strict=True):
-        for target, rate in calls.transitions(calls.known(space.state(code))):
-            if rate > 0.0:
-                sources.append(number)
-                targets.append(target)
-                rates.append(rate)
+    rules, q, admit = calls.rules, calls.q, space.admits()
+    for number, code in zip(numbers.tolist(), space.unnumbered(numbers).T.tolist(), strict=True):
+        state = calls.with_names(space.state(code))
+        try:
+            for target, rate in rules(state, q):
+                if rate > 0.0:
+                    fits = isinstance(target, tuple) and admit(target)
+                    targets.append(target if fits else calls.known(target))
+                    sources.append(number)
+                    rates.append(float(rate))
+                elif rate != 0.0:
+                    raise ValueError("a rate is negative or not a number")
+        except Exception as error:  # noqa: BLE001  # a rule may raise anything
+            found = calls.refused(state, error)
+            raise found from found.__cause__
     none = np.zeros(0, dtype=np.int64)
-    found = space.numbers(space.codes(targets)) if targets else none
-    return Edges(np.array(sources, dtype=np.int64), found, np.array(rates), none)
+    ends = space.numbers(space.codes(targets)) if targets else none
+    return Edges(np.array(sources, dtype=np.int64), ends, np.array(rates), none)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,8 +27,6 @@ def uncompilable(rules: Callable[..., Any]) -> str | None:
     KernelError
         When the text of the rules is not available.
     """
-    from hopflow.kernels.source import parse
-
     seen: set[Any] = set()
     left = [inspect.unwrap(getattr(rules, "__func__", rules))]
     while left:
@@ -35,13 +34,19 @@ def uncompilable(rules: Callable[..., Any]) -> str | None:
         if function in seen:
             continue
         seen.add(function)
-        tree = parse(function)
-        if (why := _power(tree) or _growing(tree) or _unassigned(tree)) is not None:
+        if (why := _why_not(function)) is not None:
             return f"{function.__name__}: {why}"
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        known = (function.__globals__.get(name) for name in names)
+        known = (function.__globals__.get(name) for name in function.__code__.co_names)
         left += [inspect.unwrap(value) for value in known if inspect.isfunction(value)]
     return None
+
+
+@functools.lru_cache(maxsize=256)
+def _why_not(function: Callable[..., Any]) -> str | None:
+    from hopflow.kernels.source import parse
+
+    tree = parse(function)
+    return _power(tree) or _growing(tree) or _unassigned(tree)
 
 
 def _power(tree: ast.FunctionDef) -> str | None:
