@@ -16,8 +16,11 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence, verdicts
-from validation.verdicts import Claim, Finding, Verdict
+from validation import evidence
+from validation.claims import find, ledger
+from validation.records import recorded_verdicts
+from validation.texts import plain
+from validation.verdicts import Claim, Finding, Sides, Verdict
 
 app = typer.Typer(
     help="Hop-by-hop flow control and end-to-end TCP: models, and what packet simulators say.",
@@ -90,20 +93,20 @@ def validate(
     from validation.report import write
 
     console = Console()
-    chosen = [verdicts.find(id) for id in claim] if claim else list(verdicts.ledger().values())
+    chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
     evidence.verify()
     findings = _check(chosen, console)
     seconds = time.perf_counter() - start
-    recorded = verdicts.expected()
+    recorded = recorded_verdicts()
     table = Table("claim", "paper", "model", "packets", "what was found", title="Verdicts")
     different = []
     for item, finding in findings.items():
-        found = finding.model, finding.simulation
+        found = Sides(finding.model, finding.simulation)
         if recorded.get(item.id) != found:
             different.append(item.id)
         cells = [f"[{STYLES[verdict]}]{verdict}[/]" for verdict in found]
-        table.add_row(item.id, item.paper, *cells, finding.summary.split(". ")[0].rstrip(".") + ".")
+        table.add_row(item.id, item.paper, *cells, plain(finding.summary).split(". ")[0].rstrip(".") + ".")
     console.print(table)
     page = write(findings, report, seconds)
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
@@ -116,10 +119,10 @@ def validate(
 def list_claims() -> None:
     """List the claims that can be checked, with the verdicts recorded."""
     table = Table("claim", "paper", "where", "what it says", "model", "packets")
-    recorded = verdicts.expected()
-    for item in verdicts.ledger().values():
-        model, simulation = recorded.get(item.id, ("", ""))
-        table.add_row(item.id, item.paper, item.where, item.text, str(model), str(simulation))
+    recorded = recorded_verdicts()
+    for item in ledger().values():
+        verdicts = recorded.get(item.id, ("", ""))
+        table.add_row(item.id, item.paper, item.where, item.text, *map(str, verdicts))
     Console().print(table)
 
 
@@ -216,7 +219,7 @@ def regenerate_case(
 
 @data.command("verify")
 def verify_data() -> None:
-    """Recompute the checksum of every bundled file; exit status 1 when one is damaged."""
+    """Compare every bundled file with the manifest; exit status 1 when one is damaged or missing."""
     console = Console()
     checked = evidence.verify()
     console.print(f"{len(checked)} files of {len(evidence.cases())} cases: all as recorded")
