@@ -106,7 +106,9 @@ def validate(
         if recorded.get(item.id) != found:
             different.append(item.id)
         cells = [f"[{STYLES[verdict]}]{verdict}[/]" for verdict in found]
-        table.add_row(item.id, item.paper, *cells, plain(finding.summary).split(". ")[0].rstrip(".") + ".")
+        table.add_row(
+            item.id, item.paper, *cells, plain(finding.summary).split(". ")[0].rstrip(".") + "."
+        )
     console.print(table)
     page = write(findings, report, seconds)
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")

@@ -96,18 +96,22 @@ def _page(findings: Mapping[Claim, Finding], seconds: float) -> str:
     undecided = (Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE)
     by_paper = {title: [c for c in findings if c.paper == paper] for paper, title in PAPERS.items()}
     cases = sorted({case for finding in findings.values() for case in finding.cases})
-    return _environment().get_template("report.html").render(
-        findings=findings,
-        seconds=seconds,
-        tally={verdict: count for verdict, count in tally.items() if count},
-        decided=sum(finding.simulation not in undecided for finding in findings.values()),
-        papers={title: claims for title, claims in by_paper.items() if claims},
-        records={case: _record(case) for case in cases},
-        marks=MARKS,
-        meanings=MEANINGS,
-        style=(HERE / "report.css").read_text(encoding="utf-8"),
-        version=hopflow.__version__,
-        manifest=MANIFEST_SHA256,
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            findings=findings,
+            seconds=seconds,
+            tally={verdict: count for verdict, count in tally.items() if count},
+            decided=sum(finding.simulation not in undecided for finding in findings.values()),
+            papers={title: claims for title, claims in by_paper.items() if claims},
+            records={case: _record(case) for case in cases},
+            marks=MARKS,
+            meanings=MEANINGS,
+            style=(HERE / "report.css").read_text(encoding="utf-8"),
+            version=hopflow.__version__,
+            manifest=MANIFEST_SHA256,
+        )
     )
 
 

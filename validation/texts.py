@@ -111,7 +111,7 @@ def plain(markdown: str) -> str:
     >>> plain("the limit is `D h c`, *not* zero")
     'the limit is D h c, not zero'
     """
-    return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)|`([^`]+)`", lambda m: m[1] or m[2], markdown)
+    return re.sub(r"(?<!\w)\*(\S[^*]*)\*(?!\w)|`([^`]+)`", lambda m: m[1] or m[2], markdown)
 
 
 def typed_digits(source: str) -> list[str]:

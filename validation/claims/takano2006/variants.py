@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,6 @@ class Variant:
         return {name: sides.each(lambda runs: runs.sum(axis=1)) for name, sides in both.items()}
 
 
-@functools.cache
 def without_dfc(name: str) -> Sides[Values]:
     """Return the mean efficiencies of target and background without DFC, shapes (runs, 2)."""
     return (
