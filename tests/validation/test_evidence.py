@@ -137,6 +137,16 @@ def test_every_digit_of_a_checksum_counts(copy: Path, monkeypatch, digits: int) 
         evidence.verify()
 
 
+@pytest.mark.parametrize("digit", range(0, 64, 9))
+def test_every_digit_of_the_packages_checksum_counts(copy: Path, monkeypatch, digit: int) -> None:
+    known = evidence.MANIFEST_SHA256
+    other = "0" if known[digit] != "0" else "1"
+    monkeypatch.setattr(evidence, "MANIFEST_SHA256", known[:digit] + other + known[digit + 1 :])
+    forget()
+    with pytest.raises(evidence.DamagedDataError, match=r"manifest\.txt: damaged"):
+        evidence.verify()
+
+
 @pytest.mark.parametrize(
     "change",
     [
