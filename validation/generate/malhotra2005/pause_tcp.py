@@ -394,7 +394,7 @@ def _with_many_seeds(base: Case, rtt: float, seeds: int) -> Case:
     )
 
 
-CASES = (
+CASES: tuple[Case, ...] = (
     _case(
         "tcp-rtt-think",
         "TCP Reno over two bridges, 8 flows of 80 KB with one second of think time: RTT 0.05 to 20 s",
