@@ -82,7 +82,7 @@ def rows() -> list[Row]:
         found += compare(
             f"rules to matrix, {model.size} states",
             {
-                "hopflow compiled": lambda model=model: generator(model),
+                "hopflow generator": lambda model=model: generator(model),
                 "hopflow plain Python": lambda model=model: generator(model, compiled=False),
             },
             rounds=3,
@@ -112,7 +112,7 @@ def from_rules() -> list[Row]:
     )
     Q = generator(model)
     transitions = int(Q.nnz - np.count_nonzero(Q.diagonal()))
-    tasks = [("rules to matrix", model.size, generator, model, transitions, "transition")]
+    tasks = [("rules to matrix", Q.shape[0], generator, model, transitions, "transition")]
     for each in (model, cluster):
         states = explore(each).chain.size
         tasks.append(("reachable states", states, explore, each, states, "state"))
@@ -212,7 +212,7 @@ def many_levels() -> list[Row]:
         chain = MarkovChain(few)
         pi = np.zeros(chain.size)
         pi[chain.recurrent_classes[0]] = Multilevel().solve(*recurrent(chain)).pi
-        return few.measures(pi)
+        return few.measures(pi, chain.states)
 
     def note(_name: str, answer) -> str:
         if isinstance(answer, dict):

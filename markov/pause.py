@@ -13,7 +13,8 @@ import numpy as np
 
 from hopflow.checks import choice, number, one_number, whole
 from hopflow.functions import minimum, where
-from markov.rules import ChainModel, Measure
+from markov.measures import Mean, Measure
+from markov.rules import ChainModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -204,22 +205,16 @@ class PauseTandem(ChainModel):
         else:
             yield s._replace(a=after_loss), q.rates[s.a - 1]  # 2, 3
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
-        """Return the measures of Sect. III.B of a distribution over the product space.
-
-        Parameters
-        ----------
-        pi
-            Shape (states,), in the order of `states`.
+    def rewards(self, s: Any) -> dict[str, Mean]:
+        """Return the measures of Sect. III.B over states ``s``.
 
         Returns
         -------
         dict
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
-            (packets/s), ``pause_fraction`` (of the time), ``throughput_expressions``: the paper's
-            three, lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0). Waiting time and loss
-            probability are NaN at a queue where nothing arrives.
+            (packets/s), ``pause_fraction`` (of the time). Waiting time and loss probability are NaN
+            at a queue where nothing arrives.
 
         Notes
         -----
@@ -227,31 +222,34 @@ class PauseTandem(ChainModel):
         k = 1; lambda_effec,2 counts both, otherwise the flow would not be conserved.
         """
         q = self.symbols()
-        s = self.states()
-        arrivals = pi * np.asarray(q.rates)[s.a - 1]
-        sent = pi * np.where(s.k == UP, q.mu1, q.mu2) * (s.i > 0)
+        arrivals = np.asarray(q.rates)[s.a - 1]
+        sent = np.where(s.k == UP, q.mu1, q.mu2) * (s.i > 0)
         if q.both_at_T1 and q.T1 < q.B2:
             sent = sent * np.where((s.k == UP) & (s.j == q.T1), 2.0, 1.0)
-        effective = np.array([arrivals[s.i < q.B1].sum(), sent[s.j < q.B2].sum()])
-        loss = np.array([arrivals[s.i == q.B1].sum(), sent[s.j == q.B2].sum()])
-        queue = np.array([pi @ s.i, pi @ s.j])
-        with np.errstate(invalid="ignore"):  # 0/0 where nothing arrives
-            waiting, lost = queue / effective, loss / (effective + loss)
-            passed = effective[1] / (effective[1] + loss[1])  # 1 - P2 without cancellation
-        throughput = q.nu * float(pi[s.j > 0].sum())
-        second = effective[0] * passed if effective[0] > 0 else 0.0
-        rate = {"units": "packets/s"}
+        offered, queue = np.array([arrivals, sent]), np.array([s.i, s.j])
+        lost = offered * np.array([s.i == q.B1, s.j == q.B2])
+        effective = offered - lost
+        each = ("queue",)
         return {
-            "mean_queue": (("queue",), queue, {"units": "packets"}),
-            "waiting_time": (("queue",), waiting, {"units": "s"}),
-            "effective_rate": (("queue",), effective, rate),
-            "loss_rate": (("queue",), loss, rate),
-            "loss_probability": (("queue",), lost, {"units": "1"}),
-            "throughput": ((), throughput, rate),
-            "pause_fraction": ((), float(pi[s.k == DOWN].sum()), {"units": "1"}),
-            "throughput_expressions": (
-                ("expression",),
-                np.array([effective[1], second, throughput]),
-                rate,
-            ),
+            "mean_queue": Mean(queue, dims=each, units="packets"),
+            "waiting_time": Mean(queue, effective, dims=each, units="s"),
+            "effective_rate": Mean(effective, dims=each, units="packets/s"),
+            "loss_rate": Mean(lost, dims=each, units="packets/s"),
+            "loss_probability": Mean(lost, offered, dims=each, units="1"),
+            "throughput": Mean(q.nu * (s.j > 0), units="packets/s"),
+            "pause_fraction": Mean(s.k == DOWN, units="1"),
         }
+
+    def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
+        """Return the means of `rewards`, and ``throughput_expressions`` (packets/s).
+
+        These are the paper's three: lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0).
+        """
+        found = super().measures(pi, s)
+        effective, lost = found["effective_rate"][1], found["loss_rate"][1]
+        with np.errstate(invalid="ignore"):  # 0/0 where nothing arrives
+            passed = effective[1] / (effective[1] + lost[1])  # 1 - P2 without cancellation
+        second = effective[0] * passed if effective[0] > 0 else 0.0
+        three = np.array([effective[1], second, found["throughput"][1]])
+        found["throughput_expressions"] = ("expression",), three, {"units": "packets/s"}
+        return found

@@ -11,18 +11,20 @@ import numpy as np
 
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from markov.measures import measures_of
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
     from markov.chains import MarkovChain
+    from markov.measures import Measure
     from markov.methods import Method
-    from markov.rules import Measure
 
 __all__ = ["Solved", "Stationary"]
 
 MOST_MARKERS = 200
+MOST_NAMES = 30  # of states that fit below an axis
 UNPROVED = (
     "no hitting times could be verified, as where many states have next to no probability; GTH(), "
     "Levels() or SparseLU(), or a chain that knows its components, may prove one"
@@ -110,8 +112,7 @@ class Stationary(Solved):
     chain
         The `MarkovChain` that was solved.
     pi
-        Shape (states,); zero in the transient states. For a model on a product space the last
-        component varies fastest.
+        Shape (states,), in the order of ``states``; zero in the transient states.
     method, reason
         How it was solved and why so.
     residual
@@ -150,42 +151,63 @@ class Stationary(Solved):
         """How far the sum of pi is from one."""
         return abs(1.0 - math.fsum(self.pi))
 
+    @property
+    def states(self) -> Any:
+        """The states in the order of pi: see `MarkovChain.states`."""
+        return self.chain.states
+
+    def probability(self, state: Any) -> float:
+        """Return the probability of one state, given as a ``State``, a tuple, or a name.
+
+        Raises
+        ------
+        KeyError
+            When the chain has no such state.
+        """
+        return float(self.pi[self.chain.number_of(state)])
+
     def to_xarray(self) -> xr.Dataset:
-        """Return pi over the components of the state (or over ``state``), and the measures."""
+        """Return pi and the measures.
+
+        Over the components of the state where these have not many more combinations than there are
+        states: those that are never entered have probability zero. Else over ``state``, with the
+        values of the components as coordinates; for a matrix, with the names of its states.
+        """
         import xarray as xr
 
-        model = self.chain.model
-        if model is None:
-            return xr.Dataset({"pi": ("state", self.pi)})
-        space = model.space()
-        pi = xr.DataArray(
-            self.pi.reshape(model.shape),
-            dims=list(space),
-            coords={k: list(v) for k, v in space.items()},
-        )
+        grid = self.chain.grid()
+        if grid is None:
+            coords = self.chain.coordinates()
+            pi = xr.DataArray(self.pi, dims=["state"], coords=coords)
+        else:
+            values, places = grid
+            spread = np.zeros([len(v) for v in values.values()])
+            spread[places] = self.pi
+            pi = xr.DataArray(spread, dims=list(values), coords=values)
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the marginal distribution of each component; those of two values are in the title."""
         if ax is None:
             _, ax = figure()
-        model = self.chain.model
-        if model is None:
+        marginals = self.chain.marginals(self.pi)
+        if marginals is None:
             ax.plot(self.pi, drawstyle="steps-mid")
             ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
+            if not isinstance(self.states, range) and len(self.pi) <= MOST_NAMES:
+                ax.set_xticks(range(len(self.pi)), list(map(str, self.states)))
             return ax
-        values = self.pi.reshape(model.shape)
         shares = []
-        for axis, (name, component) in enumerate(model.space().items()):
-            others = tuple(n for n in range(values.ndim) if n != axis)
-            marginal = values.sum(axis=others)
-            if len(component) > 2:
-                style = ".-" if len(component) <= MOST_MARKERS else "-"
-                ax.plot(list(component), marginal, style, label=name)
-            elif len(component) == 2:
-                shares.append(f"P({name} = {component[1]}) = {marginal[1]:.3g}")
+        for name, (values, marginal) in marginals.items():
+            if len(values) == 2:
+                shares.append(f"P({name} = {values[1]}) = {marginal[1]:.3g}")
+            elif len(values) > 2:
+                style = ".-" if len(values) <= MOST_MARKERS else "-"
+                numbers = values if isinstance(values, range) else range(len(values))
+                ax.plot(list(numbers), marginal, style, label=name)
         ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))
-        ax.set_title("\n".join([repr(model), ", ".join(shares)]).strip(), fontsize=10)
+        title = "\n".join([repr(self.chain.model), ", ".join(shares)]).strip()
+        ax.set_title(title, fontsize=10)
         ax.xaxis.get_major_locator().set_params(integer=True)
         if ax.lines:
             ax.legend(frameon=False)
@@ -213,12 +235,13 @@ class Stationary(Solved):
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:
-        return {} if self.chain.model is None else self.chain.model.measures(self.pi)
+        model = self.chain.model
+        return {} if model is None else measures_of(model, self.pi, self.chain.states)
 
     def _about(self) -> dict[str, object]:
         chain = self.chain
         return {
-            "chain": "given by its generator" if chain.model is None else repr(chain.model),
+            "chain": chain.how if chain.model is None else repr(chain.model),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": int(chain.Q.nnz - np.count_nonzero(chain.exit_rates)),
             "recurrent classes": len(chain.recurrent_classes),

@@ -34,7 +34,7 @@ def stationary(
     Parameters
     ----------
     chain
-        A `ChainModel`, a `MarkovChain`, or a generator matrix.
+        A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator matrix.
     method
         `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `GaussSeidel()`, `Krylov()`, `Power()`;
         None chooses by structure and size and says why.
@@ -70,6 +70,7 @@ def stationary_by_class(
 def _checked(chain: Any, method: Method | None) -> MarkovChain:
     if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
         raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
+    chain = getattr(chain, "chain", chain)  # of what `explore` found
     return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
 
 

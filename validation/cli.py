@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 import dfcmodel._cli
+import hopflow._cli
 import markov._cli
 import responsefn._cli
 from hopflow import __version__
@@ -30,8 +31,8 @@ app = typer.Typer(
 )
 data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 app.add_typer(data, name="data")
-for commands in (dfcmodel._cli.commands, markov._cli.commands, responsefn._cli.commands):
-    app.add_typer(commands)
+for package in (dfcmodel, markov, responsefn, hopflow):
+    app.add_typer(package._cli.commands)
 
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {

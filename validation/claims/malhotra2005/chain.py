@@ -97,7 +97,7 @@ def solve(setting: Setting) -> Answer:
     """
     model = setting.model
     answer = stationary(model)
-    s = model.states()
+    s = answer.states
     sends = (s.i > 0) & (s.j < setting.buffers[1])
     rate = model.params.link_rate * (s.k == 1) + setting.paused_rate * (s.k == 2)
     one, two, three = map(float, answer["throughput_expressions"])

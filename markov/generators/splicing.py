@@ -7,41 +7,47 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from markov.rules import ChainModel
 
-__all__ = ["spliced"]
+__all__ = ["is_cached", "spliced"]
 
 
-def spliced(
-    template: Callable[..., Any],
-    model: ChainModel,
-    q: tuple[Any, ...],
-    *arrays: NDArray[Any],
-    compiled: bool = True,
-) -> Any:
-    """Return a template with the model's rules and its components spliced in.
+def spliced(template: Callable[..., Any], model: ChainModel) -> Any:
+    """Return a template with the model's rules and its components spliced in, compiled.
 
     ``x``, the number of a state in the product space, is decoded to ``s``; ``advance`` makes ``s`` the
     state after it. ``encode`` compares ``target`` with ``s``: ``step`` is the difference of their
     numbers, the same for all states that a rule changes in the same way, which the compiler sees;
-    ``inside`` says whether the target is in the space. A row, from its column ``own`` on, is
-    written by ``begin``, ``record`` and ``end``; entries find their places one by one, from the end of
-    the row, and those of one column become one when the row is complete.
-    ``arrays`` are arguments of the kernel whose type is not always the same.
-    """
-    from hopflow.kernels import build, shape_of
+    ``inside`` says whether the target is in the space.
 
-    fields, symbols = model.State._fields, model.symbols()._fields
-    return build(
-        template,
-        rules={"rules": model.rules},
-        snippets=_snippets(fields, len(symbols)),
-        tuples={"State": fields, "Symbols": symbols},
-        salt=",".join(map(shape_of, (q, *arrays))) + str(len(fields)),
-        compiled=compiled,
-    )
+    Raises
+    ------
+    KernelError
+        When the rules cannot be compiled.
+    """
+    from hopflow.kernels import build
+
+    return build(template, **_parts(model))
+
+
+def is_cached(template: Callable[..., Any], model: ChainModel) -> bool:
+    """Return whether the kernel was compiled before, in this process or another."""
+    from hopflow.kernels import is_built
+
+    return is_built(template, **_parts(model))
+
+
+def _parts(model: ChainModel) -> dict[str, Any]:
+    from hopflow.kernels import shape_of
+
+    fields, q = model.State._fields, model.symbols()
+    return {
+        "rules": {"rules": model.rules},
+        "snippets": _snippets(fields, len(q._fields)),
+        "tuples": {"State": fields, "Symbols": q._fields},
+        "salt": f"{shape_of(tuple(q))}{len(fields)}",
+        "checked": True,
+    }
 
 
 @lru_cache(maxsize=64)
@@ -70,46 +76,4 @@ def _snippets(fields: tuple[str, ...], symbols: int) -> dict[str, str]:
         "decode": "\n".join([*decode, state]),
         "advance": "\n".join([*advance, state]),
         "encode": "\n".join(encode),
-        "begin": _BEGIN,
-        "record": _RECORD,
-        "end": _END,
     }
-
-
-_BEGIN = """
-start = k
-total = 0.0
-twins = False
-"""
-_INSERT = """
-_m = k
-while _m > start and indices[_m - 1] > column:
-    indices[_m] = indices[_m - 1]
-    rates[_m] = rates[_m - 1]
-    _m -= 1
-indices[_m] = column
-rates[_m] = rate
-k += 1
-"""
-_RECORD = f"""
-total += rate
-{_INSERT}
-if _m > start and indices[_m - 1] == column:
-    twins = True
-"""
-_END = f"""
-if total > 0.0:
-    column = own
-    rate = -total
-    {_INSERT.replace(chr(10), chr(10) + "    ").strip()}
-    if twins:
-        _m = start
-        for _n in range(start + 1, k):
-            if indices[_n] == indices[_m]:
-                rates[_m] += rates[_n]
-            else:
-                _m += 1
-                indices[_m] = indices[_n]
-                rates[_m] = rates[_n]
-        k = _m + 1
-"""
