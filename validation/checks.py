@@ -8,7 +8,7 @@ judge
 draw
     makes the figures;
 text
-    says it, in the Markdown file beside the module (`validation.texts`).
+    words the result, in the Markdown file beside the module (`validation.texts`).
 
 ::
 
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Subject(Generic[T]):
-    """One claim: the check that it shares with claims alike, and what it measures for this one."""
+    """One claim: the check that it shares with similar claims, and its arguments."""
 
     id: str
     check: Check[T]
@@ -61,7 +61,7 @@ class Subject(Generic[T]):
         return self.check(*self.arguments)
 
     def finding(self) -> Finding:
-        """Measure, judge, and fill in the text."""
+        """Measure, judge, and return the finding with its text filled in."""
         return self.check.finding(self.measured(), self.cases)
 
 
@@ -74,7 +74,7 @@ def subjects() -> dict[str, Subject[Any]]:
 
 
 class Check(Generic[T]):
-    """What claims of one kind share: how to measure, judge, draw and say it.
+    """A check that several claims can share: functions to measure, judge and draw, and a text.
 
     Calling it returns what was measured, from a cache; `measure` computes it anew. The text may name
     the fields and properties of what was measured, and the constants of the module.
@@ -93,17 +93,17 @@ class Check(Generic[T]):
         return self._cached(*arguments)
 
     def judge(self, judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
-        """Let the function below judge what was measured."""
+        """Register the function below as the one that judges what was measured."""
         self._judge = judge
         return judge
 
     def draw(self, draw: Callable[[T], Figure]) -> Callable[[T], Figure]:
-        """Let the function below draw the figure that the text calls by its name."""
+        """Register the function below as the one that draws the figure of its name in the text."""
         self._pictures[draw.__name__] = draw
         return draw
 
     def constants_of(self, *modules: ModuleType) -> None:
-        """Let the text name the constants of these modules too."""
+        """Make the constants of these modules available to the text."""
         self._modules[:0] = modules
 
     def judged(self, found: T, **thresholds: float) -> Judgement:
@@ -124,7 +124,7 @@ class Check(Generic[T]):
         return {*kind.__dataclass_fields__, *_public(kind), *self._constants()}
 
     def values(self, found: T) -> dict[str, object]:
-        """Return what the text may name."""
+        """Return the values that the text may use, by name."""
         return self._constants() | {name: getattr(found, name) for name in _public(found)}
 
     def _constants(self) -> dict[str, object]:
@@ -132,7 +132,7 @@ class Check(Generic[T]):
         return {name: value for each in names for name, value in each if name.isupper()}
 
     def finding(self, found: T, cases: tuple[str, ...] = ()) -> Finding:
-        """Return what was found, its pictures not yet drawn."""
+        """Return the finding; its pictures are drawn on demand."""
         verdicts = self.judged(found)
         text = texts.render(self.text, self.values(found))
         for what, said, made in (
@@ -168,14 +168,14 @@ class Check(Generic[T]):
 def claim(
     id: str, *arguments: object, cases: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., T]], Check[T]]:
-    """Let the function below measure what the claim with this id says.
+    """Register the function below as the measurement of the claim with this id.
 
     Parameters
     ----------
     id
         As in ``published/claims.csv`` or ``own_claims.csv``.
     arguments
-        With which the function is called for this claim.
+        Arguments of the function for this claim.
     cases
         The bundled cases that it uses.
 

@@ -24,7 +24,7 @@ from validation.texts import plain
 from validation.verdicts import Claim, Finding, Sides, Verdict
 
 app = typer.Typer(
-    help="Hop-by-hop flow control and end-to-end TCP: models, and what packet simulators say.",
+    help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -133,7 +133,7 @@ def list_claims() -> None:
 def list_cases(
     paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
 ) -> None:
-    """List the cases paper by paper: what they are, runs, seeds, CPU seconds and size."""
+    """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
     console = Console()
     overview = evidence.overview()
     if paper is not None:
@@ -174,10 +174,10 @@ def show_case(
         typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
     ] = None,
     value: Annotated[
-        str | None, typer.Option(help="Column to plot; default: the one that says most.")
+        str | None, typer.Option(help="Column to plot; default: the headline of the case.")
     ] = None,
 ) -> None:
-    """Show where a case comes from, what its columns mean and its first rows; draw a plot."""
+    """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
     import pandas as pd
 
     from validation.pictures import draw

@@ -6,7 +6,7 @@ parameters and seeds, and for each file its SHA-256, its columns with units and 
 of them identify a row.
 
 ``data/manifest.txt`` lists the SHA-256 of all of these files, and `MANIFEST_SHA256` is its own: what
-is not in it, or not as it says, is refused.
+is not in it, or differs from it, is refused.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class DamagedDataError(ValueError):
 
 
 def listing() -> str:
-    """Return what the manifest should say of the files as they are: sorted, a line for each."""
+    """Return the manifest of the files as they are: a line for each, sorted by path."""
     files = sorted(
         path.relative_to(DATA).as_posix()
         for path in DATA.rglob("*")
@@ -91,7 +91,7 @@ def cases() -> tuple[str, ...]:
 
 
 def provenance(case: str) -> dict[str, Any]:
-    """Return where a case came from, as written beside its data.
+    """Return the provenance record of a case: how its data were made.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def provenance(case: str) -> dict[str, Any]:
 
 
 def overview() -> pd.DataFrame:
-    """Return one row per case: what it is, and what it cost.
+    """Return one row per case: its title and claims, and the cost of its runs.
 
     Columns: paper, case, title, claims (ids, separated by spaces), tool, runs, seeds (how many),
     simulated_seconds, cpu_seconds, kilobytes (of its tables), date.

@@ -17,7 +17,7 @@ PUBLISHED = Path(__file__).parent / "published"
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of ``claims.csv`` or ``own_claims.csv``: what is claimed, where, and in which setting."""
+    """A row of ``claims.csv`` or ``own_claims.csv``: the claim, its place in the paper, the setting."""
 
     id: str
     paper: str

@@ -44,7 +44,7 @@ MEANINGS = {
     Verdict.CONTRADICTED: "its opposite does",
     Verdict.NOT_REPRODUCED: "neither can be shown",
     Verdict.NOT_APPLICABLE: "pure algebra has no simulation",
-    Verdict.UNDECIDABLE: "the text says what would decide it",
+    Verdict.UNDECIDABLE: "the text names what would decide it",
 }
 COLUMNS = (
     ("quantity", "Quantity"),
@@ -166,7 +166,7 @@ def _svg(picture: Picture, prefix: str) -> Markup:
 
 
 def _record(case: str) -> dict[str, Any]:
-    """Return the title of a case and what its provenance says, by the heading of a row."""
+    """Return the title of a case and its provenance, by the headings of the report's rows."""
     record = provenance(case)
     parameters = (
         f"{name} = {about['value']} {about['unit']}".strip()

@@ -1,6 +1,6 @@
-"""The texts of claims: Markdown with placeholders, filled in from what was measured.
+"""The texts of claims: Markdown with placeholders, filled in from the measured values.
 
-A text stands beside the module that measures and judges, under its name. Its sections:
+A text lies beside the module that measures and judges, under the same name. Its sections:
 
 - ``Statements``: a list; each item begins with its key as code, and `judge` returns a verdict for
   each key;
@@ -13,7 +13,7 @@ A text stands beside the module that measures and judges, under its name. Its se
 
 Placeholders are Jinja's. They name the fields and properties of what was measured and the constants
 of the module; a name that is neither is an error. Numbers come from placeholders only, so that no
-text can say what was not measured: `typed_digits` finds those typed into a text.
+text can state a number that was not measured: `typed_digits` finds those typed into a text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NAMES = (
     r"\bp -> 0\b",
     r"\bchi2\b",
 )
-"""What may carry a digit without being evidence: names of simulators, standards, equations, figures,
+"""Words that may carry a digit without being evidence: names of simulators, standards, equations, figures,
 scenarios, claims, numbered parts, symbols of the papers, the numbers N of TCP rates that name the
 variants of malhotra2005, papers, agents and statistics."""
 

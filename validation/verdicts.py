@@ -91,7 +91,7 @@ class Sides(NamedTuple, Generic[T]):
         return Sides(function(self.model), function(self.packets))
 
     def items(self) -> tuple[tuple[str, T], tuple[str, T]]:
-        """Return the names of the sides with what they hold."""
+        """Return the sides by name."""
         return ("model", self.model), ("packets", self.packets)
 
 
@@ -145,7 +145,7 @@ class Threshold:
     Attributes
     ----------
     name, meaning
-        The parameter of the judging function, and what it limits.
+        The parameter of the judging function, and the quantity that it limits.
     value
         The number used.
     half, twice
@@ -161,14 +161,14 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the cross-check of one claim found.
+    """The result of the cross-check of one claim.
 
     Attributes
     ----------
     parts
         The statements that the claim consists of; its verdicts are their conjunction.
     summary
-        What was found, in one or two sentences.
+        The result in one or two sentences.
     explanation
         Why model, packet simulation and paper differ, where they do.
     numbers

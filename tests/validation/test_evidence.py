@@ -29,7 +29,7 @@ def pin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Two cases with a manifest in a folder of their own, which the test may damage; one of them."""
+    """Two cases with a manifest in a folder that the test may damage; one of the cases."""
     for case in (CASE, "zheng2002/ecn"):
         shutil.copytree(evidence.DATA / case, tmp_path / case)
     monkeypatch.setattr(evidence, "DATA", tmp_path)

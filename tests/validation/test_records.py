@@ -35,7 +35,7 @@ def test_at_least_eight_claims_are_decided_by_packets() -> None:
 
 
 def test_half_and_twice_are_those_of_the_threshold() -> None:
-    """M09: little is left below a tenth of the gain; packets say so below a fifth, not a twentieth."""
+    """M09: vanished is below a tenth; packets confirm it below a fifth, not a twentieth."""
     threshold = recorded_thresholds()["M09", "nothing"]
     assert threshold.value == 0.1
     assert threshold.half.packets is Verdict.CONTRADICTED

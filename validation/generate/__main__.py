@@ -34,8 +34,8 @@ def main(
 ) -> None:
     """Rebuild CASES, continuing where an earlier call stopped; without names, list them.
 
-    Then the manifest is written anew. Where it changed, a case is not what it was: its SHA-256 has
-    to be set in ``validation/evidence.py`` by hand.
+    The manifest is then written again. Where it changed, a case has changed, and its SHA-256 has to
+    be set in ``validation/evidence.py`` by hand.
     """
     known = all_cases()
     unknown = [name for name in cases or () if name not in known]

@@ -35,7 +35,7 @@ Calls = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Column:
-    """What one CSV column holds: its unit (``"1"`` for pure numbers, ``""`` for labels)."""
+    """A CSV column: its meaning and its unit (``"1"`` for pure numbers, ``""`` for labels)."""
 
     unit: str
     meaning: str
@@ -63,7 +63,7 @@ class Case:
     name
         ``paper/case``, the folder below ``validation/data``.
     program
-        What is run.
+        The program that is run.
     calls
         ``run -> words`` of each call of the program; module-level, as is ``read``.
     read
@@ -181,7 +181,7 @@ def _write_table(folder: Path, name: str, text: bytes) -> Path:
 
 
 def describe(case: Case) -> dict[str, Any]:
-    """Return what the provenance says of a case before it is run.
+    """Return the provenance of a case as known before it is run.
 
     The commands of all runs are recorded by their number and by the SHA-256 of their lines.
     """

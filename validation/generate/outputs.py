@@ -1,4 +1,4 @@
-"""What several programs leave: files of words, and times of drops that make up loss events."""
+"""Readers shared by several programs: files of words, and loss events from times of drops."""
 
 from __future__ import annotations
 

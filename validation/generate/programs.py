@@ -25,7 +25,7 @@ FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra")
 
 
 class Program(Protocol):
-    """What a case runs."""
+    """A program that a case runs."""
 
     @property
     def tool(self) -> str:
@@ -61,7 +61,7 @@ def flags(options: Mapping[str, object]) -> list[str]:
 
 
 def call(command: Sequence[str], folder: Path) -> str:
-    """Run a command in a folder; return its standard output. A failure carries what it printed."""
+    """Run a command in a folder; return its standard output. A failure carries the output."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         printed = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
@@ -139,7 +139,7 @@ class Ns3:
         return shlex.join([f"build/data/bin/{self.name}", *words])
 
     def run(self, words: Sequence[str], folder: Path) -> str:
-        """Run the program in a folder, compiled before where it is not; return what it prints."""
+        """Run the program in a folder, compiled first where necessary; return its standard output."""
         return call([str(self.compiled()), *words], folder)
 
     def compiled(self) -> Path:

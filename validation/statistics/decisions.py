@@ -1,4 +1,4 @@
-"""When a statistic decides: each function returns the verdict on one kind of statement."""
+"""Decisions: each function returns the verdict on one kind of statement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def everywhere(estimates: Iterable[Estimate]) -> Verdict:
     """Return whether all of several quantities are positive.
 
     REPRODUCED when each one is, at `LEVEL`: an intersection-union test, which needs no correction
-    since all have to pass. CONTRADICTED when some one is negative at `LEVEL` over their number
+    since all have to pass. CONTRADICTED when one of them is negative at `LEVEL` over their number
     (Bonferroni). NOT_REPRODUCED otherwise.
 
     Examples

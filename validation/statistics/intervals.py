@@ -1,4 +1,4 @@
-"""Intervals of the mean of independent runs, and how much a run moves over time."""
+"""Intervals of the mean of independent runs, and the variation of a run over time."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def bootstrap_interval(
 
 
 class Swing(NamedTuple):
-    """How much each of several runs moves over time: its standard deviation, shape (runs,).
+    """Variation over time of each of several runs: the standard deviation, shape (runs,).
 
     Attributes
     ----------

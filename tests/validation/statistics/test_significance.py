@@ -71,7 +71,7 @@ def test_variance_test_has_its_level() -> None:
 
 
 def test_rank_test_sees_an_order_that_intervals_of_means_hide() -> None:
-    """Tahoe's and Reno's shares of scenario 4: seven runs low and one high, and all of them middling."""
+    """Shares of scenario 4: Tahoe's seven low runs and a high one, Reno's all in the middle."""
     tahoe = np.array([0.031, 0.033, 0.305, 0.036, 0.029, 0.032, 0.034, 0.030])
     reno = np.array([0.171, 0.172, 0.180, 0.173, 0.240, 0.174, 0.176, 0.178])
     assert rank_test(reno, tahoe) < 0.01 < rank_test(tahoe, reno)

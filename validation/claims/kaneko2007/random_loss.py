@@ -49,9 +49,9 @@ NAMES: dict[str, WindowRule] = {
 LOSS_RATES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 """Up to 0.01: the window model has no timeouts."""
 LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
-"""The largest p of the model, one of which the text tells, and the highest of the slide."""
+"""Loss rates: the largest of the model, the one that the text quotes, the highest of the slide."""
 SAME = 0.005
-"""Rates within this part of each other are equal: a full link is full for every rule."""
+"""Rates whose relative difference is below this are equal: a full link is full for every rule."""
 
 
 class Share(NamedTuple):
@@ -85,12 +85,12 @@ class RandomLoss:
 
     @property
     def best(self) -> str:
-        """The rule with most of the link there."""
+        """The rule with the largest share at the highest p."""
         return max(self.last, key=lambda rule: self.last[rule].value)
 
     @property
     def runner(self) -> str:
-        """The rule next to Fusion at p = 1e-3 in ns-3."""
+        """The rule with the largest share but Fusion at p = 1e-3 in ns-3."""
         shares = {rule: share for rule, share in self.ns3[TYPICAL].items() if rule != FUSION}
         return max(shares, key=lambda rule: shares[rule].value)
 

@@ -26,7 +26,7 @@ EQUAL = 0.05
 class Decrease:
     """Rates over Reno's by the buffer over the BDP: mean windows derived, goodput measured.
 
-    ``only_at_one`` tells whether SymPy finds the derived ratio equal to 1 at a buffer of one BDP and
+    ``only_at_one`` is whether SymPy finds the derived ratio equal to 1 at a buffer of one BDP and
     only there.
     """
 
@@ -35,12 +35,12 @@ class Decrease:
     only_at_one: bool
 
     def decrease(self, size: float) -> float:
-        """Return the part of the window that is given up when the buffer is full."""
+        """Return the fraction of the window that is given up when the buffer is full."""
         return decrease_at(size)
 
 
 def decrease_at(size: float) -> float:
-    """Return the part b of the window that RTT_min/RTT gives up when the buffer is full."""
+    """Return b, the fraction of the window given up by the factor RTT_min/RTT at a full buffer."""
     return size / (1 + size)
 
 

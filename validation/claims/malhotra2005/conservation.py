@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CASES = (bundled.THRESHOLDS, bundled.GRANULARITY, bundled.LOW_THRESHOLD, bundled.OFF)
 EXACT = 1e-12
-"""Relative rounding of some thousand sums."""
+"""Relative rounding error of a sum of some thousand terms."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Conservation:
 
     @property
     def conserved(self) -> int:
-        """In how many runs every packet is accounted for."""
+        """Number of runs in which every packet is accounted for."""
         return sum(map(balances, self.counts))
 
     @property
@@ -92,7 +92,7 @@ class Conservation:
 
     @property
     def explained(self) -> int:
-        """In how many runs they differ by no more than the packets left in the queues."""
+        """Number of runs whose expressions differ by no more than the packets left."""
         left = np.array([n["left_1"] + n["left_2"] for n in self.counts])
         return int((self.apart <= left + 1e-6).sum())
 

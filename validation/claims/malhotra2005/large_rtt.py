@@ -1,4 +1,4 @@
-"""What is left of the gain at very large round-trip times (M09)."""
+"""The gain from pausing at very large round-trip times (M09)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LOADS = (LIGHT, chain.HEAVY)
 BEST = {LIGHT: 20.0, chain.HEAVY: 5.0}
 """The RTT of the packets' largest gain, in s."""
 NOTHING = 0.1
-"""The part of the largest gain below which little is left."""
+"""Fraction of the largest gain below which a gain has practically vanished."""
 VISIBLE = 1.0
-"""A gain that shows, in per cent."""
+"""Smallest gain that counts as visible, in per cent."""
 WINDOW, FLOWS = 44, 8
 """Packets of a TCP window and number of flows of the TCP runs."""
 
@@ -83,16 +83,16 @@ class LargeRtt:
 
     @property
     def weakest(self) -> Estimate:
-        """The step that is least certainly a fall."""
+        """The fall with the smallest ratio of value to error."""
         return weakest(self.steps)
 
     def left(self, part: float) -> list[Estimate]:
-        """Return by how much the packets' gain at 1000 s is below a part of the largest."""
+        """Return a fraction of the packets' largest gain less their gain at 1000 s."""
         return [combine((self.largest[r], self.gains[r][-1]), (part, -1.0)) for r in LOADS]
 
     @property
     def fewer(self) -> Estimate:
-        """How many more losses per s the packets have at 100 s than at 1000 s."""
+        """Losses per s in packets at an RTT of 100 s less those at 1000 s."""
         return difference(self.lost[100.0].packets, self.lost[1000.0].packets)
 
     @property

@@ -1,4 +1,4 @@
-"""How many TCP rates there are (M07)."""
+"""The number of TCP rates of the model (M07)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAR = 2.0
-"""How many times the gain counts as far more."""
+"""Ratio of two gains from which one counts as far more than the other."""
 HIGHS, RUN_HIGHS = (11, 13, 15, 17, 18, 19), (13, 15, 17, 19)
 MAP_RTTS = (0.3, 1.0, 2.5, 5.0, 10.0, 20.0)
 PAUSED = (0.5, 2.0, 10.0)
@@ -90,7 +90,7 @@ class NumberOfRates:
         return max(self.ratios, key=self.ratios.__getitem__)
 
     def below(self, far: float) -> list[Estimate]:
-        """Return by how much N = 3 gains more than that part of N = 2, at every point run."""
+        """Return the gain of N = 3 less that of N = 2 over a factor, at every point simulated."""
         return [
             combine((self.packets(HEAVY, rtt, high), self.packets(THREE, rtt, high)), (-1.0, far))
             for high, rtt in product(RUN_HIGHS, SEEN)
@@ -120,7 +120,7 @@ class NumberOfRates:
 
     @property
     def nearer(self) -> list[Estimate]:
-        """How much nearer N = 4 and 5 are to N = 3 than N = 2 is in packets.
+        """Distance of N = 2 from N = 3 less that of N = 4 and 5 from N = 3, in packets.
 
         The signs of the differences are those of the chain.
         """
@@ -135,7 +135,7 @@ class NumberOfRates:
 
     @property
     def below_twice(self) -> Verdict:
-        """Whether N = 3 gains more than half of N = 2 at every point run."""
+        """Whether N = 3 gains more than half of N = 2 at every point simulated."""
         return everywhere(self.below(FAR))
 
     @property

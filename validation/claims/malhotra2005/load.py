@@ -1,4 +1,4 @@
-"""The gain, and what the round-trip time does to it, under heavier load (M04)."""
+"""The gain, and the influence of the round-trip time on it, under heavier load (M04)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GainByLoad:
     curves, gains
         Of the chain and of the packet runs at `LOADS`.
     influences
-        How far apart the round-trip time moves the chain's gain, by load, percentage points.
+        Range of the chain's gain over the round-trip time, by load, percentage points.
     readings, reading_influences
         The gains at 1 s and the influences at `READ_LOADS` in all readings.
     cells
@@ -101,11 +101,11 @@ class GainByLoad:
         return {rtt: MAP_LOADS[n] for rtt, n in zip(MAP_RTTS, places, strict=True)}
 
     def unused(self, load: float, rtt: float) -> float:
-        """Return what the chain leaves unused without pausing, in per cent of its throughput."""
+        """Return the chain's unused capacity without pausing, in per cent of its throughput."""
         return 100.0 * (chain.NU / chain.solve(at(load, rtt).off).throughput - 1.0)
 
     def won_back(self, load: float, rtt: float) -> float:
-        """Return the part of it that pausing wins back, in per cent."""
+        """Return how much of the unused capacity pausing recovers, in per cent."""
         return 100.0 * gain(at(load, rtt)) / self.unused(load, rtt)
 
 
@@ -115,7 +115,7 @@ def at(load: float, rtt: float, base: Setting | None = None) -> Setting:
 
 
 def influence(load: float, base: Setting | None = None) -> float:
-    """Return how far apart the RTT moves the gain, in percentage points (chain)."""
+    """Return the range of the chain's gain over the RTT, in percentage points."""
     gains = [gain(at(load, rtt, base)) for rtt in chain.RTTS]
     return max(gains) - min(gains)
 
@@ -145,7 +145,7 @@ measure.constants_of(chain)
 
 @measure.judge
 def judge(found: GainByLoad) -> Judgement:
-    """Judge whether the gain, and the influence of the round-trip time on it, fall with the load."""
+    """Judge whether the gain, and the influence of the RTT on it, fall with the load."""
     return {
         "gain": Sides(Verdict.of(all(found.falls.values())), everywhere(found.steps)),
         "influence": Sides(monotone(-np.diff(found.influences)), everywhere([-found.trend])),

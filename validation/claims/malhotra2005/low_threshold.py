@@ -1,4 +1,4 @@
-"""What moving the low threshold away from the high one costs (M05)."""
+"""The cost of a low threshold below the high one (M05)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SLIGHT = 1.0
-"""What counts as a very slight change of the throughput, in per cent."""
+"""Largest change of the throughput that counts as very slight, in per cent."""
 LOWS, RUN_LOWS, BOTH_LOWS = range(1, 16), (1, 5, 10, 15), (1, 3, 5, 8, 10, 12, 14, 15)
 MILD = 10
 """A quarter of the buffer below T1: the mildest of the bundled changes."""
@@ -69,7 +69,7 @@ class LowThreshold:
     agreement: bundled.Agreement
 
     def cost_at(self, low: int, rtt: float, reading: tuple[str, str] = chain.READINGS[0]) -> float:
-        """Return what T2 < T1 = 15 costs in the chain, in per cent of the throughput."""
+        """Return the cost of T2 < T1 = 15 in the chain, in per cent of the throughput."""
         return cost(at(low, rtt).read(reading))
 
     def gain_at(self, low: int, rtt: float, reading: tuple[str, str] = chain.READINGS[0]) -> float:
@@ -88,16 +88,16 @@ class LowThreshold:
 
     @property
     def weakest(self) -> Estimate:
-        """The step that is least certainly a fall."""
+        """The fall with the smallest ratio of value to error."""
         return weakest(self.steps)
 
     @property
     def mild(self) -> list[float]:
-        """What T2 = 10 costs in the chain."""
+        """The cost of T2 = 10 in the chain, in per cent."""
         return [cost(at(MILD, rtt)) for rtt in TWO_RTTS]
 
     def beyond(self, slight: float) -> Verdict:
-        """Return whether T2 = 10 costs more than that in the packet runs."""
+        """Return whether T2 = 10 costs more than a limit in the packet runs."""
         exact = Estimate(slight, 0.0)
         costs = (self.costs[rtt][RUN_LOWS.index(MILD)] for rtt in TWO_RTTS)
         return everywhere([combine((found, exact), (1.0, -1.0)) for found in costs])
@@ -123,7 +123,7 @@ class LowThreshold:
 
     @property
     def slight(self) -> list[Setting]:
-        """Those at which the lower T2 costs little."""
+        """Gaining settings of the map at which the lower T2 costs little."""
         return [s for s in self.gaining if cost(s) < SLIGHT]
 
 

@@ -81,7 +81,7 @@ class GainByRtt:
 
     @property
     def weakest(self) -> Estimate:
-        """The step that is least certainly positive."""
+        """The step with the smallest ratio of value to error."""
         return weakest(self.steps)
 
     @property
@@ -91,7 +91,7 @@ class GainByRtt:
 
     @property
     def unused(self) -> dict[float, float]:
-        """What TCP alone leaves unused in the chain, relative to its throughput, by RTT."""
+        """Unused capacity of TCP alone in the chain, relative to its throughput, by RTT."""
         return {rtt: chain.NU / answer.throughput - 1 for rtt, answer in self.alone.items()}
 
 

@@ -1,4 +1,4 @@
-"""The evidence of malhotra2005 against itself: the pause tandem in ns-3 beside pi Q = 0 (S04)."""
+"""The pause tandem in ns-3 against the stationary chain, pi Q = 0 (S04)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ CASES = (
     ),
 )
 FARTHEST = 4.0
-"""Score beyond which one point alone is too far."""
+"""Largest absolute score that one point may have."""
 MANY = 1000
-"""Events (losses, pauses) in all seeds below which a rate is not tested: its law is skew."""
+"""Fewest events (losses, pauses) of all seeds for a test of their rate: fewer are skewed."""
 MEASURES = {
     "throughput": None,
     "mean_queue_1": None,
@@ -47,7 +47,7 @@ MEASURES = {
     "loss_rate_2": "dropped_2",
     "pause_fraction": "pauses",
 }
-"""What is compared, and the events that it counts."""
+"""Measures that are compared, and the count of the events behind each."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Scores:
 
     @property
     def tests(self) -> dict[str, Normality]:
-        """Whether they look standard normal, by measure."""
+        """Tests of the scores against the standard normal distribution, by measure."""
         return {measure: normality(scores) for measure, scores in self.by_measure.items()}
 
     @property

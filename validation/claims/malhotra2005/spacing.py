@@ -64,7 +64,7 @@ class Spacing:
 
     @property
     def beyond(self) -> list[tuple[int, float]]:
-        """Where the chain's difference is larger than that of N = 2 and N = 3."""
+        """Points where the chain's difference exceeds that of N = 2 and N = 3."""
         return [point for point, d in self.model.items() if abs(d) > self.yardstick[point[1]]]
 
     @property
@@ -87,12 +87,12 @@ class Spacing:
         return combine((two, three, bent, straight), (sign, -sign, -other, other))
 
     def span(self, ends: tuple[float, float]) -> float:
-        """Return how far the gain moves over middle rates in a range, at most over the RTT."""
+        """Return the largest range of the gain over the middle rates, of all round-trip times."""
         rows = [ends[0] <= m <= ends[1] for m in MIDDLE]
         return float(np.ptp(self.cells[USUAL][rows], axis=0).max())
 
     def below_nu(self, sets: dict[int, tuple[float, ...]]) -> list[int]:
-        """Return how many of the rates of N = 3, 4, 5 lie below nu."""
+        """Return the number of rates below nu, for N = 3, 4, 5."""
         return [sum(rate < chain.NU for rate in rates) for rates in sets.values()]
 
     @property
@@ -102,12 +102,12 @@ class Spacing:
 
 
 def apart(base: Setting, n: int) -> float:
-    """Return by how much the chain's gain changes from linear to geometric rates."""
+    """Return the chain's gain with geometric rates less that with linear ones."""
     return gain(base._replace(rates=GEOMETRIC[n])) - gain(base._replace(rates=LINEAR[n]))
 
 
 def major(base: Setting) -> float:
-    """Return by how much it changes from N = 2 to N = 3, which the paper calls significant."""
+    """Return the chain's gain of N = 2 less that of N = 3: significant, says the paper."""
     return abs(gain(base._replace(rates=HEAVY)) - gain(base._replace(rates=THREE)))
 
 

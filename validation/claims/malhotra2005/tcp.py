@@ -1,4 +1,4 @@
-"""How far the chain is from TCP itself, by load (M13)."""
+"""The distance of the chain from TCP itself, by load (M13)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 CASES = {"think time of one second": LINK_A, "random think time": RANDOM_THINK}
 COMPARED = (1.0, 5.0)
-"""The RTTs that both cases have at every load, in s; at 0.1 s neither gains more than 2 %."""
+"""RTTs of both cases at every load, in s; at 0.1 s neither gains more than 2 %."""
 TOLD = (20.0, 50.0, 100.0)
-"""Loads in packets/s of which the unused throughput is told."""
+"""Loads in packets/s for which the text quotes the unused capacity."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class AgainstTcp:
         return [gain(Setting((load, 1.0), rtt=rtt)) for load in self.loads[case]]
 
     def distances(self, case: str, rtt: float, base: Setting = Setting()) -> list[Estimate]:  # noqa: B008
-        """Return how far the chain's gain is from TCP's, in percentage points, by load."""
+        """Return the distance of the chain's gain from TCP's, in percentage points, by load."""
         return [
             distance(base._replace(rates=(load, 1.0), rtt=rtt), self.gains[case][load, rtt])
             for load in self.loads[case]
@@ -64,12 +64,12 @@ class AgainstTcp:
 
     @property
     def unused(self) -> list[float]:
-        """What TCP leaves unused without pausing, in per cent of its goodput."""
+        """Unused capacity of TCP without pausing, in per cent of its goodput."""
         return [100.0 * (chain.NU / self.alone[load, 1.0].value - 1.0) for load in TOLD]
 
     @property
     def chain_unused(self) -> list[float]:
-        """The same of the chain."""
+        """Unused capacity of the chain without pausing, in per cent of its throughput."""
         return [
             100.0 * (chain.NU / chain.solve(Setting((load, 1.0)).off).throughput - 1.0)
             for load in TOLD
@@ -77,7 +77,7 @@ class AgainstTcp:
 
 
 def distance(setting: Setting, measured: Estimate) -> Estimate:
-    """Return how far the chain's gain is from a measured one, in percentage points."""
+    """Return the distance of the chain's gain from a measured one, in percentage points."""
     sign = math.copysign(1.0, gain(setting) - measured.value)
     return combine((Estimate(gain(setting), 0.0), measured), (sign, -sign))
 

@@ -1,4 +1,4 @@
-"""Where the best threshold lies (M06)."""
+"""The best threshold (M06)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAUSED = (0.1, 2.0, 5.0, 8.0, 11.0, 14.0)
 MAP_RTTS = (0.3, *SEEN)
 MAP_LOADS = (20.0, 25.0, 50.0)
 EXAMPLES = ((1.0, 25.0), (20.0, 25.0), (1.0, 50.0), (1.0, 20.0))
-"""Round-trip times and lambda1 of which the best threshold is told."""
+"""Round-trip times and lambda1 for which the text quotes the best threshold."""
 ROOMS = (7, 10, 13)
 TOLD = (15, 17, 19)
 
@@ -71,7 +71,7 @@ class BestThreshold:
         return Compared(solve(setting)["loss_rate_2"], seen)
 
     def less(self, high: int, other: int, rtt: float) -> Compared:
-        """Return how much more throughput one threshold has than another, packets/s."""
+        """Return the throughput with one threshold less that with another, packets/s."""
         one, two = Setting(LIGHT, high, rtt=rtt), Setting(LIGHT, other, rtt=rtt)
         exact = solve(one).throughput - solve(two).throughput
         return Compared(exact, difference(self.data.rate(one), self.data.rate(two)))
@@ -92,28 +92,28 @@ class BestThreshold:
 
     @property
     def collapse(self) -> list[Compared]:
-        """How much the throughput falls from T1 = 17 to 19, and from 19 to 20."""
+        """Fall of the throughput from T1 = 17 to 19, and from 19 to 20."""
         return [self.less(a, b, rtt) for rtt in SEEN for a, b in ((ABOVE, LAST), (LAST, B2))]
 
     @property
     def above(self) -> dict[float, list[Compared]]:
-        """How much more T1 = 17 has than each threshold of the band."""
+        """Throughput with T1 = 17 less that with each threshold of the band."""
         return {rtt: [self.less(ABOVE, high, rtt) for high in BAND] for rtt in SEEN}
 
     def won(self, rtt: float) -> Estimate:
-        """Return how much more throughput T1 = 17 has than 15 in packets, in per cent."""
+        """Return the gain in throughput of T1 = 17 over 15 in packets, in per cent."""
         one, two = (self.data.rate(Setting(LIGHT, high, rtt=rtt)) for high in (ABOVE, 15))
         return ratio_gain(one, two)
 
     @property
     def factor(self) -> float:
-        """By how much a packet of headroom less multiplies the losses at queue 2, T1 13 to 17."""
+        """Factor of the losses at queue 2 for a packet less of headroom, T1 = 13 to 17."""
         loss = [solve(Setting(LIGHT, high))["loss_rate_2"] for high in range(13, 18)]
         return float(np.mean(np.divide(loss[1:], loss[:-1])))
 
     @property
     def inside(self) -> dict[tuple[float, float], float]:
-        """The smallest mu2 tried for which the best threshold is in the band, by RTT and lambda1."""
+        """The smallest mu2 tried with the best threshold in the band, by RTT and lambda1."""
         return {
             load: next((mu2 for mu2 in PAUSED if self.optimum[(*load, mu2)] in BAND), math.nan)
             for load in EXAMPLES

@@ -30,7 +30,7 @@ SHARES = {
     "three flows": ("three-flows", ["rule"]),
     "RTT 20 ms against": ("rtt-fairness", ["rule", "long_rtt"]),
 }
-"""Cases with several flows that both simulators have, and what their runs differ in."""
+"""Cases with several flows in both simulators, and the columns in which their runs differ."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TwoSimulators:
     alone
         Columns rule, loss_rate, ratio, error (twice the standard error).
     company
-        Share of flow 1 in what its run carries: columns what, mean_ns2, sem_ns2, mean_ns3, sem_ns3.
+        Share of flow 1 in the goodput: columns what, mean_ns2, sem_ns2, mean_ns3, sem_ns3.
     """
 
     alone: pd.DataFrame
@@ -79,7 +79,7 @@ def ratios() -> pd.DataFrame:
 
 
 def first_shares() -> pd.DataFrame:
-    """Return the share of flow 1 in what its run carries, in both simulators."""
+    """Return the share of flow 1 in the goodput of its run, in both simulators."""
     import pandas as pd
 
     found = []

@@ -22,11 +22,11 @@ LINUX, NS3 = "kaneko2007/loss-sweep-ns2", "kaneko2007/loss-sweep-ns3"
 SACK = "zheng2002/independent-loss-tcp"
 REFERENCE, OTHERS = "ns-2 Sack1", ("ns-2 TCP/Linux", "ns-3")
 APART = 0.10
-"""About what PFTK is good for."""
+"""Tolerance: about the accuracy of PFTK."""
 LARGEST = 0.02
 """Loss rate above which timeouts decide: different timers, different answers."""
 ENOUGH = 100
-"""Loss events over all seeds, without which a loss rate is left out."""
+"""Fewest loss events of all seeds for a loss rate to be compared."""
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,9 @@ KINDS = {"rules that go by losses": BY_LOSS, "rules that measure": BY_DELAY}
 CASES = {"ns-2": NS2, "ns-3": NS3[0]}
 LOSS_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 FULL = 0.95
-"""Above this share of the link model and packets agree because the link is full."""
+"""Share of the link above which model and packets agree only because the link is full."""
 APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
-"""The tolerance: what the window model leaves out (Reno in ns-2's Sack1 agent, S02), and the
+"""The tolerance: the effects outside the window model (Reno in ns-2's Sack1 agent, S02) and the
 difference between simulators (Reno, S03)."""
 
 

@@ -1,4 +1,4 @@
-"""How many packets the control delay of end hosts touches, and that of neighbours (D01)."""
+"""Packets sent within the control delay of end hosts, and of neighbours (D01)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIGHT_IN_FIBRE = 2e8
 FEW_HUNDRED, SEVERAL_MILLION = (200.0, 900.0), (2e6, 9e6)
 """Packets that the text's words allow."""
 FACTOR = 2000
-"""By how much control between neighbours cuts the delay, typically: the text."""
+"""Typical factor by which control between neighbours cuts the delay, as the text has it."""
 TOLERANCE = 0.1
 """Relative, of that factor: light in fibre has about 2e8 m/s."""
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 NODES = (16, 32, 64, 128, 256)
 KAPPA, DIFFUSION = 0.01, 0.1
 SLACK = 0.1
-"""How far the order at the finest pair may be below 2: terms of higher order."""
+"""Allowed shortfall of the order from 2 at the finest pair: terms of higher order."""
 ERROR = 1e-3
-"""Error of the density with the most nodes below which the law has converged."""
+"""Largest error of the density with the most nodes for the law to have converged."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What becomes of the packets of one loaded node, the bar of Fig. 3 (D03)."""
+"""The spreading of the packets of one loaded node, the bar of Fig. 3 (D03)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class LoadedNode:
 
 @functools.cache
 def law(mode: str) -> Spread:
-    """Return what the bare law does, with r fed back on an idle chain, or prescribed, zero."""
+    """Return the spread by the bare law, with r fed back on an idle chain, or prescribed, zero."""
     nodes = 401
     hot = np.zeros(nodes)
     hot[nodes // 2] = 1000.0
@@ -112,7 +112,7 @@ def law(mode: str) -> Spread:
 
 
 def packets(mode: str, link_rate: float = FAST) -> Spread:
-    """Return what ns-3 found: packets waiting beyond those of the same run without the load."""
+    """Return the spread in ns-3: queues less those of the same run without the load."""
     rows = evidence.table(LOADED, "nodes")
     rows = rows[(rows["mode"] == mode) & (rows["link_rate"] == link_rate)]
     keys: dict[str, Any] = {"index": ["seed", "time"], "columns": "distance", "values": "waiting"}

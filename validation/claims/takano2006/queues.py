@@ -1,4 +1,4 @@
-"""Where the packets of scenario 4 are stored: the fluid's runs beside ns-2's and ns-3's."""
+"""Queues of scenario 4, node by node: the fluid's runs, and those of ns-2 and ns-3."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Queues:
 
     @property
     def share_of_merge(self) -> float:
-        """Node 15's part of all that was stored after 0.1 s."""
+        """Share of node 15 in all packets stored after 0.1 s."""
         late = self.time > START
         return float(self.stored[MERGE, late].sum() / self.stored[:, late].sum())
 
@@ -62,7 +62,7 @@ class Queues:
 
     @property
     def share_of_largest(self) -> float:
-        """The largest queue's part of all that was stored after 0.1 s when that was most."""
+        """Share of the largest queue in all packets stored, at their maximum after 0.1 s."""
         fullest = int(np.argmax(np.where(self.time > START, self.stored.sum(axis=0), -1.0)))
         stored = self.stored[:, fullest]
         return float(stored.max() / stored.sum())

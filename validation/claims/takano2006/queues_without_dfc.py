@@ -50,7 +50,7 @@ measure.constants_of(studies, queues)
 
 @measure.judge
 def judge(found: AtNode15, *, empty: float = EMPTY) -> Judgement:
-    """Judge in every run where the packets are, whether node 15 overflows and whether it drains."""
+    """Judge in every run whether the packets are at node 15, whether it overflows and drains."""
     full = BUFFER - 1  # ns-2's queue does not count the packet in service
     return {
         "at_node_15": every(found.runs, lambda queues: queues.share_of_merge > ALONE),

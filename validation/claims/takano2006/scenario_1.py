@@ -43,7 +43,7 @@ class Scenario1(Speed):
     "D04", cases=(STUDY.with_dfc_case, STUDY.without_dfc_case, STUDY.starts_case, studies.TRACES)
 )
 def measure() -> Scenario1:
-    """Return what scenario 1 does."""
+    """Return the efficiencies of scenario 1."""
     flows = studies.repeating("newreno", "flows").set_index("flow")["mean_efficiency"]
     fluid = float(studies.one_without_dfc("newreno").mean_efficiency(studies.START)[0])
     end = float(STUDY.with_dfc().packets.time.max())

@@ -59,7 +59,7 @@ def shaped_losses(buffer: int) -> float:
 
 @claim("D09", cases=(STUDY.without_dfc_case, STUDY.starts_case, STUDY.with_dfc_case))
 def measure() -> Scenario6:
-    """Return what scenario 6 does."""
+    """Return the efficiencies and losses of scenario 6."""
     return Scenario6(
         STUDY.without_dfc().each(lambda runs: runs.after(studies.START)),
         STUDY.lost_without_dfc(),

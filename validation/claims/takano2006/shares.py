@@ -1,4 +1,4 @@
-"""How eq. (13) shares a link between two flows (D20)."""
+"""The division of a link between two flows by eq. (13) (D20)."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 UNSHAPED = "takano2006/scenario-1-with-dfc-unshaped"
 CONGESTED = 100
-"""Packets of each flow at node 15 above which both flows count as waiting."""
+"""Fewest packets of each flow at node 15 for both to count as queued."""
 CAPACITY, CASES = 1.0, 20_000
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class LinkShares:
-    """Eq. (13) for random ideal rates of two flows, shapes (2, n), and instants in ns-3.
+    """Eq. (13) for random unconstrained rates of two flows, shapes (2, n), and instants in ns-3.
 
     Attributes
     ----------
     ideal, given
-        Ideal rates, and what eq. (13) makes of them, over the link rate.
+        Unconstrained rates, and the rates of eq. (13), over the link rate.
     instants
         One row per instant at which both flows wait at node 15: seed, time, target, background
         (queues in packets), measured and predicted (share of the background in what passes), kept
@@ -47,13 +47,13 @@ class LinkShares:
 
     @property
     def agree(self) -> NDArray[np.bool_]:
-        """At which instants the longer queue has the larger share."""
+        """Instants at which the longer queue has the larger share."""
         longer = self.instants["background"] > self.instants["target"]
         return np.asarray(longer == (self.instants["measured"] > 0.5))
 
     @property
     def over(self) -> NDArray[np.bool_]:
-        """Where the ideal rates exceed the link rate together."""
+        """Columns in which the unconstrained rates together exceed the link rate."""
         return np.asarray(self.ideal.sum(axis=0) > CAPACITY)
 
     @property
@@ -63,7 +63,7 @@ class LinkShares:
 
     @property
     def disproportion(self) -> float:
-        """Largest deviation of J_1/J_2 from the ratio of the ideal rates, cross-multiplied."""
+        """Largest deviation of J_1/J_2 from the unconstrained ratio, cross-multiplied."""
         crossed = self.given[0] * self.ideal[1] - self.given[1] * self.ideal[0]
         return float(np.abs(crossed)[self.over].max())
 
@@ -74,7 +74,7 @@ class LinkShares:
 
 
 def instants() -> pd.DataFrame:
-    """Return ns-3's queues at node 15 and shares of what passes, at instants of its records."""
+    """Return ns-3's queues at node 15 and shares of the departures, at instants of its records."""
     import pandas as pd
 
     keys = ["target_source", "phases", "buffers", "diffusion", "seed"]
@@ -110,7 +110,7 @@ def instants() -> pd.DataFrame:
 
 @claim("D20", cases=(UNSHAPED,))
 def measure() -> LinkShares:
-    """Apply eq. (13) to random ideal rates, and read the instants in ns-3."""
+    """Apply eq. (13) to random unconstrained rates, and read the instants in ns-3."""
     ideal = np.random.default_rng(0).uniform(0.0, 1.5, (2, CASES))
     zero = np.zeros_like(ideal)
     given = rates(ideal, zero, zero, np.full(ideal.shape, True), 1.0, 0.0, CAPACITY)
@@ -119,7 +119,7 @@ def measure() -> LinkShares:
 
 @measure.judge
 def judge(found: LinkShares) -> Judgement:
-    """Judge who gets the larger share, and whether the others are regulated down."""
+    """Judge which flow gets the larger share, and whether the others are regulated down."""
     J, ideal, over = found.given, found.ideal, found.over
     ordered = bool(((J[0] - J[1]) * (ideal[0] - ideal[1]) >= 0).all())
     regulated = bool((J[:, over] <= ideal[:, over]).all()) and found.unfilled < ROUNDING

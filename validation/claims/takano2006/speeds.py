@@ -22,7 +22,7 @@ WITH_HOSTS = ("4", "5")
 
 @dataclass(frozen=True)
 class Speed:
-    """What a scenario does with DFC and without: the target flow, unless a field says otherwise.
+    """Efficiencies of a scenario with DFC and without, of the target flow unless stated.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Speed:
 
 
 def speed_of(study: Study) -> Speed:
-    """Return what a scenario does, with its default host and, where bundled, with all three."""
+    """Return the efficiencies of a scenario with its default host and, where bundled, all three."""
     without = study.without_dfc()
     hosts = studies.HOSTS if study.name in WITH_HOSTS else ()
     return Speed(
@@ -76,7 +76,7 @@ def speed_of(study: Study) -> Speed:
 @claim("D07", "4", cases=(*Study("4").cases, Study("4").starts_case))
 @claim("D08", "5", cases=(*Study("5").cases, Study("5").starts_case))
 def measure(name: str) -> Speed:
-    """Return what the scenario does."""
+    """Return the efficiencies of the scenario."""
     return speed_of(Study(name))
 
 
@@ -85,7 +85,7 @@ measure.constants_of(studies, axes)
 
 @measure.judge
 def judge(found: Speed, *, near: float = studies.NEAR, swing: float = studies.SWING) -> Judgement:
-    """Judge what the paper says of one speed: near 0.5 with DFC, unstable and low without."""
+    """Judge the paper's statements on one speed: near 0.5 with DFC, unstable and low without."""
     margins = Sides(found.bias, 0.0)
     low = (
         below(interval(runs.mean), share, margin)

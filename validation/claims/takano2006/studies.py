@@ -1,4 +1,4 @@
-"""A scenario of takano2006 twice: fluid ensembles, and the bundled packet simulations."""
+"""Scenarios of takano2006: fluid ensembles and the bundled packet simulations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTLED = 0.2
 FAIR = 0.5
 """Efficiency of each of two flows that share the links equally."""
 NEAR = 0.01
-"""Of efficiency: about one packet on one of 29 links at 370 Mb/s."""
+"""Tolerance of an efficiency: about one packet on one of 29 links at 370 Mb/s."""
 SWING = 10 * NEAR
 """A standard deviation over time above which a flow counts as unstable: ten times `NEAR`."""
 BIN = "10 ms"
@@ -143,7 +143,7 @@ class Study:
         return Sides(fluid, packets["mean_efficiency"].to_numpy())
 
     def with_host(self, host: str) -> Sides[HostRuns]:
-        """Return what came out with DFC and this host, for as long as the packet runs last.
+        """Return the runs with DFC and this host, for the duration of the packet runs.
 
         The bundled cases of scenarios 4, 4S, 4L, 4R, 4N, 5 and 6 have all three hosts.
         """

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 CASE = "takano2006/dfc-udp"
 LOADS = (0.5, 1.0)
-"""Of UDP, over the link rate; the paper gives none."""
+"""Rates of UDP over the link rate; the paper states none."""
 DURATION = 1.5
 WHERE = {
     "background": ("tahoe", "udp"),
     "target": ("udp", "tahoe"),
     "both flows": ("udp", "udp"),
 }
-"""Which flows are UDP, as the columns of the table name it."""
+"""The flows that are UDP, by the name of their setting in the table."""
 KINDS = {"shaped": True, "unshaped": True, "direct": False}
 """Hosts, and whether they are shown with DFC."""
 
@@ -65,7 +65,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class WithoutControl:
-    """What flows get and lose, by setting; packets waiting at the host at the end (full rate)."""
+    """Shares and losses by setting; packets queued at the host at the end (full rate)."""
 
     shares: dict[Setting, Sides[Shares]]
     waiting: Sides[float]
@@ -96,7 +96,7 @@ def efficiencies(setting: Setting) -> Sides[Efficiencies]:
 
 
 def shares(setting: Setting) -> Sides[Shares]:
-    """Return what both flows get and lose."""
+    """Return the efficiencies and losses of both flows."""
     drops = setting.table("flows").groupby("seed")["dropped"].sum().to_numpy(float)
     target, background = (
         efficiencies(setting).each(lambda runs, flow=flow: runs.after(studies.SETTLED, flow))  # type: ignore[misc]
@@ -110,7 +110,7 @@ def shares(setting: Setting) -> Sides[Shares]:
 
 @claim("D19", cases=(CASE,))
 def measure() -> WithoutControl:
-    """Return what constant-rate UDP as the background, as the target and as both does."""
+    """Return efficiencies and losses with UDP of constant rate as background, target and both."""
     found = {
         Setting(where, load, host): shares(Setting(where, load, host))
         for host, where, load in product(KINDS, WHERE, LOADS)

@@ -39,7 +39,7 @@ class UnequalDelays:
 
     @property
     def cost(self) -> float:
-        """What one packet takes from the rate of scenario 1's links at their delay, relative."""
+        """Relative effect of one packet of difference on the rate of scenario 1's links."""
         link = takano2006("1").links[0]
         return DIFFUSION / link.delay / link.rate
 

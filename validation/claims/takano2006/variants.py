@@ -24,7 +24,7 @@ CHAINS = {"4S": 16, "4L": 60}
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant of scenario 4 beside it.
+    """A variant of scenario 4, and scenario 4 itself.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def cases(name: str) -> tuple[str, ...]:
 @claim("D14", "4R", cases=cases("4R"))
 @claim("D15", "4N", cases=cases("4N"))
 def measure(name: str) -> Variant:
-    """Return what the variant does, and scenario 4."""
+    """Return the efficiencies of the variant and of scenario 4."""
     dfc = Study(name).with_dfc().each(lambda runs: runs.after(studies.SETTLED))
     return Variant(name, dfc, without_dfc(name), without_dfc(PLAIN), studies.bias())
 
@@ -95,7 +95,7 @@ measure.constants_of(studies)
 
 @measure.judge
 def judge(found: Variant, *, near: float = studies.NEAR) -> Judgement:
-    """Judge whether TCP alone does better than in scenario 4 (4L: worse), and below that with DFC."""
+    """Judge TCP alone: better than in scenario 4 (4L: worse), and worse than with DFC."""
     margins = Sides(found.bias, 0.0)
     judged = {"settles": found.with_dfc.each(lambda runs: settles(runs, studies.FAIR, near))}
     here, there = found.targets.values()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STRONG, WEAK = 0.5, 0.1
-"""Standard deviation over time, over the mean, of a strong oscillation, and of none."""
+"""Standard deviation over time, over the mean: least of a strong oscillation, most of none."""
 BIN = "1 ms"
 
 

@@ -24,7 +24,7 @@ NS3 = "takano2006/scenario-4v-with-dfc"
 SIDES = {"with DFC": ("dfc", "shaped"), "without DFC": ("fifo", "direct")}
 LARGE_BUFFER, SMALL_BUFFER = 1800, 400
 ALIKE = 0.1
-"""Means that differ by less, relative, are the same: a round trip of slow start doubles them."""
+"""Relative difference below which means are the same: a round trip of slow start doubles them."""
 END = 0.5
 """Simulated time in s of the runs with DFC in ns-3."""
 
@@ -32,7 +32,7 @@ END = 0.5
 class PatientVegas(Vegas):
     """Vegas with its own slow start (Brakmo and Peterson 1995, Sect. 3.3).
 
-    It doubles every other round trip, and ends when more than gamma packets of the window wait. As
+    It doubles every other round trip, and ends when more than gamma packets are queued. As
     in ns-2 the round-trip time is an average over about a window.
     """
 
@@ -46,7 +46,7 @@ class PatientVegas(Vegas):
         turn: float = 0.0
 
     class Params(NamedTuple):
-        """Packets in the queue: to grow below, to shrink above, to end slow start above."""
+        """Packets queued: alpha (grow below), beta (shrink above), gamma (end slow start)."""
 
         alpha: float = 1.0
         beta: float = 3.0
@@ -90,7 +90,7 @@ class VegasRuns:
 
 @functools.cache
 def fluid(side: str, buffer: int = LARGE_BUFFER, times: int = 1) -> Trajectory:
-    """Return the fluid's run, with so many times Vegas' usual thresholds."""
+    """Return the fluid's run, with a multiple of Vegas' usual thresholds."""
     name = "4V" if buffer == LARGE_BUFFER else "4V'"
     scenario = takano2006(name, dfc=side == "with DFC")
     rule = PatientVegas(alpha=times, beta=3.0 * times, gamma=times)

@@ -22,7 +22,7 @@ TIMES = (1, 3, 10, 30, 100, 300)
 """Thresholds of Vegas over ns-2's defaults, 1, 3 and 1 packets."""
 BUFFERS = (vegas_runs.LARGE_BUFFER, SMALL_BUFFER)
 MARKED = 0.5
-"""Part of the mean with 1800 packets below which a fall of the efficiency is marked."""
+"""Fraction of the mean with 1800 packets below which a fall of the efficiency is marked."""
 
 
 class ByBuffer(NamedTuple):
@@ -38,7 +38,7 @@ class ByBuffer(NamedTuple):
 
     @property
     def as_printed(self) -> bool:
-        """Losses with the small buffer only, and a marked fall: what the paper shows."""
+        """Whether only the small buffer has losses, and a marked fall, as the paper shows."""
         few = self.lost[1] > 0 == self.lost[0]
         return few and self.mean[1] < MARKED * self.mean[0]
 
@@ -66,7 +66,7 @@ class SmallBuffers:
 
 
 def by_threshold(side: str, times: int) -> Sides[ByBuffer]:
-    """Return losses and means with so many times the usual thresholds: fluid, packets."""
+    """Return losses and means with a multiple of the usual thresholds: fluid, packets."""
     runs = [vegas_runs.fluid(side, buffer, times) for buffer in BUFFERS]
     means = [float(run.mean_efficiency()[0]) for run in runs]
     model = ByBuffer((float(runs[0].lost.sum()), float(runs[1].lost.sum())), (means[0], means[1]))

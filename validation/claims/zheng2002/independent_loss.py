@@ -35,7 +35,7 @@ PFTK_STEPS = {100: 0.05, 33: 0.07, 20: 0.13}
 NEAR_STEPS = {k: tolerance for k, tolerance in SQRT_STEPS.items() if k >= 200}
 FAR_STEPS = {k: tolerance for k, tolerance in SQRT_STEPS.items() if k < 200}
 STATED = dict(zip(RULES, (1.071, 1.034, 1.017), strict=True))
-"""Rate under independent loss over the law of periodic loss as p -> 0, from the same earlier runs."""
+"""Rate under independent loss over the periodic law as p -> 0, from the same earlier runs."""
 CONSTANT_TOLERANCE, EVENTS = 0.006, 7500
 """Sampling error of these constants, 0.5/sqrt(loss events)."""
 
@@ -47,11 +47,11 @@ class IndependentLoss:
     Attributes
     ----------
     law, by_event
-        Of TCP(a, b), by rule, over the square-root law at the drop rate, and at that of loss events.
+        TCP(a, b), by rule, over the square-root law at the drop rate, and at that of loss events.
     rare
         Over the first of them below the claim's p.
     pftk, per_packet
-        Of TCP(1,1/2) over PFTK at the loss event rate, and at the drop rate.
+        TCP(1,1/2) over PFTK at the loss event rate, and at the drop rate.
     limit, periodic_limit
         Ratio to the square-root law as p -> 0 with its half-width, by rule; under periodic loss.
     tfrc
@@ -72,7 +72,7 @@ class IndependentLoss:
 
     @property
     def together(self) -> float:
-        """The part of the drops at the largest p that belong to a loss event already begun."""
+        """Fraction of the drops at the largest p that belong to a loss event already begun."""
         return 1 - self.crowded["loss_events"] / self.crowded["drops"]
 
 

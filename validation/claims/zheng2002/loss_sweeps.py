@@ -33,13 +33,13 @@ CASES = {
 }
 """The bundled case of a sweep that has a rule."""
 LIFT = {rule: float(independent_constant(b)) for rule, (_, b) in RULES.items()}
-"""How far independent loss lifts a rule above its square-root law as p -> 0."""
+"""Ratio of the rate under independent loss to the square-root law as p -> 0, by rule."""
 LARGEST = 10_000  # the claims' smallest p is 1e-4
 RAREST = 100_000
 COLOUR = dict(zip((*RULES, "TFRC"), COLOURS, strict=False))
 MARKER = dict(zip((*RULES, "TFRC"), "osD^", strict=True))
 LOOK = 0.01
-"""Time in s between two looks of the simulation at its counters."""
+"""Interval in s at which the simulation samples its counters."""
 ONE_SIDED = 0.90
 """Level of intervals with 95 % confidence to either side, as a comparison with a tolerance needs."""
 
@@ -124,7 +124,7 @@ def rows_at(sweep: str, rule: str, k: int) -> pd.DataFrame:
 
 
 def bundled(*sweeps: str) -> tuple[str, ...]:
-    """Return the cases that sweeps are in."""
+    """Return the names of the cases of loss sweeps."""
     return tuple(dict.fromkeys(case for sweep in sweeps for case in CASES[sweep].values()))
 
 

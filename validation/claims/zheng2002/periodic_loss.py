@@ -34,7 +34,7 @@ PRECISE_STEPS = {500: 0.04, 100: 0.10}
 TFRC_TOLERANCE = 1e-3
 """Discretization of clock and rate in ns-2, measured before."""
 CYCLES = (1000, 100, 20)
-"""k of which the length of the cycles is told."""
+"""k for which the text quotes the length of the loss cycle."""
 
 
 @dataclass(frozen=True)

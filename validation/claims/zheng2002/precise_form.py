@@ -24,7 +24,7 @@ SMALL = (1e-8, 1e-6)
 
 @dataclass(frozen=True)
 class PreciseForm:
-    """What SymPy finds of the printed form.
+    """Properties of the printed form, found with SymPy.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class PreciseForm:
 
     @property
     def below(self) -> dict[float, float]:
-        """How far it lies below the square-root law for TCP(1,1/2), relative, by p."""
+        """Relative deficit of the form against the square-root law for TCP(1,1/2), by p."""
         return {p: float(below_square_root(np.array(p))) for p in LOSSES}
 
     @property
@@ -83,7 +83,7 @@ def is_zero(expression: sympy.Expr) -> bool:
 def signed(expression: sympy.Expr) -> sympy.Expr:
     """Return an expression with b = x/(1+x), x > 0, so that SymPy knows the sign of 1 - b.
 
-    What stands under a root is factored, so that roots of squares go.
+    Radicands are factored, so that roots of squares simplify.
     """
     import sympy as sp
 
@@ -98,7 +98,7 @@ def signed(expression: sympy.Expr) -> sympy.Expr:
 
 
 def below_square_root(p: Values) -> Values:
-    """Return how far the precise form lies below the square-root law for TCP(1,1/2), relative."""
+    """Return the relative deficit of the precise form against the square-root law, TCP(1,1/2)."""
     return np.asarray(1 - AIMD(form="precise").mean_window(p) / AIMD(form="sqrt").mean_window(p))
 
 
@@ -147,7 +147,7 @@ def judge(found: PreciseForm) -> Judgement:
 
 @measure.draw
 def below_the_law(found: PreciseForm) -> Figure:
-    """Draw how far the precise form lies below the square-root law."""
+    """Draw the deficit of the precise form against the square-root law."""
     fig, ax = figure(6.4, 3.2)
     p = np.geomspace(1e-6, 0.05, 100)
     slope = float(found.slope)

@@ -1,4 +1,4 @@
-"""Responsiveness and aggressiveness: how TCP(a, b) and TFRC react to a change (Z19)."""
+"""Responsiveness and aggressiveness of TCP(a, b) and TFRC (Z19)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 0.5e-5
 
 @dataclass(frozen=True)
 class Replay:
-    """The reports of a receiver that the loss history meets, and the loss events found.
+    """Agreement of the loss history with a receiver: its reports, and its loss events.
 
     Attributes
     ----------

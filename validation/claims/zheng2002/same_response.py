@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OTHERS = tuple(rule for rule in RULES if rule != REFERENCE)
 MIDDLE = OTHERS[0]
 TOLERANCE = 0.05
-"""The accuracy of the square-root law, from which a = 3b/(2-b) comes, under independent loss up to
+"""The accuracy of the square-root law, the origin of a = 3b/(2-b), under independent loss up to
 p = 5e-3, measured on earlier runs than these; one rate alone is allowed as much."""
 DOMAIN = 50
 """Smallest k = 1/p: AIMD's forms are not meant for p above 0.02."""
@@ -73,7 +73,7 @@ class SameResponse:
 
     @property
     def timeouts(self) -> dict[str, float]:
-        """The part of the window cuts under independent loss at p = 1/20 that were timeouts."""
+        """Fraction of the window cuts under independent loss at p = 1/20 that were timeouts."""
         return {rule: timeouts(rule, CROWDED) for rule in RULES}
 
     def recovery(self, p: float, rule: str) -> float:
@@ -81,7 +81,7 @@ class SameResponse:
         return float(recovery_ratio(np.array(p), rule))
 
     def deficit(self, rule: str) -> Values:
-        """Return by how much a rule is below TCP(1,1/2) under independent loss, in per cent."""
+        """Return the deficit of a rule against TCP(1,1/2) under independent loss, in per cent."""
         return 100 * (1 - self.inside(INDEPENDENT)[rule].ratio)
 
 
@@ -103,7 +103,7 @@ def same_form(form: str) -> bool:
 
 
 def timeouts(rule: str, k: int) -> float:
-    """Return the part of the window cuts under independent loss that were timeouts."""
+    """Return the fraction of the window cuts under independent loss that were timeouts."""
     runs = loss_sweeps.rows_at(INDEPENDENT, rule, k)
     return float(runs["timeouts"].sum() / runs["cuts"].sum())
 

@@ -20,13 +20,13 @@ THREE = SEEDS[:3]
 PAPER = ("reno", "compound", "highspeed", "bic", "cubic")
 """Rules of the slides that are in ns-2's TCP/Linux."""
 LINUX_RULES = (*PAPER, "westwood", "htcp", "scalable", "vegas", "illinois")
-"""And those of ns-2's TCP/Linux that the slides do not have."""
+"""Rules of ns-2's TCP/Linux that the slides do not have."""
 NEW = ("fusion", "areno", "compound", "fast")
-"""Rules of ours in ns-3."""
+"""Rules that ns-3 lacks, in our program."""
 SHARED = ("reno", "highspeed", "bic", "cubic")
 """Rules of ns-3 that are in ns-2 too (and CTCP is in both)."""
 FRIENDLY = ("reno", "fusion", "areno", "compound")
-"""The rules of which the slides say that they share almost equally."""
+"""Rules that share almost equally according to the slides."""
 SLIDES = (*FRIENDLY, "highspeed", "bic", "cubic")
 """The order of the slides' table."""
 RULE = Column("", "congestion control; reno is TCP Reno with SACK, compound is CTCP")

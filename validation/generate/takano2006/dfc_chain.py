@@ -106,7 +106,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class Sweep:
-    """A case: what differs from the default, what is varied, and how much is kept."""
+    """A case: options that differ from the default, factors that are varied, records that are kept."""
 
     case: str
     title: str

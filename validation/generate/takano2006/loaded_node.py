@@ -1,8 +1,8 @@
 """takano2006's Fig. 3 in whole packets, by ns-3: how the packets of one loaded node spread.
 
 ``ns3/loaded-node.cc`` closes the nodes of ``ns3/dfc-chain.h`` to a ring, so that nothing flows out.
-Other traffic is half of the link rate, or none. With other traffic every run has a twin without the
-load, same seed: what differs is the load's.
+Other traffic is half of the link rate, or none. With other traffic every run is repeated
+without the load, same seed: the difference is due to the load.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
 
 
 def read_shares(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
-    """Return what each of endless flows got through the queue until a list of times."""
+    """Return the packets of each endless flow that passed the queue until each of several times."""
     about = {words[0]: words for words in lines(folder, "flows.txt")}
     index = {name: run[name] for name in ALL_INDEX if name in run}
     rows: Rows = []

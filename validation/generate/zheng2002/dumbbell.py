@@ -174,7 +174,7 @@ PARAMETERS: dict[str, tuple[float | str, str]] = {
 
 
 def spec(kind: str, number: int, reading: str) -> str:
-    """Flows of one kind as ``dumbbell.tcl`` wants them."""
+    """Return the flows of one kind in the notation of ``dumbbell.tcl``."""
     if kind == "TFRC":
         return f"tfrc/0/0/{number}"
     increase, decrease = AB[kind]

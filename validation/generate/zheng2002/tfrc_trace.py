@@ -1,4 +1,4 @@
-"""What a TFRC receiver sees and reports, packet by packet, in ns-2."""
+"""A TFRC receiver in ns-2, packet by packet: what arrives, and its reports."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def shifts(old: list[int], new: list[int]) -> int:
 
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:
-    """Read what one flow traced and printed."""
+    """Read the trace and the output of one flow."""
     seed = {"seed": run["seed"]}
     packets: dict[int, dict[str, float | None]] = {}
     for line in (folder / "packets.txt").read_text().splitlines():

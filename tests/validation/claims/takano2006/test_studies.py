@@ -67,7 +67,7 @@ def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
 @pytest.mark.parametrize("agent", ["reno", "newreno"])
 @pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6"])
 def test_means_with_recovery_are_ns2s(name: str, agent: str) -> None:
-    """Within 15 % of ns-2's mean efficiency; where ns-2 jumps between levels, the intervals meet."""
+    """Within 15 % of ns-2's mean; where ns-2 jumps between levels, the intervals meet."""
     plain = takano2006(name, dfc=False)
     flows = tuple(
         replace(f, source={"reno": Reno, "newreno": NewReno}[agent]()) for f in plain.flows
