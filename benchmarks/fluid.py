@@ -200,14 +200,14 @@ def beside_ns2() -> list[Row]:
 
 def _ns2_today(case: str) -> tuple[float, ...]:
     """Return the CPU seconds of ns-2, one per seed of a case's ensemble."""
-    from validation.generate import ns2_chain, ns2_tool
+    from validation.generate.takano2006 import fifo_chain
 
     times = []
     for seed in tqdm(NS2_SEEDS, desc=f"ns-2, {case}", leave=False):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with tempfile.TemporaryDirectory() as folder:
-            options = ns2_chain.options({"case": case, "seed": seed})
-            ns2_tool.run("chain.tcl", options, Path(folder))
+            (words,) = fifo_chain.calls({"case": case, "seed": seed})
+            fifo_chain.PROGRAM.run(words, Path(folder))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return tuple(times)
