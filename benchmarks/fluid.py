@@ -25,9 +25,9 @@ from tqdm import tqdm
 
 from benchmarks.timing import Row
 from dfcmodel import Scenario, engine, takano2006
-from dfcmodel.plans import compile_scenario
-from dfcmodel.rings import advance_rings
-from dfcmodel.steps import check_step
+from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.step_checks import check_step
+from dfcmodel.theory.ring_arrays import advance_rings
 from hopflow import mbps
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +63,7 @@ PAPER_RULE = "from dfcmodel import simulate, takano2006; simulate(takano2006('1'
 LARGE_LAW = f"""
 import resource, time
 import numpy as np
-from dfcmodel.rings import advance_rings
+from dfcmodel.theory.ring_arrays import advance_rings
 packets = np.ones(({LAW_FLOWS}, {LAW_NODES}))
 sent = np.full_like(packets, 5.0)
 told = np.full_like(packets, 4.9)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.law import bare_law
+from dfcmodel.theory.law import bare_law
 from validation.checks import claim
 from validation.drawing import figure, label
 from validation.statistics import Values

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.equations import drift_coefficients
-from dfcmodel.law import bare_law
+from dfcmodel.theory.equations import drift_coefficients
+from dfcmodel.theory.law import bare_law
 from validation import evidence
 from validation.checks import claim
 from validation.drawing import COLOURS, figure, label

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel import DFC, takano2006
-from dfcmodel.law import rates
+from dfcmodel.theory.law import rates
 from validation import evidence
 from validation.checks import claim
 from validation.drawing import COLOURS, figure, label
