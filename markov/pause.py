@@ -11,45 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, whole
 from hopflow.functions import minimum, where
 from markov.measures import Mean, Measure
+from markov.pause_control import DOWN, UP, check_control, control_symbols
 from markov.rules import ChainModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["PauseTandem"]
-
-UP, DOWN = 1, 2
-ROOM = 8
-
-
-def check_control(p: Any, smallest: int, why: str) -> None:
-    """Check the parameters that every pause chain has: thresholds, rates, the round-trip time.
-
-    ``smallest`` is the largest threshold that the buffers allow, and ``why`` says which that is.
-    """
-    high = whole("high_threshold", p.high_threshold, 1, smallest, why=why)
-    if p.low_threshold is not None:
-        whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
-    one_number("link_rate", p.link_rate, above=0.0)
-    one_number("paused_rate", p.paused_rate, at_least=0.0)
-    one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
-    rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
-    if rates.ndim != 1 or not np.any(rates > 0):
-        msg = "must be one rate per TCP state, at least one of them > 0"
-        raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
-    one_number("rtt", p.rtt, above=0.0, hint="in seconds")
-
-
-def with_room(rates: Any) -> tuple[float, ...]:
-    """Return the rates of the TCP states, filled up with zeros to a multiple of eight.
-
-    Kernels are compiled for the length of a tuple: up to eight states share one. No rule asks for a
-    rate beyond the last state's.
-    """
-    return tuple(map(float, rates)) + (0.0,) * (-len(rates) % ROOM)
 
 
 class PauseTandem(ChainModel):
@@ -150,14 +121,7 @@ class PauseTandem(ChainModel):
         return self.Symbols(
             B1=int(p.buffers[0]),
             B2=int(p.buffers[1]),
-            T1=int(p.high_threshold),
-            T2=int(p.high_threshold if p.low_threshold is None else p.low_threshold),
-            mu1=float(p.link_rate),
-            mu2=float(p.paused_rate),
-            nu=float(p.bottleneck_rate),
-            rates=with_room(p.arrival_rates),
-            N=len(p.arrival_rates),
-            recovery_rate=1.0 / float(p.rtt),
+            **control_symbols(p),
             recovers_when_down=p.recovery == "always",
             both_at_T1=p.pause_at_threshold == "both",
         )

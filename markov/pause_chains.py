@@ -9,7 +9,7 @@ import numpy as np
 
 from hopflow.checks import whole
 from markov.measures import Mean
-from markov.pause import DOWN, UP, check_control, with_room
+from markov.pause_control import DOWN, UP, check_control, control_symbols
 from markov.rules import ChainModel
 from markov.vectors import add_at
 
@@ -104,14 +104,7 @@ class PauseChain(ChainModel):
         return self.Symbols(
             hops=int(p.hops),
             B=tuple(map(int, self._buffers)),
-            T1=int(p.high_threshold),
-            T2=int(p.high_threshold if p.low_threshold is None else p.low_threshold),
-            mu1=float(p.link_rate),
-            mu2=float(p.paused_rate),
-            nu=float(p.bottleneck_rate),
-            rates=with_room(p.arrival_rates),
-            N=len(p.arrival_rates),
-            recovery_rate=1.0 / float(p.rtt),
+            **control_symbols(p),
         )
 
     def space(self) -> Mapping[str, Any]:
