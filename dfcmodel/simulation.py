@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel import tcp_sender
-from dfcmodel.engine.kernel.columns import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.results.trajectories import Trajectory
@@ -21,9 +18,13 @@ from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import choice, number, whole
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Floats
+    from numpy.typing import NDArray
+
+    from dfcmodel.engine.driver import Records
     from dfcmodel.engine.plans import Plan
     from dfcmodel.network.networks import Scenario
+
+    Floats = NDArray[np.float64]
 
 __all__ = ["simulate"]
 
@@ -80,59 +81,61 @@ def simulate(
     number("jitter", jitter, at_least=0.0, at_most=end)
     _warn_if_unstable(scenario)
     random = np.random.default_rng(rng)
-    starts = np.array([flow.start for flow in scenario.flows])
+    starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     starts += random.uniform(0.0, jitter, len(starts))
     plan = compile_scenario(scenario, m, random, duration=end, starts=starts)
-    state = plan.state
     every = max(1, round(sample / h))
     samples = math.ceil(round(end / h) / every)
-    F = len(scenario.flows)
-    began = time.perf_counter()
-    record, queued, lost_at = BACKENDS[backend](plan, samples * every, every)
-    seconds = time.perf_counter() - began
-    places = {node: n for n, node in enumerate(scenario.senders)}
-    N = len(places)
-    ring = state.ring.reshape(-1, len(state.up))
-    occupancy, lost, peak = np.zeros((N, samples)), np.zeros((F, N, samples)), np.zeros(N)
-    carried, mean_queue = np.zeros((F, N)), np.zeros((F, N))
-    for f, flow in enumerate(scenario.flows):
-        last, ahead = f, 0  # a link that never queues carries what came to it over the last cell's
-        for n, c in zip(scenario.path_index(flow), plan.hop_cells[f], strict=True):
-            node = places[scenario.links[n].source]
-            last, ahead = (c, state.lag[c]) if c >= 0 else (last, ahead)
-            carried[f, node] = ring[(samples * every - 1 + ahead) % len(ring), last]
-            ahead -= round(scenario.links[n].delay / h)
-            if c >= 0:
-                occupancy[node] += queued[:, c]
-                lost[f, node] += lost_at[:, c]
-                mean_queue[f, node] = state.area_ever[c] / (samples * every)
-    for i, n in enumerate(plan.links):
-        cells = slice(*state.cells[i])
-        watched = state.cell[cells, WATCH]
-        most = max(state.peak[i], np.where(np.isfinite(watched), watched, 0.0).max())
-        node = places[scenario.links[n].source]
-        peak[node] = max(peak[node], most)
+    record = BACKENDS[backend](plan, samples * every, every)
     return Trajectory(
         scenario=scenario,
         step=h,
         time=every * h * np.arange(1.0, samples + 1.0),
-        in_transit=record[:, :, 0].T.copy(),
-        delivered=record[:, :, 1].T.copy(),
-        window=record[:, :, 2].T.copy(),
-        backlog=record[:, :, 3].T.copy(),
-        round_trip=np.where(record[:, :, 4] > 0.0, record[:, :, 4], np.nan).T.copy(),
-        lost=lost,
-        queued=occupancy,
-        peak_queue=peak,
-        timeouts=state.tcp[:, tcp_sender.TIMEOUTS].astype(int),
-        loss_events=state.tcp[:, tcp_sender.EPISODES].astype(int),
+        in_transit=record.flows[:, :, 0].T.copy(),
+        delivered=record.flows[:, :, 1].T.copy(),
+        window=record.flows[:, :, 2].T.copy(),
+        backlog=record.flows[:, :, 3].T.copy(),
+        round_trip=np.where(record.flows[:, :, 4] > 0.0, record.flows[:, :, 4], np.nan).T.copy(),
+        timeouts=plan.network.flows["timeouts"].copy(),
+        loss_events=plan.network.flows["loss_events"].copy(),
         imbalance=_imbalance(plan, samples * every),
-        seconds=seconds,
-        first_loss=state.tally[:, FIRST_LOSS].copy(),
-        finished=state.tally[:, FINISHED].copy(),
-        carried=carried,
-        mean_queue=mean_queue,
+        seconds=record.seconds,
+        first_loss=plan.network.flows["first_loss"].copy(),
+        finished=plan.network.flows["finished"].copy(),
+        **_at_nodes(plan, record, samples * every),
     )
+
+
+def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
+    """Return what was recorded at the sending nodes, fields of `Trajectory`."""
+    scenario, queues, layout = plan.scenario, plan.network.queues, plan.layout
+    nodes = {node: n for n, node in enumerate(scenario.senders)}
+    F, N, T = len(scenario.flows), len(nodes), len(record.queued)
+    wire = plan.network.wire
+    found = {
+        "queued": np.zeros((N, T)),
+        "lost": np.zeros((F, N, T)),
+        "peak_queue": np.zeros(N),
+        "carried": np.zeros((F, N)),
+        "mean_queue": np.zeros((F, N)),
+    }
+    for f, flow in enumerate(scenario.flows):
+        last, ahead = f, 0  # a link that never queues carries what came to it over the last queue's
+        for n, c in zip(scenario.path_index(flow), layout.hop_queues[f], strict=True):
+            node = nodes[scenario.links[n].source]
+            last, ahead = (c, layout.lag[c]) if c >= 0 else (last, ahead)
+            found["carried"][f, node] = wire[(steps - 1 + ahead) % len(wire), last]
+            ahead -= layout.delays[n]
+            if c >= 0:
+                found["queued"][node] += record.queued[:, c]
+                found["lost"][f, node] += record.lost[:, c]
+                found["mean_queue"][f, node] = queues["mean_area"][c] / steps
+    for i, n in enumerate(layout.order):
+        own = queues["peak"][slice(*layout.queues[i])]
+        most = max(plan.network.links["peak"][i], np.where(np.isfinite(own), own, 0.0).max())
+        node = nodes[scenario.links[n].source]
+        found["peak_queue"][node] = max(found["peak_queue"][node], most)
+    return found
 
 
 def _warn_if_unstable(scenario: Scenario) -> None:
@@ -149,15 +152,13 @@ def _warn_if_unstable(scenario: Scenario) -> None:
 
 def _imbalance(plan: Plan, steps: int) -> Floats:
     """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
-    s = plan.state
-    ring = s.ring.reshape(-1, len(s.up))
-    come = ring[(steps - 1) % len(ring)]  # what has come over the way from each cell
-    found = np.zeros(len(s.flow))
-    for f in range(len(found)):
-        path = [f, *s.path[s.path_at[f] : s.path_at[f + 1]]]
-        emitted = s.tcp[f, tcp_sender.EMITTED]
-        inside = emitted - s.cell[f, SENT] + (s.cell[path, SENT] - come[path]).sum()
-        inside += s.cell[path[1:], QUEUE].sum()
-        lost = s.cell[path, LOST].sum()
-        found[f] = abs(emitted - s.tally[f, DELIVERED] - lost - inside) / max(emitted, 1.0)
+    flows, queues, _, wire, *_ = plan.network
+    arrived = wire[(steps - 1) % len(wire)]  # what has come over the way from each queue
+    found = np.zeros(len(flows))
+    for f, flow in enumerate(flows):
+        path = [f, *plan.layout.path[flow["path_first"] : flow["path_end"]]]
+        inside = flow["emitted"] - queues["sent"][f]
+        inside += (queues["sent"][path] - arrived[path]).sum() + queues["backlog"][path[1:]].sum()
+        known = flow["delivered"] + queues["lost"][path].sum() + inside
+        found[f] = abs(flow["emitted"] - known) / max(flow["emitted"], 1.0)
     return found

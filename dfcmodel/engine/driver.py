@@ -1,29 +1,49 @@
-"""Run a plan: the loop over time, compiled for its window rules, in parts that show progress."""
+"""Run a plan: the compiled loop over time, in parts that show progress."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 import threading
+import time
 from collections.abc import Iterable
 from multiprocessing import parent_process
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.kernel.loop import QUEUE_FAULT, WINDOW_FAULT, run
-from dfcmodel.engine.splicing import splice
+from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW
+from dfcmodel.engine.rule_events import events_of
+from hopflow.kernels import compiled_package, is_compiled_package
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Floats
+    from numpy.typing import NDArray
+
     from dfcmodel.engine.plans import Plan
 
-    Records = tuple[Floats, Floats, Floats]
+    Floats = NDArray[np.float64]
 
-__all__ = ["advance"]
+__all__ = ["Records", "advance"]
 
-CELLS_PER_FLOW = 32
-"""A flow's ends take about as long per step as this many cells."""
+KERNEL = "dfcmodel.engine.kernel"
+QUEUES_PER_FLOW = 32
+"""A flow's ends take about as long per step as this many queues."""
 BLOCK = 100_000_000
-"""Cells times steps between two signs of progress: some tenths of a second."""
+"""Queues times steps between two signs of progress: some tenths of a second."""
+_lock = threading.Lock()
+
+
+class Records(NamedTuple):
+    """What a run records per interval, T of them, and how long the loop took in s.
+
+    flows: shape (T, F, 5), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time;
+    queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it.
+    """
+
+    flows: Floats
+    queued: Floats
+    lost: Floats
+    seconds: float
 
 
 def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Records:
@@ -38,59 +58,94 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     compiled
         False runs the kernel as plain Python: hundreds of times slower, for tests.
 
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Per interval: shape (T, F, 4), mean packets in transit, U, cwnd, host's backlog; (T, C)
-        packets queued at its end; (T, C) packets lost in it.
-
     Raises
     ------
     ArithmeticError
         When a number becomes NaN, with the time and the place.
     """
-    F, C = len(plan.state.flow), len(plan.state.up)
+    F, C = len(plan.network.flows), len(plan.layout.up)
     records = (
         np.zeros((steps // every, F, 5)),
         np.zeros((steps // every, C)),
         np.zeros((steps // every, C)),
     )
-    kernel = splice(run, plan.kinds, compiled=compiled)
-    for first, end in _blocks(plan, steps, every):
-        stopped = kernel(
-            first, end - first, every, plan.step, plan.grid, plan.scenario.min_rto,
-            plan.first_shared, plan.past_shared, plan.state,
-            *(record[first // every : end // every] for record in records),
+    run, groups = _prepared(plan, compiled)
+    fault = np.zeros(2, dtype=np.int64)
+    seconds = 0.0
+    for first, end in _parts(plan, steps, every):
+        began = time.perf_counter()
+        stopped = run(
+            first, end - first, every, plan.step, plan.quantum, float(plan.scenario.min_rto),
+            plan.layout.rated_links, len(plan.layout.order), *groups, plan.host_pace,
+            *(record[first // every : end // every] for record in records), fault,
         )  # fmt: skip
+        seconds += time.perf_counter() - began
         if stopped >= 0:
-            raise ArithmeticError(_fault(plan))
-    return records
+            raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
+    return Records(*records, seconds)
 
 
-def _blocks(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
+def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
+    """Return the loop and the groups of arrays that it takes, ready to run."""
+    events = events_of(plan.kinds, compiled=compiled)
+    groups = (
+        plan.network,
+        plan.transport._replace(events=events),
+        plan.service,
+        plan.feedback,
+    )
+    if not compiled:
+        loop = importlib.import_module(f"{KERNEL}.loop")
+        return loop.run, [type(g)(*map(_with_attributes, g)) for g in groups]
+    with _lock:
+        package = compiled_package(KERNEL)
+        loop = importlib.import_module(f"{package.__name__}.loop")
+        records = importlib.import_module(f"{package.__name__}.records")
+        ready: list[Any] = [getattr(records, type(g).__name__)(*g) for g in groups]
+        if not loop.run.signatures:
+            _compile(loop.run, plan, ready)
+    return loop.run, ready
+
+
+def _compile(run: Any, plan: Plan, groups: list[Any]) -> None:
+    """Compile the loop, or load it from the cache, by a run of no steps."""
+    if not is_compiled_package(KERNEL, "run"):
+        print("dfcmodel: compiling the engine, once on this machine ...", file=sys.stderr)  # noqa: T201
+    none = np.zeros((0, 0))
+    run(
+        0, 0, 1, plan.step, plan.quantum, 1.0, 0, 0, *groups, plan.host_pace,
+        np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64),
+    )  # fmt: skip
+
+
+def _with_attributes(array: Any) -> Any:
+    """Return an array of records whose fields are attributes in plain Python too."""
+    return array.view(np.recarray) if array.dtype.names else array
+
+
+def _parts(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
     """Return first steps and ends of the parts of a run; a long run has many, and shows progress.
 
     It shows none while other threads or processes, which an ensemble has, may do so.
     """
-    work = len(plan.state.up) + CELLS_PER_FLOW * len(plan.state.flow)
+    work = len(plan.layout.up) + QUEUES_PER_FLOW * len(plan.network.flows)
     size = max(1, BLOCK // (work * every)) * every
-    blocks = [(first, min(first + size, steps)) for first in range(0, steps, size)]
+    parts = [(first, min(first + size, steps)) for first in range(0, steps, size)]
     alone = threading.current_thread() is threading.main_thread() and parent_process() is None
-    if len(blocks) < 2 or not alone:
-        return blocks
+    if len(parts) < 2 or not alone:
+        return parts
     from tqdm import tqdm
 
-    return tqdm(blocks, plan.scenario.name, delay=1.0, disable=None, leave=False, unit="block")
+    return tqdm(parts, plan.scenario.name, delay=1.0, disable=None, leave=False, unit="part")
 
 
-def _fault(plan: Plan) -> str:
+def _fault(plan: Plan, step: int, why: int, at: int) -> str:
     """Return what stopped the run, when and where."""
-    kind, step, at = map(int, plan.state.fault)
     when = f"{plan.scenario.name}, t = {step * plan.step:g} s"
-    if kind == QUEUE_FAULT:
-        link = plan.scenario.links[plan.links[plan.state.link_of[at]]]
+    if why == BAD_QUEUE:
+        link = plan.scenario.links[plan.layout.order[plan.layout.link_of[at]]]
         return f"{when}: the queue at node {link.source!r} (link {link.name}) is not a number"
     flow = plan.scenario.flows[at].name
-    if kind == WINDOW_FAULT:
+    if why == BAD_WINDOW:
         return f"{when}: the window of flow {flow!r} is not a number"
     return f"{when}: the emission log of flow {flow!r} is full"

@@ -1,4 +1,4 @@
-"""What nodes tell each other in the engine, and when: rates and queues by DFC, pauses by 802.3x."""
+"""Feedback schedules: which links send rates and backlogs (DFC) or pauses (802.3x) to which, and when."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.dfc_per_input import Ports
+from dfcmodel.engine.kernel.records import CLOCK, INPUT_LINK, INPUT_SENDING, PAUSE, SENDING, SLOT
 from dfcmodel.network.disciplines import DFC, Pause
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Floats, Ints
     from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
@@ -27,62 +26,68 @@ MOST = 3
 def feedback(
     scenario: Scenario, layout: Layout, h: float, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Return the feedback clocks, one per period, and what happens in each of their slots.
+    """Return the tables of DFC's feedback, fields of `records.Feedback`.
 
-    The message over a link is sent by the node at its end, whose phase it has. A slot is a step of a
-    period; see ``clock``, ``ticks``, ``tick_cells``, ``tells``, ``tell_cells`` of `states.State`.
+    There is one clock per period; a slot is a step of a period. The message over a link is sent by the
+    node at its end, whose phase it has.
     """
     phase = dict(zip(scenario.nodes, rng.random(len(scenario.nodes)), strict=True))
     links = layout.links(scenario)
     L = len(layout.order)
     dfc = [isinstance(link.discipline, DFC) for link in links]
     by_input = any(getattr(link.discipline, "per", "") == "input" for link in links)
-    own = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
+    per_flow = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
     places = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
     periods: dict[int, list[list[int]]] = {}
     for i, link in enumerate(links):
-        if not isinstance(link.discipline, DFC):
-            continue
-        period = layout.delays[places[i]]
-        slots = periods.setdefault(period, [[] for _ in range(period)])
-        node = link.target if i < L else link.source
-        random = link.discipline.phases == "random"
-        slots[int(phase[node] * period) if random else 0].append(i)
-    clock: list[tuple[int, int, int]] = []
-    ticks: list[list[tuple[int, ...]]] = []
-    tells: list[list[tuple[int, ...]]] = []
-    hear: list[list[int]] = []
-    pairs: list[list[tuple[int, int, int]]] = []
+        if isinstance(link.discipline, DFC):
+            period = layout.delays[places[i]]
+            slots = periods.setdefault(period, [[] for _ in range(period)])
+            node = link.target if i < L else link.source
+            random = link.discipline.phases == "random"
+            slots[int(phase[node] * period) if random else 0].append(i)
+    rows: list[tuple[int, ...]] = []
+    clocks: list[tuple[int, int, int]] = []
+    hearing, sending, input_hearing, input_sending = [], [], [], []
     for period, slots in periods.items():
-        clock.append((period, 0, len(ticks)))
+        clocks.append((period, 0, len(rows)))
         for slot in slots:
-            ticks.append([_cells(layout, i) for i in slot if own[i]])
-            tells.append([entry for i in slot for entry in _told_by(layout, own, i)])
-            hear.append([i for i in slot if not own[i]])
-            pairs.append([entry for i in slot if by_input for entry in _ports_told(layout, dfc, i)])
-    tick_starts, tick_cells = _table(ticks, 2)
-    tell_starts, tell_cells = _table(tells, 4)
+            hear = [_queues(layout, i) for i in slot if per_flow[i]]
+            send = [entry for i in slot for entry in _senders_to(layout, per_flow, i)]
+            inputs = [i for i in slot if not per_flow[i]]
+            told = [entry for i in slot if by_input for entry in _inputs_of(layout, dfc, i)]
+            rows.append(
+                (
+                    *_add(hearing, hear), *_add(sending, send),
+                    len(input_hearing), len(input_hearing) + len(inputs),
+                    len(input_sending), len(input_sending) + len(told),
+                )
+            )  # fmt: skip
+            input_hearing += inputs
+            input_sending += told
     return {
-        "clock": np.array(clock, dtype=np.int64).reshape(-1, 3),
-        "ticks": tick_starts,
-        "tick_cells": tick_cells,
-        "tells": tell_starts,
-        "tell_cells": tell_cells,
-        "ports": Ports(
-            ticks=np.cumsum([0, *map(len, hear)]),
-            links=np.array([i for slot in hear for i in slot], dtype=np.int64),
-            tells=np.cumsum([0, *map(len, pairs)]),
-            pairs=np.array([p for slot in pairs for p in slot], dtype=np.int64).reshape(-1, 3),
-            told=np.array([[link.rate * h, 0.0] * 2 for link in links]),
-        ),
+        "clocks": np.array(clocks, dtype=CLOCK),
+        "slots": np.array(rows, dtype=SLOT),
+        "hearing": np.array(hearing, dtype=np.int64).reshape(-1, 2),
+        "sending": np.array(sending, dtype=SENDING),
+        "input_hearing": np.array(input_hearing, dtype=np.int64),
+        "input_sending": np.array(input_sending, dtype=INPUT_SENDING),
+        "input_links": np.array([(link.rate * h, 0.0) * 2 for link in links], dtype=INPUT_LINK),
     }
 
 
-def _ports_told(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
+def _add(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> tuple[int, int, int, int]:
+    """Append a slot's entries; return where those of one, two and more flows begin, and their end."""
+    starts = [len(table) + sum(entry[0] < n for entry in entries) for n in (1, 2, MOST, MOST + 1)]
+    table += [entry[1:] for entry in sorted(entries)]
+    return tuple(starts)  # type: ignore[return-value]
+
+
+def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
     """Return who tells link i, or a host that imitates one, about the queues that it feeds."""
     who = i if i < len(layout.order) else -1 - layout.shaped[i - len(layout.order)]
     found = set()
-    for c in range(*layout.cells[i]):
+    for c in range(*layout.queues[i]):
         d = int(layout.down[c])
         if d < 0 or not dfc[layout.link_of[d]]:
             found.add((who, -1, c))
@@ -93,21 +98,21 @@ def _ports_told(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int,
     return sorted(found)
 
 
-def _cells(layout: Layout, i: int) -> tuple[int, int, int]:
-    """Return how many flows a link has, at most `MOST`, and its cells as the loops want them."""
-    first, end = map(int, layout.cells[i])
+def _queues(layout: Layout, i: int) -> tuple[int, int, int]:
+    """Return how many flows a link has, at most `MOST`, and its queues as the loops want them."""
+    first, end = map(int, layout.queues[i])
     return min(end - first, MOST), first, end if end - first >= MOST else end - 1
 
 
-def _told_by(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, ...]]:
-    """Return the links that tell link i, as its slot's entries."""
-    fed = [int(d) for d in layout.down[slice(*layout.cells[i])] if d >= 0]
+def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
+    """Return the links that send feedback to link i, as its slot's entries."""
+    fed = [int(d) for d in layout.down[slice(*layout.queues[i])] if d >= 0]
     found: list[tuple[int, ...]] = []
     for j in sorted({int(layout.link_of[d]) for d in fed}):
         own = [d for d in fed if layout.link_of[d] == j]
-        if not dfc[j]:
+        if not per_flow[j]:
             continue
-        flows, first, last = _cells(layout, j)
+        flows, first, last = _queues(layout, j)
         nobody = len(layout.up)
         hear = [min(own), max(own) + 1]
         if flows < MOST:
@@ -116,19 +121,10 @@ def _told_by(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, ...]]:
     return found
 
 
-def _table(slots: list[list[tuple[int, ...]]], width: int) -> tuple[Any, Any]:
-    """Return where the entries of one, two and more flows begin in each slot, and all entries."""
-    entries = [entry[1:] for slot in slots for entry in sorted(slot)]
-    counts = [sum(entry[0] == n for entry in slot) for slot in slots for n in (1, 2, MOST)]
-    at = np.cumsum([0, *counts])
-    starts = np.column_stack([at[0:-1:3], at[1::3], at[2::3], at[3::3]])
-    return starts.astype(np.uint64), np.array(entries, dtype=np.uint64).reshape(-1, width)
-
-
-def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[Ints, Floats]:
+def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     """Return the pairs of a link that pauses and one that it pauses (hosts: -1 - flow)."""
     place = {n: i for i, n in enumerate(layout.order)}
-    pairs, levels = [], []
+    pairs = []
     for n in layout.order:
         d = scenario.links[n].discipline
         if not isinstance(d, Pause):
@@ -153,6 +149,7 @@ def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[I
                     msg = f"a pause of {lasts:.3g} s is rounded to {quanta * h:.3g} s, whole steps"
                     warnings.warn(f"{name}: {msg}; take more steps_per_delay", stacklevel=4)
             wait = delay + round(d.signalling / h)
-            pairs.append((place[n], place[u] if u >= 0 else u, wait, quanta, 0, 0))
-            levels.append((d.high, d.low, math.floor(d.paused_rate * h / grid) * grid))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 6), np.array(levels).reshape(-1, 3)
+            passes = math.floor(d.paused_rate * h / quantum) * quantum
+            paused = place[u] if u >= 0 else u
+            pairs.append((d.high, d.low, passes, place[n], paused, wait, quanta, 0, 0))
+    return np.array(pairs, dtype=PAUSE)

@@ -1,9 +1,9 @@
-"""Which links can queue, and how their cells are numbered.
+"""Numbering of the per-flow queues; links that can never queue are merged into the next.
 
-A cell is a flow at a link, or at its host. Cells are numbered: hosts first, then the cells of links
-whose queues are served one by one at a rate of their own, then those of links that share (FIFO of
-several flows, RED, fair shares, priorities, DFC per input). A FIFO link that can never queue, because all its flows
-come over one link that is no faster, is no cell: its delay joins that of the next one.
+A per-flow queue is a flow at a link, or at its host. Hosts come first, then the queues of links whose
+queues are served at rates of their own, then those of links that share (FIFO of several flows, RED,
+fair shares, priorities, DFC per input). A FIFO link that can never queue, because all its flows come
+over one link that is no faster, has none: its delay joins that of the next one.
 """
 
 from __future__ import annotations
@@ -14,47 +14,61 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.engine.kernel.queues import DIVIDED, PORTS, RANDOM, RATED, SHARED
+from dfcmodel.engine.kernel.records import (
+    BLOCK,
+    FAIR_SHARES,
+    PER_FLOW_RATE,
+    PER_INPUT,
+    RANDOM_EARLY,
+    SHARED_FIFO,
+)
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Ints
+    from typing import Any
+
+    from numpy.typing import NDArray
+
     from dfcmodel.network.networks import Link, Scenario
+
+    Ints = NDArray[np.int64]
 
 __all__ = ["Layout", "layout_of"]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Cells and links of the engine, C and L + S, the last S being the access links of shaped hosts.
+    """Queues and links of the engine, C and L + S, the last S being the access links of shaped hosts.
 
     Attributes
     ----------
     delays
         Of the scenario's links, in steps.
     order
-        Places in the scenario's links of the L links that have cells.
+        Places in the scenario's links of the L links that have queues.
     kinds
         Of those, shape (L,).
     shaped
-        The S flows whose hosts hear rates.
+        The S flows whose hosts receive rates.
     rated_links
         One past the last link whose queues are served at rates of their own.
-    cells
-        First cell of each link and one past the last, shape (L + S, 2).
+    queues
+        First queue of each link and one past the last, shape (L + S, 2).
     bands, bands_at
-        Link, first cell and end of the flows of one rank, or with DFC per input from one link, shape
+        Link, first queue and end of the flows of one rank, or with DFC per input from one link, shape
         (B, 3); where those of a link begin.
     up, down
-        The cell before (a host: itself) and the next one (-1: the receiver), shape (C,).
+        The queue before (a host: itself) and the next one (-1: the receiver), shape (C,).
     lag
-        Steps from a cell to the next or the receiver, shape (C,).
+        Steps from a queue to the next or the receiver, shape (C,).
+    ack_lag
+        Steps from each receiver back to its sender, shape (F,).
     link_of, flow_of
         Shape (C,); -1 for a host that is not shaped.
     path, path_at
-        The flows' cells without hosts, one after the other, and where each flow's begin.
-    hop_cells
-        Per flow and link of its path the cell, -1 where there is none.
+        The flows' queues without hosts, one after the other, and where each flow's begin.
+    hop_queues
+        Per flow and link of its path the queue, -1 where there is none.
     """
 
     delays: tuple[int, ...]
@@ -62,31 +76,37 @@ class Layout:
     kinds: tuple[int, ...]
     shaped: tuple[int, ...]
     rated_links: int
-    cells: Ints
+    queues: Ints
     bands: Ints
     bands_at: Ints
     up: Ints
     down: Ints
     lag: Ints
+    ack_lag: Ints
     link_of: Ints
     flow_of: Ints
     path: Ints
     path_at: Ints
-    hop_cells: tuple[tuple[int, ...], ...]
+    hop_queues: tuple[tuple[int, ...], ...]
 
     def links(self, scenario: Scenario) -> list[Link]:
         """Return the links of the engine, those that hosts imitate at the end."""
         firsts = [scenario.path_index(scenario.flows[f])[0] for f in self.shaped]
         return [scenario.links[n] for n in (*self.order, *firsts)]
 
-    def runs(self, shared: list[bool]) -> Ints:
-        """Return the runs of links whose cells are served one by one, see `cells`.
+    def forward(self, f: int) -> int:
+        """Return the steps from a flow's host to its receiver."""
+        own = self.path[self.path_at[f] : self.path_at[f + 1]]
+        return int(self.lag[f] + self.lag[own].sum())
+
+    def blocks(self, shared: list[bool]) -> Any:
+        """Return the blocks of queues that are served at rates of their own, see `records.BLOCK`.
 
         ``shared`` says which links have one buffer for all flows.
         """
         rows: list[list[int]] = []
         for (first, end), together in zip(
-            self.cells[: self.rated_links].tolist(), shared, strict=False
+            self.queues[: self.rated_links].tolist(), shared, strict=False
         ):
             flows = end - first if together else 1
             for c in range(first, end, flows):
@@ -96,8 +116,8 @@ class Layout:
                 if alike and last[3] == alike and ways == {self.lag[last[0]]}:
                     last[1] = c + flows
                 else:
-                    rows.append([c, c + flows, flows, alike, 1])
-        return np.array(rows, dtype=np.int64).reshape(-1, 5)
+                    rows.append([c, c + flows, flows, alike])
+        return np.array([tuple(row) for row in rows], dtype=BLOCK)
 
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
@@ -123,69 +143,70 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
         queues[n] = u < 0 or scenario.links[u].rate > link.rate
     kinds = []
     for n, link in enumerate(scenario.links):
-        kind = RATED
+        kind = PER_FLOW_RATE
         several = len(flows_on.get(n, ())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
-            kind = DIVIDED
+            kind = FAIR_SHARES
         elif isinstance(link.discipline, RED):
-            kind = RANDOM
+            kind = RANDOM_EARLY
         elif isinstance(link.discipline, DFC):
-            kind = PORTS if link.discipline.per == "input" else RATED
+            kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
         elif several or n in fed_by_pause or isinstance(link.discipline, Pause):
-            kind = SHARED
+            kind = SHARED_FIFO
         kinds.append(kind)
     return queues, kinds
 
 
 def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
-    """Return how a scenario's cells are numbered, ``delays`` being those of its links in steps."""
+    """Return how a scenario's queues are numbered, ``delays`` being those of its links in steps."""
     F = len(scenario.flows)
-    queues, kinds = queueing(scenario)
-    order = [n for n in range(len(queues)) if queues[n] and kinds[n] == RATED]
-    order += [n for n in range(len(queues)) if queues[n] and kinds[n] != RATED]
+    can_queue, kinds = queueing(scenario)
+    order = [n for n in range(len(kinds)) if can_queue[n] and kinds[n] == PER_FLOW_RATE]
+    order += [n for n in range(len(kinds)) if can_queue[n] and kinds[n] != PER_FLOW_RATE]
     on_link: list[list[int]] = [[] for _ in scenario.links]
     for f, flow in enumerate(scenario.flows):
         for n in scenario.path_index(flow):
             on_link[n].append(f)
     shaped = [f for f, flow in enumerate(scenario.flows) if flow.host == "shaped"]
 
-    cell: dict[tuple[int, int], int] = {}
-    cells: list[tuple[int, int]] = []
+    queue: dict[tuple[int, int], int] = {}
+    queues: list[tuple[int, int]] = []
     bands: list[tuple[int, int, int]] = []
     bands_at = [0]
     C = F
     for i, n in enumerate(order):
-        by_input = _before if kinds[n] == PORTS else _rank
+        by_input = _before if kinds[n] == PER_INPUT else _rank
         rank = {f: by_input(scenario, n, f) for f in on_link[n]}
         flows = sorted(on_link[n], key=lambda f: (rank[f], _before(scenario, n, f)))
-        cells.append((C, C + len(flows)))
+        queues.append((C, C + len(flows)))
         for _, group in itertools.groupby(flows, key=rank.__getitem__):
             begin = C
             for f in group:
-                cell[f, n] = C
+                queue[f, n] = C
                 C += 1
             bands.append((i, begin, C))
         bands_at.append(len(bands))
-    cells += [(f, f + 1) for f in shaped]
+    queues += [(f, f + 1) for f in shaped]
     bands_at += [len(bands)] * len(shaped)
 
     place = {n: i for i, n in enumerate(order)}
     up, lag = np.arange(C), np.zeros(C, dtype=np.int64)
     down, flow_of, link_of = np.full(C, -1), np.arange(C), np.full(C, -1)
-    path, path_at, hop_cells = [], [0], []
+    path, path_at, hop_queues, ack_lag = [], [0], [], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
         at, wait = f, 0 if flow.host == "direct" else delays[hops[0]]
+        ack_lag.append(wait + sum(delays[n] for n in hops))
         for n in hops:
-            if queues[n]:
-                c = cell[f, n]
+            if can_queue[n]:
+                c = queue[f, n]
                 up[c], lag[at], down[at], at, wait = at, wait, c, c, 0
                 flow_of[c], link_of[c] = f, place[n]
                 path.append(c)
             wait += delays[n]
         lag[at] = wait
         path_at.append(len(path))
-        hop_cells.append(tuple(cell.get((f, n), -1) for n in hops))
+        hop_queues.append(tuple(queue.get((f, n), -1) for n in hops))
     for s, f in enumerate(shaped):
         link_of[f] = len(order) + s
     return Layout(
@@ -193,18 +214,19 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
         order=tuple(order),
         kinds=tuple(kinds[n] for n in order),
         shaped=tuple(shaped),
-        rated_links=sum(kinds[n] == RATED for n in order),
-        cells=np.array(cells, dtype=np.int64).reshape(-1, 2),
+        rated_links=sum(kinds[n] == PER_FLOW_RATE for n in order),
+        queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 3),
         bands_at=np.array(bands_at),
         up=up,
         down=down,
         lag=lag,
+        ack_lag=np.array(ack_lag),
         link_of=link_of,
         flow_of=flow_of,
         path=np.array(path, dtype=np.int64),
         path_at=np.array(path_at),
-        hop_cells=tuple(hop_cells),
+        hop_queues=tuple(hop_queues),
     )
 
 

@@ -1,4 +1,4 @@
-"""What sends, in the engine: rows of numbers of the windows, and constant rates over time."""
+"""The records of the flows at t = 0: windows, and constant rates over time."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, STRETCH, TAHOE
+from dfcmodel.engine.rule_events import Kind, kind_of
 from dfcmodel.network.flows import OnOff
-from responsefn import NewReno, Reno, Tahoe, WindowRule
+from responsefn import WindowRule
 from responsefn.responses.cycles import numbers_of
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Floats, Ints
+    from numpy.typing import NDArray
+
+    from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Kind", "in_steps", "kinds_of", "memory", "schedules", "senders"]
+    Floats = NDArray[np.float64]
 
-Kind = tuple[type[WindowRule], tuple[str, ...]]
-"""A class of window rules and its numeric parameters: what a kernel is made of."""
-STANDARD: tuple[WindowRule, ...] = (Tahoe(), Reno(), NewReno())
-"""Rules that share one kernel, so that most scenarios need no compilation of their own."""
-RECOVERY = {"tahoe": tcp_sender.TAHOE, "reno": tcp_sender.RENO, "newreno": tcp_sender.NEWRENO}
+__all__ = ["emission_memory", "flow_records", "in_steps", "kinds_of", "schedules"]
+
+RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO}
 SAME_STEP = 1e-6
 """Part of a step: a start that is this near to the beginning of one is there."""
 LONGEST_MEMORY = 2**16
@@ -31,66 +32,63 @@ LONGEST_MEMORY = 2**16
 
 
 def kinds_of(scenario: Scenario) -> tuple[Kind, ...]:
-    """Return the window rules of the kernel: the standard ones when they do, else the scenario's."""
-    standard = [kind_of(rule) for rule in STANDARD]
-    own = {kind_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule)}
-    if own <= set(standard):
-        return tuple(standard)
-    return tuple(sorted(own, key=lambda kind: (kind[0].__module__, kind[0].__qualname__, kind[1])))
-
-
-def kind_of(rule: WindowRule) -> Kind:
-    """Return a rule's class and the names of the parameters that its dynamics can use."""
-    return type(rule), tuple(numbers_of(rule))
+    """Return the window rules of a scenario."""
+    return tuple(
+        dict.fromkeys(kind_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule))
+    )
 
 
 def in_steps(times: Any, h: float) -> Any:
     """Return times in steps: whole ones where only rounding makes a difference."""
-    steps = np.asarray(times) / h
+    steps = np.asarray(times, dtype=float) / h
     whole = np.round(steps)
     return np.where(np.abs(steps - whole) < SAME_STEP, whole, steps)
 
 
-def senders(
-    scenario: Scenario, kinds: tuple[Kind, ...], late: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return the flows' rows of numbers, their emission logs and their rings of holes.
+def flow_records(
+    scenario: Scenario, layout: Layout, kinds: tuple[Kind, ...], starts: Floats
+) -> tuple[Any, Any, Any]:
+    """Return the flows' records, the emission logs and the rings of holes; ``starts`` in steps.
 
-    A flow that starts when the part ``late`` of its first step is over sends that part of its first
-    window in the next one.
+    A flow that starts when a part of its first step is over sends that part of its first window in
+    the next one.
     """
-    F = len(scenario.flows)
-    fields = max(len(rule.State._fields) for rule, _ in kinds)
-    params = max(len(names) for _, names in kinds)
-    tcp = np.zeros((F, tcp_sender.COLUMNS + fields + params))
+    flows = np.zeros(len(scenario.flows), dtype=FLOW)
     logs = holes = 0
-    for f, flow in enumerate(scenario.flows):
-        row = tcp[f]
-        row[tcp_sender.SIZE] = flow.size
-        row[tcp_sender.DEADLINE] = np.inf
+    for f, (flow, start) in enumerate(zip(scenario.flows, starts, strict=True)):
+        row = flows[f]
+        row["start"] = math.floor(start)
+        row["size"] = flow.size
+        row["deadline"] = np.inf
+        row["finished"] = row["first_loss"] = np.nan
+        row["path_first"], row["path_end"] = layout.path_at[f : f + 2]
+        row["exit"] = layout.path[row["path_end"] - 1] if row["path_end"] > row["path_first"] else f
+        row["host_lag"] = layout.ack_lag[f]
         if not isinstance(flow.source, WindowRule):
             continue
-        row[tcp_sender.TIMED] = row[tcp_sender.RECOVER] = -1.0
-        row[tcp_sender.BACKOFF] = 1.0
-        row[tcp_sender.TIMEOUT] = scenario.min_rto
-        row[tcp_sender.OFFSET] = np.nan
-        row[tcp_sender.MAX_WINDOW] = flow.max_window
-        row[tcp_sender.KIND] = kinds.index(kind_of(flow.source))
-        row[tcp_sender.RECOVERY] = RECOVERY[flow.source.recovery]
+        row["has_window"] = 1
+        row["timed_seq"] = row["recover"] = -1.0
+        row["backoff"] = 1.0
+        row["rto"] = scenario.min_rto
+        row["offset"] = np.nan
+        row["max_window"] = flow.max_window
+        row["rule"] = kinds.index(kind_of(flow.source))
+        row["recovery"] = RECOVERY[flow.source.recovery]
         cells = 1 << math.ceil(math.log2(2 + 2 * flow.max_window))
         entries = min(4096, max(64, cells))
-        row[tcp_sender.LOG_AT], row[tcp_sender.LOG_MASK] = logs, entries - 1
-        row[tcp_sender.HOLES_AT], row[tcp_sender.HOLES_MASK] = holes, cells - 1
-        logs, holes = logs + entries, holes + 2 * cells
-        begin = flow.source.start(scenario.base_rtt(flow))
-        row[tcp_sender.COLUMNS : tcp_sender.COLUMNS + len(begin)] = begin
-        row[tcp_sender.INFLATION] = (1.0 - late[f]) * min(begin[0], flow.max_window) - begin[0]
+        row["log_at"], row["log_mask"] = logs, entries - 1
+        row["holes_at"], row["holes_mask"] = holes, cells - 1
+        logs, holes = logs + entries, holes + cells
+        begin = [float(value) for value in flow.source.start(scenario.base_rtt(flow))]
+        row["cwnd"], row["ssthresh"] = begin[:2]
+        row["rule_state"][: len(begin) - 2] = begin[2:]
+        row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
         values = list(numbers_of(flow.source).values())
-        row[tcp_sender.COLUMNS + fields : tcp_sender.COLUMNS + fields + len(values)] = values
-    return tcp, np.zeros(2 * logs), np.zeros(holes)
+        row["parameters"][: len(values)] = values
+    return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
 
 
-def memory(scenario: Scenario, base: int, h: float) -> int:
+def emission_memory(scenario: Scenario, base: int, h: float) -> int:
     """Return for how many steps emissions are remembered: four times what full buffers hold up."""
     full = 0.0
     for flow in scenario.flows:
@@ -102,13 +100,18 @@ def memory(scenario: Scenario, base: int, h: float) -> int:
 
 
 def schedules(
-    scenario: Scenario, begin: Floats, h: float, end: float, grid: float, rng: np.random.Generator
-) -> tuple[Floats, Ints]:
-    """Return the rates over time of the flows without window: step from which, packets per step."""
+    scenario: Scenario,
+    flows: Any,
+    begin: Floats,
+    h: float,
+    end: float,
+    quantum: float,
+    rng: np.random.Generator,
+) -> Any:
+    """Return the rates over time of the flows without window, and note in their records where theirs are."""
     rows: list[tuple[float, float]] = []
-    at = []
     for f, flow in enumerate(scenario.flows):
-        first = len(rows)
+        flows["schedule_now"][f] = len(rows)
         if not isinstance(flow.source, WindowRule):
             now, on = float(begin[f]), True
             switched = [now]
@@ -117,13 +120,13 @@ def schedules(
                 now += rng.exponential(mean) if flow.source.random else mean
                 on = not on
                 switched.append(now)
-            rows += _in_rows(in_steps(switched, h), flow.source.rate * h, grid)
+            rows += _in_rows(in_steps(switched, h), flow.source.rate * h, quantum)
         rows.append((np.inf, 0.0))
-        at.append((first, len(rows)))
-    return np.array(rows).reshape(-1, 2), np.array(at, dtype=np.int64)
+        flows["schedule_end"][f] = len(rows)
+    return np.array(rows, dtype=RATE)
 
 
-def _in_rows(switched: Floats, pace: float, grid: float) -> list[tuple[float, float]]:
+def _in_rows(switched: Floats, pace: float, quantum: float) -> list[tuple[float, float]]:
     """Return (step from which, packets per step) of a source switched on, off, on, ... in steps."""
     amounts: dict[float, float] = {}
     for n, (begin, end) in enumerate(itertools.pairwise([*switched, np.inf])):
@@ -134,4 +137,4 @@ def _in_rows(switched: Floats, pace: float, grid: float) -> list[tuple[float, fl
             amounts[first + 1.0] = rate
         if first < last < np.inf:
             amounts[last] = rate * (end - last)
-    return [(step, math.floor(each / grid) * grid) for step, each in sorted(amounts.items())]
+    return [(step, math.floor(each / quantum) * quantum) for step, each in sorted(amounts.items())]

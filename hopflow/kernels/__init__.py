@@ -25,12 +25,22 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hopflow.kernels.callbacks import build_callbacks
 from hopflow.kernels.loading import interpret, is_compiled, load
 from hopflow.kernels.module import KERNEL, TEMPLATE, Module
+from hopflow.kernels.package import compiled_package, is_compiled_package
 from hopflow.kernels.source import KernelError, parse
 from hopflow.kernels.splice import Fields, Splice
 
-__all__ = ["KernelError", "build", "is_built", "shape_of"]
+__all__ = [
+    "KernelError",
+    "build",
+    "build_callbacks",
+    "compiled_package",
+    "is_built",
+    "is_compiled_package",
+    "shape_of",
+]
 
 _REMEMBERED = 256
 _built: dict[Any, tuple[Callable[..., Any], Module]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,16 +40,21 @@ def kernel_cache() -> Cache:
     True
     """
     place = folder()
+    kernels = [path for path in place.glob("kernel_*") if path.is_dir() or path.suffix == ".py"]
+    packages = [path for path in kernels if path.is_dir()]
     files = [path for path in place.rglob("kernel_*") if path.is_file()]
-    count = sum(path.suffix == ".py" for path in files)
-    return Cache(place, count, sum(path.stat().st_size for path in files))
+    files += [path for package in packages for path in package.rglob("*") if path.is_file()]
+    return Cache(place, len(kernels), sum(path.stat().st_size for path in files))
 
 
 def clear_cache() -> Cache:
     """Remove all compiled kernels; return what there was. They are compiled again when needed."""
     before = kernel_cache()
     for path in before.folder.glob("kernel_*"):
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     for path in (before.folder / "__pycache__").glob("kernel_*"):
         path.unlink(missing_ok=True)
     return before

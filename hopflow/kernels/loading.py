@@ -21,7 +21,7 @@ from typing import Any
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import KernelError
 
-__all__ = ["folder", "interpret", "is_compiled", "load"]
+__all__ = ["folder", "import_text", "interpret", "is_compiled", "load"]
 
 
 def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
@@ -49,11 +49,31 @@ def _stem(text: str, salt: str) -> str:
 
 def interpret(module: Module, name: str) -> Callable[..., Any]:
     """Return the kernel as plain Python."""
-    text = module.text().replace("from numba import njit", "njit = lambda **_: lambda f: f")
+    kernel: Callable[..., Any] = getattr(_interpreted(module), name)
+    return kernel
+
+
+def _interpreted(module: Module) -> types.SimpleNamespace:
+    """Return what the module's text defines, as plain Python."""
+    plain = "cfunc = njit = lambda *_, **__: lambda f: f"
+    text = module.text().replace("from numba import cfunc, njit", plain)
     scope: dict[str, Any] = {}
     exec(compile(text, "<rules>", "exec"), scope)  # noqa: S102
-    kernel: Callable[..., Any] = scope[name]
-    return kernel
+    return types.SimpleNamespace(**scope)
+
+
+def import_text(module: Module, *, compiled: bool = True) -> Any:
+    """Return a module whose functions compile when it is imported, or else run as plain Python."""
+    if not compiled:
+        return _interpreted(module)
+    from numba.core.errors import NumbaError
+
+    text = module.text()
+    stem = _stem(text, "")
+    try:
+        return sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
+    except NumbaError as error:
+        raise KernelError(_located(str(error), module, text, stem)) from None
 
 
 def _import(stem: str, text: str) -> types.ModuleType:
@@ -131,7 +151,7 @@ class _Located:
         try:
             result = self._first(args)
         except NumbaError as error:
-            raise KernelError(self._locate(str(error))) from None
+            raise KernelError(_located(str(error), self.module, self.text, self.stem)) from None
         self.compiled = True
         return result
 
@@ -147,17 +167,19 @@ class _Located:
                 kept.unlink(missing_ok=True)
             return self.kernel(*args)
 
-    def _locate(self, message: str) -> str:
-        written = [n for t in self.module.trees for n in ast.walk(t) if isinstance(n, ast.stmt)]
-        parsed = [n for t in ast.parse(self.text).body for n in ast.walk(t)]
-        read = [n for n in parsed if isinstance(n, ast.stmt)][-len(written) :]
-        lines = [int(line) for line in re.findall(rf"{self.stem}\.py[\"(, a-z]*(\d+)", message)]
-        places = {r.lineno: w for w, r in zip(written, read, strict=True) if hasattr(w, "file")}
-        for line in lines:
-            if node := places.get(line):
-                code = linecache.getline(node.file, node.lineno).strip()
-                return f"{node.file}:{node.lineno}: {code}: {_reason(message)}"
-        return message
+
+def _located(message: str, module: Module, text: str, stem: str) -> str:
+    """Return an error message of Numba with the file and line of the rule that caused it."""
+    written = [n for t in module.trees for n in ast.walk(t) if isinstance(n, ast.stmt)]
+    parsed = [n for t in ast.parse(text).body for n in ast.walk(t)]
+    read = [n for n in parsed if isinstance(n, ast.stmt)][-len(written) :]
+    lines = [int(line) for line in re.findall(rf"{stem}\.py[\"(, a-z]*(\d+)", message)]
+    places = {r.lineno: w for w, r in zip(written, read, strict=True) if hasattr(w, "file")}
+    for line in lines:
+        if node := places.get(line):
+            code = linecache.getline(node.file, node.lineno).strip()
+            return f"{node.file}:{node.lineno}: {code}: {_reason(message)}"
+    return message
 
 
 def _reason(message: str) -> str:

@@ -1,156 +1,96 @@
-"""What nodes tell each other, and what they make of it: rates by DFC, a queue per flow; pauses by 802.3x.
-
-When they do, and over which links, is in the tables of `signals`. These functions are templates,
-spliced into `loop`.
-"""
+"""Diffusion-type flow control with a queue per flow: what nodes tell each other, and their rates."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dfcmodel.engine.kernel.columns import (
-    BUDGET,
-    GAIN,
-    INTENSITY,
-    LINK_RATE,
-    MESSAGE_QUEUE,
-    MESSAGE_RATE,
-    NEXT_QUEUE,
-    ON,
-    PAUSED,
-    PAUSING,
-    QUANTA,
-    QUEUE,
-    RATE,
-    UNTIL,
-    WAIT,
-    WISH,
-)
-from dfcmodel.engine.kernel.tcp_sender import on_grid
+from .jit import inlined
+from .law import diffusive_rate, proportional_share
+from .quantum import quantize
 
-if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import State
-
-__all__ = ["hear", "ideal", "inform", "learn", "part_of", "pause", "tell"]
+__all__ = ["receive_feedback", "send_feedback"]
 
 
-def learn(c: int, s: State) -> None:
-    """Let cell c know what was on its way to it."""
-    s.cell[c, RATE] = s.cell[c, MESSAGE_RATE]
-    s.cell[c, NEXT_QUEUE] = s.cell[c, MESSAGE_QUEUE]
+@inlined
+def unconstrained_rate(queue: Any, intensity: float) -> float:
+    """Return what a queue would send if its link were for it alone, J-tilde of eq. (13)."""
+    rate = diffusive_rate(
+        intensity, queue.told_rate, queue.gain, queue.told_backlog, queue.backlog
+    )
+    return max(0.0, rate)
 
 
-def ideal(c: int, alpha: float, s: State) -> Any:
-    """Return what cell c would send if its link were for it alone: alpha r - D/d (n' - n), eq. (2)."""
-    pull = s.cell[c, GAIN] * (s.cell[c, NEXT_QUEUE] - s.cell[c, QUEUE])
-    return max(0.0, alpha * s.cell[c, RATE] - pull)
+@inlined
+def store_message(queue: Any) -> None:
+    """Let what was on its way to a queue arrive."""
+    queue.told_rate = queue.message_rate
+    queue.told_backlog = queue.message_backlog
 
 
-def inform(u: int, rate: float, c: int, s: State) -> None:
-    """Put on its way to cell u the nominal rate of the next one, c, and what waits there."""
-    s.cell[u, MESSAGE_RATE] = rate
-    s.cell[u, MESSAGE_QUEUE] = s.cell[c, QUEUE]
+@inlined
+def send_message(to: Any, rate: float, queue: Any) -> None:
+    """Send the nominal rate of a queue, and what waits there, to the queue before it."""
+    to.message_rate = rate
+    to.message_backlog = queue.backlog
 
 
-def part_of(most: float, asked: float) -> float:
-    """Return the part of what is asked for that everyone gets where it is too much (eq. 13)."""
-    return most / asked if asked > most else 1.0
+@inlined
+def receive_feedback(slot: Any, hearing: Any, queues: Any, quantum: float) -> None:
+    """Let messages that are due arrive, and set the rates of the links that receive them.
 
-
-def hear(grid: float, s: State) -> None:
-    """Let what is due in this step arrive, and set the rates of the links that hear it.
-
-    Where the flows of a link ask for more than its rate, they get it in proportion (takano2006, eq. 13).
+    Where the flows of a link ask for more than its rate, they get it in proportion (eq. 13).
     """
-    cell = s.cell
-    for j in range(s.clock.shape[0]):
-        slot = s.clock[j, 2] + s.clock[j, 1]
-        for n in range(s.ticks[slot, 0], s.ticks[slot, 1]):  # links of one flow
-            c = s.tick_cells[n, 0]
-            learn(c, s)
-            J = ideal(c, cell[c, INTENSITY], s)
-            cell[c, BUDGET] = on_grid(min(J, cell[c, LINK_RATE]), grid)
-        for n in range(s.ticks[slot, 1], s.ticks[slot, 2]):  # of two
-            c = s.tick_cells[n, 0]
-            d = s.tick_cells[n, 1]
-            B = cell[c, LINK_RATE]
-            alpha = cell[c, INTENSITY]
-            learn(c, s)
-            J = ideal(c, alpha, s)
-            learn(d, s)
-            J2 = ideal(d, alpha, s)
-            part = part_of(B, J + J2)
-            cell[c, BUDGET] = on_grid(part * J, grid)
-            cell[d, BUDGET] = on_grid(part * J2, grid)
-        for n in range(s.ticks[slot, 2], s.ticks[slot, 3]):  # of more
-            total = 0.0
-            B = cell[s.tick_cells[n, 0], LINK_RATE]
-            for c in range(s.tick_cells[n, 0], s.tick_cells[n, 1]):
-                learn(c, s)
-                cell[c, WISH] = ideal(c, cell[c, INTENSITY], s)
-                total += cell[c, WISH]
-            part = part_of(B, total)
-            for c in range(s.tick_cells[n, 0], s.tick_cells[n, 1]):
-                cell[c, BUDGET] = on_grid(part * cell[c, WISH], grid)
+    for n in range(slot.hear_one, slot.hear_two):
+        queue = queues[hearing[n, 0]]
+        store_message(queue)
+        rate = unconstrained_rate(queue, queue.intensity)
+        queue.service = quantize(min(rate, queue.link_rate), quantum)
+    for n in range(slot.hear_two, slot.hear_more):
+        queue, other = queues[hearing[n, 0]], queues[hearing[n, 1]]
+        store_message(queue)
+        rate = unconstrained_rate(queue, queue.intensity)
+        store_message(other)
+        other_rate = unconstrained_rate(other, queue.intensity)
+        part = proportional_share(queue.link_rate, rate + other_rate)
+        queue.service = quantize(part * rate, quantum)
+        other.service = quantize(part * other_rate, quantum)
+    for n in range(slot.hear_more, slot.hear_end):
+        total = 0.0
+        for c in range(hearing[n, 0], hearing[n, 1]):
+            queue = queues[c]
+            store_message(queue)
+            queue.unconstrained_rate = unconstrained_rate(queue, queue.intensity)
+            total += queue.unconstrained_rate
+        part = proportional_share(queues[hearing[n, 0]].link_rate, total)
+        for c in range(hearing[n, 0], hearing[n, 1]):
+            queue = queues[c]
+            queue.service = quantize(part * queue.unconstrained_rate, quantum)
 
 
-def tell(s: State) -> None:
-    """Let the links whose turn it is tell those before them what they would send (eq. 5) and what waits.
-
-    The clocks go on to the next step.
-    """
-    cell = s.cell
-    for j in range(s.clock.shape[0]):
-        slot = s.clock[j, 2] + s.clock[j, 1]
-        s.clock[j, 1] += 1
-        if s.clock[j, 1] == s.clock[j, 0]:
-            s.clock[j, 1] = 0
-        for n in range(s.tells[slot, 0], s.tells[slot, 1]):  # links of one flow
-            c = s.tell_cells[n, 0]
-            inform(s.tell_cells[n, 2], min(ideal(c, 1.0, s), cell[c, LINK_RATE]), c, s)
-        for n in range(s.tells[slot, 1], s.tells[slot, 2]):  # of two
-            c = s.tell_cells[n, 0]
-            d = s.tell_cells[n, 1]
-            B = cell[c, LINK_RATE]
-            J = ideal(c, 1.0, s)
-            J2 = ideal(d, 1.0, s)
-            part = part_of(B, J + J2)
-            inform(s.tell_cells[n, 2], part * J, c, s)
-            inform(s.tell_cells[n, 3], part * J2, d, s)
-        for n in range(s.tells[slot, 2], s.tells[slot, 3]):  # of more
-            total = 0.0
-            B = cell[s.tell_cells[n, 0], LINK_RATE]
-            for c in range(s.tell_cells[n, 0], s.tell_cells[n, 1]):
-                cell[c, WISH] = ideal(c, 1.0, s)
-                total += cell[c, WISH]
-            part = part_of(B, total)
-            for c in range(s.tell_cells[n, 2], s.tell_cells[n, 3]):
-                inform(s.origin[c], part * cell[c, WISH], c, s)
-
-
-def pause(k: int, s: State) -> None:
-    """Let pausing links speak, and those before them hear what was said one way ago."""
-    late = s.heard.shape[0] - 1
-    for i in range(s.rate.shape[0]):
-        s.pace[i] = s.rate[i]
-    for n in range(s.pairs.shape[0]):
-        if s.pairs[n, PAUSED] < 0:
-            f = -1 - s.pairs[n, PAUSED]
-            s.cell[f, BUDGET] = s.host_pace[f]
-    for n in range(s.pairs.shape[0]):
-        waits = s.waiting[s.pairs[n, PAUSING]]
-        if s.pairs[n, ON] == 0 and waits > s.pauses[n, 0]:
-            s.pairs[n, ON] = 1
-            s.pairs[n, UNTIL] = k + s.pairs[n, QUANTA]
-        elif s.pairs[n, ON] == 1 and k >= s.pairs[n, UNTIL]:
-            if waits <= s.pauses[n, 1]:
-                s.pairs[n, ON] = 0
-            else:
-                s.pairs[n, UNTIL] += s.pairs[n, QUANTA]
-        s.heard[k & late, n] = s.pairs[n, ON]
-        if s.heard[(k - s.pairs[n, WAIT]) & late, n] == 1:
-            i = s.pairs[n, PAUSED]
-            if i < 0:
-                s.cell[-1 - i, BUDGET] = min(s.cell[-1 - i, BUDGET], s.pauses[n, 2])
-            else:
-                s.pace[i] = min(s.pace[i], s.pauses[n, 2])
+@inlined
+def send_feedback(slot: Any, sending: Any, queues: Any) -> None:
+    """Let links send the nominal rates (eq. 5) and the backlogs of their queues to those before them."""
+    for n in range(slot.send_one, slot.send_two):
+        entry = sending[n]
+        queue = queues[entry.first]
+        rate = min(unconstrained_rate(queue, 1.0), queue.link_rate)
+        send_message(queues[entry.to_first], rate, queue)
+    for n in range(slot.send_two, slot.send_more):
+        entry = sending[n]
+        queue, other = queues[entry.first], queues[entry.last]
+        rate = unconstrained_rate(queue, 1.0)
+        other_rate = unconstrained_rate(other, 1.0)
+        part = proportional_share(queue.link_rate, rate + other_rate)
+        send_message(queues[entry.to_first], part * rate, queue)
+        send_message(queues[entry.to_last], part * other_rate, other)
+    for n in range(slot.send_more, slot.send_end):
+        entry = sending[n]
+        total = 0.0
+        for c in range(entry.first, entry.last):
+            queue = queues[c]
+            queue.unconstrained_rate = unconstrained_rate(queue, 1.0)
+            total += queue.unconstrained_rate
+        part = proportional_share(queues[entry.first].link_rate, total)
+        for c in range(entry.to_first, entry.to_last):
+            queue = queues[c]
+            send_message(queues[queue.origin], part * queue.unconstrained_rate, queue)

@@ -4,107 +4,100 @@ takano2006 (footnote to 2.1): DFC requires only per-input queues. Here flows tha
 in one FIFO queue for the next, and are one flow to the law. Where several inputs share a link, what
 they were told is for all of them: with r and n' told, and n_g waiting in queue g, the link sends
 min(B, alpha r - D/d (n' - sum n_g)) at most, in proportion to what each would send alone (eq. 13).
-
-These functions are templates, spliced into `loop`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
-from dfcmodel.engine.kernel.columns import (
-    BUDGET,
-    GAIN,
-    INTENSITY,
-    LINK_RATE,
-    MESSAGE_QUEUE,
-    MESSAGE_RATE,
-    QUEUE,
-    RATE,
-    WISH,
-)
-from dfcmodel.engine.kernel.dfc_per_flow import part_of
-from dfcmodel.engine.kernel.tcp_sender import on_grid
+from .jit import compiled
+from .law import diffusive_rate, proportional_share
+from .quantum import quantize
 
-if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Floats, Ints, State
-
-__all__ = ["Ports", "exchange", "share"]
+__all__ = ["receive_input_feedback", "send_input_feedback"]
 
 
-class Ports(NamedTuple):
-    """What links with a queue per input know and when they hear; slots as in `states.State`."""
+@compiled
+def input_share(link: Any, told: Any, intensity: float, queues: Any, bands: Any) -> float:
+    """Set the unconstrained rate of each input of a link; return the part of it that it may send.
 
-    ticks: Ints  # (slots + 1,) links that hear in a slot
-    links: Ints  # (N,) them
-    tells: Ints  # (slots + 1,) who is told in a slot by whom
-    pairs: Ints  # (M, 3) who (a link, or -1 - flow for its host), the band that tells, -1; its cell
-    told: Floats  # (L + S, 4) of a link: r and n' of the next node, and both on their way
-
-
-def share(i: int, alpha: float, s: State) -> float:
-    """Note in WISH of the first cell of each queue of link i what it would send alone.
-
-    Returns the part of it that it may send; an input none of whose flows sends takes no share.
+    An input none of whose flows sends takes no share.
     """
-    gain = s.cell[s.cells[i, 0], GAIN]
-    pull = alpha * s.ports.told[i, 0] - gain * s.ports.told[i, 1]
+    gain = queues[link.first].gain
     total = 0.0
     waiting = 0.0
-    for n in range(s.bands_at[i], s.bands_at[i + 1]):
-        waits = 0.0
+    for n in range(link.first_band, link.end_band):
+        band = bands[n]
+        backlog = 0.0
         sends = 0.0
-        for c in range(s.bands[n, 1], s.bands[n, 2]):
-            waits += s.cell[c, QUEUE]
-            sends += s.cell[c, RATE]
-        alone = max(0.0, pull + gain * waits) if sends > 0.0 else 0.0
-        s.cell[s.bands[n, 1], WISH] = alone
+        for c in range(band.first, band.end):
+            backlog += queues[c].backlog
+            sends += queues[c].told_rate
+        alone = 0.0
+        if sends > 0.0:
+            alone = max(0.0, diffusive_rate(intensity, told.rate, gain, told.backlog, backlog))
+        queues[band.first].unconstrained_rate = alone
         total += alone
-        waiting += waits
-    most = max(0.0, min(s.cell[s.cells[i, 0], LINK_RATE], pull + gain * waiting))
-    return part_of(most, total)
+        waiting += backlog
+    most = diffusive_rate(intensity, told.rate, gain, told.backlog, waiting)
+    return proportional_share(max(0.0, min(queues[link.first].link_rate, most)), total)
 
 
-def exchange(k: int, grid: float, s: State) -> None:
-    """Let links hear in step k, set the rates of their queues, and tell those before them."""
-    for j in range(s.clock.shape[0]):
-        slot = s.clock[j, 2] + k % s.clock[j, 0]
-        for n in range(s.ports.ticks[slot], s.ports.ticks[slot + 1]):
-            i = s.ports.links[n]
-            s.ports.told[i, 0] = s.ports.told[i, 2]
-            s.ports.told[i, 1] = s.ports.told[i, 3]
-            part = share(i, s.cell[s.cells[i, 0], INTENSITY], s)
-            for b in range(s.bands_at[i], s.bands_at[i + 1]):
-                c = s.bands[b, 1]
-                s.cell[c, BUDGET] = on_grid(part * s.cell[c, WISH], grid)
-    for j in range(s.clock.shape[0]):
-        slot = s.clock[j, 2] + k % s.clock[j, 0]
-        n = s.ports.tells[slot]
-        while n < s.ports.tells[slot + 1]:
-            who = s.ports.pairs[n, 0]
-            rate = 0.0
-            waits = 0.0
-            sends = False
-            while n < s.ports.tells[slot + 1] and s.ports.pairs[n, 0] == who:
-                b = s.ports.pairs[n, 1]
-                if b < 0:  # packets that leave the network, or go where nobody tells
-                    c = s.ports.pairs[n, 2]
-                    if s.cell[c, RATE] > 0.0:
-                        sends = True
-                        rate += s.cell[c, LINK_RATE]
-                else:
-                    part = share(s.bands[b, 0], 1.0, s)
-                    rate += part * s.cell[s.bands[b, 1], WISH]
-                    for c in range(s.bands[b, 1], s.bands[b, 2]):
-                        waits += s.cell[c, QUEUE]
-                        if s.cell[c, RATE] > 0.0:
-                            sends = True
-                n += 1
-            if who < 0:
-                c = -1 - who
-                s.cell[c, MESSAGE_RATE] = min(rate, s.cell[c, LINK_RATE])
-                s.cell[c, MESSAGE_QUEUE] = waits
-            else:
-                most = s.cell[s.cells[who, 0], LINK_RATE]
-                s.ports.told[who, 2] = min(rate, most) if sends else most
-                s.ports.told[who, 3] = waits
+@compiled
+def receive_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any, quantum: float) -> None:
+    """Let links receive what is due, and set the rates of their inputs."""
+    for n in range(slot.hear_input, slot.hear_input_end):
+        i = feedback.input_hearing[n]
+        link, told = net.links[i], feedback.input_links[i]
+        told.rate = told.next_rate
+        told.backlog = told.next_backlog
+        part = input_share(link, told, net.queues[link.first].intensity, net.queues, bands)
+        for b in range(link.first_band, link.end_band):
+            queue = net.queues[bands[b].first]
+            queue.service = quantize(part * queue.unconstrained_rate, quantum)
+
+
+@compiled
+def input_message(entry: Any, net: Any, bands: Any, input_links: Any) -> Any:
+    """Return rate, backlog and whether it sends, of what an entry of `Feedback.input_sending` tells."""
+    queues = net.queues
+    if entry.band < 0:  # packets that leave the network, or go where nobody tells
+        queue = queues[entry.queue]
+        sends = queue.told_rate > 0.0
+        return queue.link_rate if sends else 0.0, 0.0, sends
+    band = bands[entry.band]
+    part = input_share(net.links[band.link], input_links[band.link], 1.0, queues, bands)
+    backlog = 0.0
+    sends = False
+    for c in range(band.first, band.end):
+        backlog += queues[c].backlog
+        sends = sends or queues[c].told_rate > 0.0
+    return part * queues[band.first].unconstrained_rate, backlog, sends
+
+
+@compiled
+def send_input_feedback(slot: Any, net: Any, bands: Any, feedback: Any) -> None:
+    """Let links tell those before them the sums of their nominal rates and backlogs."""
+    entries = feedback.input_sending
+    n = slot.send_input
+    while n < slot.send_input_end:
+        to = entries[n].to
+        rate = 0.0
+        backlog = 0.0
+        sends = False
+        while n < slot.send_input_end and entries[n].to == to:
+            own_rate, own_backlog, own_sends = input_message(
+                entries[n], net, bands, feedback.input_links
+            )
+            rate += own_rate
+            backlog += own_backlog
+            sends = sends or own_sends
+            n += 1
+        if to < 0:
+            queue = net.queues[-1 - to]
+            queue.message_rate = min(rate, queue.link_rate)
+            queue.message_backlog = backlog
+        else:
+            most = net.queues[net.links[to].first].link_rate
+            feedback.input_links[to].next_rate = min(rate, most) if sends else most
+            feedback.input_links[to].next_backlog = backlog

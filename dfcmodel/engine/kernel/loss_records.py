@@ -1,138 +1,138 @@
-"""Where packets were lost: noted at the queue, found again by the receiver.
+"""Loss records: written at the queue that drops, resolved by the receiver.
 
-A *cell* is a flow at a link. Everything is counted in cumulative packets: what came to a cell, what
-it lost, what it sent. A drop is booked once, as a record (first, end, lost, marked) in the numbering
-of what came to that cell; the order of packets never changes, so the receiver, when it takes in
-what came, finds how much is missing of it by counting back from cell to cell (`take`).
-
-These functions are templates, spliced into `loop`.
+Everything is counted in cumulative packets: what arrived at a queue, what it lost, what it sent. A
+drop is one record (first, end, lost, marked) in the numbering of what arrived at that queue; the order
+of packets never changes, so that the receiver, when it takes in what came, finds how much is missing
+of it by counting back from queue to queue.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dfcmodel.engine.kernel.columns import ALL_LOST, DELIVERED, FIRST_LOSS, LOST, LOST_AREA, PENDING
-from dfcmodel.engine.kernel.tcp_sender import on_grid
+from .jit import compiled
+from .quantum import quantize
 
-if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import State
-
-__all__ = ["book", "look_back", "reach", "take"]
+__all__ = ["attribute_losses", "record_drop"]
 
 
-def book(
-    c: int,
-    f: int,
-    start: float,
-    end: float,
-    amount: float,
-    marked: float,
-    when: float,
-    rest: int,
-    s: State,
+@compiled
+def start_cursors(flow: Any, net: Any) -> None:
+    """Note where the receiver of a flow stands at each queue of its path, before a first record."""
+    arrived = flow.delivered
+    for n in range(flow.path_end - 1, flow.path_first - 1, -1):
+        queue = net.queues[net.path[n]]
+        arrived += queue.lost
+        queue.cursor = arrived
+
+
+@compiled
+def record_drop(
+    net: Any, c: int, first: float, end: float, lost: float, marked: float, when: float, left: int
 ) -> None:
-    """Note that of ``start`` .. ``end`` at cell c ``amount`` packets were dropped, ``marked`` marked.
+    """Record that of ``first`` .. ``end`` at queue c so much was lost and so much marked.
 
-    ``when`` is the time in s, ``rest`` how many steps are left up to the next record of the run. A
+    ``when`` is the time in s, ``left`` how many steps remain up to the next record of the run. A
     stretch below one packet that touches the last one is joined to it, and so is any when the ring
     is full.
     """
-    size = s.records.shape[1]  # a power of two
-    if s.flow[f, PENDING] == 0:  # the receiver has counted all that was lost so far
-        at = s.tally[f, DELIVERED]
-        for n in range(s.path_at[f + 1] - 1, s.path_at[f] - 1, -1):
-            at += s.cell[s.path[n], LOST]
-            s.cursor[s.path[n]] = at
-    if amount > 0.0 and s.tally[f, ALL_LOST] == 0.0:
-        s.tally[f, FIRST_LOSS] = when
-    s.cell[c, LOST] += amount
-    s.tally[f, ALL_LOST] += amount
-    s.tally[f, LOST_AREA] += amount * rest
-    if s.ends[c, 1] > s.ends[c, 0]:
-        last = (s.ends[c, 1] - 1) & (size - 1)
-        full = s.ends[c, 1] - s.ends[c, 0] == size
-        touches = s.records[c, last, 1] == start
-        short = s.records[c, last, 1] - s.records[c, last, 0] < 1.0
-        if s.records[c, last, 1] == end or full or (touches and short):
-            s.records[c, last, 1] = end
-            s.records[c, last, 2] += amount
-            s.records[c, last, 3] += marked
+    queue = net.queues[c]
+    flow = net.flows[queue.flow]
+    size = net.drops.shape[1]  # a power of two
+    if flow.pending_drops == 0:
+        start_cursors(flow, net)
+    if lost > 0.0 and flow.lost == 0.0:
+        flow.first_loss = when
+    queue.lost += lost
+    flow.lost += lost
+    flow.lost_area += lost * left
+    if queue.end_drop > queue.first_drop:
+        last = net.drops[c, (queue.end_drop - 1) & (size - 1)]
+        full = queue.end_drop - queue.first_drop == size
+        touches = last.end == first and last.end - last.first < 1.0
+        if last.end == end or full or touches:
+            last.end = end
+            last.lost += lost
+            last.marked += marked
             return
-    last = s.ends[c, 1] & (size - 1)
-    s.records[c, last, 0] = start
-    s.records[c, last, 1] = end
-    s.records[c, last, 2] = amount
-    s.records[c, last, 3] = marked
-    s.ends[c, 1] += 1
-    s.flow[f, PENDING] += 1
+    drop = net.drops[c, queue.end_drop & (size - 1)]
+    drop.first = first
+    drop.end = end
+    drop.lost = lost
+    drop.marked = marked
+    queue.end_drop += 1
+    flow.pending_drops += 1
 
 
-def reach(c: int, s: State) -> Any:
-    """Return how much leaves cell c up to where its density of losses changes, and what came for it.
-
-    The second is per packet that leaves.
-    """
-    if s.ends[c, 0] == s.ends[c, 1]:
+@compiled
+def next_boundary(queue: Any, drops: Any, c: int) -> Any:
+    """Return how much leaves a queue up to where its density of losses changes, and its arrivals per packet."""
+    if queue.first_drop == queue.end_drop:
         return 1e300, 1.0
-    first = s.ends[c, 0] & (s.records.shape[1] - 1)
-    before = s.records[c, first, 0] - s.cursor[c]
+    drop = drops[c, queue.first_drop & (drops.shape[1] - 1)]
+    before = drop.first - queue.cursor
     if before > 0.0:
         return before, 1.0
-    extent = s.records[c, first, 1] - s.cursor[c]
-    left = extent - s.records[c, first, 2]
-    if left <= 0.0:
+    extent = drop.end - queue.cursor
+    departures = extent - drop.lost
+    if departures <= 0.0:
         return 0.0, 1.0
-    return left, extent / left
+    return departures, extent / departures
 
 
-def take(c: int, f: int, amount: float, grid: float, s: State) -> Any:
-    """Follow ``amount`` packets back through cell c: what came there for them, how many are marked."""
-    came = amount
+@compiled
+def consume_records(
+    flow: Any, queue: Any, drops: Any, c: int, amount: float, quantum: float
+) -> Any:
+    """Follow ``amount`` packets back through queue c: what arrived for them, how many are marked."""
+    arrived = amount
     marked = 0.0
-    while s.ends[c, 0] < s.ends[c, 1]:
-        first = s.ends[c, 0] & (s.records.shape[1] - 1)
-        before = max(0.0, s.records[c, first, 0] - s.cursor[c])
+    while queue.first_drop < queue.end_drop:
+        drop = drops[c, queue.first_drop & (drops.shape[1] - 1)]
+        before = max(0.0, drop.first - queue.cursor)
         if amount <= before:
             break
         amount -= before
-        s.cursor[c] += before
-        left = s.records[c, first, 1] - s.cursor[c] - s.records[c, first, 2]
-        if amount < left:
-            part = amount / left
-            gone = on_grid(part * s.records[c, first, 2], grid)
-            seen = part * s.records[c, first, 3]
-            s.records[c, first, 2] -= gone
-            s.records[c, first, 3] -= seen
-            s.cursor[c] += gone
-            came += gone
+        queue.cursor += before
+        departures = drop.end - queue.cursor - drop.lost
+        if amount < departures:
+            part = amount / departures
+            gone = quantize(part * drop.lost, quantum)
+            seen = part * drop.marked
+            drop.lost -= gone
+            drop.marked -= seen
+            queue.cursor += gone
+            arrived += gone
             marked += seen
             break
-        amount -= max(0.0, left)
-        came += s.records[c, first, 2]
-        marked += s.records[c, first, 3]
-        s.cursor[c] = s.records[c, first, 1]
-        s.ends[c, 0] += 1
-        s.flow[f, PENDING] -= 1
-    s.cursor[c] += amount
-    return came, marked
+        amount -= max(0.0, departures)
+        arrived += drop.lost
+        marked += drop.marked
+        queue.cursor = drop.end
+        queue.first_drop += 1
+        flow.pending_drops -= 1
+    queue.cursor += amount
+    return arrived, marked
 
 
-def look_back(f: int, left: float, grid: float, s: State) -> Any:
-    """Take the next packets of one density of losses out of ``left`` that came to the receiver of f.
+@compiled
+def attribute_losses(flow: Any, net: Any, left: float, quantum: float) -> Any:
+    """Take the next packets of one density of losses out of ``left`` that came to a receiver.
 
     Returns how many they are, how many were sent for them, and how many are marked.
     """
     piece = left
     density = 1.0
-    for n in range(s.path_at[f + 1] - 1, s.path_at[f] - 1, -1):
-        leaves, per = reach(s.path[n], s)
-        piece = min(piece, leaves / density)
-        density *= per
-    piece = max(on_grid(piece, grid), min(left, grid))
-    came = piece
+    for n in range(flow.path_end - 1, flow.path_first - 1, -1):
+        c = net.path[n]
+        departures, arrivals_each = next_boundary(net.queues[c], net.drops, c)
+        piece = min(piece, departures / density)
+        density *= arrivals_each
+    piece = max(quantize(piece, quantum), min(left, quantum))
+    arrived = piece
     marked = 0.0
-    for n in range(s.path_at[f + 1] - 1, s.path_at[f] - 1, -1):
-        came, seen = take(s.path[n], f, came, grid, s)
+    for n in range(flow.path_end - 1, flow.path_first - 1, -1):
+        c = net.path[n]
+        arrived, seen = consume_records(flow, net.queues[c], net.drops, c, arrived, quantum)
         marked += seen
-    return piece, came, marked
+    return piece, arrived, marked

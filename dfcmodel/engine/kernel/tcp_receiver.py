@@ -1,207 +1,207 @@
-"""The receiver of a greedy TCP flow as a fluid: what is missing, and what is acknowledged.
+"""The receiver of a window-controlled flow: which packets are missing, and what is acknowledged.
 
 Packets arrive or are lost whole: what the network says is missing of a stretch is gathered until it
-makes a packet, and that one is a *hole*. The cumulative acknowledgement U stands at the first hole.
-A packet that is sent again fills the hole where it belongs, if there is one, and U moves on to the
-next: it jumps over what was already received.
-
-These functions are templates, like those of `sources`, which has the columns of ``tcp``.
+makes a packet, and that one is a *hole*. The cumulative acknowledgement rcv_nxt stands at the first
+hole. A retransmitted packet fills the hole where it belongs, if there is one, and rcv_nxt moves on to
+the next: it jumps over what was received before (RFC 9293, 3.10.7.4).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dfcmodel.engine.kernel.columns import DATED
-from dfcmodel.engine.kernel.tcp_sender import (
-    BROKEN,
-    CLEAN,
-    HELD,
-    HELD_GONE,
-    HOLES_AT,
-    HOLES_MASK,
-    LOG_AT,
-    LOG_END,
-    LOG_FIRST,
-    LOG_MASK,
-    OFFSET,
-    RECEIVED,
-    SEEN,
-    TINY,
-    UP_TO,
-    on_grid,
-)
+from .jit import compiled, inlined
+from .quantum import TINY, quantize
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-
-__all__ = ["date", "keep_up", "receive"]
+__all__ = ["receive", "receive_fast_path", "time_of_emission"]
 
 
-def date(f: int, k: int, position: float, flow: Ints, emitted: Floats) -> Any:
-    """Return when what stands at ``position`` in emission order was sent, in steps, before step k.
+@inlined
+def time_of_emission(flow: Any, f: int, k: int, emitted: Any) -> Any:
+    """Return when what the receiver took in last was sent, in steps, before step k.
 
-    ``emitted[f]`` is what flow f had emitted, by step, a ring; a packet older than the ring is as old
+    ``emitted[:, f]`` is what flow f had emitted, by step, a ring; a packet older than the ring is as old
     as that. Positions of successive calls do not decrease.
     """
-    mask = emitted.shape[1] - 1
-    j = max(flow[f, DATED], k - mask + 1)
-    while emitted[f, j & mask] < position and j < k:
+    position = flow.rcv_position
+    mask = emitted.shape[0] - 1
+    j = max(flow.sent_before, k - mask + 1)
+    while emitted[j & mask, f] < position and j < k:
         j += 1
-    flow[f, DATED] = j
-    begin = emitted[f, (j - 1) & mask]
-    end = emitted[f, j & mask]
+    flow.sent_before = j
+    begin = emitted[(j - 1) & mask, f]
+    end = emitted[j & mask, f]
     if position >= end or position <= begin:  # older than the ring
-        return j
+        return float(j)
     return j - (end - position) / (end - begin)
 
 
-def repair(tcp: Floats, holes: Floats, f: int, first: float, end: float) -> Any:
+@compiled
+def fill_holes(flow: Any, holes: Any, first: float, end: float) -> float:
     """Fill the holes from sequence number ``first`` to ``end``; return how many packets they were."""
-    base = int(tcp[f, HOLES_AT])
-    mask = int(tcp[f, HOLES_MASK])
-    ever = base + mask + 1
-    low = max(first, tcp[f, UP_TO])
-    high = min(tcp[f, SEEN], end)
+    low = max(first, flow.rcv_nxt)
+    high = min(flow.rcv_max, end)
     filled = 0.0
     c = int(low)
     while low < high - TINY:
-        edge = min(c + 1.0, tcp[f, SEEN])
+        edge = min(c + 1.0, flow.rcv_max)
         until = min(edge, high)
-        missing = holes[base + (c & mask)]
-        beyond = holes[ever + (c & mask)] * (edge - until) / (edge - c)
-        if missing > beyond:
-            holes[base + (c & mask)] = beyond
-            filled += missing - beyond
+        hole = holes[flow.holes_at + (c & flow.holes_mask)]
+        beyond = hole.size * (edge - until) / (edge - c)
+        if hole.missing > beyond:
+            filled += hole.missing - beyond
+            hole.missing = beyond
         low = until
         c += 1
     return filled
 
 
-def receive(
-    tcp: Floats,
-    log: Floats,
-    holes: Floats,
-    f: int,
-    arrived: float,
-    gone: float,
-    grid: float,
+@compiled
+def receive_resent(
+    flow: Any, holes: Any, sequence: float, resent: float, missing: float, complete: bool
 ) -> Any:
-    """Take in ``arrived`` packets and the ``gone`` lost among them; move U.
+    """Take in ``resent`` packets that end at ``sequence``; return their ACKs, and how many fill holes.
+
+    They are looked at when they are whole; what is held and not whole waits, unless the stretch is
+    ``complete``. ``missing`` is the part of them that was lost.
+    """
+    flow.resent_held += resent
+    flow.resent_held_lost += missing * resent
+    whole = flow.resent_held if complete else math.floor(flow.resent_held + TINY)
+    missed = flow.resent_held_lost / flow.resent_held
+    at = sequence - flow.resent_held
+    flow.resent_held_lost -= missed * whole
+    flow.resent_held -= whole
+    acks = 0.0
+    advancing = 0.0
+    while whole > TINY:
+        piece = min(1.0, whole)
+        flow.fractional_loss += missed * piece
+        if missed > 0.0 and flow.fractional_loss >= 1.0:
+            flow.fractional_loss -= 1.0
+        else:
+            acks += piece
+            advancing += fill_holes(flow, holes, at, at + piece)
+        at += piece
+        whole -= piece
+    return acks, advancing
+
+
+@compiled
+def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) -> None:
+    """Decide whether packet c is lost: it is when so much is missing as makes one."""
+    lost = missing > 0.0 and flow.fractional_loss + missing >= 1.0 and start < c + 1e-6
+    if lost:
+        flow.fractional_loss -= 1.0
+    hole = holes[flow.holes_at + (c & flow.holes_mask)]
+    hole.missing = 0.0
+    hole.size = TINY if lost else 0.0  # a mark: all of the packet is
+    flow.scanned_to = c + 1.0
+
+
+@compiled
+def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
+    """Take in ``fresh`` packets never seen before; return their ACKs, and how many move rcv_nxt."""
+    start = flow.rcv_max
+    in_order = flow.rcv_nxt >= start - 1e-6
+    flow.rcv_max = start + fresh
+    acks = 0.0
+    advancing = 0.0
+    while start < flow.rcv_max - TINY:
+        c = int(start)
+        if c >= flow.scanned_to:
+            start_packet(flow, holes, c, start, missing)
+        until = min(c + 1.0, flow.rcv_max)
+        flow.fractional_loss += missing * (until - start)
+        hole = holes[flow.holes_at + (c & flow.holes_mask)]
+        if hole.size > 0.0:
+            hole.missing += until - start
+            hole.size += until - start
+            in_order = False
+        else:
+            acks += until - start
+            if in_order:
+                advancing += until - start
+        start = until
+    return acks, advancing
+
+
+@compiled
+def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
+    """Move rcv_nxt up to the first hole; inside a hole that is being filled, in proportion."""
+    c = int(flow.rcv_nxt)
+    while c < flow.rcv_max:
+        edge = min(c + 1.0, flow.rcv_max)
+        if c < flow.scanned_to:
+            hole = holes[flow.holes_at + (c & flow.holes_mask)]
+            if hole.missing > 1e-6:
+                done = 1.0 - hole.missing / hole.size
+                flow.rcv_nxt = max(flow.rcv_nxt, quantize(c + done * (edge - c), quantum))
+                return
+            hole.missing = 0.0
+        flow.rcv_nxt = max(flow.rcv_nxt, edge)
+        c += 1
+
+
+@compiled
+def receive(
+    flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantum: float
+) -> Any:
+    """Take in ``arrived`` packets and the ``gone`` lost among them; move rcv_nxt.
 
     Parameters
     ----------
-    tcp, log
-        As for `send`.
-    holes
-        For each flow two rings that hold the window: packets missing now, and ever lost, per packet
-        of sequence space.
-    f
-        The flow.
+    flow, log, holes
+        Its record, the emission logs, the rings of holes.
+    arrived, gone, quantum
+        In packets.
 
     Returns
     -------
     tuple of float
-        The ACKs that answer, and how many of them move U: one for each hole filled, and one for
-        each packet that came in order. Packets sent again are answered when they are whole.
+        The ACKs that answer, and how many of them move rcv_nxt: one for each hole filled, and one
+        for each packet that came in order.
     """
-    logs = int(tcp[f, LOG_AT])
-    log_mask = int(tcp[f, LOG_MASK])
-    base = int(tcp[f, HOLES_AT])
-    mask = int(tcp[f, HOLES_MASK])
-    ever = base + mask + 1
     total = arrived + gone
-    share = 1.0 - gone / total
+    missing = 1.0 - (1.0 - gone / total)
     acks = 0.0
     advancing = 0.0
     while total > 0.0:
-        first = int(tcp[f, LOG_FIRST])
-        at = 2 * (logs + (first & log_mask))
-        origin = log[at + 1]
-        offset = tcp[f, RECEIVED] - log[at]
+        here = log[flow.log_at + (flow.log_first & flow.log_mask)]
+        begin = here.sequence + (flow.rcv_position - here.position)
         rest = total
-        if tcp[f, LOG_END] - first > 1.0:
-            rest = log[2 * (logs + ((first + 1) & log_mask))] - tcp[f, RECEIVED]
+        if flow.log_end - flow.log_first > 1:
+            after = log[flow.log_at + ((flow.log_first + 1) & flow.log_mask)]
+            rest = after.position - flow.rcv_position
             if rest <= TINY:
-                tcp[f, LOG_FIRST] = first + 1.0
+                flow.log_first += 1
                 continue
         stretch = min(total, rest)
-        tcp[f, RECEIVED] += stretch
+        flow.rcv_position += stretch
         total -= stretch
-        resent = min(stretch, max(0.0, tcp[f, SEEN] - origin - offset))
+        resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
-            tcp[f, HELD] += resent
-            tcp[f, HELD_GONE] += (1.0 - share) * resent
-            whole = tcp[f, HELD]
-            if stretch < rest and resent == stretch:  # more of it is to come
-                whole = math.floor(whole + TINY)
-            missed = tcp[f, HELD_GONE] / tcp[f, HELD]
-            at = origin + offset + resent - tcp[f, HELD]
-            tcp[f, HELD_GONE] -= missed * whole
-            tcp[f, HELD] -= whole
-            while whole > TINY:
-                piece = min(1.0, whole)
-                tcp[f, BROKEN] += missed * piece
-                if missed > 0.0 and tcp[f, BROKEN] >= 1.0:
-                    tcp[f, BROKEN] -= 1.0
-                else:
-                    acks += piece
-                    advancing += repair(tcp, holes, f, at, at + piece)
-                at += piece
-                whole -= piece
-        fresh = stretch - resent
-        if fresh > TINY:
-            start = tcp[f, SEEN]
-            in_order = tcp[f, UP_TO] >= start - 1e-6
-            tcp[f, SEEN] = start + fresh
-            while start < tcp[f, SEEN] - TINY:
-                c = int(start)
-                if c >= tcp[f, CLEAN]:  # a packet is lost when so much is missing as makes one
-                    lost = share < 1.0 and tcp[f, BROKEN] + 1.0 - share >= 1.0
-                    lost = lost and start < c + 1e-6
-                    if lost:
-                        tcp[f, BROKEN] -= 1.0
-                    holes[base + (c & mask)] = 0.0
-                    holes[ever + (c & mask)] = TINY if lost else 0.0  # a mark: all of it is
-                    tcp[f, CLEAN] = c + 1.0
-                until = min(c + 1.0, tcp[f, SEEN])
-                tcp[f, BROKEN] += (1.0 - share) * (until - start)
-                if holes[ever + (c & mask)] > 0.0:
-                    holes[base + (c & mask)] += until - start
-                    holes[ever + (c & mask)] += until - start
-                    in_order = False
-                else:
-                    acks += until - start
-                    if in_order:
-                        advancing += until - start
-                start = until
-    c = int(tcp[f, UP_TO])
-    while c < tcp[f, SEEN]:
-        edge = min(c + 1.0, tcp[f, SEEN])
-        missing = holes[base + (c & mask)] if c < tcp[f, CLEAN] else 0.0
-        if missing > 1e-6:
-            done = 1.0 - missing / holes[ever + (c & mask)]
-            tcp[f, UP_TO] = max(tcp[f, UP_TO], on_grid(c + done * (edge - c), grid))
-            return acks, advancing
-        if c < tcp[f, CLEAN]:
-            holes[base + (c & mask)] = 0.0
-        tcp[f, UP_TO] = max(tcp[f, UP_TO], edge)
-        c += 1
+            complete = not (stretch < rest and resent == stretch)
+            more, moving = receive_resent(flow, holes, begin + resent, resent, missing, complete)
+            acks += more
+            advancing += moving
+        if stretch - resent > TINY:
+            more, moving = receive_new(flow, holes, stretch - resent, missing)
+            acks += more
+            advancing += moving
+    advance_rcv_nxt(flow, holes, quantum)
     return acks, advancing
 
 
-def keep_up(tcp: Floats, f: int, arrived: float) -> bool:
+@inlined
+def receive_fast_path(flow: Any, arrived: float) -> bool:
     """Do what `receive` does where new data came in order and nothing is missing; else return False."""
-    if tcp[f, UP_TO] != tcp[f, SEEN] or tcp[f, LOG_END] - tcp[f, LOG_FIRST] != 1.0:
+    if flow.rcv_nxt != flow.rcv_max or flow.log_end - flow.log_first != 1:
         return False
-    if abs(tcp[f, RECEIVED] + tcp[f, OFFSET] - tcp[f, SEEN]) > 1e-6:
+    if abs(flow.rcv_position + flow.offset - flow.rcv_max) > 1e-6:
         return False
-    tcp[f, RECEIVED] += arrived
-    tcp[f, SEEN] += arrived
-    tcp[f, UP_TO] = tcp[f, SEEN]
+    flow.rcv_position += arrived
+    flow.rcv_max += arrived
+    flow.rcv_nxt = flow.rcv_max
     return True

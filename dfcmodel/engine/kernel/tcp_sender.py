@@ -1,281 +1,268 @@
-"""Greedy TCP as a fluid: windows, acknowledgements, holes and their recovery, one flow at a time.
+"""The sender of a window-controlled flow: what it does with the ACKs of a step.
 
-A flow's packets have two numberings. In *emission order* they cross the network, which keeps that
-order and tells only how much arrived and how much is missing of each stretch. The *sequence
-number* says which data they carry; the emission log, a list of stretches in which both run in
-parallel, maps one to the other. It bends where a sender goes back to resend.
+The order is that of RFC 5681, 6582 and 6298: new data acknowledged, duplicate ACKs, marks, the
+retransmission timer, retransmission, new data. Sequence numbers are in packets, and a step's ACKs are
+an amount, not a count: `acks` packets reached the receiver and each was answered.
 
-What the receiver does is in `receivers`.
-
-These functions are templates: the window rules of `responsefn` are spliced into them (`splicing`).
-A flow's numbers stand in row f of `tcp`: the columns below, then the state of its window rule and
-the rule's parameters. Its emission log and its holes are rings in flat arrays.
+Packets have two numberings. In *emission order* they cross the network, which keeps that order and
+tells only how much of each stretch arrived. The *sequence number* says which data they carry; the
+emission log, a list of stretches in which both run in parallel, maps one to the other. It bends
+where a sender goes back to retransmit.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from .jit import call_event, compiled
+from .quantum import TINY, quantize
+from .records import NEWRENO, ON_ACK, ON_LOSS, ON_TIMEOUT, RENO, TAHOE
 
-    Floats = NDArray[np.float64]
+__all__ = ["send", "send_fast_path"]
 
-__all__ = ["emit", "flow_on", "measure", "on_grid", "send"]
-
-# columns of tcp, one row per flow
-ACKED = 0  # A: cumulative acknowledgement as the sender knows it, packets
-NEXT = 1  # next sequence number to send
-HIGHEST = 2  # one beyond the highest ever sent
-RECOVER = 3  # losses below this one belong to an episode already punished
-FAST = 4  # 1 in fast recovery
-DUPLICATES = 5  # duplicate ACKs in a row
-INFLATION = 6  # packets by which fast recovery inflates the window; < 0 in the first step
-HELD = 7  # resent packets that arrived in part, not yet looked at
-DEADLINE = 8  # when the retransmission timer fires, s; inf: not running
-SRTT = 9  # smoothed round-trip time, s; 0: none yet
-RTT_VAR = 10  # its mean deviation, s
-BACKOFF = 11  # factor on the timeout
-TIMED = 12  # sequence number being timed; -1: none
-TIMED_AT = 13  # when it was sent, s
-EMITTED = 14  # cumulative emission, packets
-RECEIVED = 15  # position of the receiver in emission order, packets
-UP_TO = 16  # U: cumulative acknowledgement of the receiver
-SEEN = 17  # H: one beyond the highest sequence number seen by the receiver
-TIMEOUTS = 18  # number of timeouts
-EPISODES = 19  # number of loss events punished by the window rule
-PARTIAL = 20  # 1 after the first partial ACK of a recovery (the timer restarts only there)
-BROKEN = 21  # what is missing and has not made a whole packet yet
-HELD_GONE = 22  # of HELD, what is missing
-CLEAN = 23  # cells of the ring of holes below this sequence number hold this round's holes
-RTT = 24  # round-trip time of what was acknowledged last, s
-LOG_FIRST, LOG_END = 25, 26  # entries of the emission log: first and one past the last
-LOG_AT, LOG_MASK = 27, 28  # where its ring begins in `log` (entries of two), and its size less 1
-HOLES_AT, HOLES_MASK = 29, 30  # the same for the two rings in `holes`: missing now, and ever lost
-KIND = 31  # which window rule
-RECOVERY = 32  # and how it recovers: TAHOE, RENO or NEWRENO
-MAX_WINDOW = 33  # packets
-SIZE = 34  # packets to send; inf: without end
-OFFSET = 35  # sequence number less position in emission order in the last stretch of the log
-TIMEOUT = 36  # s: how long the timer runs
-COLUMNS = 37  # the rule's state begins here, cwnd first
-
-TAHOE, RENO, NEWRENO = 0, 1, 2
-
-TINY = 1e-9
-DUPACK_THRESHOLD = 3.0
+DUPLICATE_THRESHOLD = 3.0  # RFC 5681, 3.2
+LARGEST_BACKOFF = 64.0
+FIRST_TIMEOUT = 3.0  # s, before the first sample of the round-trip time
+LARGEST_GROWTH = 0.125
+"""Part of a window by which it grows, at most, between two calls of its rule."""
 
 
-def on_grid(amount: float, grid: float) -> float:
-    """Round an amount of packets down to a multiple of ``grid``."""
-    large = 6755399441055744.0 * grid  # 1.5 * 2^52: nothing finer than the grid survives the sum
-    rounded = (amount + large) - large
-    return rounded - grid if rounded > amount else rounded
-
-
-def emit(tcp: Floats, log: Floats, f: int, sequence: float, amount: float) -> bool:
+@compiled
+def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
     """Send ``amount`` packets from ``sequence`` on: extend the emission log; False: it is full."""
-    at = tcp[f, EMITTED]
-    if not abs(at + tcp[f, OFFSET] - sequence) <= 1e-6:
-        end = int(tcp[f, LOG_END])
-        mask = int(tcp[f, LOG_MASK])
-        if end - tcp[f, LOG_FIRST] > mask:
+    position = flow.emitted
+    if not abs(position + flow.offset - sequence) <= 1e-6:
+        if flow.log_end - flow.log_first > flow.log_mask:
             return False
-        last = 2 * (int(tcp[f, LOG_AT]) + (end & mask))
-        log[last] = at
-        log[last + 1] = sequence
-        tcp[f, LOG_END] = end + 1.0
-        tcp[f, OFFSET] = sequence - at
-    tcp[f, EMITTED] = at + amount
+        stretch = log[flow.log_at + (flow.log_end & flow.log_mask)]
+        stretch.position = position
+        stretch.sequence = sequence
+        flow.log_end += 1
+        flow.offset = sequence - position
+    flow.emitted = position + amount
     return True
 
 
-def measure(tcp: Floats, f: int, sample: float, min_rto: float) -> None:
-    """Take a round-trip time in s into account: RFC 6298 without its granularity."""
-    if tcp[f, SRTT] == 0.0:
-        tcp[f, SRTT] = sample
-        tcp[f, RTT_VAR] = 0.5 * sample
+@compiled
+def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
+    """Take a round-trip time in s into account: RFC 6298, 2.2 and 2.3, without clock granularity."""
+    if flow.srtt == 0.0:
+        flow.srtt = sample
+        flow.rttvar = 0.5 * sample
     else:
-        tcp[f, RTT_VAR] += 0.25 * (abs(sample - tcp[f, SRTT]) - tcp[f, RTT_VAR])
-        tcp[f, SRTT] += 0.125 * (sample - tcp[f, SRTT])
-    tcp[f, BACKOFF] = 1.0
-    tcp[f, TIMED] = -1.0
-    tcp[f, TIMEOUT] = max(min_rto, tcp[f, SRTT] + 4.0 * tcp[f, RTT_VAR])
+        flow.rttvar += 0.25 * (abs(sample - flow.srtt) - flow.rttvar)
+        flow.srtt += 0.125 * (sample - flow.srtt)
+    flow.backoff = 1.0
+    flow.timed_seq = -1.0
+    flow.rto = max(min_rto, flow.srtt + 4.0 * flow.rttvar)
 
 
-def flow_on(
-    tcp: Floats,
-    f: int,
-    now: float,
-    h: float,
-    acks: float,
-    acked: float,
-    min_rto: float,
-    grid: float,
-) -> bool:
-    """Do what `send` does where every ACK moves U and nothing is sent again; else return False."""
-    if tcp[f, FAST] == 1.0 or tcp[f, NEXT] != tcp[f, HIGHEST] or now >= tcp[f, DEADLINE]:
-        return False
-    if not abs(tcp[f, EMITTED] + tcp[f, OFFSET] - tcp[f, NEXT]) <= 1e-6:
-        return False
-    before = tcp[f, ACKED]
-    tcp[f, ACKED] = acked
-    tcp[f, DUPLICATES] = 0.0
-    if tcp[f, TIMED] >= 0.0 and acked > tcp[f, TIMED] + TINY:
-        part = max(0.0, tcp[f, TIMED] - before) / (acked - before)  # of the step, when it came
-        measure(tcp, f, now + part * h - tcp[f, TIMED_AT], min_rto)
+@compiled
+def sample_timed_packet(flow: Any, acked: float, now: float, h: float, min_rto: float) -> None:
+    """Sample the round-trip time if the packet that is timed is acknowledged (Karn: never a resent one).
+
+    The ACKs of a step come evenly in it.
+    """
+    if flow.timed_seq >= 0.0 and acked > flow.timed_seq + TINY:
+        part = max(0.0, flow.timed_seq - flow.snd_una) / (acked - flow.snd_una)
+        sample_rtt(flow, now + part * h - flow.timed_at, min_rto)
+
+
+@compiled
+def restart_timer(flow: Any, now: float) -> None:
+    """RFC 6298, 5.1 and 5.3."""
+    flow.deadline = now + flow.backoff * flow.rto
+
+
+@compiled
+def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
+    """Let the window rule see ``acks`` ACKs of new data."""
     left = acks
-    while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
-        amount = min(left, max(1.0, 0.125 * tcp[f, COLUMNS]))
-        on_ack()  # type: ignore[name-defined]  # noqa: F821
+    while left > 0.0:
+        amount = min(left, max(1.0, LARGEST_GROWTH * flow.cwnd))
+        call_event(events[flow.rule, ON_ACK], flow, now, amount, 0.0)
         left -= amount
-    tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
-    room = min(acked + min(tcp[f, COLUMNS], tcp[f, MAX_WINDOW]), tcp[f, SIZE]) - tcp[f, NEXT]
-    room = on_grid(room, grid)
+
+
+@compiled
+def send_fast_path(
+    flow: Any, events: Any, now: float, h: float, ack: Any, min_rto: float, quantum: float
+) -> bool:
+    """Do what `send` does where every ACK moves snd_una and nothing is resent; else return False."""
+    if flow.in_recovery == 1 or flow.snd_nxt != flow.snd_max or now >= flow.deadline:
+        return False
+    if not abs(flow.emitted + flow.offset - flow.snd_nxt) <= 1e-6:
+        return False
+    sample_timed_packet(flow, ack.rcv_nxt, now, h, min_rto)
+    flow.snd_una = ack.rcv_nxt
+    flow.dup_acks = 0.0
+    grow_window(flow, events, now, ack.acks)
+    restart_timer(flow, now)
+    window_end = flow.snd_una + min(flow.cwnd, flow.max_window)
+    room = quantize(min(window_end, flow.size) - flow.snd_nxt, quantum)
     if room > 0.0:
-        if tcp[f, TIMED] < 0.0:
-            tcp[f, TIMED] = tcp[f, NEXT]
-            tcp[f, TIMED_AT] = now
-        tcp[f, EMITTED] += room
-        tcp[f, NEXT] += room
-        tcp[f, HIGHEST] = tcp[f, NEXT]
+        if flow.timed_seq < 0.0:
+            flow.timed_seq = flow.snd_nxt
+            flow.timed_at = now
+        flow.emitted += room
+        flow.snd_nxt += room
+        flow.snd_max = flow.snd_nxt
     return True
 
 
+@compiled
+def acknowledge(
+    flow: Any, events: Any, now: float, h: float, acked: float, new_acks: float, min_rto: float
+) -> bool:
+    """Move snd_una to ``acked``; return whether a partial ACK asks for a retransmission."""
+    advance = acked - flow.snd_una
+    sample_timed_packet(flow, acked, now, h, min_rto)
+    flow.snd_una = acked
+    flow.dup_acks = 0.0
+    flow.snd_nxt = max(flow.snd_nxt, acked)
+    if flow.in_recovery == 0:
+        grow_window(flow, events, now, new_acks)  # RFC 5681, 3.1
+    elif flow.recovery == RENO or acked >= flow.recover - TINY:
+        # RFC 5681, 3.2, step 6: the first new ACK deflates; RFC 6582, 3.2, step 3: a full one
+        flow.in_recovery = 0
+        flow.inflation = 0.0
+        flow.partial_ack_seen = 0
+    else:  # RFC 6582, 3.2, step 3: a partial ACK deflates by what it acknowledges, adds one segment,
+        # retransmits the next hole, and restarts the timer only the first time ("impatient")
+        flow.inflation = max(0.0, flow.inflation - advance + new_acks)
+        if flow.partial_ack_seen == 0:
+            restart_timer(flow, now)
+        flow.partial_ack_seen = 1
+        return True
+    restart_timer(flow, now)
+    return False
+
+
+@compiled
+def reduce_window(flow: Any, events: Any, now: float, marks: float) -> None:
+    """Let the window rule react to a loss or a mark, once per window of data (RFC 6582: recover)."""
+    flow.cwnd = min(flow.cwnd, flow.max_window)
+    call_event(events[flow.rule, ON_LOSS], flow, now, 0.0, marks)
+    flow.loss_events += 1
+    flow.recover = flow.snd_max
+
+
+@compiled
+def enter_recovery(flow: Any, events: Any, now: float) -> bool:
+    """Start fast retransmit at the third duplicate ACK; return whether it resends the first hole.
+
+    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead.
+    """
+    reduce_window(flow, events, now, 0.0)
+    flow.timed_seq = -1.0
+    restart_timer(flow, now)
+    if flow.recovery == TAHOE:
+        flow.snd_nxt = flow.snd_una
+        return False
+    flow.in_recovery = 1
+    flow.partial_ack_seen = 0
+    flow.inflation = flow.dup_acks
+    return True
+
+
+@compiled
+def expire_timer(flow: Any, events: Any, now: float) -> None:
+    """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4."""
+    flow.cwnd = min(flow.cwnd, flow.max_window)
+    call_event(events[flow.rule, ON_TIMEOUT], flow, now, 0.0, 0.0)
+    flow.timeouts += 1
+    flow.recover = flow.snd_max
+    flow.snd_nxt = flow.snd_una
+    flow.in_recovery = 0
+    flow.inflation = 0.0
+    flow.partial_ack_seen = 0
+    flow.dup_acks = 0.0
+    flow.timed_seq = -1.0
+    flow.backoff = min(LARGEST_BACKOFF, 2.0 * flow.backoff)
+    restart_timer(flow, now)
+
+
+@compiled
+def transmit(
+    flow: Any, log: Any, limited: float, now: float, min_rto: float, quantum: float
+) -> bool:
+    """Send what the window allows from snd_nxt on, and ``limited`` packets beyond; False: log full."""
+    window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
+    room = quantize(min(flow.snd_una + window, flow.size) - flow.snd_nxt, quantum)
+    if flow.snd_nxt < flow.snd_max - TINY:  # what is resent goes in whole packets
+        room = math.floor(room + TINY)
+    if room <= 0.0:
+        return True
+    if flow.deadline == math.inf:
+        flow.deadline = now + max(min_rto, FIRST_TIMEOUT)
+    if flow.timed_seq < 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
+        flow.timed_seq = flow.snd_nxt
+        flow.timed_at = now
+    if not emit(flow, log, flow.snd_nxt, room):
+        return False
+    flow.snd_nxt += room
+    flow.snd_max = max(flow.snd_max, flow.snd_nxt)
+    return True
+
+
+@compiled
 def send(
-    tcp: Floats,
-    log: Floats,
-    f: int,
+    flow: Any,
+    log: Any,
+    events: Any,
     now: float,
     h: float,
-    acks: float,
-    advancing: float,
-    acked: float,
-    marked: float,
+    ack: Any,
     min_rto: float,
-    grid: float,
+    quantum: float,
 ) -> bool:
-    """Let the sender of a flow act on the ACKs of one step: timer, recovery, window, emission.
+    """Let the sender of a flow act in a step.
 
     Parameters
     ----------
-    tcp, log
-        State of all flows and their emission logs.
-    f
-        The flow.
+    flow, log, events
+        Its record, the emission logs, the events of the window rules.
     now, h
         Time and step in s.
-    acks
-        Packets that arrived at the receiver, each of which sent an ACK.
-    advancing, acked
-        How many of them move U, and U with the last of them.
-    marked
-        How many of them carry a mark of congestion (ECN).
-    min_rto
-        In s.
-    grid
-        Amounts are multiples of this.
+    ack
+        The step's ACKs, none of them where ``ack.acks`` is 0.
+    min_rto, quantum
+        Smallest timeout in s; amounts are multiples of the quantum.
 
     Returns
     -------
     bool
-        False when the emission log overflows.
+        False when the emission log is full.
     """
-    max_window = tcp[f, MAX_WINDOW]
-    advance = acked - tcp[f, ACKED]
-    new_acks = min(advancing, acks)
-    waiting = tcp[f, DUPLICATES] < DUPACK_THRESHOLD
+    acks, new_acks, marked = ack.acks, 0.0, 0.0
+    below_threshold = flow.dup_acks < DUPLICATE_THRESHOLD
+    advances = False
     resend = False
-    if advance > TINY:
-        before = tcp[f, ACKED]
-        tcp[f, ACKED] = acked
-        tcp[f, DUPLICATES] = 0.0
-        if tcp[f, TIMED] >= 0.0 and acked > tcp[f, TIMED] + TINY:
-            part = max(0.0, tcp[f, TIMED] - before) / advance
-            measure(tcp, f, now + part * h - tcp[f, TIMED_AT], min_rto)
-        if tcp[f, NEXT] < acked:
-            tcp[f, NEXT] = acked
-        restart = True
-        if tcp[f, FAST] == 1.0:
-            if tcp[f, RECOVERY] == RENO or acked >= tcp[f, RECOVER] - TINY:
-                tcp[f, FAST] = 0.0
-                tcp[f, INFLATION] = 0.0
-                tcp[f, PARTIAL] = 0.0
-            else:
-                tcp[f, INFLATION] = max(0.0, tcp[f, INFLATION] - advance + new_acks)
-                restart = tcp[f, PARTIAL] == 0.0
-                tcp[f, PARTIAL] = 1.0
-                resend = True
-        else:
-            left = new_acks
-            while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
-                amount = min(left, max(1.0, 0.125 * tcp[f, COLUMNS]))
-                on_ack()  # type: ignore[name-defined]  # noqa: F821
-                left -= amount
-        if restart:
-            tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
+    if acks > 0.0:
+        new_acks, marked = min(ack.advancing, acks), ack.marked
+        advances = ack.rcv_nxt - flow.snd_una > TINY
+    if advances:
+        resend = acknowledge(flow, events, now, h, ack.rcv_nxt, new_acks, min_rto)
     duplicates = acks - new_acks
-    ahead = 0.0  # packets beyond the window for the first two duplicate ACKs (RFC 3042)
-    if duplicates > TINY and tcp[f, HIGHEST] > tcp[f, ACKED] + TINY:
-        if tcp[f, FAST] == 1.0:
-            tcp[f, INFLATION] += duplicates
-        elif advance > TINY:  # ACKs that move U and others take turns
-            ahead = min(1.0, math.floor(duplicates + TINY)) if waiting else 0.0
+    limited = 0.0  # limited transmit: a packet for each of the first two duplicates (RFC 3042)
+    if duplicates > TINY and flow.snd_max > flow.snd_una + TINY:
+        if flow.in_recovery == 1:
+            flow.inflation += duplicates  # RFC 5681, 3.2, step 4
+        elif advances:  # duplicates and ACKs of new data take turns in the step
+            limited = min(1.0, math.floor(duplicates + TINY)) if below_threshold else 0.0
         else:
-            tcp[f, DUPLICATES] += duplicates
-            if tcp[f, DUPLICATES] < DUPACK_THRESHOLD:
-                ahead = math.floor(tcp[f, DUPLICATES] + TINY)
-            known = tcp[f, ACKED] <= tcp[f, RECOVER] + TINY
-            if tcp[f, DUPLICATES] >= DUPACK_THRESHOLD and not known:
-                tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
-                on_loss()  # type: ignore[name-defined]  # noqa: F821
-                tcp[f, EPISODES] += 1.0
-                tcp[f, RECOVER] = tcp[f, HIGHEST]
-                tcp[f, TIMED] = -1.0
-                if tcp[f, RECOVERY] == TAHOE:
-                    tcp[f, NEXT] = tcp[f, ACKED]
-                else:
-                    tcp[f, FAST] = 1.0
-                    tcp[f, PARTIAL] = 0.0
-                    tcp[f, INFLATION] = tcp[f, DUPLICATES]
-                    resend = True
-                tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
-    if marked > 0.0 and tcp[f, ACKED] > tcp[f, RECOVER] + TINY:
-        tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
-        on_loss()  # type: ignore[name-defined]  # noqa: F821
-        tcp[f, EPISODES] += 1.0
-        tcp[f, RECOVER] = tcp[f, HIGHEST]
-    if now >= tcp[f, DEADLINE] and tcp[f, HIGHEST] > tcp[f, ACKED] + TINY:
-        tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
-        on_timeout()  # type: ignore[name-defined]  # noqa: F821
-        tcp[f, TIMEOUTS] += 1.0
-        tcp[f, RECOVER] = tcp[f, HIGHEST]
-        tcp[f, NEXT] = tcp[f, ACKED]
-        tcp[f, FAST] = 0.0
-        tcp[f, INFLATION] = 0.0
-        tcp[f, PARTIAL] = 0.0
-        tcp[f, DUPLICATES] = 0.0
-        tcp[f, TIMED] = -1.0
-        tcp[f, BACKOFF] = min(64.0, 2.0 * tcp[f, BACKOFF])
-        tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
-    if resend:
-        hole = on_grid(min(1.0, tcp[f, HIGHEST] - tcp[f, ACKED]), grid)
-        if not emit(tcp, log, f, tcp[f, ACKED], hole):
+            flow.dup_acks += duplicates
+            if flow.dup_acks < DUPLICATE_THRESHOLD:
+                limited = math.floor(flow.dup_acks + TINY)
+            elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
+                resend = enter_recovery(flow, events, now)
+    if marked > 0.0 and flow.snd_una > flow.recover + TINY:
+        reduce_window(flow, events, now, marked)  # RFC 3168, 6.1.2
+    if now >= flow.deadline and flow.snd_max > flow.snd_una + TINY:
+        expire_timer(flow, events, now)
+    if resend:  # after a timeout in the same step too: what is sent twice is harmless
+        first = quantize(min(1.0, flow.snd_max - flow.snd_una), quantum)
+        if not emit(flow, log, flow.snd_una, first):
             return False
-    open_window = min(tcp[f, COLUMNS] + tcp[f, INFLATION], max_window) + ahead
-    room = on_grid(min(tcp[f, ACKED] + open_window, tcp[f, SIZE]) - tcp[f, NEXT], grid)
-    if tcp[f, NEXT] < tcp[f, HIGHEST] - TINY:  # what is sent again goes in whole packets
-        room = math.floor(room + TINY)
-    if room > 0.0:
-        if tcp[f, DEADLINE] == math.inf:
-            tcp[f, DEADLINE] = now + max(min_rto, 3.0)
-        if tcp[f, TIMED] < 0.0 and tcp[f, NEXT] >= tcp[f, HIGHEST] - TINY:
-            tcp[f, TIMED] = tcp[f, NEXT]
-            tcp[f, TIMED_AT] = now
-        if not emit(tcp, log, f, tcp[f, NEXT], room):
-            return False
-        tcp[f, NEXT] += room
-        tcp[f, HIGHEST] = max(tcp[f, HIGHEST], tcp[f, NEXT])
-    return True
+    return transmit(flow, log, limited, now, min_rto, quantum)

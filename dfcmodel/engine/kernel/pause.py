@@ -1,0 +1,46 @@
+"""Pauses by IEEE 802.3x: links whose queues are long stop those that feed them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import compiled
+
+__all__ = ["exchange_pauses"]
+
+
+@compiled
+def update_pause(pause: Any, backlog: float, k: int) -> None:
+    """Turn a pause on above the high threshold, off at the low one; renew one that has quanta."""
+    if pause.on == 0 and backlog > pause.high:
+        pause.on = 1
+        pause.until = k + pause.quanta
+    elif pause.on == 1 and k >= pause.until:
+        if backlog <= pause.low:
+            pause.on = 0
+        else:
+            pause.until += pause.quanta
+
+
+@compiled
+def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any) -> None:
+    """Let links send what they ask for in step k, and obey what was sent one way ago."""
+    pauses, pausing = feedback.pauses, feedback.pausing
+    mask = pausing.shape[0] - 1
+    for i in range(net.links.shape[0]):
+        net.links[i].pace = net.links[i].rate
+    for n in range(pauses.shape[0]):
+        if pauses[n].paused < 0:
+            f = -1 - pauses[n].paused
+            net.queues[f].service = host_pace[f]
+    for n in range(pauses.shape[0]):
+        pause = pauses[n]
+        update_pause(pause, net.links[pause.pausing].backlog, k)
+        pausing[k & mask, n] = pause.on
+        if pausing[(k - pause.wait) & mask, n] == 1:
+            if pause.paused < 0:
+                host = net.queues[-1 - pause.paused]
+                host.service = min(host.service, pause.paused_rate)
+            else:
+                link = net.links[pause.paused]
+                link.pace = min(link.pace, pause.paused_rate)

@@ -1,0 +1,18 @@
+"""Amounts are whole multiples of a quantum, a power of two: every sum of them is exact."""
+
+from __future__ import annotations
+
+from .jit import inlined
+
+__all__ = ["TINY", "quantize"]
+
+TINY = 1e-9
+"""Packets: differences below it are rounding."""
+
+
+@inlined
+def quantize(amount: float, quantum: float) -> float:
+    """Round an amount of packets down to a multiple of the quantum."""
+    large = 6755399441055744.0 * quantum  # 1.5 * 2^52: nothing finer survives the sum
+    rounded = (amount + large) - large
+    return rounded - quantum if rounded > amount else rounded

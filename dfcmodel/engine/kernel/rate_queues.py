@@ -1,0 +1,70 @@
+"""Per-flow queues served at rates of their own: DFC, and FIFO links of one flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import inlined
+
+__all__ = ["serve_blocks"]
+
+
+@inlined
+def serve(queue: Any, arrived: float) -> float:
+    """Let a queue send what ``arrived``, at most what its rate allows; return its departures."""
+    arrivals = arrived - queue.lost
+    departures = min(arrivals, queue.sent + queue.service)
+    queue.sent = departures
+    queue.backlog = arrivals - departures
+    queue.area += queue.backlog
+    return departures
+
+
+@inlined
+def record_peak(queue: Any, total: float, net: Any, overflowing: Any, n_overflowing: int) -> int:
+    """Record a new peak of the buffer that begins with a queue, and whether it overflows.
+
+    Returns how many links overflow now.
+    """
+    i = queue.link
+    limit = net.links[i].limit
+    queue.peak = min(total, limit)
+    if total > limit and (n_overflowing == 0 or overflowing[n_overflowing - 1] != i):
+        overflowing[n_overflowing] = i
+        n_overflowing += 1
+    return n_overflowing
+
+
+@inlined
+def serve_blocks(k: int, net: Any, blocks: Any, overflowing: Any) -> int:
+    """Serve all queues that have rates of their own; return how many links overflow."""
+    queues, wire = net.queues, net.wire
+    mask = wire.shape[0] - 1
+    here = wire[k & mask]
+    n = 0
+    for b in range(blocks.shape[0]):
+        block = blocks[b]
+        there = wire[(k + queues[block.first].lag) & mask]
+        if block.alike == 1:
+            for c in range(block.first, block.end):
+                queue = queues[c]
+                there[c] = serve(queue, here[queue.origin])
+                if queue.backlog > queue.peak:
+                    n = record_peak(queue, queue.backlog, net, overflowing, n)
+        elif block.alike == 2:
+            for c in range(block.first, block.end, block.flows):
+                queue, other = queues[c], queues[c + 1]
+                there[c] = serve(queue, here[queue.origin])
+                there[c + 1] = serve(other, here[other.origin])
+                total = queue.backlog + other.backlog
+                if total > queue.peak:
+                    n = record_peak(queue, total, net, overflowing, n)
+        else:
+            total = 0.0
+            for c in range(block.first, block.end):
+                queue = queues[c]
+                wire[(k + queue.lag) & mask, c] = serve(queue, here[queue.origin])
+                total += queue.backlog
+            if total > queues[block.first].peak:
+                n = record_peak(queues[block.first], total, net, overflowing, n)
+    return n

@@ -1,0 +1,194 @@
+"""The state of a run: one record per flow, per-flow queue and link, and a few time-major arrays.
+
+Packets are cumulative where nothing else is said, rates are packets per step, places are indices.
+F flows, C per-flow queues (a flow at a link; the first F are the flows' hosts), L links with queues
+(the last ones are the access links of shaped hosts).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+TAHOE, RENO, NEWRENO = 0, 1, 2
+"""How a sender recovers from a loss."""
+ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
+"""Events of a window rule: columns of `Transport.events`."""
+PER_FLOW_RATE, SHARED_FIFO, RANDOM_EARLY, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3, 4
+"""Queue types: per-flow queues at rates of their own; FIFO; RED on FIFO; fair shares and priorities; a
+FIFO queue at a rate of its own per input."""
+LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
+"""Why a run stops: an emission log is full, a window or a queue is not a number."""
+MAX_STATE, MAX_PARAMETERS = 16, 16
+"""Numbers that a window rule may have."""
+
+
+def _record(**fields: str) -> np.dtype[Any]:
+    """Return the type of a record whose fields are listed by kind, those used in each step first."""
+    names = [(name, kind) for kind, text in fields.items() for name in text.split()]
+    kinds = {"reals": np.float64, "wholes": np.int64, "more_reals": np.float64}
+    return np.dtype([(name, kinds[kind]) for name, kind in names], align=True)
+
+
+FLOW = np.dtype(
+    [
+        *_record(
+            wholes="start has_window exit host_lag pending_drops in_recovery partial_ack_seen",
+            reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
+            "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
+            more_reals="srtt rttvar rto backoff max_window size resent_held resent_held_lost "
+            "fractional_loss scanned_to lost lost_area first_loss finished",
+        ).descr,
+        *_record(
+            wholes="sent_before rule recovery timeouts loss_events log_first log_end log_at log_mask "
+            "holes_at holes_mask path_first path_end schedule_now schedule_end"
+        ).descr,
+        ("cwnd", np.float64),
+        ("ssthresh", np.float64),
+        ("rule_state", np.float64, (MAX_STATE - 2,)),
+        ("parameters", np.float64, (MAX_PARAMETERS,)),
+    ],
+    align=True,
+)
+"""A flow with its two ends.
+
+start: step of its first packet; has_window: 1 for TCP; exit: its last queue; pending_drops: drop records
+that the receiver has not accounted for; delivered: packets that reached the receiver; entered: sum
+over the steps since the last record of packets inside the network, with lost_area, the same of what was
+lost; first_loss, finished: s, nan for not yet.
+
+snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
+number received; recover, in_recovery: RFC 6582; dup_acks, inflation: RFC 5681 (inflation < 0 holds
+back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
+backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s.
+
+emitted, rcv_position: positions in emission order; offset: sequence number less position in the last
+stretch of the emission log; sent_before: step in which what arrived last was sent; resent_held,
+resent_held_lost: retransmitted packets of which a part has arrived, and what is missing of it;
+fractional_loss: what is missing and has not made a whole packet; scanned_to: packets below it have
+entries of this round in the ring of holes.
+
+cwnd, ssthresh, rule_state: the state of the window rule; parameters: of the rule. They stand one after
+the other: its events get the place of cwnd.
+"""
+
+QUEUE = _record(
+    reals="lost sent service backlog area peak",
+    wholes="origin lag",
+    more_reals="told_rate told_backlog message_rate message_backlog link_rate intensity gain "
+    "unconstrained_rate lost_before mean_area cursor demand allocation",
+)
+QUEUE = np.dtype([*QUEUE.descr, ("flow", np.int64), ("link", np.int64), ("first_drop", np.int64),
+                  ("end_drop", np.int64)], align=True)  # fmt: skip
+"""A flow's packets at a link (or at its host).
+
+lost, sent: cumulative; service: packets that may leave per step; backlog: packets that wait; area: its
+sum over the steps since the last record, mean_area over all; peak: most that waited in the buffer that
+begins here (inf: the buffer begins at another queue); origin: the queue before (a host: itself); lag:
+steps to the next queue or the receiver; first_drop, end_drop: its drop records; cursor: how far the
+receiver has followed what arrived here.
+
+Of DFC (takano2006, Sect. 2.1): told_rate, told_backlog: r and n of the next node as it was told;
+message_rate, message_backlog: what is on its way here; link_rate: B; intensity: alpha; gain: D/d per
+step; unconstrained_rate: J-tilde.
+"""
+
+LINK = np.dtype(
+    [(name, np.float64) for name in
+     "rate pace limit peak backlog low high weight max_p unit average owed".split()]
+    + [(name, np.int64) for name in
+       "kind shared first end first_band end_band gentle ecn victim".split()],
+    align=True,
+)  # fmt: skip
+"""A link's buffer: rate, and pace while paused; limit: of the buffer in packets; shared: one buffer for
+all flows; first, end: its queues; first_band, end_band: groups of them, by priority or by input.
+
+Of RED (Floyd and Jacobson 1993): low, high, weight, max_p, gentle; unit: what a packet counts in units
+of the thresholds; average: of the queue; owed: packets to be dropped, below zero how far the next one
+is; victim: the queue that owes them.
+"""
+
+BAND = np.dtype([(name, np.int64) for name in ("link", "first", "end", "head", "tail")])
+"""Queues of one priority, or from one input; head and tail of their FIFO order in `Shared.arrived`."""
+BLOCK = np.dtype([(name, np.int64) for name in ("first", "end", "flows", "alike")])
+"""Queues served at rates of their own, one after the other, ``flows`` of them in one buffer; alike: that
+number where it is 1 or 2 and all lags of the block are equal, else 0 and the block is one buffer."""
+DROP = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
+"""Of first .. end, in packets that arrived at a queue, so many were lost and so many marked."""
+ACK = np.dtype([(name, np.float64) for name in ("acks", "advancing", "rcv_nxt", "marked", "sent")])
+"""What the receiver answers in a step: ACKs, how many of them move rcv_nxt, how many are marked, and
+the step in which the packet was sent that the last one answers."""
+STRETCH = np.dtype([("position", np.float64), ("sequence", np.float64)])
+"""Where in emission order a run of consecutive sequence numbers begins."""
+HOLE = np.dtype([("missing", np.float64), ("size", np.float64)])
+"""A packet of sequence space: how much of it is missing, and how much ever was."""
+RATE = np.dtype([("step", np.float64), ("amount", np.float64)])
+"""Packets per step of a source without a window, from a step on."""
+CLOCK = np.dtype([(name, np.int64) for name in ("period", "phase", "first_slot")])
+"""Links whose feedback has one period: the step in it, and its first slot; a slot is a step of it."""
+SLOT = np.dtype(
+    [(name, np.int64) for name in
+     ("hear_one", "hear_two", "hear_more", "hear_end", "send_one", "send_two", "send_more", "send_end",
+      "hear_input", "hear_input_end", "send_input", "send_input_end")]
+)  # fmt: skip
+"""Where the links of one flow, of two and of more begin that receive and that send feedback in a slot."""
+SENDING = np.dtype([(name, np.int64) for name in ("first", "last", "to_first", "to_last")])
+"""Queues of a link that sends feedback, and those that it goes to."""
+INPUT_SENDING = np.dtype([(name, np.int64) for name in ("to", "band", "queue")])
+"""Who is told (a link, or -1 - flow for its host), by which band, or -1 and of which queue."""
+INPUT_LINK = np.dtype([(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")])
+"""What a link with a queue per input was told, and what is on its way."""
+PAUSE = np.dtype(
+    [(name, np.float64) for name in ("high", "low", "paused_rate")]
+    + [(name, np.int64) for name in ("pausing", "paused", "wait", "quanta", "on", "until")]
+)
+"""A link that pauses and one that it pauses (-1 - flow: the access link of its host): thresholds, what
+still passes per step, delay and duration of a message in steps (0: until told otherwise)."""
+
+
+class Network(NamedTuple):
+    """Flows, queues and links, and what is between them."""
+
+    flows: Any  # FLOW (F,)
+    queues: Any  # QUEUE (C + 1,) the last for messages that nobody receives
+    links: Any  # LINK (L,)
+    wire: Any  # (R, C) cumulative packets sent, by step of arrival, R a power of two
+    drops: Any  # DROP (C, D)
+    path: Any  # queues of the flows, hosts left out
+
+
+class Transport(NamedTuple):
+    """What the ends of the flows remember."""
+
+    acks: Any  # ACK (A, F) on their way to the senders, by step
+    emitted: Any  # (E, F) packets emitted, by step
+    log: Any  # STRETCH, a ring per flow
+    holes: Any  # HOLE, a ring per flow
+    schedule: Any  # RATE
+    events: Any  # (rules, 3)
+
+
+class Service(NamedTuple):
+    """In which order queues are served, and what shared ones remember."""
+
+    blocks: Any  # BLOCK
+    bands: Any  # BAND
+    arrived: Any  # (Q, C) what had arrived, by entry of the order of a FIFO queue
+    arrived_total: Any  # (Q, B) the same of a band
+    overflowing: Any  # (L,) scratch: links whose buffer is exceeded
+    seed: Any  # (1,) of random drops
+
+
+class Feedback(NamedTuple):
+    """Who tells whom, and when."""
+
+    clocks: Any  # CLOCK
+    slots: Any  # SLOT
+    hearing: Any  # (N, 2) queues: the one twice, the two, of more the first and one past the last
+    sending: Any  # SENDING
+    input_hearing: Any  # links
+    input_sending: Any  # INPUT_SENDING
+    input_links: Any  # INPUT_LINK (L,)
+    pauses: Any  # PAUSE
+    pausing: Any  # (P, N) 1 while on, by step

@@ -1,0 +1,100 @@
+"""Window rules as data: their three events compiled apart, called by address from the engine.
+
+An event applies a rule's function to the window of a flow's record, ``w``: its state from w[0] on,
+its parameters from w[16] on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE
+from hopflow.kernels import build_callbacks
+from responsefn.responses.cycles import numbers_of
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["Kind", "events_of", "kind_of"]
+
+Kind = tuple["type[WindowRule]", tuple[str, ...]]
+"""A class of window rules and the names of its numeric parameters: what its events are made of."""
+EVENTS = ("on_ack", "on_loss", "on_timeout")
+SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
+"""Of an event: window, time in s, round-trip time in s, ACKs, marked ones among them."""
+
+
+def kind_of(rule: WindowRule) -> Kind:
+    """Return a rule's class and the names of the parameters that its dynamics can use.
+
+    Raises
+    ------
+    ValueError
+        For more numbers than a flow's record holds.
+    """
+    for what, n, most in (
+        ("fields of State", len(rule.State._fields), MAX_STATE),
+        ("parameters", len(numbers_of(rule)), MAX_PARAMETERS),
+    ):
+        if n > most:
+            raise ValueError(f"{what} of {type(rule).__name__} = {n}: must be at most {most}")
+    return type(rule), tuple(numbers_of(rule))
+
+
+def events_of(kinds: tuple[Kind, ...], *, compiled: bool = True) -> Any:
+    """Return the events of window rules, shape (rules, 3): addresses, or Python functions."""
+    table = np.empty((max(1, len(kinds)), len(EVENTS)), dtype=np.uint64 if compiled else object)
+    table.fill(0)
+    for row, (rule, names) in zip(table, kinds, strict=False):
+        callbacks = build_callbacks(
+            {f"rule_{event}": getattr(rule, event) for event in EVENTS},
+            {
+                "State": rule.State._fields,
+                "Params": names,
+                "Event": ("time", "rtt"),
+            },
+            {event: _adapter(rule, names, event) for event in EVENTS},
+            SIGNATURE,
+            compiled=compiled,
+        )
+        for n, event in enumerate(EVENTS):
+            callback = callbacks[event]
+            row[n] = callback.address if compiled else _on_record(callback)
+    return table
+
+
+def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str) -> str:
+    """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
+
+    ``acks`` ACKs move the state by that multiple of what one ACK does, except for fields that the
+    rule sets outright; a field that an ACK does not change stays, also where it is infinite.
+    """
+    state = "".join(f"w[{n}]," for n in range(len(rule.State._fields)))
+    params = "".join(f"w[{MAX_STATE + n}]," for n in range(len(names)))
+    lines = [
+        f"def {event}(w, time, rtt, acks, marks):",
+        f"    old = State({state})",
+        f"    new = rule_{event}(old, Params({params}), Event(time, rtt))",
+    ]
+    for n, name in enumerate(rule.State._fields):
+        value = f"new.{name}"
+        if event == "on_ack" and name not in rule.assigned:
+            change = f"old.{name} + acks * (new.{name} - old.{name})"
+            value = f"{change} if new.{name} != old.{name} else old.{name}"
+        lines.append(f"    w[{n}] = {value}")
+    return "\n".join(lines)
+
+
+def _on_record(event: Callable[..., None]) -> Callable[..., None]:
+    """Return an event in plain Python that takes a flow's record in the place of its address."""
+
+    def apply(flow: Any, now: float, acks: float, marks: float) -> None:
+        window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]
+        event(window, now, float(flow.rtt), acks, marks)
+        flow.cwnd, flow.ssthresh = window[:2]
+        flow.rule_state[:] = window[2:MAX_STATE]
+
+    return apply

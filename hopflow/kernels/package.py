@@ -1,0 +1,85 @@
+"""A package of plain Python functions compiled as a whole, once per machine.
+
+Its files are copied into the cache folder under the hash of all of them, with `hopflow.kernels.jit` in
+the place of the package's own `jit`, and imported from there with Numba's cache beside them. What is
+in such a folder never changes: an edited file, a constant or a helper in another one included, gives
+another folder, so that no process meets stale machine code, which Numba's own cache does when
+anything but the file of the entry is edited.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import shutil
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+from hopflow.kernels.loading import folder
+
+__all__ = ["compiled_package", "is_compiled_package"]
+
+JIT = "jit.py"
+
+
+def compiled_package(name: str) -> types.ModuleType:
+    """Return the compiled copy of a package; its submodules are imported when they are asked for.
+
+    Parameters
+    ----------
+    name
+        Of a package whose modules import each other relatively, and of what they run at import
+        nothing beyond the standard library and NumPy. Its module `jit` names the decorators.
+
+    Raises
+    ------
+    ImportError
+        When there is no such package.
+    """
+    place = _written(name)
+    alias = f"hopflow_{place.name}"
+    if alias not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            alias, place / "__init__.py", submodule_search_locations=[str(place)]
+        )
+        if spec is None or spec.loader is None:
+            raise ImportError(f"cannot import the kernel package {place}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[alias] = module
+        spec.loader.exec_module(module)
+    return sys.modules[alias]
+
+
+def is_compiled_package(name: str, entry: str) -> bool:
+    """Return whether the machine code of function ``entry`` of a package is in the cache folder."""
+    return any((_written(name) / "__pycache__").glob(f"*.{entry}-*.nbi"))
+
+
+@functools.cache
+def _written(name: str) -> Path:
+    """Return the folder of a package's copy, written unless it is there."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError(f"there is no package {name!r}")
+    source = Path(next(iter(spec.submodule_search_locations)))
+    texts = {path.name: path.read_text(encoding="utf-8") for path in source.glob("*.py")}
+    texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
+    versions = [importlib.metadata.version(each) for each in ("numba", "llvmlite", "numpy")]
+    key = "\0".join([name, *versions, *(f"{file}\0{texts[file]}" for file in sorted(texts))])
+    place = folder() / f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    if not place.is_dir():
+        scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix="scratch_"))
+        for file, text in texts.items():
+            (scratch / file).write_text(text, encoding="utf-8")
+        try:
+            scratch.rename(place)  # atomic; another process may have been first
+        except OSError:
+            shutil.rmtree(scratch)
+            if not place.is_dir():
+                raise
+    return place
