@@ -68,7 +68,7 @@ def feedback(
     return {
         "clocks": np.array(clocks, dtype=CLOCK),
         "slots": np.array(rows, dtype=SLOT),
-        "hearing": np.array(hearing, dtype=np.int64).reshape(-1, 2),
+        "hearing": np.array(hearing, dtype=np.uint64).reshape(-1, 2),
         "sending": np.array(sending, dtype=SENDING),
         "input_hearing": np.array(input_hearing, dtype=np.int64),
         "input_sending": np.array(input_sending, dtype=INPUT_SENDING),

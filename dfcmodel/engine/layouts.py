@@ -112,11 +112,11 @@ class Layout:
             for c in range(first, end, flows):
                 ways = set(self.lag[c : c + flows].tolist())
                 alike = flows if flows <= 2 and len(ways) == 1 else 0
-                last = rows[-1] if rows else [0, 0, 0, 0]
-                if alike and last[3] == alike and ways == {self.lag[last[0]]}:
+                last = rows[-1] if rows else [0, 0, 0, 1, 0]
+                if alike and last[4] == alike and ways == {self.lag[last[0]]}:
                     last[1] = c + flows
                 else:
-                    rows.append([c, c + flows, flows, alike])
+                    rows.append([c, c + flows, flows, 1, alike])
         return np.array([tuple(row) for row in rows], dtype=BLOCK)
 
 

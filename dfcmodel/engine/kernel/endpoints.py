@@ -33,14 +33,9 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 @compiled
 def receive_packets(
-    flow: Any, f: int, new: float, ack: Any, net: Any, transport: Any, quantum: float
+    flow: Any, new: float, ack: Any, net: Any, log: Any, holes: Any, quantum: float
 ) -> None:
     """Let the receiver take in ``new`` packets and write its answer into ``ack``."""
-    if flow.pending_drops == 0 and receive_fast_path(flow, new):
-        ack.acks = new
-        ack.advancing = new
-        ack.marked = 0.0
-        return
     ack.acks = 0.0
     ack.advancing = 0.0
     ack.marked = 0.0
@@ -50,15 +45,13 @@ def receive_packets(
         if flow.pending_drops > 0:
             piece, sent, marked = attribute_losses(flow, net, left, quantum)
             ack.marked += marked
-        acks, advancing = receive(
-            flow, transport.log, transport.holes, piece, sent - piece, quantum
-        )
+        acks, advancing = receive(flow, log, holes, piece, sent - piece, quantum)
         ack.acks += acks
         ack.advancing += advancing
         left -= piece
 
 
-@compiled
+@inlined
 def advance_tcp(
     flow: Any, f: int, k: int, h: float, new: float, min_rto: float, quantum: float,
     net: Any, transport: Any,
@@ -72,7 +65,12 @@ def advance_tcp(
         flow.rtt = (k - ack.sent) * h
     if new > 0.0:
         answer = acks[(k + flow.host_lag) & mask, f]
-        receive_packets(flow, f, new, answer, net, transport, quantum)
+        if flow.pending_drops == 0 and receive_fast_path(flow, new):
+            answer.acks = new
+            answer.advancing = new
+            answer.marked = 0.0
+        else:
+            receive_packets(flow, new, answer, net, transport.log, transport.holes, quantum)
         answer.rcv_nxt = flow.rcv_nxt
         answer.sent = time_of_emission(flow, f, k, transport.emitted)
         if flow.rcv_nxt >= flow.size:
@@ -99,7 +97,7 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
     flow.emitted = min(flow.emitted + schedule[n].amount, flow.size)
 
 
-@compiled
+@inlined
 def advance_endpoints(
     f: int, k: int, h: float, min_rto: float, quantum: float, net: Any, transport: Any
 ) -> bool:

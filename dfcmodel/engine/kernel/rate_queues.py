@@ -53,9 +53,9 @@ def serve_blocks(k: int, net: Any, blocks: Any, overflowing: Any) -> int:
                     n = record_peak(queue, queue.backlog, net, overflowing, n)
         elif block.alike == 2:
             for c in range(block.first, block.end, block.flows):
-                queue, other = queues[c], queues[c + 1]
+                queue, other = queues[c], queues[c + block.next]
                 there[c] = serve(queue, here[queue.origin])
-                there[c + 1] = serve(other, here[other.origin])
+                there[c + block.next] = serve(other, here[other.origin])
                 total = queue.backlog + other.backlog
                 if total > queue.peak:
                     n = record_peak(queue, total, net, overflowing, n)

@@ -27,8 +27,8 @@ MAX_STATE, MAX_PARAMETERS = 16, 16
 def _record(**fields: str) -> np.dtype[Any]:
     """Return the type of a record whose fields are listed by kind, those used in each step first."""
     names = [(name, kind) for kind, text in fields.items() for name in text.split()]
-    kinds = {"reals": np.float64, "wholes": np.int64, "more_reals": np.float64}
-    return np.dtype([(name, kinds[kind]) for name, kind in names], align=True)
+    kinds = {"wholes": np.int64, "places": np.uint64}
+    return np.dtype([(name, kinds.get(kind, np.float64)) for name, kind in names], align=True)
 
 
 FLOW = np.dtype(
@@ -75,7 +75,8 @@ the other: its events get the place of cwnd.
 
 QUEUE = _record(
     reals="lost sent service backlog area peak",
-    wholes="origin lag",
+    places="origin",
+    wholes="lag",
     more_reals="told_rate told_backlog message_rate message_backlog link_rate intensity gain "
     "unconstrained_rate lost_before mean_area cursor demand allocation",
 )
@@ -111,7 +112,7 @@ is; victim: the queue that owes them.
 
 BAND = np.dtype([(name, np.int64) for name in ("link", "first", "end", "head", "tail")])
 """Queues of one priority, or from one input; head and tail of their FIFO order in `Shared.arrived`."""
-BLOCK = np.dtype([(name, np.int64) for name in ("first", "end", "flows", "alike")])
+BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "alike")])
 """Queues served at rates of their own, one after the other, ``flows`` of them in one buffer; alike: that
 number where it is 1 or 2 and all lags of the block are equal, else 0 and the block is one buffer."""
 DROP = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
@@ -128,14 +129,15 @@ RATE = np.dtype([("step", np.float64), ("amount", np.float64)])
 CLOCK = np.dtype([(name, np.int64) for name in ("period", "phase", "first_slot")])
 """Links whose feedback has one period: the step in it, and its first slot; a slot is a step of it."""
 SLOT = np.dtype(
-    [(name, np.int64) for name in
-     ("hear_one", "hear_two", "hear_more", "hear_end", "send_one", "send_two", "send_more", "send_end",
-      "hear_input", "hear_input_end", "send_input", "send_input_end")]
+    [(name, np.uint64) for name in
+     ("hear_one", "hear_two", "hear_more", "hear_end", "send_one", "send_two", "send_more", "send_end")]
+    + [(name, np.int64) for name in
+       ("hear_input", "hear_input_end", "send_input", "send_input_end")]
 )  # fmt: skip
 """Where the links of one flow, of two and of more begin that receive and that send feedback in a slot."""
-SENDING = np.dtype([(name, np.int64) for name in ("first", "last", "to_first", "to_last")])
+SENDING = np.dtype([(name, np.uint64) for name in ("first", "last", "to_first", "to_last")])
 """Queues of a link that sends feedback, and those that it goes to."""
-INPUT_SENDING = np.dtype([(name, np.int64) for name in ("to", "band", "queue")])
+INPUT_SENDING = np.dtype([(name, np.uint64) for name in ("to", "band", "queue")])
 """Who is told (a link, or -1 - flow for its host), by which band, or -1 and of which queue."""
 INPUT_LINK = np.dtype([(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")])
 """What a link with a queue per input was told, and what is on its way."""

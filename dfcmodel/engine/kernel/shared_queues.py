@@ -140,7 +140,7 @@ def serve_inputs(link: Any, queues: Any, service: Any, quantum: float) -> None:
         serve_fifo(band, b, arrivals, departures, quantum, queues, service)
 
 
-@compiled
+@inlined
 def finish_step(k: int, link: Any, net: Any) -> float:
     """Send what a link's queues send in step k on its way; return the longest backlog of a buffer."""
     queues, wire = net.queues, net.wire
@@ -158,7 +158,7 @@ def finish_step(k: int, link: Any, net: Any) -> float:
     return total if link.shared == 1 else longest
 
 
-@compiled
+@inlined
 def serve_shared(
     i: int, k: int, now: float, left: int, n_overflowing: int, quantum: float, net: Any, service: Any
 ) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import call_event, compiled
+from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
 from .records import NEWRENO, ON_ACK, ON_LOSS, ON_TIMEOUT, RENO, TAHOE
 
@@ -58,7 +58,7 @@ def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
     flow.rto = max(min_rto, flow.srtt + 4.0 * flow.rttvar)
 
 
-@compiled
+@inlined
 def sample_timed_packet(flow: Any, acked: float, now: float, h: float, min_rto: float) -> None:
     """Sample the round-trip time if the packet that is timed is acknowledged (Karn: never a resent one).
 
@@ -69,13 +69,13 @@ def sample_timed_packet(flow: Any, acked: float, now: float, h: float, min_rto: 
         sample_rtt(flow, now + part * h - flow.timed_at, min_rto)
 
 
-@compiled
+@inlined
 def restart_timer(flow: Any, now: float) -> None:
     """RFC 6298, 5.1 and 5.3."""
     flow.deadline = now + flow.backoff * flow.rto
 
 
-@compiled
+@inlined
 def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
     """Let the window rule see ``acks`` ACKs of new data."""
     left = acks
@@ -85,7 +85,7 @@ def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
         left -= amount
 
 
-@compiled
+@inlined
 def send_fast_path(
     flow: Any, events: Any, now: float, h: float, ack: Any, min_rto: float, quantum: float
 ) -> bool:
