@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
-from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
+from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
+from dfcmodel.network.managers import PIE, RED, CoDel, QueueManager, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
@@ -28,7 +29,9 @@ __all__ = [
     "CBR",
     "DFC",
     "FIFO",
+    "PIE",
     "RED",
+    "CoDel",
     "DiffusionEquation",
     "Empty",
     "Ensemble",
@@ -40,10 +43,12 @@ __all__ = [
     "OnOff",
     "Pause",
     "Priority",
+    "QueueManager",
     "Scenario",
     "ScenarioFileError",
     "Spectrum",
     "StepCheck",
+    "StepMarking",
     "Trajectory",
     "Twin",
     "bare_law",

@@ -16,7 +16,7 @@ T = TypeVar("T")
 MOST_LISTED = 60
 """Names that a message lists; of more it gives those that are spelt alike."""
 
-__all__ = ["choice", "number", "one_number", "seconds", "whole"]
+__all__ = ["choice", "flag", "number", "one_number", "seconds", "whole"]
 
 
 def number(
@@ -132,3 +132,10 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
             listed = f"{len(options)}, such as {', '.join(map(repr, near))}"
         raise ValueError(f"{name} = {value!r}: must be one of {listed}")
     return value
+
+
+def flag(name: str, value: object) -> bool:
+    """Return a truth value; ValueError for anything else, a string such as "no" above all."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} = {value!r}: must be True or False")  # noqa: TRY004
+    return bool(value)

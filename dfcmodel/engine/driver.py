@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW
-from dfcmodel.engine.rule_events import events_of
+from dfcmodel.engine.rule_events import events_of, manager_events_of
 from hopflow.kernels import compiled_package, is_compiled_package
 
 if TYPE_CHECKING:
@@ -91,7 +91,9 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     groups = (
         plan.network,
         plan.transport._replace(events=events),
-        plan.service,
+        plan.service._replace(managers=manager_events_of(plan.managers, compiled=compiled)),
+        plan.order,
+        plan.shared,
         plan.feedback,
     )
     if not compiled:

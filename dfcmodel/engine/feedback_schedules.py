@@ -93,7 +93,7 @@ def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, 
             found.add((who, -1, c))
             continue
         at = slice(*layout.bands_at[layout.link_of[d] :][:2])
-        inside = (layout.bands[at, 1] <= d) & (d < layout.bands[at, 2])
+        inside = (layout.bands[at, 2] <= d) & (d < layout.bands[at, 3])
         found.add((who, at.start + int(np.argmax(inside)), 0))
     return sorted(found)
 

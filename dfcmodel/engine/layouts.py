@@ -19,10 +19,10 @@ from dfcmodel.engine.kernel.records import (
     FAIR_SHARES,
     PER_FLOW_RATE,
     PER_INPUT,
-    RANDOM_EARLY,
     SHARED_FIFO,
 )
-from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
+from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
+from dfcmodel.network.managers import QueueManager
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,8 +55,9 @@ class Layout:
     queues
         First queue of each link and one past the last, shape (L + S, 2).
     bands, bands_at
-        Link, first queue and end of the flows of one rank, or with DFC per input from one link, shape
-        (B, 3); where those of a link begin.
+        Link, rank, first queue and end of each FIFO queue of links that share, shape (B, 4): of all flows,
+        of one (fair shares, priorities), or of those from one link (DFC per input); where those of a
+        link begin.
     up, down
         The queue before (a host: itself) and the next one (-1: the receiver), shape (C,).
     lag
@@ -147,11 +148,9 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
         several = len(flows_on.get(n, ())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
             kind = FAIR_SHARES
-        elif isinstance(link.discipline, RED):
-            kind = RANDOM_EARLY
         elif isinstance(link.discipline, DFC):
             kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
-        elif several or n in fed_by_pause or isinstance(link.discipline, Pause):
+        elif several or n in fed_by_pause or isinstance(link.discipline, (Pause, QueueManager)):
             kind = SHARED_FIFO
         kinds.append(kind)
     return queues, kinds
@@ -171,20 +170,20 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
 
     queue: dict[tuple[int, int], int] = {}
     queues: list[tuple[int, int]] = []
-    bands: list[tuple[int, int, int]] = []
+    bands: list[tuple[int, int, int, int]] = []
     bands_at = [0]
     C = F
     for i, n in enumerate(order):
-        by_input = _before if kinds[n] == PER_INPUT else _rank
-        rank = {f: by_input(scenario, n, f) for f in on_link[n]}
-        flows = sorted(on_link[n], key=lambda f: (rank[f], _before(scenario, n, f)))
+        rank = {f: _rank(scenario, n, f) for f in on_link[n]}
+        group = {f: _group(kinds[n], scenario, n, f) for f in on_link[n]}
+        flows = sorted(on_link[n], key=lambda f: (rank[f], group[f], _before(scenario, n, f)))
         queues.append((C, C + len(flows)))
-        for _, group in itertools.groupby(flows, key=rank.__getitem__):
+        for (order_rank, _), together in itertools.groupby(flows, lambda f: (rank[f], group[f])):
             begin = C
-            for f in group:
+            for f in together:
                 queue[f, n] = C
                 C += 1
-            bands.append((i, begin, C))
+            bands.append((i, order_rank, begin, C))
         bands_at.append(len(bands))
     queues += [(f, f + 1) for f in shaped]
     bands_at += [len(bands)] * len(shaped)
@@ -216,7 +215,7 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
         shaped=tuple(shaped),
         rated_links=sum(kinds[n] == PER_FLOW_RATE for n in order),
         queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
-        bands=np.array(bands, dtype=np.int64).reshape(-1, 3),
+        bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
         bands_at=np.array(bands_at),
         up=up,
         down=down,
@@ -234,6 +233,13 @@ def _rank(scenario: Scenario, n: int, f: int) -> int:
     """Return the order of a flow at a link: its priority there."""
     ranked = isinstance(scenario.links[n].discipline, Priority)
     return scenario.flows[f].priority if ranked else 0
+
+
+def _group(kind: int, scenario: Scenario, n: int, f: int) -> int:
+    """Return what tells the FIFO queue of a flow at a link from others of its rank."""
+    if kind == FAIR_SHARES:
+        return f
+    return _before(scenario, n, f) if kind == PER_INPUT else 0
 
 
 def _before(scenario: Scenario, n: int, f: int) -> int:

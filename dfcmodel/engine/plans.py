@@ -13,20 +13,18 @@ from dfcmodel.engine.feedback_schedules import feedback, pauses
 from dfcmodel.engine.kernel.records import (
     ACK,
     BAND,
-    DROP,
     LINK,
     PER_FLOW_RATE,
-    PER_INPUT,
     QUEUE,
-    RANDOM_EARLY,
-    SHARED_FIFO,
     Feedback,
     Network,
+    Order,
     Service,
+    Shared,
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.rule_events import Kind
+from dfcmodel.engine.rule_events import Kind, ManagerKind, manager_kind_of
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
@@ -34,7 +32,8 @@ from dfcmodel.engine.sender_tables import (
     kinds_of,
     schedules,
 )
-from dfcmodel.network.disciplines import DFC, RED
+from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.managers import QueueManager
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ __all__ = ["Plan", "compile_scenario"]
 
 FINEST = 26
 """Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
-DROPS = 1024
-"""Drop records per queue."""
+MAX_ROWS = 2**20
+"""Rows of the order of what waits; beyond them steps share a row."""
 LARGEST_ROUNDING = 0.01
 
 
@@ -69,8 +68,10 @@ class Plan:
         Its window rules.
     host_pace
         Packets per step that hosts send when nobody pauses them, shape (F,).
-    network, transport, service, feedback
-        The state at t = 0 (`kernel.records`); ``transport.events`` is empty.
+    managers
+        Its queue managers.
+    network, transport, service, order, shared, feedback
+        The state at t = 0 (`kernel.records`); ``transport.events`` and ``service.managers`` are empty.
     """
 
     scenario: Scenario
@@ -79,10 +80,13 @@ class Plan:
     quantum: float
     layout: Layout
     kinds: tuple[Kind, ...]
+    managers: tuple[ManagerKind, ...]
     host_pace: Floats
     network: Network
     transport: Transport
     service: Service
+    order: Order
+    shared: Shared
     feedback: Feedback
 
 
@@ -128,16 +132,15 @@ def compile_scenario(
     flows, log, holes = flow_records(scenario, layout, kinds, in_steps(begin, h))
     flows["fractional_loss"] = rng.random(len(flows))
     schedule = schedules(scenario, flows, begin, h, end, quantum, rng)
-    _random_early(scenario, layout, links, rng)
+    managers = _managers(scenario, layout, links)
     F, C = len(flows), len(layout.up)
-    entries = _order_entries(links, layout, quantum)
+    rows, ring = _rows(links, layout, quantum), _power_of_two(int(layout.lag.max()) + 2)
     trips = [int(layout.ack_lag[f]) + layout.forward(f) for f in range(F)]
     network = Network(
         flows=flows,
         queues=queues,
         links=links,
-        wire=np.zeros((_power_of_two(int(layout.lag.max()) + 2), C)),
-        drops=np.zeros((C, DROPS), dtype=DROP),
+        **{name: np.zeros((ring, C)) for name in ("wire", "lost_wire", "mark_wire")},
         path=layout.path,
     )
     transport = Transport(
@@ -148,19 +151,28 @@ def compile_scenario(
         schedule=schedule,
         events=None,
     )
+    bands = np.zeros(len(layout.bands), dtype=BAND)
+    for name, column in zip(("link", "rank", "first", "end"), layout.bands.T, strict=True):
+        bands[name] = column
     service = Service(
         blocks=layout.blocks([bool(link["shared"]) for link in links]),
-        bands=np.array([(*band, 0, 0) for band in layout.bands.tolist()], dtype=BAND),
-        arrived=np.zeros((entries, C if entries > 1 else 1)),
-        arrived_total=np.zeros((entries, len(layout.bands))),
+        bands=bands,
         overflowing=np.zeros(len(links), dtype=np.int64),
         seed=rng.integers(1, 2**31 - 1, 1),
+        managers=None,
     )
+    order = Order(
+        **{name: np.zeros((rows, C)) for name in ("came", "lost", "marked")},
+        total=np.zeros((rows, len(bands))),
+    )
+    columns = {name: np.zeros(C) for name in Shared._fields}
+    columns["origin"] = layout.up.astype(np.uint64)
+    columns["markable"] = flows["has_window"][layout.flow_of].astype(float)
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((_power_of_two(longest + 2), len(stops)), dtype=np.int64)
     return Plan(
-        scenario, steps_per_delay, h, quantum, layout, kinds,
-        queues["service"][:F].copy(), network, transport, service,
+        scenario, steps_per_delay, h, quantum, layout, kinds, managers,
+        queues["service"][:F].copy(), network, transport, service, order, Shared(**columns),
         Feedback(**tables, pauses=stops, pausing=pausing),
     )  # fmt: skip
 
@@ -221,6 +233,10 @@ def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: f
         queues["service"][f] = (
             math.inf if flow.host == "direct" else math.floor(pace / quantum) * quantum
         )
+    queues["weight"] = 1.0
+    for i, (first, end) in enumerate(layout.queues.tolist()):
+        lags = {(queue["lag"], queue["weight"]) for queue in queues[first:end]}
+        links["lag"][i], links["weight"][i] = next(iter(lags)) if len(lags) == 1 else (-1, 1.0)
     for i, link in enumerate(layout.links(scenario)):
         own = queues[slice(*layout.queues[i])]
         own["link_rate"] = link.rate * h
@@ -234,27 +250,28 @@ def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: f
     return queues
 
 
-def _order_entries(links: Any, layout: Layout, quantum: float) -> int:
-    """Return how many steps the orders of FIFO queues of several flows remember; 1 without any."""
-    deepest = [
-        links["limit"][i] / max(links["rate"][i], quantum)
-        for i, kind in enumerate(layout.kinds)
-        if kind in (SHARED_FIFO, RANDOM_EARLY, PER_INPUT)
-    ]
-    return _power_of_two(int(min(max(deepest), 2.0**20)) + 8) if deepest else 1
+def _rows(links: Any, layout: Layout, quantum: float) -> int:
+    """Return how many steps the orders of queues remember: for as long as a full buffer lasts."""
+    longest = 1.0
+    for link, _ in zip(links, layout.order, strict=False):
+        longest = max(longest, link["limit"] / max(link["rate"], quantum))
+    return _power_of_two(int(min(longest, MAX_ROWS)) + 8)
 
 
-def _random_early(
-    scenario: Scenario, layout: Layout, links: Any, rng: np.random.Generator
-) -> None:
-    """Fill in the parameters of RED."""
-    for i, link in enumerate(layout.links(scenario)[: len(layout.order)]):
-        rule: Any = link.discipline
-        if isinstance(rule, RED):
-            for name in ("low", "high", "weight", "max_p", "gentle", "ecn"):
-                links[name][i] = getattr(rule, name)
-            size = rule.mean_packet
-            links["unit"][i] = 1.0 if size is None else scenario.packet_size / size
-            links["owed"][i] = -rng.uniform(1.0, 2.0)
-
-
+def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerKind, ...]:
+    """Fill in the queue managers of the links; return those that there are."""
+    kinds: list[ManagerKind] = []
+    links["manager"] = -1
+    for i, n in enumerate(layout.order):
+        manager = scenario.links[n].discipline
+        if isinstance(manager, QueueManager):
+            kind = manager_kind_of(manager)
+            if kind not in kinds:
+                kinds.append(kind)
+            links["manager"][i] = kinds.index(kind)
+            state = [float(value) for value in manager.State()]
+            links["drop"][i], links["mark"][i] = state[:2]
+            links["state"][i, : len(state) - 2] = state[2:]
+            numbers = list(manager.numbers(scenario.packet_size).values())
+            links["parameters"][i, : len(numbers)] = numbers
+    return tuple(kinds)

@@ -1,7 +1,7 @@
-"""Window rules as data: their three events compiled apart, called by address from the engine.
+"""Window rules and queue managers as data: compiled apart, called by address from the engine.
 
-An event applies a rule's function to the window of a flow's record, ``w``: its state from w[0] on,
-its parameters from w[16] on.
+An event applies a rule's function to the window in a flow's record, ``w``: its state from w[0] on, its
+parameters from w[16] on. That of a manager is alike, and what it sees stands from w[32] on.
 """
 
 from __future__ import annotations
@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE
+from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
+from dfcmodel.network.managers import Arrivals
 from hopflow.kernels import build_callbacks
 from responsefn.responses.cycles import numbers_of
 
 if TYPE_CHECKING:
+    from dfcmodel.network.managers import QueueManager
     from responsefn import WindowRule
 
-__all__ = ["Kind", "events_of", "kind_of"]
+__all__ = ["Kind", "ManagerKind", "events_of", "kind_of", "manager_events_of", "manager_kind_of"]
 
 Kind = tuple["type[WindowRule]", tuple[str, ...]]
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
+ManagerKind = tuple["type[QueueManager]", tuple[str, ...]]
+"""The same of a queue manager."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
 """Of an event: window, time in s, round-trip time in s, ACKs, marked ones among them."""
@@ -35,13 +39,22 @@ def kind_of(rule: WindowRule) -> Kind:
     ValueError
         For more numbers than a flow's record holds.
     """
+    return _checked(rule, tuple(numbers_of(rule)))
+
+
+def manager_kind_of(manager: QueueManager) -> ManagerKind:
+    """Return a manager's class and the names of its parameters; errors as for `kind_of`."""
+    return _checked(manager, tuple(manager.numbers(1500.0)))
+
+
+def _checked(owner: Any, names: tuple[str, ...]) -> Any:
     for what, n, most in (
-        ("fields of State", len(rule.State._fields), MAX_STATE),
-        ("parameters", len(numbers_of(rule)), MAX_PARAMETERS),
+        ("fields of State", len(owner.State._fields), MAX_STATE),
+        ("parameters", len(names), MAX_PARAMETERS),
     ):
         if n > most:
-            raise ValueError(f"{what} of {type(rule).__name__} = {n}: must be at most {most}")
-    return type(rule), tuple(numbers_of(rule))
+            raise ValueError(f"{what} of {type(owner).__name__} = {n}: must be at most {most}")
+    return type(owner), names
 
 
 def events_of(kinds: tuple[Kind, ...], *, compiled: bool = True) -> Any:
@@ -72,8 +85,7 @@ def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str) -> str:
     ``acks`` ACKs move the state by that multiple of what one ACK does, except for fields that the
     rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
-    state = "".join(f"w[{n}]," for n in range(len(rule.State._fields)))
-    params = "".join(f"w[{MAX_STATE + n}]," for n in range(len(names)))
+    state, params = _places(0, len(rule.State._fields)), _places(MAX_STATE, len(names))
     lines = [
         f"def {event}(w, time, rtt, acks, marks):",
         f"    old = State({state})",
@@ -96,5 +108,46 @@ def _on_record(event: Callable[..., None]) -> Callable[..., None]:
         event(window, now, float(flow.rtt), acks, marks)
         flow.cwnd, flow.ssthresh = window[:2]
         flow.rule_state[:] = window[2:MAX_STATE]
+
+    return apply
+
+
+def manager_events_of(kinds: tuple[ManagerKind, ...], *, compiled: bool = True) -> Any:
+    """Return the events of queue managers, shape (managers,): addresses, or Python functions."""
+    table = np.empty(max(1, len(kinds)), dtype=np.uint64 if compiled else object)
+    table.fill(0)
+    for n, (manager, names) in enumerate(kinds):
+        lines = [
+            "def on_step(w):",
+            f"    old = State({_places(0, len(manager.State._fields))})",
+            f"    seen = Arrivals({_places(MAX_STATE + MAX_PARAMETERS, SEEN)})",
+            f"    new = manager(old, Params({_places(MAX_STATE, len(names))}), seen)",
+            *(f"    w[{n}] = new.{name}" for n, name in enumerate(manager.State._fields)),
+        ]
+        callbacks = build_callbacks(
+            {"manager": manager.on_step},
+            {"State": manager.State._fields, "Params": names, "Arrivals": Arrivals._fields},
+            {"on_step": "\n".join(lines)},
+            "void(CPointer(float64))",
+            compiled=compiled,
+        )
+        callback = callbacks["on_step"]
+        table[n] = callback.address if compiled else _on_link(callback)
+    return table
+
+
+def _places(first: int, n: int) -> str:
+    """Return ``n`` numbers of an event's array as text."""
+    return "".join(f"w[{first + i}]," for i in range(n))
+
+
+def _on_link(event: Callable[..., None]) -> Callable[..., None]:
+    """Return a manager's event in plain Python that takes a link's record."""
+
+    def apply(link: Any) -> None:
+        numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]
+        event(numbers)
+        link.drop, link.mark = numbers[:2]
+        link.state[:] = numbers[2:MAX_STATE]
 
     return apply

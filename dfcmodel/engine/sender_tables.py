@@ -63,7 +63,7 @@ def flow_records(
         row["finished"] = row["first_loss"] = np.nan
         row["path_first"], row["path_end"] = layout.path_at[f : f + 2]
         row["exit"] = layout.path[row["path_end"] - 1] if row["path_end"] > row["path_first"] else f
-        row["host_lag"] = layout.ack_lag[f]
+        row["ack_lag"] = layout.ack_lag[f]
         if not isinstance(flow.source, WindowRule):
             continue
         row["has_window"] = 1

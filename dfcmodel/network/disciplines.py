@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hopflow.checks import choice, one_number
 
-__all__ = ["DFC", "FIFO", "RED", "Discipline", "Fair", "Pause", "Priority"]
+__all__ = ["DFC", "FIFO", "Discipline", "Fair", "Pause", "Priority"]
 
 
 @dataclass(frozen=True)
@@ -22,23 +22,8 @@ class FIFO(Discipline):
     """One queue for all, first come first served; what does not fit is dropped from the tail.
 
     Flows lose in proportion to what comes while the queue is full, as where each packet comes at a
-    time of its own. A sender in the node (``host="direct"``) may put packets into the queue in
-    bursts instead. A burst finds the one place that the last departure has left, and loses the
-    rest; what comes over a link no faster than this one finds the place that was left a packet time
-    ago, unless a burst was there first. So each burst costs the others one packet time's share, and
-    not its whole length.
-
-    Parameters
-    ----------
-    burst
-        Mean time between the bursts of senders in the node, s, at most 1; up to a packet time there are
-        none.
+    time of its own.
     """
-
-    burst: float = 0.0
-
-    def __post_init__(self) -> None:
-        one_number("burst", self.burst, at_least=0.0, at_most=1.0, hint="in s: ms(0.1)")
 
 
 @dataclass(frozen=True)
@@ -115,44 +100,6 @@ class Pause(Discipline):
             one_number("quanta", self.quanta, at_least=1, at_most=65535)
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
         one_number("paused_rate", self.paused_rate, at_least=0.0, hint="in packets/s")
-
-
-@dataclass(frozen=True)
-class RED(Discipline):
-    """Random early detection (Floyd and Jacobson 1993) on a FIFO queue.
-
-    Parameters
-    ----------
-    low, high
-        Thresholds of the average queue in packets, 0 < low < high.
-    weight
-        Of one arrival in the average queue, 0 < weight <= 1.
-    max_p
-        Probability to drop at ``high``, 0 < max_p <= 1.
-    gentle
-        Between ``high`` and twice that the probability rises from max_p to 1; else it is 1 there.
-    mean_packet
-        None counts packets; a size in bytes counts bytes in units of it, so that the probability
-        is multiplied by packet size over ``mean_packet`` (ns-2's default is 500).
-    ecn
-        Mark packets of window-controlled flows instead of dropping them, up to ``high``.
-    """
-
-    low: float = 5.0
-    high: float = 15.0
-    weight: float = 0.002
-    max_p: float = 0.1
-    gentle: bool = True
-    mean_packet: float | None = None
-    ecn: bool = False
-
-    def __post_init__(self) -> None:
-        one_number("low", self.low, above=0.0)
-        one_number("high", self.high, above=self.low, hint="low < high")
-        one_number("weight", self.weight, above=0.0, at_most=1.0)
-        one_number("max_p", self.max_p, above=0.0, at_most=1.0)
-        if self.mean_packet is not None:
-            one_number("mean_packet", self.mean_packet, above=0.0, hint="in bytes")
 
 
 @dataclass(frozen=True)

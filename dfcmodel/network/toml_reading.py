@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import responsefn
-from dfcmodel.network import disciplines
+from dfcmodel.network import disciplines, managers
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario
 from hopflow.units import Kind, quantity
@@ -52,9 +52,9 @@ KINDS: dict[str, Kind] = {
 
 DISCIPLINES = {
     kind.__name__: kind
-    for kind in vars(disciplines).values()
+    for kind in {**vars(disciplines), **vars(managers)}.values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind is not disciplines.Discipline
+    if kind not in (disciplines.Discipline, managers.QueueManager)
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["call_event", "compiled", "entry", "inlined"]
+__all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
 
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
@@ -17,34 +17,55 @@ _OPTIONS: dict[str, Any] = {
 }
 compiled = njit(**_OPTIONS)
 inlined = njit(forceinline=True, **_OPTIONS)
+summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
 entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 
+def _caller(field: str, given: int, reads: tuple[str, ...]) -> Any:
+    """Return a function that calls an address with the place of a record's field and numbers.
+
+    They are ``given`` arguments, and before them the record's fields ``reads``.
+    """
+
+    def call(typing_context, address, record, *numbers):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202, ARG001
+        signature = types.void(types.uint64, record, *[types.float64] * given)
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+            from llvmlite import ir
+
+            real, byte = ir.DoubleType(), ir.IntType(8).as_pointer()
+            base = builder.bitcast(arguments[1], byte)
+
+            def place(name: str) -> Any:
+                at = ir.Constant(ir.IntType(64), record.offset(name))
+                return builder.bitcast(builder.gep(base, [at]), real.as_pointer())
+
+            values = [*(builder.load(place(name)) for name in reads), *arguments[2:]]
+            kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), *[real] * len(values)])
+            function = builder.inttoptr(arguments[0], kind.as_pointer())
+            builder.call(function, [place(field), *values])
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return call
+
+
 @intrinsic
-def _call(typing_context, address, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Call the function at an address with a flow's window, which begins at its field ``cwnd``."""
-    signature = types.void(types.uint64, flow, types.float64, types.float64, types.float64)
-    offset, rtt = flow.offset("cwnd"), flow.offset("rtt")
+def _call_event(typing_context, address, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    return _caller("cwnd", 3, ("rtt",))(typing_context, address, flow, now, acks, marks)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ARG001
-        from llvmlite import ir
 
-        where, record, now, acks, marks = arguments
-        real, byte = ir.DoubleType(), ir.IntType(8).as_pointer()
-        base = builder.bitcast(record, byte)
-
-        def field(at: int) -> Any:
-            place = builder.gep(base, [ir.Constant(ir.IntType(64), at)])
-            return builder.bitcast(place, real.as_pointer())
-
-        kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), real, real, real, real])
-        event = builder.inttoptr(where, kind.as_pointer())
-        builder.call(event, [field(offset), now, builder.load(field(rtt)), acks, marks])
-        return context.get_dummy_value()
-
-    return signature, generate
+@intrinsic
+def _call_manager(typing_context, address, link):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    return _caller("drop", 0, ())(typing_context, address, link)
 
 
 @inlined
 def call_event(event, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, D103
-    _call(event, flow, now, acks, marks)
+    _call_event(event, flow, now, acks, marks)
+
+
+@inlined
+def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, D103
+    _call_manager(manager, link)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, inlined
-from .loss_records import attribute_losses
+from .loss_curves import all_lost, stop_tracking
+from .quantum import TINY, quantize
 from .tcp_receiver import receive, receive_fast_path, time_of_emission
 from .tcp_sender import send, send_fast_path
 
@@ -32,56 +33,69 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 
 @compiled
+def receive_tracked(
+    flow: Any, f: int, k: int, new: float, ack: Any, net: Any, shared: Any, log: Any, holes: Any,
+    quantum: float,
+) -> None:  # fmt: skip
+    """Let the receiver take in ``new`` packets of a flow that may have lost some, and answer."""
+    row = k & (net.wire.shape[0] - 1)
+    lost, marked = net.lost_wire[row, flow.exit], net.mark_wire[row, flow.exit]
+    gone, marks = lost - flow.gone, marked - flow.marks_received
+    flow.gone, flow.marks_received = lost, marked
+    if flow.has_window == 1 and new + gone > 0.0:
+        ack.acks, ack.advancing = receive(flow, log, holes, new, gone, quantum)
+        ack.marked = min(marks, ack.acks)
+    if gone == 0.0 and marks == 0.0:
+        all_gone, all_marked = all_lost(flow, net, shared)
+        if lost == all_gone and abs(marked - all_marked) < TINY:
+            flow.marks_received = all_marked
+            stop_tracking(f, net, shared)
+
+
+@inlined
 def receive_packets(
-    flow: Any, new: float, ack: Any, net: Any, log: Any, holes: Any, quantum: float
+    flow: Any, f: int, k: int, new: float, net: Any, shared: Any, transport: Any, quantum: float
 ) -> None:
-    """Let the receiver take in ``new`` packets and write its answer into ``ack``."""
-    ack.acks = 0.0
-    ack.advancing = 0.0
-    ack.marked = 0.0
-    left = new
-    while left > 0.0:
-        piece, sent = left, left
-        if flow.pending_drops > 0:
-            piece, sent, marked = attribute_losses(flow, net, left, quantum)
-            ack.marked += marked
-        acks, advancing = receive(flow, log, holes, piece, sent - piece, quantum)
-        ack.acks += acks
-        ack.advancing += advancing
-        left -= piece
+    """Let the receiver of a window-controlled flow take in what came in step k, and answer."""
+    acks = transport.acks
+    answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
+    answer.marked = 0.0
+    if flow.tracked == 0 and receive_fast_path(flow, new):
+        answer.acks = new
+        answer.advancing = new
+    elif flow.tracked == 1:
+        receive_tracked(
+            flow, f, k, new, answer, net, shared, transport.log, transport.holes, quantum
+        )
+    else:
+        answer.acks, answer.advancing = receive(
+            flow, transport.log, transport.holes, new, 0.0, quantum
+        )
+    answer.rcv_nxt = flow.rcv_nxt
+    answer.sent = time_of_emission(flow, f, k, transport.emitted)
 
 
 @inlined
 def advance_tcp(
     flow: Any, f: int, k: int, h: float, new: float, min_rto: float, quantum: float,
-    net: Any, transport: Any,
+    net: Any, shared: Any, transport: Any,
 ) -> bool:  # fmt: skip
     """Let receiver and sender of a window-controlled flow act in step k; False: its log is full."""
     now = k * h
-    acks = transport.acks
-    mask = acks.shape[0] - 1
-    ack = acks[k & mask, f]
+    acks, events = transport.acks, transport.events
+    ack = acks[k & (acks.shape[0] - 1), f]
     if ack.acks > 0.0:
         flow.rtt = (k - ack.sent) * h
-    if new > 0.0:
-        answer = acks[(k + flow.host_lag) & mask, f]
-        if flow.pending_drops == 0 and receive_fast_path(flow, new):
-            answer.acks = new
-            answer.advancing = new
-            answer.marked = 0.0
-        else:
-            receive_packets(flow, new, answer, net, transport.log, transport.holes, quantum)
-        answer.rcv_nxt = flow.rcv_nxt
-        answer.sent = time_of_emission(flow, f, k, transport.emitted)
+    if new > 0.0 or flow.tracked == 1:
+        receive_packets(flow, f, k, new, net, shared, transport, quantum)
         if flow.rcv_nxt >= flow.size:
             finish(flow, f, now, net)
     usual = ack.acks > 0.0 and ack.acks == ack.advancing and ack.marked == 0.0
-    if not (usual and send_fast_path(flow, transport.events, now, h, ack, min_rto, quantum)):
-        if ack.acks > 0.0 or now >= flow.deadline or k - flow.start <= 1:
-            if not send(
-                flow, transport.log, transport.events, now, h, ack, min_rto, quantum
-            ):
-                return False
+    if usual and send_fast_path(flow, events, now, h, ack, min_rto, quantum):
+        pass
+    elif ack.acks > 0.0 or now >= flow.deadline or k - flow.start <= 1:
+        if not send(flow, transport.log, events, now, h, ack, min_rto, quantum):
+            return False
     ack.acks = 0.0
     transport.emitted[k & (transport.emitted.shape[0] - 1), f] = flow.emitted
     return True
@@ -98,8 +112,20 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
 
 
 @inlined
+def leave_host(flow: Any, host: Any, f: int, k: int, quantum: float, wire: Any) -> None:
+    """Let the host send what the source has emitted, as fast as it may."""
+    before = host.sent
+    host.sent = min(flow.emitted, before + host.service)
+    there = (k + host.lag) & (wire.shape[0] - 1)
+    if host.weight == 1.0:
+        wire[there, f] = host.sent
+    else:
+        wire[there, f] = before + quantize(host.weight * (host.sent - before), quantum)
+
+
+@inlined
 def advance_endpoints(
-    f: int, k: int, h: float, min_rto: float, quantum: float, net: Any, transport: Any
+    f: int, k: int, h: float, min_rto: float, quantum: float, net: Any, shared: Any, transport: Any
 ) -> bool:
     """Do in step k what the ends of flow f do; False: its emission log is full."""
     flow = net.flows[f]
@@ -111,20 +137,23 @@ def advance_endpoints(
     elif age == 0:
         reset_feedback(flow, f, 1.0, net)
     wire = net.wire
-    mask = wire.shape[0] - 1
-    through = wire[k & mask, flow.exit]
+    here = k & (wire.shape[0] - 1)
+    through = wire[here, flow.exit]
     if flow.has_window == 1:
         new = through - flow.delivered
-        if not advance_tcp(flow, f, k, h, new, min_rto, quantum, net, transport):
+        if not advance_tcp(flow, f, k, h, new, min_rto, quantum, net, shared, transport):
             return False
     else:
         advance_schedule(flow, k, transport.schedule)
         flow.rcv_nxt = through
         if through >= flow.size:
             finish(flow, f, k * h, net)
+        if flow.tracked == 1:
+            none = transport.acks[0, f]
+            receive_tracked(
+                flow, f, k, 0.0, none, net, shared, transport.log, transport.holes, quantum
+            )
     flow.delivered = through
-    host = net.queues[f]
-    host.sent = min(flow.emitted, host.sent + host.service)
-    wire[(k + host.lag) & mask, f] = host.sent
-    flow.entered += wire[k & mask, f] - through
+    leave_host(flow, net.queues[f], f, k, quantum, wire)
+    flow.entered += wire[here, f] - through
     return True

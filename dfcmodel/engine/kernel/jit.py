@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["call_event", "compiled", "entry", "inlined"]
+__all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -28,6 +28,11 @@ def inlined(function: F) -> F:
     return function
 
 
+def summing(function: F) -> F:
+    """Mark an inlined function whose sums may be taken in any order: those of amounts are exact."""
+    return function
+
+
 def entry(function: F) -> F:
     """Mark the function that Python calls."""
     return function
@@ -36,3 +41,8 @@ def entry(function: F) -> F:
 def call_event(event: Any, flow: Any, now: float, acks: float, marks: float) -> None:
     """Let an event of a window rule change a flow's window; see `engine.rule_events`."""
     event(flow, now, acks, marks)
+
+
+def call_manager(manager: Any, link: Any) -> None:
+    """Let a queue manager see a link's arrivals; see `engine.manager_events`."""
+    manager(link)

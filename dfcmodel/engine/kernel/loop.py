@@ -15,11 +15,11 @@ from .dfc_per_flow import receive_feedback, send_feedback
 from .dfc_per_input import receive_input_feedback, send_input_feedback
 from .endpoints import advance_endpoints
 from .jit import compiled, entry, inlined
+from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks
 from .records import BAD_QUEUE, BAD_WINDOW, LOG_FULL
 from .shared_queues import serve_shared
-from .tail_drop import drop_tail
 
 __all__ = ["run"]
 
@@ -37,6 +37,8 @@ def run(
     net: Any,
     transport: Any,
     service: Any,
+    order: Any,
+    shared: Any,
     feedback: Any,
     host_pace: Any,
     record: Any,
@@ -58,18 +60,23 @@ def run(
         if feedback.pauses.shape[0] > 0:
             exchange_pauses(k, net, feedback, host_pace)
         for f in range(net.flows.shape[0]):
-            if not advance_endpoints(f, k, h, min_rto, quantum, net, transport):
+            if not advance_endpoints(f, k, h, min_rto, quantum, net, shared, transport):
                 fault[0], fault[1] = LOG_FULL, f
                 return k
-        n_overflowing = serve_blocks(k, net, service.blocks, service.overflowing)
+        overflowing, bands = service.overflowing, service.bands
+        n_overflowing = serve_blocks(k, quantum, net, service.blocks, order, overflowing)
         for i in range(first_shared, end_shared):
-            n_overflowing = serve_shared(i, k, now, left, n_overflowing, quantum, net, service)
+            n_overflowing = serve_shared(
+                i, k, now, h, left, n_overflowing, quantum, net, service, order, shared
+            )
         for n in range(n_overflowing):
-            drop_tail(service.overflowing[n], k, now, h, left, quantum, net, service)
+            drop_tail(overflowing[n], k, now, h, left, quantum, net, order, shared, bands)
         if left == 1:
             row = (k - first_step) // every
+            bring_up_to_date(first_shared, end_shared, net, shared)
             write_flows(every, net, record[row], fault)
-            write_queues(net, queued[row], lost_at[row], fault)
+            write_queues(every, net, queued[row], lost_at[row], fault)
+            forget_areas(every, net, shared)
             if fault[0] != 0:
                 return k
     return -1
@@ -96,18 +103,29 @@ def exchange_feedback(net: Any, bands: Any, feedback: Any, quantum: float) -> No
 
 
 @compiled
+def bring_up_to_date(first_shared: int, end_shared: int, net: Any, shared: Any) -> None:
+    """Copy the columns of queues that share into their records."""
+    for i in range(first_shared, end_shared):
+        for c in range(net.links[i].first, net.links[i].end):
+            queue = net.queues[c]
+            queue.sent = shared.sent[c]
+            queue.lost = shared.lost[c]
+            queue.marked = shared.marked[c]
+            queue.area = shared.area[c]
+            queue.lost_area = shared.lost_area[c]
+            queue.backlog = shared.arrived[c] - shared.sent[c]
+
+
+@compiled
 def write_flows(every: int, net: Any, record: Any, fault: Any) -> None:
     """Write what the flows did since the last record."""
     for f in range(net.flows.shape[0]):
         flow = net.flows[f]
-        inside = flow.entered - flow.lost_area
+        inside = flow.entered
         flow.entered = 0.0
-        flow.lost_area = flow.lost * every
         for j in range(flow.path_first, flow.path_end):
             queue = net.queues[net.path[j]]
-            inside -= queue.area
-            queue.mean_area += queue.area
-            queue.area = 0.0
+            inside -= queue.area + queue.lost_area
         record[f, 0] = inside / every
         record[f, 1] = flow.rcv_nxt
         record[f, 2] = min(flow.cwnd, flow.max_window)
@@ -118,12 +136,22 @@ def write_flows(every: int, net: Any, record: Any, fault: Any) -> None:
 
 
 @compiled
-def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
+def write_queues(every: int, net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
     """Write what the queues hold, and what they lost since the last record."""
     for c in range(net.flows.shape[0], net.queues.shape[0] - 1):
         queue = net.queues[c]
         queued[c] = queue.backlog
         lost_at[c] = queue.lost - queue.lost_before
         queue.lost_before = queue.lost
+        queue.mean_area += queue.area
         if queue.backlog != queue.backlog:
             fault[0], fault[1] = BAD_QUEUE, c
+
+
+@compiled
+def forget_areas(every: int, net: Any, shared: Any) -> None:
+    """Begin new sums over time: of what waits, and of what has been lost so far."""
+    for c in range(net.queues.shape[0] - 1):
+        queue = net.queues[c]
+        queue.area = shared.area[c] = 0.0
+        queue.lost_area = shared.lost_area[c] = queue.lost * every

@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import inlined
+from .loss_curves import carry_losses
+from .quantum import quantize
 
-__all__ = ["serve_blocks"]
+__all__ = ["serve", "serve_blocks"]
 
 
 @inlined
-def serve(queue: Any, arrived: float) -> float:
-    """Let a queue send what ``arrived``, at most what its rate allows; return its departures."""
+def serve(queue: Any, arrived: float, quantum: float) -> float:
+    """Let a queue send what ``arrived``, at most what its rate allows; return what goes on the wire.
+
+    Of this step's departures the part ``weight`` arrives after the lag, the rest a step later.
+    """
     arrivals = arrived - queue.lost
-    departures = min(arrivals, queue.sent + queue.service)
+    before = queue.sent
+    departures = min(arrivals, before + queue.service)
     queue.sent = departures
     queue.backlog = arrivals - departures
     queue.area += queue.backlog
-    return departures
+    if queue.weight == 1.0:
+        return departures
+    return before + quantize(queue.weight * (departures - before), quantum)
 
 
 @inlined
@@ -36,7 +44,9 @@ def record_peak(queue: Any, total: float, net: Any, overflowing: Any, n_overflow
 
 
 @inlined
-def serve_blocks(k: int, net: Any, blocks: Any, overflowing: Any) -> int:
+def serve_blocks(
+    k: int, quantum: float, net: Any, blocks: Any, order: Any, overflowing: Any
+) -> int:
     """Serve all queues that have rates of their own; return how many links overflow."""
     queues, wire = net.queues, net.wire
     mask = wire.shape[0] - 1
@@ -48,14 +58,20 @@ def serve_blocks(k: int, net: Any, blocks: Any, overflowing: Any) -> int:
         if block.alike == 1:
             for c in range(block.first, block.end):
                 queue = queues[c]
-                there[c] = serve(queue, here[queue.origin])
+                there[c] = serve(queue, here[queue.origin], quantum)
+                if queue.tracked == 1:
+                    carry_losses(queue, c, k, quantum, net, order)
                 if queue.backlog > queue.peak:
                     n = record_peak(queue, queue.backlog, net, overflowing, n)
         elif block.alike == 2:
             for c in range(block.first, block.end, block.flows):
                 queue, other = queues[c], queues[c + block.next]
-                there[c] = serve(queue, here[queue.origin])
-                there[c + block.next] = serve(other, here[other.origin])
+                there[c] = serve(queue, here[queue.origin], quantum)
+                there[c + block.next] = serve(other, here[other.origin], quantum)
+                if queue.tracked == 1:
+                    carry_losses(queue, c, k, quantum, net, order)
+                if other.tracked == 1:
+                    carry_losses(other, c + block.next, k, quantum, net, order)
                 total = queue.backlog + other.backlog
                 if total > queue.peak:
                     n = record_peak(queue, total, net, overflowing, n)
@@ -63,7 +79,9 @@ def serve_blocks(k: int, net: Any, blocks: Any, overflowing: Any) -> int:
             total = 0.0
             for c in range(block.first, block.end):
                 queue = queues[c]
-                wire[(k + queue.lag) & mask, c] = serve(queue, here[queue.origin])
+                wire[(k + queue.lag) & mask, c] = serve(queue, here[queue.origin], quantum)
+                if queue.tracked == 1:
+                    carry_losses(queue, c, k, quantum, net, order)
                 total += queue.backlog
             if total > queues[block.first].peak:
                 n = record_peak(queues[block.first], total, net, overflowing, n)

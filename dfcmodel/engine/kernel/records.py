@@ -15,30 +15,30 @@ TAHOE, RENO, NEWRENO = 0, 1, 2
 """How a sender recovers from a loss."""
 ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
 """Events of a window rule: columns of `Transport.events`."""
-PER_FLOW_RATE, SHARED_FIFO, RANDOM_EARLY, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3, 4
-"""Queue types: per-flow queues at rates of their own; FIFO; RED on FIFO; fair shares and priorities; a
-FIFO queue at a rate of its own per input."""
+PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
+"""Queue types: per-flow queues at rates of their own; FIFO; fair shares and priorities; a FIFO queue at a
+rate of its own per input."""
 LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
 """Why a run stops: an emission log is full, a window or a queue is not a number."""
-MAX_STATE, MAX_PARAMETERS = 16, 16
-"""Numbers that a window rule may have."""
+MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
+"""Numbers that a window rule or a queue manager may have, and that a manager sees."""
 
 
 def _record(**fields: str) -> np.dtype[Any]:
     """Return the type of a record whose fields are listed by kind, those used in each step first."""
     names = [(name, kind) for kind, text in fields.items() for name in text.split()]
-    kinds = {"wholes": np.int64, "places": np.uint64}
+    kinds = {"wholes": np.int64, "places": np.uint64, "more_wholes": np.int64}
     return np.dtype([(name, kinds.get(kind, np.float64)) for name, kind in names], align=True)
 
 
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start has_window exit host_lag pending_drops in_recovery partial_ack_seen",
+            wholes="start has_window exit ack_lag tracked in_recovery partial_ack_seen",
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window size resent_held resent_held_lost "
-            "fractional_loss scanned_to lost lost_area first_loss finished",
+            "fractional_loss scanned_to gone marks_received first_loss finished",
         ).descr,
         *_record(
             wholes="sent_before rule recovery timeouts loss_events log_first log_end log_at log_mask "
@@ -53,10 +53,10 @@ FLOW = np.dtype(
 )
 """A flow with its two ends.
 
-start: step of its first packet; has_window: 1 for TCP; exit: its last queue; pending_drops: drop records
-that the receiver has not accounted for; delivered: packets that reached the receiver; entered: sum
-over the steps since the last record of packets inside the network, with lost_area, the same of what was
-lost; first_loss, finished: s, nan for not yet.
+start: step of its first packet; has_window: 1 for TCP; exit: its last queue; ack_lag: steps from its receiver to its sender; tracked: 1 while losses or
+marks are on their way to the receiver; gone, marks_received: packets lost and marked that it knows of;
+delivered: packets that reached it; entered: sum over the steps since the last record of packets in the
+network or lost; first_loss, finished: s, nan for not yet.
 
 snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
 number received; recover, in_recovery: RFC 6582; dup_acks, inflation: RFC 5681 (inflation < 0 holds
@@ -76,19 +76,22 @@ the other: its events get the place of cwnd.
 QUEUE = _record(
     reals="lost sent service backlog area peak",
     places="origin",
-    wholes="lag",
+    wholes="tracked",
     more_reals="told_rate told_backlog message_rate message_backlog link_rate intensity gain "
-    "unconstrained_rate lost_before mean_area cursor demand allocation",
+    "unconstrained_rate lost_before mean_area marked lost_sent marks_sent lost_area weight",
+    more_wholes="lag head tail flow link",
 )
-QUEUE = np.dtype([*QUEUE.descr, ("flow", np.int64), ("link", np.int64), ("first_drop", np.int64),
-                  ("end_drop", np.int64)], align=True)  # fmt: skip
 """A flow's packets at a link (or at its host).
 
-lost, sent: cumulative; service: packets that may leave per step; backlog: packets that wait; area: its
-sum over the steps since the last record, mean_area over all; peak: most that waited in the buffer that
-begins here (inf: the buffer begins at another queue); origin: the queue before (a host: itself); lag:
-steps to the next queue or the receiver; first_drop, end_drop: its drop records; cursor: how far the
-receiver has followed what arrived here.
+lost, marked, sent: cumulative, here; service: packets that may leave per step; backlog: packets that
+wait; area: its sum over the steps since the last record, mean_area over all; peak: most that waited in
+the buffer that begins here (inf: the buffer begins at another queue); origin: the queue before (a host:
+itself); lag: steps to the next queue or the receiver; weight: part of a step's departures that arrives
+after lag steps, the rest one later; lost_area: sum of lost over the steps since the last record. Queues of
+links that share are here what they were at the last record (see `Shared`).
+
+tracked: 1 while losses or marks of its flow are on their way; head, tail: rows of its order then; lost_sent,
+marks_sent: of the flow, before what has left.
 
 Of DFC (takano2006, Sect. 2.1): told_rate, told_backlog: r and n of the next node as it was told;
 message_rate, message_backlog: what is on its way here; link_rate: B; intensity: alpha; gain: D/d per
@@ -96,27 +99,37 @@ step; unconstrained_rate: J-tilde.
 """
 
 LINK = np.dtype(
-    [(name, np.float64) for name in
-     "rate pace limit peak backlog low high weight max_p unit average owed".split()]
+    [(name, np.float64) for name in "rate pace limit peak backlog arrivals total due due_marks owed weight".split()]
     + [(name, np.int64) for name in
-       "kind shared first end first_band end_band gentle ecn victim".split()],
+       "kind shared tracked lag first end first_band end_band manager".split()]
+    + [
+        ("drop", np.float64),
+        ("mark", np.float64),
+        ("state", np.float64, (MAX_STATE - 2,)),
+        ("parameters", np.float64, (MAX_PARAMETERS,)),
+        ("seen", np.float64, (SEEN,)),
+    ],
     align=True,
 )  # fmt: skip
 """A link's buffer: rate, and pace while paused; limit: of the buffer in packets; shared: one buffer for
-all flows; first, end: its queues; first_band, end_band: groups of them, by priority or by input.
+all flows; first, end: its queues; first_band, end_band: its FIFO queues, one, or one per flow or input; lag,
+weight: those of all its queues, -1 where they differ; tracked: flows with losses or marks on their way.
 
-Of RED (Floyd and Jacobson 1993): low, high, weight, max_p, gentle; unit: what a packet counts in units
-of the thresholds; average: of the queue; owed: packets to be dropped, below zero how far the next one
-is; victim: the queue that owes them.
+manager: which queue manager drops or marks early, -1 for none; drop, mark: what it asks for in this step,
+state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
+asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
+came in this step; total: that ever came and were not dropped.
 """
 
-BAND = np.dtype([(name, np.int64) for name in ("link", "first", "end", "head", "tail")])
-"""Queues of one priority, or from one input; head and tail of their FIFO order in `Shared.arrived`."""
+BAND = np.dtype(
+    [(name, np.float64) for name in ("served", "arrivals", "pace")]
+    + [(name, np.int64) for name in ("link", "rank", "first", "end", "head", "tail")]
+)
+"""A FIFO queue of one or several flows, queues first .. end: served, arrivals: packets in all; pace: packets
+that may leave in this step; rank: bands of a lower one are served first; head, tail: rows of `Order`."""
 BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "alike")])
 """Queues served at rates of their own, one after the other, ``flows`` of them in one buffer; alike: that
 number where it is 1 or 2 and all lags of the block are equal, else 0 and the block is one buffer."""
-DROP = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
-"""Of first .. end, in packets that arrived at a queue, so many were lost and so many marked."""
 ACK = np.dtype([(name, np.float64) for name in ("acks", "advancing", "rcv_nxt", "marked", "sent")])
 """What the receiver answers in a step: ACKs, how many of them move rcv_nxt, how many are marked, and
 the step in which the packet was sent that the last one answers."""
@@ -137,7 +150,7 @@ SLOT = np.dtype(
 """Where the links of one flow, of two and of more begin that receive and that send feedback in a slot."""
 SENDING = np.dtype([(name, np.uint64) for name in ("first", "last", "to_first", "to_last")])
 """Queues of a link that sends feedback, and those that it goes to."""
-INPUT_SENDING = np.dtype([(name, np.uint64) for name in ("to", "band", "queue")])
+INPUT_SENDING = np.dtype([(name, np.int64) for name in ("to", "band", "queue")])
 """Who is told (a link, or -1 - flow for its host), by which band, or -1 and of which queue."""
 INPUT_LINK = np.dtype([(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")])
 """What a link with a queue per input was told, and what is on its way."""
@@ -150,13 +163,19 @@ still passes per step, delay and duration of a message in steps (0: until told o
 
 
 class Network(NamedTuple):
-    """Flows, queues and links, and what is between them."""
+    """Flows, queues and links, and what is between them.
+
+    wire, lost_wire and mark_wire are curves: cumulative packets that arrive from a queue, and how many
+    of the packets sent before them were lost or marked on the way; rings by step of arrival. The
+    last two are kept up only for flows that are tracked.
+    """
 
     flows: Any  # FLOW (F,)
     queues: Any  # QUEUE (C + 1,) the last for messages that nobody receives
     links: Any  # LINK (L,)
-    wire: Any  # (R, C) cumulative packets sent, by step of arrival, R a power of two
-    drops: Any  # DROP (C, D)
+    wire: Any  # (R, C), R a power of two
+    lost_wire: Any  # (R, C)
+    mark_wire: Any  # (R, C)
     path: Any  # queues of the flows, hosts left out
 
 
@@ -171,15 +190,43 @@ class Transport(NamedTuple):
     events: Any  # (rules, 3)
 
 
+class Order(NamedTuple):
+    """The order of what waits: what had come to a queue, a row per step, Q of them a power of two."""
+
+    came: Any  # (Q, C) cumulative packets that came and were not dropped here
+    lost: Any  # (Q, C) of the flow, lost before them
+    marked: Any  # (Q, C) and marked
+    total: Any  # (Q, B) came, all queues of a band
+
+
+class Shared(NamedTuple):
+    """Queues of links that share, as columns: loops over the flows of a step are vectorized. Shape (C,)."""
+
+    origin: Any  # these as in QUEUE
+    sent: Any
+    lost: Any
+    marked: Any
+    area: Any
+    lost_area: Any
+    lost_sent: Any
+    marks_sent: Any
+    arrived: Any  # packets that have come and were not dropped here
+    previous: Any  # the same a step ago
+    owed: Any  # packets to be dropped early as they come
+    owed_marks: Any  # and to be marked
+    markable: Any  # 1.0 for flows that react to marks
+    tracked: Any  # 1.0
+    now: Any  # scratch
+
+
 class Service(NamedTuple):
-    """In which order queues are served, and what shared ones remember."""
+    """In which order queues are served."""
 
     blocks: Any  # BLOCK
     bands: Any  # BAND
-    arrived: Any  # (Q, C) what had arrived, by entry of the order of a FIFO queue
-    arrived_total: Any  # (Q, B) the same of a band
     overflowing: Any  # (L,) scratch: links whose buffer is exceeded
     seed: Any  # (1,) of random drops
+    managers: Any  # (managers,) events
 
 
 class Feedback(NamedTuple):

@@ -1,0 +1,198 @@
+"""FIFO queues of several flows: rows by time, one head for all flows.
+
+A row holds what has come from each flow up to a step. How far the queue has been served is one number,
+`band.served`; its place in the sums of the rows is the head, and what each flow has sent is its own
+curve there, rounded down to the quantum. The curves are cumulative, so that rounding never adds up.
+Loops over the flows are over neighbours in memory and have no branches: they are vectorized.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import compiled, inlined, summing
+from .quantum import quantize
+
+__all__ = ["gather_arrivals", "serve_band", "sum_of"]
+
+
+@summing
+def gather_arrivals(first: int, end: int, here: Any, shared: Any) -> float:
+    """Set what has arrived at queues ``first`` .. ``end`` - 1 and was not dropped; return the sum."""
+    origin, lost, arrived = shared.origin, shared.lost, shared.arrived
+    total = 0.0
+    for c in range(first, end):
+        came = here[origin[c]] - lost[c]
+        arrived[c] = came
+        total += came
+    return total
+
+
+@summing
+def sum_of(first: int, end: int, amounts: Any) -> float:
+    """Return the sum of the amounts of some queues, exact in any order."""
+    total = 0.0
+    for c in range(first, end):
+        total += amounts[c]
+    return total
+
+
+@inlined
+def append_arrivals(
+    band: Any, b: int, k: int, total: float, tracked: bool, net: Any, order: Any, shared: Any
+) -> None:
+    """Append this step's row to the order of a band; a full ring joins rows."""
+    mask = order.came.shape[0] - 1
+    if band.tail == band.head:  # nothing waited: what has been sent is where the order begins
+        band.head = 0
+        band.tail = 1
+        order.total[0, b] = sum_of(band.first, band.end, shared.sent)
+        copy(band.first, band.end, shared.sent, order.came[0])
+        if tracked:
+            copy(band.first, band.end, shared.lost_sent, order.lost[0])
+            copy(band.first, band.end, shared.marks_sent, order.marked[0])
+    if band.tail - band.head <= mask:
+        band.tail += 1
+    row = (band.tail - 1) & mask
+    order.total[row, b] = total
+    copy(band.first, band.end, shared.arrived, order.came[row])
+    if tracked:
+        here = k & (net.wire.shape[0] - 1)
+        lost, marked = net.lost_wire[here], net.mark_wire[here]
+        add_own(band.first, band.end, lost, shared.origin, shared.lost, order.lost[row])
+        add_own(band.first, band.end, marked, shared.origin, shared.marked, order.marked[row])
+
+
+@inlined
+def copy(first: int, end: int, values: Any, row: Any) -> None:
+    """Copy the values of some queues."""
+    for c in range(first, end):
+        row[c] = values[c]
+
+
+@inlined
+def add_own(first: int, end: int, before: Any, origin: Any, own: Any, row: Any) -> None:
+    """Set a row to what was lost (or marked) on the way here and here."""
+    for c in range(first, end):
+        row[c] = before[origin[c]] + own[c]
+
+
+@inlined
+def find_head(band: Any, b: int, order: Any) -> float:
+    """Move the head to the last row that is wholly served; return the part served of the next one."""
+    mask = order.came.shape[0] - 1
+    head = band.head
+    while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
+        head += 1
+    band.head = head
+    if head == band.tail - 1:
+        return 0.0
+    before, after = order.total[head & mask, b], order.total[(head + 1) & mask, b]
+    return max(0.0, (band.served - before) / (after - before))
+
+
+@inlined
+def curve_at_head(
+    first: int, end: int, low: Any, high: Any, part: float, quantum: float, values: Any
+) -> None:
+    """Set ``values`` to the curves between two rows."""
+    for c in range(first, end):
+        values[c] = low[c] + quantize(part * (high[c] - low[c]), quantum)
+
+
+@inlined
+def put_on_wire(
+    first: int, end: int, now: Any, before: Any, weight: float, quantum: float, there: Any
+) -> None:
+    """Send what has left: the part ``weight`` of this step's departures arrives in a row, the rest later."""
+    if weight == 1.0:
+        for c in range(first, end):
+            there[c] = now[c]
+    else:
+        for c in range(first, end):
+            there[c] = before[c] + quantize(weight * (now[c] - before[c]), quantum)
+    for c in range(first, end):
+        before[c] = now[c]
+
+
+@inlined
+def add_backlog(first: int, end: int, shared: Any) -> None:
+    """Add what waits to its sum over time."""
+    arrived, sent, area = shared.arrived, shared.sent, shared.area
+    for c in range(first, end):
+        area[c] += arrived[c] - sent[c]
+
+
+@compiled
+def put_apart(
+    first: int, end: int, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
+) -> None:
+    """Do what `put_on_wire` does where the lags of the flows differ."""
+    for c in range(first, end):
+        queue = queues[c]
+        there = (k + queue.lag) & (wire.shape[0] - 1)
+        wire[there, c] = before[c] + quantize(queue.weight * (now[c] - before[c]), quantum)
+        before[c] = now[c]
+
+
+@inlined
+def leave(
+    link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, net: Any, wire: Any
+) -> None:
+    """Put what has left a band on its way; ``before`` is what had left a step ago."""
+    if link.lag < 0:
+        put_apart(band.first, band.end, k, now, before, quantum, net.queues, wire)
+    else:
+        there = wire[(k + link.lag) & (wire.shape[0] - 1)]
+        put_on_wire(band.first, band.end, now, before, link.weight, quantum, there)
+
+
+@inlined
+def depart(
+    link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
+) -> None:
+    """Serve a band in step k at its pace, first come first served; arrivals are in its order."""
+    mask = order.came.shape[0] - 1
+    band.served = min(band.served + band.pace, band.arrivals)
+    part = find_head(band, b, order)
+    low = band.head & mask
+    high = (band.head + 1) & mask if part > 0.0 else low
+    now = shared.now
+    curve_at_head(band.first, band.end, order.came[low], order.came[high], part, quantum, now)
+    leave(link, band, k, now, shared.sent, quantum, net, net.wire)
+    add_backlog(band.first, band.end, shared)
+    if link.tracked > 0:
+        lost, marked = order.lost, order.marked
+        curve_at_head(band.first, band.end, lost[low], lost[high], part, quantum, now)
+        leave(link, band, k, now, shared.lost_sent, quantum, net, net.lost_wire)
+        curve_at_head(band.first, band.end, marked[low], marked[high], part, 2.0**-40, now)
+        leave(link, band, k, now, shared.marks_sent, quantum, net, net.mark_wire)
+    if band.served == band.arrivals:
+        band.head = 0
+        band.tail = 0
+
+
+@inlined
+def pass_through(link: Any, band: Any, k: int, quantum: float, net: Any, shared: Any) -> None:
+    """Do what `depart` does where nothing waits and all that comes in a step leaves in it."""
+    band.served = band.arrivals
+    leave(link, band, k, shared.arrived, shared.sent, quantum, net, net.wire)
+    if link.tracked > 0:
+        here, now = k & (net.wire.shape[0] - 1), shared.now
+        lost, marked = net.lost_wire[here], net.mark_wire[here]
+        add_own(band.first, band.end, lost, shared.origin, shared.lost, now)
+        leave(link, band, k, now, shared.lost_sent, quantum, net, net.lost_wire)
+        add_own(band.first, band.end, marked, shared.origin, shared.marked, now)
+        leave(link, band, k, now, shared.marks_sent, quantum, net, net.mark_wire)
+
+
+@inlined
+def serve_band(
+    link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
+) -> None:
+    """Let a band take in and send what it does in step k."""
+    if band.tail == band.head and band.arrivals <= band.served + band.pace:
+        pass_through(link, band, k, quantum, net, shared)
+    else:
+        append_arrivals(band, b, k, band.arrivals, link.tracked > 0, net, order, shared)
+        depart(link, band, b, k, quantum, net, order, shared)

@@ -1,0 +1,143 @@
+"""Queue managers: what is dropped or marked of a step's arrivals before a buffer is full.
+
+A manager sees a link's queue and arrivals, and asks for so many packets to be dropped or marked. Whole
+packets are taken: each from a flow drawn in proportion to what came in the step, as its fluid comes.
+A manager that asks for as much as came gets all of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import call_manager, compiled
+from .loss_curves import start_tracking
+from .overflow import note_first_loss, take_from_arrivals
+from .quantum import quantize
+
+__all__ = ["manage"]
+
+
+@compiled
+def next_random(seed: Any) -> float:
+    """Return a number between 0 and 1 by the generator of Park and Miller (1988)."""
+    seed[0] = 48271 * seed[0] % 2147483647
+    return float(seed[0] / 2147483647.0)
+
+
+@compiled
+def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
+    """Return for how long, in s, the packet at the head of a link's fullest FIFO queue has waited."""
+    delay = 0.0
+    mask = order.came.shape[0] - 1
+    for b in range(link.first_band, link.end_band):
+        band = bands[b]
+        if band.tail > band.head + 1:
+            before = order.total[band.head & mask, b]
+            after = order.total[(band.head + 1) & mask, b]
+            part = (band.served - before) / (after - before) if after > before else 0.0
+            delay = max(delay, (band.tail - 1 - band.head - part) * h)
+    return delay
+
+
+@compiled
+def draw_victim(link: Any, shared: Any, seed: Any) -> int:
+    """Return a queue drawn in proportion to what came to it in this step."""
+    at = link.arrivals * next_random(seed)
+    for c in range(link.first, link.end):
+        at -= shared.arrived[c] - shared.previous[c]
+        if at < 0.0:
+            return c
+    return link.end - 1
+
+
+@compiled
+def draw_victims(link: Any, shared: Any, seed: Any) -> None:
+    """Assign the whole packets that are due to flows; those that cannot be marked are dropped."""
+    while link.due >= 1.0:
+        shared.owed[draw_victim(link, shared, seed)] += 1.0
+        link.due -= 1.0
+        link.owed += 1.0
+    while link.due_marks >= 1.0:
+        c = draw_victim(link, shared, seed)
+        if shared.markable[c] == 1.0:
+            shared.owed_marks[c] += 1.0
+        else:
+            shared.owed[c] += 1.0
+        link.due_marks -= 1.0
+        link.owed += 1.0
+
+
+@compiled
+def take_all(link: Any, shared: Any) -> None:
+    """Let every flow owe all that came in this step: to be dropped, or marked where it can be."""
+    for c in range(link.first, link.end):
+        came = shared.arrived[c] - shared.previous[c]
+        if link.drop < link.arrivals and shared.markable[c] == 1.0:
+            shared.owed_marks[c] = came
+        else:
+            shared.owed[c] = came
+        link.owed += came
+    link.due = 0.0
+    link.due_marks = 0.0
+
+
+@compiled
+def settle(
+    link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
+    shared: Any, bands: Any,
+) -> float:  # fmt: skip
+    """Drop and mark what flows owe as far as it has come in this step; return what was dropped."""
+    dropped = 0.0
+    owed = 0.0
+    for c in range(link.first, link.end):
+        came = max(0.0, shared.arrived[c] - shared.previous[c])
+        drop = quantize(min(came, shared.owed[c]), quantum)
+        mark = min(came - drop, shared.owed_marks[c])
+        shared.now[c] = drop
+        dropped += drop
+        if drop > 0.0 or mark > 0.0:
+            f = net.queues[c].flow
+            if drop > 0.0:
+                note_first_loss(f, net, 0.0, 1.0, now, 0.0)
+            if shared.tracked[c] == 0.0:
+                start_tracking(f, k, net, order, shared, bands)
+        shared.owed[c] -= drop
+        shared.owed_marks[c] -= mark
+        shared.marked[c] += mark
+        owed += shared.owed[c] + shared.owed_marks[c]
+    link.owed = owed
+    if dropped > 0.0:
+        take_from_arrivals(
+            link.first, link.end, left, shared.lost, shared.arrived, shared.area,
+            shared.lost_area, shared.now,
+        )  # fmt: skip
+        for c in range(link.first, link.end):
+            shared.area[c] += shared.now[c]  # it was never counted as waiting
+    return dropped
+
+
+@compiled
+def manage(
+    link: Any, manager: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any,
+    order: Any, shared: Any, bands: Any, seed: Any,
+) -> float:  # fmt: skip
+    """Let a link's manager drop and mark in step k; return how many packets it drops."""
+    link.seen[0] = now
+    link.seen[1] = h
+    link.seen[2] = link.backlog
+    link.seen[3] = link.arrivals
+    link.seen[4] = link.pace / h
+    link.seen[5] = head_delay(link, k, h, bands, order)
+    link.seen[6] = next_random(seed)
+    call_manager(manager, link)
+    if link.arrivals <= 0.0:
+        return 0.0
+    if link.drop >= link.arrivals or link.mark >= link.arrivals:
+        take_all(link, shared)
+    else:
+        link.due += link.drop
+        link.due_marks += link.mark
+        draw_victims(link, shared, seed)
+    if link.owed > 0.0:
+        return settle(link, k, now, h, left, quantum, net, order, shared, bands)
+    return 0.0

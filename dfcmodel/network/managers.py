@@ -1,0 +1,307 @@
+"""Queue managers: what a link drops or marks before its buffer is full.
+
+A manager is a small immutable object whose numeric fields are its parameters, and one function that
+sees each step's arrivals. It is plain Python that also compiles, like a window rule.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from dfcmodel.network.disciplines import Discipline
+from hopflow.checks import flag, one_number
+
+__all__ = ["RED", "Arrivals", "CoDel", "PIE", "QueueManager", "StepMarking"]
+
+
+class Arrivals(NamedTuple):
+    """What a manager sees of a step.
+
+    Attributes
+    ----------
+    time, step
+        In s.
+    backlog
+        Packets that waited before the step.
+    arrivals
+        Packets that come in it.
+    capacity
+        Of the link, packets/s; less while it is paused.
+    delay
+        For how long the packet at the head of the queue has waited, s.
+    random
+        A number drawn evenly from 0 to 1.
+    """
+
+    time: float
+    step: float
+    backlog: float
+    arrivals: float
+    capacity: float
+    delay: float
+    random: float
+
+
+@dataclass(frozen=True)
+class QueueManager(Discipline):
+    """Base of the managers of a FIFO queue: subclass it, name the parameters, write `on_step`.
+
+    Attributes
+    ----------
+    State
+        NamedTuple of what it remembers; ``drop`` and ``mark`` come first: how many of the packets
+        that come in the step are dropped, and marked (dropped where the sender does not react to
+        marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
+        proportion to what came. As much as came, or more, takes all of it.
+
+    Examples
+    --------
+    A queue that drops every hundredth packet:
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Hundredth(QueueManager):
+    ...     part: float = 0.01
+    ...     @staticmethod
+    ...     def on_step(s, q, e): return s._replace(drop=q.part * e.arrivals)
+    >>> Hundredth().numbers(1500.0)
+    {'part': 0.01}
+    """
+
+    class State(NamedTuple):
+        """What is dropped and marked of a step's arrivals, packets."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+
+    @staticmethod
+    @abstractmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after a step: ``s`` the state, ``q`` the parameters, ``e`` `Arrivals`."""
+
+    def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
+        """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {"none": 0.0}
+
+
+@dataclass(frozen=True)
+class RED(QueueManager):
+    """Random early detection (Floyd and Jacobson 1993) on a FIFO queue.
+
+    Parameters
+    ----------
+    low, high
+        Thresholds of the average queue in packets, 0 < low < high.
+    weight
+        Of one arrival in the average queue, 0 < weight <= 1.
+    max_p
+        Probability to drop at ``high``, 0 < max_p <= 1.
+    gentle
+        Between ``high`` and twice that the probability rises from max_p to 1; else it is 1 there.
+    mean_packet
+        None counts packets; a size in bytes counts bytes in units of it, so that the probability
+        is multiplied by packet size over ``mean_packet`` (ns-2's default is 500).
+    ecn
+        Mark packets of window-controlled flows instead of dropping them, up to ``high``.
+    """
+
+    low: float = 5.0
+    high: float = 15.0
+    weight: float = 0.002
+    max_p: float = 0.1
+    gentle: bool = True
+    mean_packet: float | None = None
+    ecn: bool = False
+
+    class State(NamedTuple):
+        """Dropped, marked; the average queue; packets times p up to the next one, 0: not drawn yet."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        average: float = 0.0
+        gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_number("low", self.low, above=0.0)
+        one_number("high", self.high, above=self.low, hint="low < high")
+        one_number("weight", self.weight, above=0.0, at_most=1.0)
+        one_number("max_p", self.max_p, above=0.0, at_most=1.0)
+        flag("gentle", self.gentle)
+        flag("ecn", self.ecn)
+        if self.mean_packet is not None:
+            one_number("mean_packet", self.mean_packet, above=0.0, hint="in bytes")
+
+    def numbers(self, packet_size: float) -> dict[str, float]:
+        """Return the parameters; ``unit`` is what a packet counts in the unit of the thresholds."""
+        unit = 1.0 if self.mean_packet is None else packet_size / self.mean_packet
+        own = {k: v for k, v in super().numbers(packet_size).items() if k != "mean_packet"}
+        return {**own, "unit": unit}
+
+    @staticmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Average the queue, and drop packets 1/p to 2/p arrivals apart.
+
+        An empty queue counts as a step's service of arrivals of none, as ns-2 has it.
+        """
+        arrivals = max(e.arrivals, e.capacity * e.step) if e.backlog == 0.0 else e.arrivals
+        weight = 1.0 - (1.0 - q.weight) ** arrivals
+        average = s.average + weight * (e.backlog * q.unit - s.average)
+        p = 0.0
+        if average >= q.high:
+            p = 1.0
+            if q.gentle > 0.0:
+                p = min(1.0, q.max_p + (1.0 - q.max_p) * (average / q.high - 1.0))
+        elif average >= q.low:
+            p = q.max_p * (average - q.low) / (q.high - q.low)
+        p = min(1.0, p * q.unit)
+        gap = s.gap if s.gap > 0.0 else 1.0 + e.random
+        taken = 0.0
+        if p >= 1.0:
+            taken = e.arrivals
+            gap = 1.0 + e.random
+        elif p > 0.0:
+            gap -= p * e.arrivals
+            while gap <= 0.0:
+                taken += 1.0
+                gap += 1.0 + e.random
+        marks = q.ecn > 0.0 and average < q.high  # RFC 3168, 7
+        return s._replace(
+            drop=0.0 if marks else taken, mark=taken if marks else 0.0, average=average, gap=gap
+        )
+
+
+@dataclass(frozen=True)
+class StepMarking(QueueManager):
+    """Mark all that comes while more than a threshold waits: DCTCP's switch (RFC 8257, 3.1).
+
+    Parameters
+    ----------
+    threshold
+        K in packets, > 0.
+    """
+
+    threshold: float = 65.0
+
+    def __post_init__(self) -> None:
+        one_number("threshold", self.threshold, above=0.0)
+
+    @staticmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Mark what comes above the threshold."""
+        return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
+
+
+@dataclass(frozen=True)
+class CoDel(QueueManager):
+    """Controlled delay (RFC 8289): drop ever faster while packets have waited too long.
+
+    It drops packets as they come, not at the head of the queue.
+
+    Parameters
+    ----------
+    target
+        Acceptable delay in s.
+    interval
+        For how long a longer delay is put up with, s.
+    """
+
+    target: float = 0.005
+    interval: float = 0.1
+
+    class State(NamedTuple):
+        """Dropped, marked; when a long delay has lasted long enough, s; whether it drops; when next, s;
+        how often it has dropped, now and when it stopped last."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        deadline: float = 0.0
+        dropping: float = 0.0
+        next: float = 0.0
+        count: float = 0.0
+        last_count: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_number("target", self.target, above=0.0, hint="in s")
+        one_number("interval", self.interval, above=0.0, hint="in s")
+
+    @staticmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Drop a packet interval / sqrt(count) after the last one (RFC 8289, 5.4 and 5.5)."""
+        long = e.delay >= q.target and e.backlog > 1.0
+        deadline = 0.0
+        if long:
+            deadline = s.deadline if s.deadline > 0.0 else e.time + q.interval
+        act = long and e.time >= deadline
+        drop, count, at, last = 0.0, s.count, s.next, s.last_count
+        if act and s.dropping == 0.0:
+            drop = 1.0
+            recent = e.time - at < 16.0 * q.interval and count - last > 1.0
+            started = count - last if recent else 1.0
+            count = started
+            last = started
+            at = e.time + q.interval / count**0.5
+        elif act:
+            while e.time >= at:
+                drop += 1.0
+                count += 1.0
+                at += q.interval / count**0.5
+        return s._replace(
+            drop=drop, deadline=deadline, dropping=1.0 if act else 0.0, next=at, count=count,
+            last_count=last,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PIE(QueueManager):
+    """Proportional integral controller enhanced (RFC 8033): drop with a probability that follows the delay.
+
+    Parameters
+    ----------
+    target
+        Delay to keep, s.
+    update
+        Time between two updates of the probability, s.
+    alpha, beta
+        Gains of the delay's distance from the target and of its change, 1/s.
+    """
+
+    target: float = 0.015
+    update: float = 0.015
+    alpha: float = 0.125
+    beta: float = 1.25
+
+    class State(NamedTuple):
+        """Dropped, marked; probability; time of its next update, s; delay at the last one, s."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        p: float = 0.0
+        next: float = 0.0
+        delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("target", "update", "alpha", "beta"):
+            one_number(name, getattr(self, name), above=0.0)
+
+    @staticmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Update the probability (RFC 8033, 4.2), and drop that part of what comes (4.1)."""
+        delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
+        p, old, at = s.p, s.delay, s.next
+        if e.time >= at:
+            change = q.alpha * (delay - q.target) + q.beta * (delay - old)
+            scale = 1.0
+            level = 0.1
+            while p < level and level > 1e-6:  # 4.2: smaller steps at small probabilities
+                scale = 0.5 if level == 0.1 else scale * 0.25
+                level = level / 10.0
+            p = min(1.0, max(0.0, p + scale * change))
+            if delay == 0.0 and old == 0.0:
+                p *= 0.98
+            old = delay
+            at = max(at, e.time) + q.update
+        spared = (old < 0.5 * q.target and p < 0.2) or e.backlog <= 2.0
+        return s._replace(drop=0.0 if spared else p * e.arrivals, p=p, next=at, delay=old)
