@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
+from dfcmodel.engine.kernel.records import PACKETS
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.results.trajectories import Trajectory
@@ -111,7 +112,7 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
     scenario, queues, layout = plan.scenario, plan.network.queues, plan.layout
     nodes = {node: n for n, node in enumerate(scenario.senders)}
     F, N, T = len(scenario.flows), len(nodes), len(record.queued)
-    wire = plan.network.wire
+    wire = plan.network.wire[PACKETS]
     found = {
         "queued": np.zeros((N, T)),
         "lost": np.zeros((F, N, T)),
@@ -152,7 +153,8 @@ def _warn_if_unstable(scenario: Scenario) -> None:
 
 def _imbalance(plan: Plan, steps: int) -> Floats:
     """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
-    flows, queues, _, wire, *_ = plan.network
+    flows, queues, _, wires, *_ = plan.network
+    wire = wires[PACKETS]
     arrived = wire[(steps - 1) % len(wire)]  # what has come over the way from each queue
     found = np.zeros(len(flows))
     for f, flow in enumerate(flows):

@@ -98,12 +98,13 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     )
     if not compiled:
         loop = importlib.import_module(f"{KERNEL}.loop")
-        return loop.run, [type(g)(*map(_with_attributes, g)) for g in groups]
+        plain = [_as(importlib.import_module(f"{KERNEL}.records"), g, attributes=True) for g in groups]
+        return loop.run, plain
     with _lock:
         package = compiled_package(KERNEL)
         loop = importlib.import_module(f"{package.__name__}.loop")
         records = importlib.import_module(f"{package.__name__}.records")
-        ready: list[Any] = [getattr(records, type(g).__name__)(*g) for g in groups]
+        ready: list[Any] = [_as(records, group) for group in groups]
         if not loop.run.signatures:
             _compile(loop.run, plan, ready)
     return loop.run, ready
@@ -120,9 +121,15 @@ def _compile(run: Any, plan: Plan, groups: list[Any]) -> None:
     )  # fmt: skip
 
 
-def _with_attributes(array: Any) -> Any:
-    """Return an array of records whose fields are attributes in plain Python too."""
-    return array.view(np.recarray) if array.dtype.names else array
+def _as(records: Any, group: Any, *, attributes: bool = False) -> Any:
+    """Return a group of arrays as a type of module ``records``; fields of records as ``attributes``.
+
+    Plain Python needs them so; compiled code has them so.
+    """
+    if isinstance(group, np.ndarray):
+        return group
+    arrays = (each.view(np.recarray) if attributes and each.dtype.names else each for each in group)
+    return getattr(records, type(group).__name__)(*arrays)
 
 
 def _parts(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:

@@ -12,15 +12,16 @@ import numpy as np
 from dfcmodel.engine.feedback_schedules import feedback, pauses
 from dfcmodel.engine.kernel.records import (
     ACK,
+    COLUMNS,
     BAND,
     LINK,
+    MARKABLE,
     PER_FLOW_RATE,
     QUEUE,
     Feedback,
     Network,
     Order,
     Service,
-    Shared,
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
@@ -86,7 +87,7 @@ class Plan:
     transport: Transport
     service: Service
     order: Order
-    shared: Shared
+    shared: Floats
     feedback: Feedback
 
 
@@ -140,8 +141,9 @@ def compile_scenario(
         flows=flows,
         queues=queues,
         links=links,
-        **{name: np.zeros((ring, C)) for name in ("wire", "lost_wire", "mark_wire")},
+        wire=np.zeros((3, ring, C)),
         path=layout.path,
+        origin=layout.up.astype(np.uint64),
     )
     transport = Transport(
         acks=np.zeros((_power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
@@ -162,17 +164,16 @@ def compile_scenario(
         managers=None,
     )
     order = Order(
-        **{name: np.zeros((rows, C)) for name in ("came", "lost", "marked")},
+        rows=np.zeros((3, rows, C)),
         total=np.zeros((rows, len(bands))),
     )
-    columns = {name: np.zeros(C) for name in Shared._fields}
-    columns["origin"] = layout.up.astype(np.uint64)
-    columns["markable"] = flows["has_window"][layout.flow_of].astype(float)
+    shared = np.zeros((COLUMNS, C + 8 + C % 2))  # columns never a power of two apart
+    shared[MARKABLE, :C] = flows["has_window"][layout.flow_of]
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((_power_of_two(longest + 2), len(stops)), dtype=np.int64)
     return Plan(
         scenario, steps_per_delay, h, quantum, layout, kinds, managers,
-        queues["service"][:F].copy(), network, transport, service, order, Shared(**columns),
+        queues["service"][:F].copy(), network, transport, service, order, shared,
         Feedback(**tables, pauses=stops, pausing=pausing),
     )  # fmt: skip
 

@@ -9,8 +9,12 @@ from .loss_curves import all_lost, stop_tracking
 from .quantum import TINY, quantize
 from .tcp_receiver import receive, receive_fast_path, time_of_emission
 from .tcp_sender import send, send_fast_path
+from .records import LOST, MARKED, PACKETS
 
 __all__ = ["advance_endpoints"]
+
+STEPS_BETWEEN_CHECKS = 16
+"""Whether a receiver knows of all losses is asked so seldom."""
 
 
 @compiled
@@ -33,23 +37,24 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 
 @compiled
-def receive_tracked(
-    flow: Any, f: int, k: int, new: float, ack: Any, net: Any, shared: Any, log: Any, holes: Any,
-    quantum: float,
-) -> None:  # fmt: skip
-    """Let the receiver take in ``new`` packets of a flow that may have lost some, and answer."""
-    row = k & (net.wire.shape[0] - 1)
-    lost, marked = net.lost_wire[row, flow.exit], net.mark_wire[row, flow.exit]
+def forget_if_known(flow: Any, f: int, net: Any, shared: Any) -> None:
+    """Track a flow no longer when its receiver knows of all that was lost and marked."""
+    lost, marked = all_lost(flow, net, shared)
+    if flow.gone == lost and abs(flow.marks_received - marked) < TINY:
+        flow.marks_received = marked
+        stop_tracking(f, net, shared)
+
+
+@inlined
+def read_losses(flow: Any, f: int, k: int, net: Any, shared: Any) -> Any:
+    """Return how many packets the receiver finds missing in step k, and how many are marked."""
+    row = k & (net.wire.shape[1] - 1)
+    lost, marked = net.wire[LOST, row, flow.exit], net.wire[MARKED, row, flow.exit]
     gone, marks = lost - flow.gone, marked - flow.marks_received
     flow.gone, flow.marks_received = lost, marked
-    if flow.has_window == 1 and new + gone > 0.0:
-        ack.acks, ack.advancing = receive(flow, log, holes, new, gone, quantum)
-        ack.marked = min(marks, ack.acks)
-    if gone == 0.0 and marks == 0.0:
-        all_gone, all_marked = all_lost(flow, net, shared)
-        if lost == all_gone and abs(marked - all_marked) < TINY:
-            flow.marks_received = all_marked
-            stop_tracking(f, net, shared)
+    if gone == 0.0 and marks == 0.0 and k % STEPS_BETWEEN_CHECKS == 0:
+        forget_if_known(flow, f, net, shared)
+    return gone, marks
 
 
 @inlined
@@ -60,17 +65,17 @@ def receive_packets(
     acks = transport.acks
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.marked = 0.0
-    if flow.tracked == 0 and receive_fast_path(flow, new):
+    gone, marks = 0.0, 0.0
+    if flow.tracked == 1:
+        gone, marks = read_losses(flow, f, k, net, shared)
+    if gone == 0.0 and receive_fast_path(flow, new):
         answer.acks = new
         answer.advancing = new
-    elif flow.tracked == 1:
-        receive_tracked(
-            flow, f, k, new, answer, net, shared, transport.log, transport.holes, quantum
-        )
-    else:
+    elif new + gone > 0.0:
         answer.acks, answer.advancing = receive(
-            flow, transport.log, transport.holes, new, 0.0, quantum
+            flow, transport.log, transport.holes, new, gone, quantum
         )
+    answer.marked = min(marks, answer.acks)
     answer.rcv_nxt = flow.rcv_nxt
     answer.sent = time_of_emission(flow, f, k, transport.emitted)
 
@@ -136,7 +141,7 @@ def advance_endpoints(
         flow.inflation = 0.0
     elif age == 0:
         reset_feedback(flow, f, 1.0, net)
-    wire = net.wire
+    wire = net.wire[PACKETS]
     here = k & (wire.shape[0] - 1)
     through = wire[here, flow.exit]
     if flow.has_window == 1:
@@ -149,10 +154,7 @@ def advance_endpoints(
         if through >= flow.size:
             finish(flow, f, k * h, net)
         if flow.tracked == 1:
-            none = transport.acks[0, f]
-            receive_tracked(
-                flow, f, k, 0.0, none, net, shared, transport.log, transport.holes, quantum
-            )
+            read_losses(flow, f, k, net, shared)
     flow.delivered = through
     leave_host(flow, net.queues[f], f, k, quantum, wire)
     flow.entered += wire[here, f] - through

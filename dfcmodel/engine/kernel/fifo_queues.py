@@ -12,14 +12,18 @@ from typing import Any
 
 from .jit import compiled, inlined, summing
 from .quantum import quantize
+from .records import AREA, ARRIVED, LOST, LOST_HERE, LOST_SENT, MARKED, MARKED_HERE, MARKS_SENT, NOW, PACKETS, SENT
 
-__all__ = ["gather_arrivals", "serve_band", "sum_of"]
+__all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
+
+FINE = 2.0**-40
+"""Marks are counted in parts of packets as fine as this."""
 
 
 @summing
-def gather_arrivals(first: int, end: int, here: Any, shared: Any) -> float:
+def gather_arrivals(first: int, end: int, here: Any, origin: Any, shared: Any) -> float:
     """Set what has arrived at queues ``first`` .. ``end`` - 1 and was not dropped; return the sum."""
-    origin, lost, arrived = shared.origin, shared.lost, shared.arrived
+    lost, arrived = shared[LOST_HERE], shared[ARRIVED]
     total = 0.0
     for c in range(first, end):
         came = here[origin[c]] - lost[c]
@@ -42,35 +46,35 @@ def append_arrivals(
     band: Any, b: int, k: int, total: float, tracked: bool, net: Any, order: Any, shared: Any
 ) -> None:
     """Append this step's row to the order of a band; a full ring joins rows."""
-    mask = order.came.shape[0] - 1
+    mask = order.rows.shape[1] - 1
     if band.tail == band.head:  # nothing waited: what has been sent is where the order begins
         band.head = 0
         band.tail = 1
-        order.total[0, b] = sum_of(band.first, band.end, shared.sent)
-        copy(band.first, band.end, shared.sent, order.came[0])
+        order.total[0, b] = sum_of(band.first, band.end, shared[SENT])
+        copy(band.first, band.end, shared[SENT], order.rows[PACKETS, 0])
         if tracked:
-            copy(band.first, band.end, shared.lost_sent, order.lost[0])
-            copy(band.first, band.end, shared.marks_sent, order.marked[0])
+            copy(band.first, band.end, shared[LOST_SENT], order.rows[LOST, 0])
+            copy(band.first, band.end, shared[MARKS_SENT], order.rows[MARKED, 0])
     if band.tail - band.head <= mask:
         band.tail += 1
     row = (band.tail - 1) & mask
     order.total[row, b] = total
-    copy(band.first, band.end, shared.arrived, order.came[row])
+    copy(band.first, band.end, shared[ARRIVED], order.rows[PACKETS, row])
     if tracked:
-        here = k & (net.wire.shape[0] - 1)
-        lost, marked = net.lost_wire[here], net.mark_wire[here]
-        add_own(band.first, band.end, lost, shared.origin, shared.lost, order.lost[row])
-        add_own(band.first, band.end, marked, shared.origin, shared.marked, order.marked[row])
+        here = k & (net.wire.shape[1] - 1)
+        lost, marked = net.wire[LOST, here], net.wire[MARKED, here]
+        add_own(band.first, band.end, lost, net.origin, shared[LOST_HERE], order.rows[LOST, row])
+        add_own(band.first, band.end, marked, net.origin, shared[MARKED_HERE], order.rows[MARKED, row])
 
 
-@inlined
+@compiled
 def copy(first: int, end: int, values: Any, row: Any) -> None:
     """Copy the values of some queues."""
     for c in range(first, end):
         row[c] = values[c]
 
 
-@inlined
+@compiled
 def add_own(first: int, end: int, before: Any, origin: Any, own: Any, row: Any) -> None:
     """Set a row to what was lost (or marked) on the way here and here."""
     for c in range(first, end):
@@ -80,7 +84,7 @@ def add_own(first: int, end: int, before: Any, origin: Any, own: Any, row: Any) 
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
     """Move the head to the last row that is wholly served; return the part served of the next one."""
-    mask = order.came.shape[0] - 1
+    mask = order.rows.shape[1] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
         head += 1
@@ -91,7 +95,7 @@ def find_head(band: Any, b: int, order: Any) -> float:
     return max(0.0, (band.served - before) / (after - before))
 
 
-@inlined
+@compiled
 def curve_at_head(
     first: int, end: int, low: Any, high: Any, part: float, quantum: float, values: Any
 ) -> None:
@@ -100,7 +104,7 @@ def curve_at_head(
         values[c] = low[c] + quantize(part * (high[c] - low[c]), quantum)
 
 
-@inlined
+@compiled
 def put_on_wire(
     first: int, end: int, now: Any, before: Any, weight: float, quantum: float, there: Any
 ) -> None:
@@ -115,10 +119,9 @@ def put_on_wire(
         before[c] = now[c]
 
 
-@inlined
-def add_backlog(first: int, end: int, shared: Any) -> None:
+@compiled
+def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> None:
     """Add what waits to its sum over time."""
-    arrived, sent, area = shared.arrived, shared.sent, shared.area
     for c in range(first, end):
         area[c] += arrived[c] - sent[c]
 
@@ -135,13 +138,13 @@ def put_apart(
         before[c] = now[c]
 
 
-@inlined
+@compiled
 def leave(
-    link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, net: Any, wire: Any
+    link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
 ) -> None:
     """Put what has left a band on its way; ``before`` is what had left a step ago."""
     if link.lag < 0:
-        put_apart(band.first, band.end, k, now, before, quantum, net.queues, wire)
+        put_apart(band.first, band.end, k, now, before, quantum, queues, wire)
     else:
         there = wire[(k + link.lag) & (wire.shape[0] - 1)]
         put_on_wire(band.first, band.end, now, before, link.weight, quantum, there)
@@ -152,38 +155,48 @@ def depart(
     link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
 ) -> None:
     """Serve a band in step k at its pace, first come first served; arrivals are in its order."""
-    mask = order.came.shape[0] - 1
     band.served = min(band.served + band.pace, band.arrivals)
     part = find_head(band, b, order)
-    low = band.head & mask
-    high = (band.head + 1) & mask if part > 0.0 else low
-    now = shared.now
-    curve_at_head(band.first, band.end, order.came[low], order.came[high], part, quantum, now)
-    leave(link, band, k, now, shared.sent, quantum, net, net.wire)
-    add_backlog(band.first, band.end, shared)
+    curve_leaves(PACKETS, SENT, link, band, k, part, quantum, net, order.rows, shared)
+    add_backlog(band.first, band.end, shared[ARRIVED], shared[SENT], shared[AREA])
     if link.tracked > 0:
-        lost, marked = order.lost, order.marked
-        curve_at_head(band.first, band.end, lost[low], lost[high], part, quantum, now)
-        leave(link, band, k, now, shared.lost_sent, quantum, net, net.lost_wire)
-        curve_at_head(band.first, band.end, marked[low], marked[high], part, 2.0**-40, now)
-        leave(link, band, k, now, shared.marks_sent, quantum, net, net.mark_wire)
+        curve_leaves(LOST, LOST_SENT, link, band, k, part, quantum, net, order.rows, shared)
+        curve_leaves(MARKED, MARKS_SENT, link, band, k, part, FINE, net, order.rows, shared)
     if band.served == band.arrivals:
         band.head = 0
         band.tail = 0
+
+
+@compiled
+def curve_leaves(
+    curve: int, column: int, link: Any, band: Any, k: int, part: float, quantum: float, net: Any,
+    rows: Any, shared: Any,
+) -> None:  # fmt: skip
+    """Let one of the curves leave a band up to its head, ``part`` of the way into its next row."""
+    mask = rows.shape[1] - 1
+    low = rows[curve, band.head & mask]
+    high = rows[curve, (band.head + 1) & mask] if part > 0.0 else low
+    curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
+    leave(link, band, k, shared[NOW], shared[column], quantum, net.queues, net.wire[curve])
+
+
+@compiled
+def losses_pass(link: Any, band: Any, k: int, quantum: float, net: Any, shared: Any) -> None:
+    """Let the curves of losses and marks pass a band where nothing waits."""
+    here, now = k & (net.wire.shape[1] - 1), shared[NOW]
+    add_own(band.first, band.end, net.wire[LOST, here], net.origin, shared[LOST_HERE], now)
+    leave(link, band, k, now, shared[LOST_SENT], quantum, net.queues, net.wire[LOST])
+    add_own(band.first, band.end, net.wire[MARKED, here], net.origin, shared[MARKED_HERE], now)
+    leave(link, band, k, now, shared[MARKS_SENT], FINE, net.queues, net.wire[MARKED])
 
 
 @inlined
 def pass_through(link: Any, band: Any, k: int, quantum: float, net: Any, shared: Any) -> None:
     """Do what `depart` does where nothing waits and all that comes in a step leaves in it."""
     band.served = band.arrivals
-    leave(link, band, k, shared.arrived, shared.sent, quantum, net, net.wire)
+    leave(link, band, k, shared[ARRIVED], shared[SENT], quantum, net.queues, net.wire[PACKETS])
     if link.tracked > 0:
-        here, now = k & (net.wire.shape[0] - 1), shared.now
-        lost, marked = net.lost_wire[here], net.mark_wire[here]
-        add_own(band.first, band.end, lost, shared.origin, shared.lost, now)
-        leave(link, band, k, now, shared.lost_sent, quantum, net, net.lost_wire)
-        add_own(band.first, band.end, marked, shared.origin, shared.marked, now)
-        leave(link, band, k, now, shared.marks_sent, quantum, net, net.mark_wire)
+        losses_pass(link, band, k, quantum, net, shared)
 
 
 @inlined

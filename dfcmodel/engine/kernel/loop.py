@@ -18,7 +18,7 @@ from .jit import compiled, entry, inlined
 from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks
-from .records import BAD_QUEUE, BAD_WINDOW, LOG_FULL
+from .records import AREA, ARRIVED, BAD_QUEUE, BAD_WINDOW, LOG_FULL, LOST_AREA, LOST_HERE, MARKED_HERE, SENT
 from .shared_queues import serve_shared
 
 __all__ = ["run"]
@@ -108,12 +108,12 @@ def bring_up_to_date(first_shared: int, end_shared: int, net: Any, shared: Any) 
     for i in range(first_shared, end_shared):
         for c in range(net.links[i].first, net.links[i].end):
             queue = net.queues[c]
-            queue.sent = shared.sent[c]
-            queue.lost = shared.lost[c]
-            queue.marked = shared.marked[c]
-            queue.area = shared.area[c]
-            queue.lost_area = shared.lost_area[c]
-            queue.backlog = shared.arrived[c] - shared.sent[c]
+            queue.sent = shared[SENT, c]
+            queue.lost = shared[LOST_HERE, c]
+            queue.marked = shared[MARKED_HERE, c]
+            queue.area = shared[AREA, c]
+            queue.lost_area = shared[LOST_AREA, c]
+            queue.backlog = shared[ARRIVED, c] - shared[SENT, c]
 
 
 @compiled
@@ -153,5 +153,5 @@ def forget_areas(every: int, net: Any, shared: Any) -> None:
     """Begin new sums over time: of what waits, and of what has been lost so far."""
     for c in range(net.queues.shape[0] - 1):
         queue = net.queues[c]
-        queue.area = shared.area[c] = 0.0
-        queue.lost_area = shared.lost_area[c] = queue.lost * every
+        queue.area = shared[AREA, c] = 0.0
+        queue.lost_area = shared[LOST_AREA, c] = queue.lost * every

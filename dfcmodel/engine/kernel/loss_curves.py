@@ -12,7 +12,7 @@ from typing import Any
 
 from .jit import compiled
 from .quantum import quantize
-from .records import PER_FLOW_RATE
+from .records import IS_TRACKED, LOST, LOST_HERE, LOST_SENT, MARKED, MARKED_HERE, MARKS_SENT, PACKETS, PER_FLOW_RATE
 
 __all__ = ["all_lost", "append_row", "carry_losses", "start_tracking", "stop_tracking"]
 
@@ -38,12 +38,12 @@ def start_tracking(f: int, k: int, net: Any, order: Any, shared: Any, bands: Any
             else:
                 fill_order(c, lost, marked, link, bands, order)
         queue.tracked = 1
-        shared.tracked[c] = 1.0
-        queue.lost_sent = shared.lost_sent[c] = lost
-        queue.marks_sent = shared.marks_sent[c] = marked
-        for row in range(net.wire.shape[0]):
-            net.lost_wire[row, c] = lost
-            net.mark_wire[row, c] = marked
+        shared[IS_TRACKED, c] = 1.0
+        queue.lost_sent = shared[LOST_SENT, c] = lost
+        queue.marks_sent = shared[MARKS_SENT, c] = marked
+        for row in range(net.wire.shape[1]):
+            net.wire[LOST, row, c] = lost
+            net.wire[MARKED, row, c] = marked
 
 
 @compiled
@@ -51,13 +51,13 @@ def fill_order(
     c: int, lost: float, marked: float, link: Any, bands: Any, order: Any
 ) -> None:
     """Give what waits at queue c in a FIFO queue of several flows constant curves."""
-    mask = order.came.shape[0] - 1
+    mask = order.rows.shape[1] - 1
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         if band.first <= c < band.end:
             for row in range(band.head, band.tail):
-                order.lost[row & mask, c] = lost
-                order.marked[row & mask, c] = marked
+                order.rows[LOST, row & mask, c] = lost
+                order.rows[MARKED, row & mask, c] = marked
 
 
 @compiled
@@ -65,9 +65,9 @@ def begin_order(
     queue: Any, c: int, k: int, lost: float, marked: float, net: Any, order: Any
 ) -> None:
     """Begin the order of a queue that is served alone with all that has come, of constant curves."""
-    order.came[0, c] = net.wire[k & (net.wire.shape[0] - 1), queue.origin] - queue.lost
-    order.lost[0, c] = lost
-    order.marked[0, c] = marked
+    order.rows[PACKETS, 0, c] = net.wire[PACKETS, k & (net.wire.shape[1] - 1), queue.origin] - queue.lost
+    order.rows[LOST, 0, c] = lost
+    order.rows[MARKED, 0, c] = marked
     queue.head = 0
     queue.tail = 1
 
@@ -81,7 +81,7 @@ def stop_tracking(f: int, net: Any, shared: Any) -> None:
     for n in range(flow.path_first, flow.path_end):
         queue = net.queues[net.path[n]]
         queue.tracked = 0
-        shared.tracked[net.path[n]] = 0.0
+        shared[IS_TRACKED, net.path[n]] = 0.0
         net.links[queue.link].tracked -= 1
 
 
@@ -104,37 +104,37 @@ def own_losses(queue: Any, c: int, link: Any, shared: Any) -> Any:
     """Return how many packets were lost and marked at a queue."""
     if link.kind == PER_FLOW_RATE:
         return queue.lost, queue.marked
-    return shared.lost[c], shared.marked[c]
+    return shared[LOST_HERE, c], shared[MARKED_HERE, c]
 
 
 @compiled
 def append_row(queue: Any, c: int, k: int, net: Any, order: Any) -> None:
     """Append what has come to a queue that is served alone, up to step k; a full ring joins rows."""
-    mask, ring = order.came.shape[0] - 1, net.wire.shape[0] - 1
+    mask, ring = order.rows.shape[1] - 1, net.wire.shape[1] - 1
     if queue.tail - queue.head <= mask:
         queue.tail += 1
     row = (queue.tail - 1) & mask
-    order.came[row, c] = net.wire[k & ring, queue.origin] - queue.lost
-    order.lost[row, c] = net.lost_wire[k & ring, queue.origin] + queue.lost
-    order.marked[row, c] = net.mark_wire[k & ring, queue.origin] + queue.marked
+    order.rows[PACKETS, row, c] = net.wire[PACKETS, k & ring, queue.origin] - queue.lost
+    order.rows[LOST, row, c] = net.wire[LOST, k & ring, queue.origin] + queue.lost
+    order.rows[MARKED, row, c] = net.wire[MARKED, k & ring, queue.origin] + queue.marked
 
 
 @compiled
 def carry_losses(queue: Any, c: int, k: int, quantum: float, net: Any, order: Any) -> None:
     """Let the curves of a queue that is served alone follow what came and left in step k."""
     append_row(queue, c, k, net, order)
-    mask = order.came.shape[0] - 1
-    while queue.head < queue.tail - 1 and order.came[(queue.head + 1) & mask, c] <= queue.sent:
+    mask = order.rows.shape[1] - 1
+    while queue.head < queue.tail - 1 and order.rows[PACKETS, (queue.head + 1) & mask, c] <= queue.sent:
         queue.head += 1
     low, high = queue.head & mask, (queue.head + 1) & mask
-    lost, marked = order.lost[low, c], order.marked[low, c]
-    before = order.came[low, c]
+    lost, marked = order.rows[LOST, low, c], order.rows[MARKED, low, c]
+    before = order.rows[PACKETS, low, c]
     if queue.head < queue.tail - 1 and queue.sent > before:
-        part = (queue.sent - before) / (order.came[high, c] - before)
-        lost += quantize(part * (order.lost[high, c] - lost), quantum)
-        marked += part * (order.marked[high, c] - marked)
-    there = (k + queue.lag) & (net.wire.shape[0] - 1)
+        part = (queue.sent - before) / (order.rows[PACKETS, high, c] - before)
+        lost += quantize(part * (order.rows[LOST, high, c] - lost), quantum)
+        marked += part * (order.rows[MARKED, high, c] - marked)
+    there = (k + queue.lag) & (net.wire.shape[1] - 1)
     more = quantize(queue.weight * (lost - queue.lost_sent), quantum)
-    net.lost_wire[there, c] = queue.lost_sent + more
-    net.mark_wire[there, c] = queue.marks_sent + queue.weight * (marked - queue.marks_sent)
+    net.wire[LOST, there, c] = queue.lost_sent + more
+    net.wire[MARKED, there, c] = queue.marks_sent + queue.weight * (marked - queue.marks_sent)
     queue.lost_sent, queue.marks_sent = lost, marked

@@ -13,6 +13,7 @@ from .jit import call_manager, compiled
 from .loss_curves import start_tracking
 from .overflow import note_first_loss, take_from_arrivals
 from .quantum import quantize
+from .records import AREA, ARRIVED, IS_TRACKED, LOST_AREA, LOST_HERE, MARKABLE, MARKED_HERE, NOW, OWED, OWED_MARKS, PREVIOUS
 
 __all__ = ["manage"]
 
@@ -28,7 +29,7 @@ def next_random(seed: Any) -> float:
 def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
     """Return for how long, in s, the packet at the head of a link's fullest FIFO queue has waited."""
     delay = 0.0
-    mask = order.came.shape[0] - 1
+    mask = order.rows.shape[1] - 1
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         if band.tail > band.head + 1:
@@ -43,26 +44,27 @@ def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
 def draw_victim(link: Any, shared: Any, seed: Any) -> int:
     """Return a queue drawn in proportion to what came to it in this step."""
     at = link.arrivals * next_random(seed)
+    victim = link.first
     for c in range(link.first, link.end):
-        at -= shared.arrived[c] - shared.previous[c]
-        if at < 0.0:
-            return c
-    return link.end - 1
+        if at >= 0.0 and shared[ARRIVED, c] > shared[PREVIOUS, c]:
+            victim = c
+        at -= shared[ARRIVED, c] - shared[PREVIOUS, c]
+    return victim
 
 
 @compiled
 def draw_victims(link: Any, shared: Any, seed: Any) -> None:
     """Assign the whole packets that are due to flows; those that cannot be marked are dropped."""
     while link.due >= 1.0:
-        shared.owed[draw_victim(link, shared, seed)] += 1.0
+        shared[OWED, draw_victim(link, shared, seed)] += 1.0
         link.due -= 1.0
         link.owed += 1.0
     while link.due_marks >= 1.0:
         c = draw_victim(link, shared, seed)
-        if shared.markable[c] == 1.0:
-            shared.owed_marks[c] += 1.0
+        if shared[MARKABLE, c] == 1.0:
+            shared[OWED_MARKS, c] += 1.0
         else:
-            shared.owed[c] += 1.0
+            shared[OWED, c] += 1.0
         link.due_marks -= 1.0
         link.owed += 1.0
 
@@ -71,11 +73,11 @@ def draw_victims(link: Any, shared: Any, seed: Any) -> None:
 def take_all(link: Any, shared: Any) -> None:
     """Let every flow owe all that came in this step: to be dropped, or marked where it can be."""
     for c in range(link.first, link.end):
-        came = shared.arrived[c] - shared.previous[c]
-        if link.drop < link.arrivals and shared.markable[c] == 1.0:
-            shared.owed_marks[c] = came
+        came = shared[ARRIVED, c] - shared[PREVIOUS, c]
+        if link.drop < link.arrivals and shared[MARKABLE, c] == 1.0:
+            shared[OWED_MARKS, c] = came
         else:
-            shared.owed[c] = came
+            shared[OWED, c] = came
         link.owed += came
     link.due = 0.0
     link.due_marks = 0.0
@@ -90,29 +92,29 @@ def settle(
     dropped = 0.0
     owed = 0.0
     for c in range(link.first, link.end):
-        came = max(0.0, shared.arrived[c] - shared.previous[c])
-        drop = quantize(min(came, shared.owed[c]), quantum)
-        mark = min(came - drop, shared.owed_marks[c])
-        shared.now[c] = drop
+        came = max(0.0, shared[ARRIVED, c] - shared[PREVIOUS, c])
+        drop = quantize(min(came, shared[OWED, c]), quantum)
+        mark = min(came - drop, shared[OWED_MARKS, c])
+        shared[NOW, c] = drop
         dropped += drop
         if drop > 0.0 or mark > 0.0:
             f = net.queues[c].flow
             if drop > 0.0:
                 note_first_loss(f, net, 0.0, 1.0, now, 0.0)
-            if shared.tracked[c] == 0.0:
+            if shared[IS_TRACKED, c] == 0.0:
                 start_tracking(f, k, net, order, shared, bands)
-        shared.owed[c] -= drop
-        shared.owed_marks[c] -= mark
-        shared.marked[c] += mark
-        owed += shared.owed[c] + shared.owed_marks[c]
+        shared[OWED, c] -= drop
+        shared[OWED_MARKS, c] -= mark
+        shared[MARKED_HERE, c] += mark
+        owed += shared[OWED, c] + shared[OWED_MARKS, c]
     link.owed = owed
     if dropped > 0.0:
         take_from_arrivals(
-            link.first, link.end, left, shared.lost, shared.arrived, shared.area,
-            shared.lost_area, shared.now,
+            link.first, link.end, left, shared[LOST_HERE], shared[ARRIVED], shared[AREA],
+            shared[LOST_AREA], shared[NOW],
         )  # fmt: skip
         for c in range(link.first, link.end):
-            shared.area[c] += shared.now[c]  # it was never counted as waiting
+            shared[AREA, c] += shared[NOW, c]  # it was never counted as waiting
     return dropped
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from .jit import compiled, summing
 from .loss_curves import append_row, begin_order, start_tracking
 from .quantum import quantize
-from .records import FAIR_SHARES, PER_FLOW_RATE
+from .records import AREA, ARRIVED, FAIR_SHARES, IS_TRACKED, LOST, LOST_AREA, LOST_HERE, NOW, PACKETS, PER_FLOW_RATE, PREVIOUS, SENT
 
 __all__ = ["drop_tail", "take_from_arrivals"]
 
@@ -27,7 +27,7 @@ def note_first_loss(f: int, net: Any, excess: float, growth: float, now: float, 
 @summing
 def fresh_arrivals(first: int, end: int, shared: Any) -> float:
     """Set ``now`` to what came to each queue in this step and waits; return the sum."""
-    arrived, previous, sent, now = shared.arrived, shared.previous, shared.sent, shared.now
+    arrived, previous, sent, now = shared[ARRIVED], shared[PREVIOUS], shared[SENT], shared[NOW]
     total = 0.0
     for c in range(first, end):
         came = min(arrived[c] - previous[c], arrived[c] - sent[c])
@@ -83,7 +83,7 @@ def track_losers(
 ) -> None:  # fmt: skip
     """Start to track the flows that lose something, and note their first losses."""
     for c in range(first, end):
-        if shared.now[c] > 0.0 and shared.tracked[c] == 0.0:
+        if shared[NOW, c] > 0.0 and shared[IS_TRACKED, c] == 0.0:
             f = net.queues[c].flow
             note_first_loss(f, net, excess, growth, now, h)
             start_tracking(f, k, net, order, shared, bands)
@@ -129,16 +129,16 @@ def drop_from_band(
     """Drop a part of what came to a band in this step; return how much that is."""
     first, end = band.first, band.end
     fresh = fresh_arrivals(first, end, shared)
-    amount = reduce_to(first, end, part, quantum, shared.now)
-    if untracked_losers(first, end, shared.now, shared.tracked) > 0.0:
+    amount = reduce_to(first, end, part, quantum, shared[NOW])
+    if untracked_losers(first, end, shared[NOW], shared[IS_TRACKED]) > 0.0:
         growth = link.arrivals - link.pace
         track_losers(first, end, k, excess, growth, now, h, net, order, shared, bands)
     take_from_arrivals(
-        first, end, left, shared.lost, shared.arrived, shared.area, shared.lost_area, shared.now
+        first, end, left, shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[LOST_AREA], shared[NOW]
     )
     if band.tail > band.head:
-        row = (band.tail - 1) & (order.came.shape[0] - 1)
-        take_from_row(first, end, shared.now, order.came[row], order.lost[row])
+        row = (band.tail - 1) & (order.rows.shape[1] - 1)
+        take_from_row(first, end, shared[NOW], order.rows[PACKETS, row], order.rows[LOST, row])
         order.total[row, b] -= amount
     band.arrivals -= amount
     return amount if fresh > 0.0 else 0.0
@@ -151,15 +151,15 @@ def drop_from_queue(
 ) -> None:  # fmt: skip
     """Drop ``excess`` packets of what came in step k to a queue that is served alone."""
     queue = net.queues[c]
-    mask, ring = order.came.shape[0] - 1, net.wire.shape[0] - 1
+    mask, ring = order.rows.shape[1] - 1, net.wire.shape[1] - 1
     if queue.tracked == 0:
         note_first_loss(queue.flow, net, excess, growth, now, h)
         start_tracking(queue.flow, k, net, order, shared, bands)
-        order.came[0, c] = net.wire[(k - 1) & ring, queue.origin] - queue.lost
+        order.rows[PACKETS, 0, c] = net.wire[PACKETS, (k - 1) & ring, queue.origin] - queue.lost
         append_row(queue, c, k, net, order)
     row = (queue.tail - 1) & mask
-    order.came[row, c] -= excess
-    order.lost[row, c] += excess
+    order.rows[PACKETS, row, c] -= excess
+    order.rows[LOST, row, c] += excess
     queue.lost += excess
     queue.backlog -= excess
     queue.area -= excess
@@ -172,8 +172,8 @@ def drop_from_queues(
     net: Any, order: Any, shared: Any, bands: Any,
 ) -> None:  # fmt: skip
     """Drop what exceeds the buffer of queues that are served alone from what came to them in step k."""
-    ring = net.wire.shape[0] - 1
-    here, before = net.wire[k & ring], net.wire[(k - 1) & ring]
+    ring = net.wire.shape[1] - 1
+    here, before = net.wire[PACKETS, k & ring], net.wire[PACKETS, (k - 1) & ring]
     excess = -link.limit
     fresh = 0.0
     growth = 0.0
@@ -247,16 +247,16 @@ def drop_own(
     fresh_arrivals(band.first, band.end, shared)
     total = 0.0
     for c in range(band.first, band.end):
-        over = shared.arrived[c] - shared.sent[c] - link.limit
-        shared.now[c] = min(shared.now[c], max(0.0, over))
-        total += shared.now[c]
+        over = shared[ARRIVED, c] - shared[SENT, c] - link.limit
+        shared[NOW, c] = min(shared[NOW, c], max(0.0, over))
+        total += shared[NOW, c]
     track_losers(band.first, band.end, k, total, link.arrivals, now, h, net, order, shared, bands)
     take_from_arrivals(
-        band.first, band.end, left, shared.lost, shared.arrived, shared.area, shared.lost_area,
-        shared.now,
+        band.first, band.end, left, shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[LOST_AREA],
+        shared[NOW],
     )  # fmt: skip
     if band.tail > band.head:
-        row = (band.tail - 1) & (order.came.shape[0] - 1)
-        take_from_row(band.first, band.end, shared.now, order.came[row], order.lost[row])
+        row = (band.tail - 1) & (order.rows.shape[1] - 1)
+        take_from_row(band.first, band.end, shared[NOW], order.rows[PACKETS, row], order.rows[LOST, row])
         order.total[row, b] -= total
     band.arrivals -= total

@@ -7,6 +7,7 @@ from typing import Any
 from .jit import inlined
 from .loss_curves import carry_losses
 from .quantum import quantize
+from .records import PACKETS
 
 __all__ = ["serve", "serve_blocks"]
 
@@ -48,7 +49,7 @@ def serve_blocks(
     k: int, quantum: float, net: Any, blocks: Any, order: Any, overflowing: Any
 ) -> int:
     """Serve all queues that have rates of their own; return how many links overflow."""
-    queues, wire = net.queues, net.wire
+    queues, wire = net.queues, net.wire[PACKETS]
     mask = wire.shape[0] - 1
     here = wire[k & mask]
     n = 0

@@ -101,7 +101,8 @@ step; unconstrained_rate: J-tilde.
 LINK = np.dtype(
     [(name, np.float64) for name in "rate pace limit peak backlog arrivals total due due_marks owed weight".split()]
     + [(name, np.int64) for name in
-       "kind shared tracked lag first end first_band end_band manager".split()]
+       "kind shared tracked lag first_band end_band manager".split()]
+    + [(name, np.uint64) for name in ("first", "end")]
     + [
         ("drop", np.float64),
         ("mark", np.float64),
@@ -123,10 +124,13 @@ came in this step; total: that ever came and were not dropped.
 
 BAND = np.dtype(
     [(name, np.float64) for name in ("served", "arrivals", "pace")]
-    + [(name, np.int64) for name in ("link", "rank", "first", "end", "head", "tail")]
+    + [(name, np.int64) for name in ("link", "rank", "flows", "head", "tail")]
+    + [(name, np.uint64) for name in ("first", "end")]
 )
 """A FIFO queue of one or several flows, queues first .. end: served, arrivals: packets in all; pace: packets
-that may leave in this step; rank: bands of a lower one are served first; head, tail: rows of `Order`."""
+that may leave in this step; rank: bands of a lower one are served first; head, tail: rows of `Order`.
+
+Places of queues are unsigned: loops over them are vectorized, since none can count from the end."""
 BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "alike")])
 """Queues served at rates of their own, one after the other, ``flows`` of them in one buffer; alike: that
 number where it is 1 or 2 and all lags of the block are equal, else 0 and the block is one buffer."""
@@ -162,21 +166,19 @@ PAUSE = np.dtype(
 still passes per step, delay and duration of a message in steps (0: until told otherwise)."""
 
 
-class Network(NamedTuple):
-    """Flows, queues and links, and what is between them.
+PACKETS, LOST, MARKED = 0, 1, 2
+"""Curves of a flow at a place: packets that have come, how many were lost and how many marked before them."""
 
-    wire, lost_wire and mark_wire are curves: cumulative packets that arrive from a queue, and how many
-    of the packets sent before them were lost or marked on the way; rings by step of arrival. The
-    last two are kept up only for flows that are tracked.
-    """
+
+class Network(NamedTuple):
+    """Flows, queues and links, and what is between them."""
 
     flows: Any  # FLOW (F,)
     queues: Any  # QUEUE (C + 1,) the last for messages that nobody receives
     links: Any  # LINK (L,)
-    wire: Any  # (R, C), R a power of two
-    lost_wire: Any  # (R, C)
-    mark_wire: Any  # (R, C)
+    wire: Any  # (3, R, C) curves that arrive from a queue, a ring by step of arrival, R a power of two
     path: Any  # queues of the flows, hosts left out
+    origin: Any  # (C,) the queue before, as in QUEUE
 
 
 class Transport(NamedTuple):
@@ -193,30 +195,21 @@ class Transport(NamedTuple):
 class Order(NamedTuple):
     """The order of what waits: what had come to a queue, a row per step, Q of them a power of two."""
 
-    came: Any  # (Q, C) cumulative packets that came and were not dropped here
-    lost: Any  # (Q, C) of the flow, lost before them
-    marked: Any  # (Q, C) and marked
-    total: Any  # (Q, B) came, all queues of a band
+    rows: Any  # (3, Q, C) packets that came and were not dropped here; of the flow, lost before them; marked
+    total: Any  # (Q, B) packets that came, all queues of a band
 
 
-class Shared(NamedTuple):
-    """Queues of links that share, as columns: loops over the flows of a step are vectorized. Shape (C,)."""
+(
+    SENT, LOST_HERE, MARKED_HERE, AREA, LOST_AREA, LOST_SENT, MARKS_SENT, ARRIVED, PREVIOUS, OWED,
+    OWED_MARKS, MARKABLE, IS_TRACKED, NOW,
+) = range(14)  # fmt: skip
+"""Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
-    origin: Any  # these as in QUEUE
-    sent: Any
-    lost: Any
-    marked: Any
-    area: Any
-    lost_area: Any
-    lost_sent: Any
-    marks_sent: Any
-    arrived: Any  # packets that have come and were not dropped here
-    previous: Any  # the same a step ago
-    owed: Any  # packets to be dropped early as they come
-    owed_marks: Any  # and to be marked
-    markable: Any  # 1.0 for flows that react to marks
-    tracked: Any  # 1.0
-    now: Any  # scratch
+ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; OWED, OWED_MARKS:
+packets to be dropped and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
+scratch.
+"""
+COLUMNS = 14
 
 
 class Service(NamedTuple):

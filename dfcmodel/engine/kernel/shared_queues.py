@@ -12,7 +12,7 @@ from .fifo_queues import copy, gather_arrivals, serve_band, sum_of
 from .jit import compiled, inlined
 from .managers import manage
 from .quantum import quantize
-from .records import PER_INPUT
+from .records import ARRIVED, PACKETS, PER_INPUT, PREVIOUS, SENT
 
 __all__ = ["serve_shared"]
 
@@ -67,7 +67,7 @@ def sum_bands(link: Any, bands: Any, shared: Any) -> None:
     """Set what has arrived at the bands of a link, from what has arrived at its queues."""
     for b in range(link.first_band, link.end_band):
         band = bands[b]
-        band.arrivals = sum_of(band.first, band.end, shared.arrived)
+        band.arrivals = sum_of(band.first, band.end, shared[ARRIVED])
 
 
 @inlined
@@ -80,7 +80,7 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
         return link.backlog
     longest = 0.0
     for c in range(link.first, link.end):
-        longest = max(longest, shared.arrived[c] - shared.sent[c])
+        longest = max(longest, shared[ARRIVED, c] - shared[SENT, c])
     return longest
 
 
@@ -91,9 +91,9 @@ def serve_shared(
 ) -> int:  # fmt: skip
     """Serve the queues of link i, ``left`` steps before the next record; return how many links overflow."""
     link, bands = net.links[i], service.bands
-    here = net.wire[k & (net.wire.shape[0] - 1)]
-    copy(link.first, link.end, shared.arrived, shared.previous)
-    arrivals = gather_arrivals(link.first, link.end, here, shared)
+    here = net.wire[PACKETS, k & (net.wire.shape[1] - 1)]
+    copy(link.first, link.end, shared[ARRIVED], shared[PREVIOUS])
+    arrivals = gather_arrivals(link.first, link.end, here, net.origin, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
     if link.manager >= 0:
