@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from dfcmodel.engine.fluid import Fluid
 from dfcmodel.ensembles import Ensemble, ensemble
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
@@ -38,6 +39,7 @@ __all__ = [
     "Fair",
     "FeedbackEquation",
     "Flow",
+    "Fluid",
     "Lines",
     "Link",
     "OnOff",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from dfcmodel.engine.fluid import Fluid
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["Ensemble", "ensemble", "mean_interval"]
@@ -227,6 +228,8 @@ def ensemble(
     duration: float | None = None,
     steps_per_delay: int = 4,
     sample: float = 1e-2,
+    packet_jitter: float = 0.0,
+    fluid: Fluid | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times: starts, feedback phases and parts of packets lost are random.
 
@@ -248,6 +251,9 @@ def ensemble(
         dask's ``client.get_executor()``; None: threads, one per core (the kernel holds no lock).
     duration, steps_per_delay, sample
         As for `simulate`; the records are 10 ms apart unless told otherwise.
+    packet_jitter, fluid
+        As for `simulate`. Without ``packet_jitter`` the runs differ by less than those of a packet
+        network do.
 
     Raises
     ------
@@ -268,7 +274,7 @@ def ensemble(
     number("jitter", jitter, at_least=0.0)
     settings = {
         "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
-        "sample": sample,
+        "sample": sample, "packet_jitter": packet_jitter, "fluid": fluid,
     }  # fmt: skip
     began = time.perf_counter()
     seeds = np.random.SeedSequence(seed).spawn(runs)

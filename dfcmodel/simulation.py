@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.engine.driver import Records
+    from dfcmodel.engine.fluid import Fluid
     from dfcmodel.engine.plans import Plan
     from dfcmodel.network.networks import Scenario
 
@@ -42,8 +43,10 @@ def simulate(
     steps_per_delay: int = 4,
     sample: float | None = None,
     jitter: float = 0.0,
+    packet_jitter: float = 0.0,
     rng: np.random.Generator | int | None = 0,
     backend: str = "numba",
+    fluid: Fluid | None = None,
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time.
 
@@ -59,11 +62,16 @@ def simulate(
         Interval of the records in s, rounded to whole steps; None is 1 ms, or a longer step.
     jitter
         Each flow starts later by a uniform random time up to this, in s; below a step too.
+    packet_jitter
+        A window-controlled sender delays its packets by a uniform random time up to this, in s, in
+        order (ns-2's ``overhead_``).
     rng
-        Seed or generator of the feedback phases, the jitter, on/off times, RED, and whether a packet
+        Seed or generator of the feedback phases, the jitters, on/off times, RED, and whether a packet
         is lost of which the fluid loses a part.
     backend
         ``"numba"``, or ``"python"``: the same uncompiled, hundreds of times slower.
+    fluid
+        Which refinements the fluid has; None: all (`Fluid`).
 
     Raises
     ------
@@ -80,11 +88,14 @@ def simulate(
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     number("jitter", jitter, at_least=0.0, at_most=end)
+    number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
     _warn_if_unstable(scenario)
     random = np.random.default_rng(rng)
     starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     starts += random.uniform(0.0, jitter, len(starts))
-    plan = compile_scenario(scenario, m, random, duration=end, starts=starts)
+    plan = compile_scenario(
+        scenario, m, random, duration=end, starts=starts, fluid=fluid, packet_jitter=packet_jitter
+    )
     every = max(1, round(sample / h))
     samples = math.ceil(round(end / h) / every)
     record = BACKENDS[backend](plan, samples * every, every)
@@ -92,7 +103,7 @@ def simulate(
         scenario=scenario,
         step=h,
         time=every * h * np.arange(1.0, samples + 1.0),
-        in_transit=record.flows[:, :, 0].T.copy(),
+        in_transit=record.flows[:, :, 0].T * _propagating(plan)[:, np.newaxis],
         delivered=record.flows[:, :, 1].T.copy(),
         window=record.flows[:, :, 2].T.copy(),
         backlog=record.flows[:, :, 3].T.copy(),
@@ -104,6 +115,20 @@ def simulate(
         first_loss=plan.network.flows["first_loss"].copy(),
         finished=plan.network.flows["finished"].copy(),
         **_at_nodes(plan, record, samples * every),
+    )
+
+
+def _propagating(plan: Plan) -> Floats:
+    """Return the part of a flow's way that is propagation, the rest being transmission times; (F,)."""
+    scenario, delays = plan.scenario, plan.layout.delays
+    ways = [scenario.path_index(flow) for flow in scenario.flows]
+    return np.array(
+        [
+            sum(scenario.links[n].delay for n in way) / (plan.step * sum(delays[n] for n in way))
+            if any(delays[n] * plan.step > scenario.links[n].delay * (1 + 1e-9) for n in way)
+            else 1.0
+            for way in ways
+        ]
     )
 
 
@@ -126,7 +151,7 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
             node = nodes[scenario.links[n].source]
             last, ahead = (c, layout.lag[c]) if c >= 0 else (last, ahead)
             found["carried"][f, node] = wire[(steps - 1 + ahead) % len(wire), last]
-            ahead -= layout.delays[n]
+            ahead -= round(layout.delays[n])
             if c >= 0:
                 found["queued"][node] += record.queued[:, c]
                 found["lost"][f, node] += record.lost[:, c]

@@ -75,7 +75,7 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     for first, end in _parts(plan, steps, every):
         began = time.perf_counter()
         stopped = run(
-            first, end - first, every, plan.step, plan.quantum, float(plan.scenario.min_rto),
+            first, end - first, every, plan.step, plan.quantum, plan.min_rto,
             plan.layout.rated_links, len(plan.layout.order), *groups, plan.host_pace,
             *(record[first // every : end // every] for record in records), fault,
         )  # fmt: skip

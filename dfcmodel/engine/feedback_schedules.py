@@ -41,7 +41,7 @@ def feedback(
     periods: dict[int, list[list[int]]] = {}
     for i, link in enumerate(links):
         if isinstance(link.discipline, DFC):
-            period = layout.delays[places[i]]
+            period = max(1, round(layout.delays[places[i]]))
             slots = periods.setdefault(period, [[] for _ in range(period)])
             node = link.target if i < L else link.source
             random = link.discipline.phases == "random"

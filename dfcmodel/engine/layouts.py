@@ -9,8 +9,9 @@ over one link that is no faster, has none: its delay joins that of the next one.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +26,6 @@ from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
 from dfcmodel.network.managers import QueueManager
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Link, Scenario
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 __all__ = ["Layout", "layout_of"]
+
+ROUNDING = 1e-6
+"""Part of a step: lags that are this near to whole steps are."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Layout:
     Attributes
     ----------
     delays
-        Of the scenario's links, in steps.
+        Of the scenario's links in steps, whole ones or not.
     order
         Places in the scenario's links of the L links that have queues.
     kinds
@@ -60,10 +62,11 @@ class Layout:
         link begin.
     up, down
         The queue before (a host: itself) and the next one (-1: the receiver), shape (C,).
-    lag
-        Steps from a queue to the next or the receiver, shape (C,).
+    lag, weight
+        Whole steps from a queue to the next or the receiver, and the part of a step's departures that
+        arrives after them (the rest comes a step later), shape (C,).
     ack_lag
-        Steps from each receiver back to its sender, shape (F,).
+        Steps from each receiver back to its sender, shape (F,); what is left of a step is on the way there.
     link_of, flow_of
         Shape (C,); -1 for a host that is not shaped.
     path, path_at
@@ -72,7 +75,7 @@ class Layout:
         Per flow and link of its path the queue, -1 where there is none.
     """
 
-    delays: tuple[int, ...]
+    delays: tuple[float, ...]
     order: tuple[int, ...]
     kinds: tuple[int, ...]
     shaped: tuple[int, ...]
@@ -83,6 +86,7 @@ class Layout:
     up: Ints
     down: Ints
     lag: Ints
+    weight: Any
     ack_lag: Ints
     link_of: Ints
     flow_of: Ints
@@ -95,10 +99,15 @@ class Layout:
         firsts = [scenario.path_index(scenario.flows[f])[0] for f in self.shaped]
         return [scenario.links[n] for n in (*self.order, *firsts)]
 
+    def ways(self, first: int, end: int) -> set[tuple[int, float]]:
+        """Return the different lags and weights of some queues."""
+        own = slice(first, end)
+        return set(zip(self.lag[own].tolist(), self.weight[own].tolist(), strict=True))
+
     def forward(self, f: int) -> int:
         """Return the steps from a flow's host to its receiver."""
         own = self.path[self.path_at[f] : self.path_at[f + 1]]
-        return int(self.lag[f] + self.lag[own].sum())
+        return int(self.lag[f] + self.lag[own].sum() + len(own) + 1)
 
     def blocks(self, shared: list[bool]) -> Any:
         """Return the blocks of queues that are served at rates of their own, see `records.BLOCK`.
@@ -111,10 +120,10 @@ class Layout:
         ):
             flows = end - first if together else 1
             for c in range(first, end, flows):
-                ways = set(self.lag[c : c + flows].tolist())
+                ways = self.ways(c, c + flows)
                 alike = flows if flows <= 2 and len(ways) == 1 else 0
                 last = rows[-1] if rows else [0, 0, 0, 1, 0]
-                if alike and last[4] == alike and ways == {self.lag[last[0]]}:
+                if alike and last[4] == alike and ways == self.ways(last[0], last[0] + 1):
                     last[1] = c + flows
                 else:
                     rows.append([c, c + flows, flows, 1, alike])
@@ -156,7 +165,7 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     return queues, kinds
 
 
-def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
+def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
     """Return how a scenario's queues are numbered, ``delays`` being those of its links in steps."""
     F = len(scenario.flows)
     can_queue, kinds = queueing(scenario)
@@ -189,13 +198,15 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
     bands_at += [len(bands)] * len(shaped)
 
     place = {n: i for i, n in enumerate(order)}
-    up, lag = np.arange(C), np.zeros(C, dtype=np.int64)
+    up, lag = np.arange(C), np.zeros(C)
     down, flow_of, link_of = np.full(C, -1), np.arange(C), np.full(C, -1)
     path, path_at, hop_queues, ack_lag = [], [0], [], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
         at, wait = f, 0 if flow.host == "direct" else delays[hops[0]]
-        ack_lag.append(wait + sum(delays[n] for n in hops))
+        back = wait + sum(delays[n] for n in hops)
+        whole = max(1, math.floor(back + ROUNDING))
+        ack_lag.append(whole)
         for n in hops:
             if can_queue[n]:
                 c = queue[f, n]
@@ -203,11 +214,13 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
                 flow_of[c], link_of[c] = f, place[n]
                 path.append(c)
             wait += delays[n]
-        lag[at] = wait
+        lag[at] = wait + max(0.0, back - whole)
         path_at.append(len(path))
         hop_queues.append(tuple(queue.get((f, n), -1) for n in hops))
     for s, f in enumerate(shaped):
         link_of[f] = len(order) + s
+    whole_lag = np.floor(lag + ROUNDING).astype(np.int64)
+    part = lag - whole_lag
     return Layout(
         delays=tuple(delays),
         order=tuple(order),
@@ -219,7 +232,8 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
         bands_at=np.array(bands_at),
         up=up,
         down=down,
-        lag=lag,
+        lag=whole_lag,
+        weight=np.where(part < ROUNDING, 1.0, 1.0 - part),
         ack_lag=np.array(ack_lag),
         link_of=link_of,
         flow_of=flow_of,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.feedback_schedules import feedback, pauses
+from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.kernel.records import (
     ACK,
     COLUMNS,
@@ -40,7 +41,7 @@ from responsefn import WindowRule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.networks import Link, Scenario
 
     Floats = NDArray[np.float64]
 
@@ -67,6 +68,8 @@ class Plan:
         How queues and links are numbered.
     kinds
         Its window rules.
+    min_rto
+        Smallest timeout in s; inf: there are none.
     host_pace
         Packets per step that hosts send when nobody pauses them, shape (F,).
     managers
@@ -83,6 +86,7 @@ class Plan:
     kinds: tuple[Kind, ...]
     managers: tuple[ManagerKind, ...]
     host_pace: Floats
+    min_rto: float
     network: Network
     transport: Transport
     service: Service
@@ -98,6 +102,8 @@ def compile_scenario(
     *,
     duration: float | None = None,
     starts: Floats | None = None,
+    fluid: Fluid | None = None,
+    packet_jitter: float = 0.0,
 ) -> Plan:
     """Return the plan of a scenario for a step of the shortest delay over ``steps_per_delay``.
 
@@ -114,25 +120,35 @@ def compile_scenario(
     starts
         Start times of the flows in s, shape (F,); None: the scenario's.
 
+    fluid
+        Its refinements; None: all.
+    packet_jitter
+        Longest random delay of a packet at its sender, s.
+
     Raises
     ------
     ValueError
-        Where a delay is more than 1 % away from a multiple of the step.
+        Where the delay of a link with DFC, its feedback period, is more than 1 % away from a multiple
+        of the step.
     """
+    fluid = fluid or Fluid()
     end = scenario.duration if duration is None else duration
     h = min(link.delay for link in scenario.links) / steps_per_delay
     quantum = finest_quantum(scenario, end)
-    delays = [whole_steps(f"delay of link {n.name}", n.delay, h) for n in scenario.links]
-    begin = np.array([flow.start for flow in scenario.flows]) if starts is None else starts
+    delays = [_in_steps(link, h, fluid) for link in scenario.links]
+    begin = np.array([flow.start for flow in scenario.flows], dtype=float) if starts is None else starts
     layout = layout_of(scenario, delays)
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
     tables = feedback(scenario, layout, h, rng)
     stops = pauses(scenario, layout, h, quantum)
     kinds = kinds_of(scenario)
-    flows, log, holes = flow_records(scenario, layout, kinds, in_steps(begin, h))
+    flows, log, holes = flow_records(scenario, layout, kinds, in_steps(begin, h), fluid)
+    flows["jitter"] = np.where(flows["has_window"] == 1, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
     schedule = schedules(scenario, flows, begin, h, end, quantum, rng)
+    if packet_jitter > 0.0:
+        flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
     managers = _managers(scenario, layout, links)
     F, C = len(flows), len(layout.up)
     rows, ring = _rows(links, layout, quantum), _power_of_two(int(layout.lag.max()) + 2)
@@ -173,7 +189,8 @@ def compile_scenario(
     pausing = np.zeros((_power_of_two(longest + 2), len(stops)), dtype=np.int64)
     return Plan(
         scenario, steps_per_delay, h, quantum, layout, kinds, managers,
-        queues["service"][:F].copy(), network, transport, service, order, shared,
+        queues["service"][:F].copy(),
+        float(scenario.min_rto) if fluid.timeouts else math.inf, network, transport, service, order, shared,
         Feedback(**tables, pauses=stops, pausing=pausing),
     )  # fmt: skip
 
@@ -181,6 +198,13 @@ def compile_scenario(
 def _power_of_two(least: int) -> int:
     """Return the least power of two that is not less."""
     return 1 << math.ceil(math.log2(least))
+
+
+def _in_steps(link: Link, h: float, fluid: Fluid) -> float:
+    """Return the delay of a link in steps; one with DFC has whole steps, its feedback period."""
+    if isinstance(link.discipline, DFC):
+        return whole_steps(f"delay of link {link.name}", link.delay, h)
+    return (link.delay + (0.5 / link.rate if fluid.store_and_forward else 0.0)) / h
 
 
 def whole_steps(name: str, time: float, h: float) -> int:
@@ -234,7 +258,7 @@ def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: f
         queues["service"][f] = (
             math.inf if flow.host == "direct" else math.floor(pace / quantum) * quantum
         )
-    queues["weight"] = 1.0
+    queues["weight"][:-1] = layout.weight
     for i, (first, end) in enumerate(layout.queues.tolist()):
         lags = {(queue["lag"], queue["weight"]) for queue in queues[first:end]}
         links["lag"][i], links["weight"][i] = next(iter(lags)) if len(lags) == 1 else (-1, 1.0)

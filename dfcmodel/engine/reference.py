@@ -1,43 +1,46 @@
-"""What the kernel must compute, said naively: NumPy over cells, batches in lists, no compiled code.
+"""What the kernel must compute, said naively: NumPy over queues, batches in lists, no compiled code.
 
-It knows runs without losses. Cells, delays and clocks come from the same plan and senders are the
-same templates run as plain Python, always by the long way; the rates of DFC are those of `law`; all
+It knows runs without losses. Queues, delays and clocks come from the same plan and senders are the
+same functions run as plain Python, always by the long way; the rates of DFC are those of `law`; all
 else is written anew, without the kernel's cumulative counts, shortcuts and rounding.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.engine.driver import Records
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.kernel.columns import ACK_END, ACK_FIRST, BUDGET, LINK_RATE, START, TCP
-from dfcmodel.engine.kernel.queues import PORTS
-from dfcmodel.engine.kernel.tcp_sender import COLUMNS, EMITTED, MAX_WINDOW, SIZE, UP_TO
-from dfcmodel.engine.splicing import splice
+from dfcmodel.engine.kernel.records import PER_INPUT
+from dfcmodel.engine.rule_events import events_of
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.theory.law import rates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.kernel.state import Floats
     from dfcmodel.engine.plans import Plan
+
+    Floats = NDArray[np.float64]
 
 __all__ = ["advance"]
 
 
-def advance(plan: Plan, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
-    """Run a plan from t = 0; arguments and result as for `engine.advance`.
+def advance(plan: Plan, steps: int, every: int) -> Records:
+    """Run a plan from t = 0; arguments and result as for `driver.advance`.
 
     Raises
     ------
     NotImplementedError
-        When a packet would be lost, and for RED.
+        When a packet would be lost, and for queue managers.
     """
-    run = _ByInput if PORTS in plan.state.kind else _Run
+    if plan.managers:
+        raise NotImplementedError("the reference knows no queue managers")
+    run = _ByInput if PER_INPUT in plan.layout.kinds else _Run
     return run(plan).advance(steps, every)
 
 
@@ -45,32 +48,34 @@ class _Run:
     """The state of a run: what is in every queue and on every way, as amounts."""
 
     def __init__(self, plan: Plan) -> None:
-        s = self.s = plan.state
+        s = self.s = plan.layout
         self.plan, self.h = plan, plan.step
-        self.F, self.C = len(s.flow), len(s.up)
-        self.links = [plan.scenario.links[n] for n in plan.links]
-        self.members = [np.arange(*s.cells[i]) for i in range(len(self.links))]
+        self.F, self.C = len(s.ack_lag), len(s.up)
+        self.flows = plan.network.flows.view(np.recarray)
+        self.log, self.holes = (each.view(np.recarray) for each in plan.transport[2:4])
+        self.events = events_of(plan.kinds, compiled=False)
+        self.links = [plan.scenario.links[n] for n in s.order]
+        self.members = [np.arange(*s.queues[i]) for i in range(len(self.links))]
         self.way = [deque([0.0] * lag) for lag in s.lag]  # packets per step, the oldest first
-        self.acks = [
-            deque([(0.0, 0.0, 0.0, 0.0)] * (row[ACK_END] - row[ACK_FIRST])) for row in s.flow
-        ]
-        self.emitted: list[list[float]] = [[] for _ in s.flow]  # after each step
-        self.queue, self.budget = np.zeros(self.C), s.cell[: self.C, BUDGET].copy()
+        self.late = np.zeros(self.C)  # what arrives a step later
+        self.acks = [deque([(0.0,) * 5] * lag) for lag in s.ack_lag]
+        self.emitted: list[list[float]] = [[] for _ in self.flows]  # after each step
+        queues = plan.network.queues[: self.C]
+        self.queue, self.budget = np.zeros(self.C), queues["service"].copy()
         self.batches: list[deque[Floats]] = [deque() for _ in self.links]
-        self.told = np.stack([s.cell[: self.C, LINK_RATE], np.zeros(self.C)])
+        self.told = np.stack([queues["link_rate"], np.zeros(self.C)])
         self.message = self.told.copy()
-        self.heard: dict[int, list[bool]] = {n: [] for n in range(len(s.pairs))}
-        self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.kind))]
-        self.fed = [  # cells that get their packets from those of a link
-            [d for d in range(self.F, self.C) if s.cells[i, 0] <= s.up[d] < s.cells[i, 1]]
-            for i in range(len(s.kind))
+        self.pauses = plan.feedback.pauses.view(np.recarray)
+        self.heard: dict[int, list[bool]] = {n: [] for n in range(len(self.pauses))}
+        self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.queues))]
+        self.fed = [  # queues that get their packets from those of a link
+            [d for d in range(self.F, self.C) if s.queues[i, 0] <= s.up[d] < s.queues[i, 1]]
+            for i in range(len(s.queues))
         ]
         # the way from a host to the first queue is not in the network
         self.inside = [c for c in range(self.C) if c >= self.F or c not in s.up[self.F :]]
-        self.send = splice(tcp_sender.send, plan.kinds, compiled=False)
-        self.receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
 
-    def advance(self, steps: int, every: int) -> tuple[Floats, Floats, Floats]:
+    def advance(self, steps: int, every: int) -> Records:
         record = np.zeros((steps // every, self.F, 5))
         queued = np.zeros((steps // every, self.C))
         for k in range(steps):
@@ -82,37 +87,43 @@ class _Run:
                 self.serve(i, members, came[members - self.F])
             n = k // every
             for c in self.inside:
-                record[n, self.s.flow_of[c], 0] += sum(self.way[c]) / every
+                inside = sum(self.way[c]) + self.late[c]
+                record[n, self.s.flow_of[c], 0] += inside / every
             if (k + 1) % every == 0:
-                window = np.minimum(self.s.tcp[:, COLUMNS], self.s.tcp[:, MAX_WINDOW])
-                trip = self.s.tcp[:, tcp_sender.RTT]
+                window = np.minimum(self.flows.cwnd, self.flows.max_window)
                 record[n, :, 1:] = np.stack(
-                    [self.s.tcp[:, UP_TO], window, self.queue[: self.F], trip], axis=1
+                    [self.flows.rcv_nxt, window, self.queue[: self.F], self.flows.rtt], axis=1
                 )
                 queued[n, self.F :] = self.queue[self.F :]
-        return record, queued, np.zeros_like(queued)
+        return Records(record, queued, np.zeros_like(queued), 0.0)
+
+    def depart(self, c: int, amount: float) -> None:
+        """Send packets on their way: a part arrives after the lag, the rest a step later."""
+        part = self.s.weight[c] * amount
+        self.way[c].append(part + self.late[c])
+        self.late[c] = amount - part
 
     def feedback(self, k: int) -> None:
         """Messages that are due arrive, rates follow, new messages leave."""
         s = self.s
         ticking = [i for i, (period, phase) in enumerate(self.clocks) if k % period == phase]
         for i in ticking:
-            cells = np.arange(*s.cells[i])
+            cells = np.arange(*s.queues[i])
             self.told[:, cells] = self.message[:, cells]
         for i in ticking:
-            cells = np.arange(*s.cells[i])
+            cells = np.arange(*s.queues[i])
             self.budget[cells] = self.law(i, k, nominal=False)
             for d in self.fed[i]:
                 j = s.link_of[d]
-                if self.is_dfc(j) and k > s.flow[s.flow_of[d], START]:
+                if self.is_dfc(j) and k > self.flows.start[s.flow_of[d]]:
                     nominal = self.law(j, k, nominal=True)
-                    self.message[0, s.up[d]] = nominal[d - s.cells[j, 0]]
+                    self.message[0, s.up[d]] = nominal[d - s.queues[j, 0]]
                     self.message[1, s.up[d]] = self.queue[d]
 
     def law(self, i: int, k: int, *, nominal: bool) -> Floats:
         """Return J of the flows at a link (the access links of shaped hosts come last)."""
-        cells, link = np.arange(*self.s.cells[i]), self.link(i)
-        active = k > self.s.flow[self.s.flow_of[cells], START]  # it starts after the feedback
+        cells, link = np.arange(*self.s.queues[i]), self.link(i)
+        active = k > self.flows.start[self.s.flow_of[cells]]  # it starts after the feedback
         own = self.queue[cells] if i < len(self.links) else 0.0 * cells
         rule = link.discipline
         alpha = 1.0 if nominal else rule.intensity
@@ -125,7 +136,7 @@ class _Run:
         if i < len(self.links):
             return self.links[i]
         scenario = self.plan.scenario
-        return scenario.path(scenario.flows[self.s.cells[i, 0]])[0]
+        return scenario.path(scenario.flows[self.s.queues[i, 0]])[0]
 
     def is_dfc(self, i: int) -> bool:
         return isinstance(self.link(i).discipline, DFC)
@@ -135,21 +146,23 @@ class _Run:
 
     def phase(self, i: int) -> int:
         """Return in which step of its period a link's clock ticks; -1 where there is none."""
-        s = self.s
-        for period, _, first in s.clock:
-            for slot in range(first, first + period):
-                begin, *_, end = s.ticks[slot]
-                by_input = s.ports.links[s.ports.ticks[slot] : s.ports.ticks[slot + 1]]
-                if s.cells[i, 0] in s.tick_cells[begin:end, 0] or i in by_input:
-                    return int(slot - first)
+        tables = self.plan.feedback
+        for period, _, first in tables.clocks:
+            for n in range(first, first + period):
+                slot = tables.slots[n]
+                by_flow = tables.hearing[slot["hear_one"] : slot["hear_end"], 0]
+                by_input = tables.input_hearing[slot["hear_input"] : slot["hear_input_end"]]
+                if self.s.queues[i, 0] in by_flow or i in by_input:
+                    return int(n - first)
         return -1
 
     def pause(self, k: int) -> None:
         """Compare queues with thresholds; what was said reaches the paused after its way."""
-        s = self.s
-        self.open = np.array([np.floor(k.rate * self.h / self.plan.grid) for k in self.links])
-        self.open *= self.plan.grid
-        for n, (i, paused, wait, quanta, on, until) in enumerate(s.pairs):
+        self.open = np.array([np.floor(k.rate * self.h / self.plan.quantum) for k in self.links])
+        self.open *= self.plan.quantum
+        for n, row in enumerate(self.pauses):
+            i, paused, wait, quanta = row.pausing, row.paused, row.wait, row.quanta
+            on, until = row.on, row.until
             rule = self.links[i].discipline
             if not isinstance(rule, Pause):
                 continue
@@ -158,55 +171,61 @@ class _Run:
                 on, until = 1, k + quanta
             elif on and k >= until:
                 on, until = int(waits > rule.low), until + quanta
-            s.pairs[n, 4:] = on, until
+            row.on, row.until = on, until
             self.heard[n].append(bool(on))
             stopped = k >= wait and self.heard[n][k - wait]
             if paused < 0:
-                full = s.host_pace[-1 - paused]
+                full = self.plan.host_pace[-1 - paused]
                 self.budget[-1 - paused] = rule.paused_rate * self.h if stopped else full
             elif stopped:
                 self.open[paused] = min(self.open[paused], rule.paused_rate * self.h)
 
     def sources(self, k: int) -> None:
         """Receivers take in what arrived, senders answer, hosts send."""
-        s, grid = self.s, self.plan.grid
+        s, plan = self.s, self.plan
         for f in range(self.F):
-            exit_cell = s.path[s.path_at[f + 1] - 1] if s.path_at[f + 1] > s.path_at[f] else f
-            came = self.way[exit_cell].popleft() if self.way[exit_cell] else 0.0
-            before = s.tcp[f, EMITTED]
-            if k < s.flow[f, START]:
-                self.way[f].append(0.0)
+            flow = self.flows[f]
+            own = s.path[s.path_at[f] : s.path_at[f + 1]]
+            last = own[-1] if len(own) else f
+            came = self.way[last].popleft() if self.way[last] else 0.0
+            before = float(flow.emitted)
+            if k < flow.start:
+                self.depart(f, 0.0)
                 self.emitted[f].append(0.0)
                 continue
-            if k == s.flow[f, START] + 1:
-                s.tcp[f, tcp_sender.INFLATION] = 0.0
-            if s.flow[f, TCP]:
-                acks, advancing, acked, sent = self.acks[f].popleft()
-                answers = (
-                    self.receive(s.tcp, s.log, s.holes, f, came, 0.0, grid) if came else (0, 0)
-                )
-                self.acks[f].append((*answers, s.tcp[f, UP_TO], self.date(f)))
+            if k == flow.start + 1:
+                flow.inflation = 0.0
+            if flow.has_window:
+                acks, advancing, rcv_nxt, rcv_max, sent = self.acks[f].popleft()
+                answers = (0.0, 0.0)
+                if came:
+                    answers = tcp_receiver.receive(
+                        flow, self.log, self.holes, came, 0.0, plan.quantum
+                    )
+                self.acks[f].append((*answers, flow.rcv_nxt, flow.rcv_max, self.date(f)))
                 if acks:
-                    s.tcp[f, tcp_sender.RTT] = (k - sent) * self.h
-                known = acked if acks else s.tcp[f, tcp_sender.ACKED]
-                self.send(
-                    s.tcp, s.log, f, k * self.h, self.h, acks, advancing, known, 0.0,
-                    self.plan.scenario.min_rto, grid,
+                    flow.rtt = (k - sent) * self.h
+                ack = SimpleNamespace(
+                    acks=acks, advancing=advancing, rcv_nxt=rcv_nxt, rcv_max=rcv_max, marked=0.0
+                )
+                tcp_sender.send(
+                    flow, self.log, self.holes, self.events, k * self.h, self.h, ack,
+                    plan.min_rto, plan.quantum,
                 )  # fmt: skip
             else:
-                row = np.flatnonzero(s.schedule[slice(*s.schedule_at[f]), 0] <= k)[-1]
-                pace = s.schedule[s.schedule_at[f, 0] + row, 1]
-                s.tcp[f, EMITTED] = min(s.tcp[f, EMITTED] + pace, s.tcp[f, SIZE])
-                s.tcp[f, UP_TO] += came
-            self.emitted[f].append(s.tcp[f, EMITTED])
-            self.queue[f] += s.tcp[f, EMITTED] - before
+                rows = plan.transport.schedule[flow.schedule_now : flow.schedule_end]
+                pace = rows["amount"][np.flatnonzero(rows["step"] <= k)[-1]]
+                flow.emitted = min(flow.emitted + pace, flow.size)
+                flow.rcv_nxt += came
+            self.emitted[f].append(float(flow.emitted))
+            self.queue[f] += flow.emitted - before
             leaves = min(self.queue[f], self.budget[f])
             self.queue[f] -= leaves
-            self.way[f].append(leaves)
+            self.depart(f, leaves)
 
     def date(self, f: int) -> float:
         """Return when the last packet that came to a receiver was sent, in steps."""
-        sent, position = self.emitted[f], self.s.tcp[f, tcp_sender.RECEIVED] - 1e-9
+        sent, position = self.emitted[f], self.flows[f].rcv_position - 1e-9
         j = int(np.searchsorted(sent, position))
         if position <= 0.0:
             return 0.0
@@ -229,7 +248,7 @@ class _Run:
         if np.any(over > link.buffer + 1e-9):
             raise NotImplementedError(f"link {link.name} loses packets: the reference cannot")
         for c, amount in zip(cells, leaves, strict=True):
-            self.way[c].append(amount)
+            self.depart(c, amount)
 
     def by_rate(self, i: int, cells: NDArray[np.int64], came: Floats) -> Floats:  # noqa: ARG002
         """Serve each flow at its rate."""
@@ -269,11 +288,11 @@ class _ByInput(_Run):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self.inputs = []  # per link, and per host that imitates one, the cells of each queue
-        for i in range(len(self.s.kind)):
-            cells = np.arange(*self.s.cells[i])
+        for i in range(len(self.s.queues)):
+            cells = np.arange(*self.s.queues[i])
             comes = np.array([self.source(c) for c in cells])
             self.inputs.append([cells[comes == u] for u in dict.fromkeys(comes)])
-        rates = [self.link(i).rate * self.h for i in range(len(self.s.kind))]
+        rates = [self.link(i).rate * self.h for i in range(len(self.s.queues))]
         self.link_told = np.array([[rate, 0.0] for rate in rates])
         self.link_message = self.link_told.copy()
         self.lines: list[list[deque[Floats]]] = [[deque() for _ in own] for own in self.inputs]
@@ -284,7 +303,7 @@ class _ByInput(_Run):
         return int(self.s.link_of[u]) if u >= self.F else -1 - u
 
     def active(self, cells: Any, k: int) -> bool:
-        return bool((k > self.s.flow[self.s.flow_of[cells], START]).any())
+        return bool((k > self.flows.start[self.s.flow_of[cells]]).any())
 
     def feedback(self, k: int) -> None:
         ticking = [i for i, (period, phase) in enumerate(self.clocks) if k % period == phase]
@@ -320,7 +339,7 @@ class _ByInput(_Run):
                     waits += self.queue[cells].sum()
                     asked |= self.active(cells, k)
         told = [self.s.up[d] for d in self.fed[i] if self.is_dfc(self.s.link_of[d])]
-        for c in range(*self.s.cells[i]):
+        for c in range(*self.s.queues[i]):
             if c not in told and self.active(c, k):
                 rate, asked = rate + full, True
         return (min(rate, full) if asked else full), waits

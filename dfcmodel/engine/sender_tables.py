@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, STRETCH, TAHOE
+from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, SACK, STRETCH, TAHOE
 from dfcmodel.engine.rule_events import Kind, kind_of
 from dfcmodel.network.flows import OnOff
 from responsefn import WindowRule
@@ -17,6 +17,7 @@ from responsefn.responses.cycles import numbers_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.engine.fluid import Fluid
     from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["emission_memory", "flow_records", "in_steps", "kinds_of", "schedules"]
 
-RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO}
+RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO, "sack": SACK}
 SAME_STEP = 1e-6
 """Part of a step: a start that is this near to the beginning of one is there."""
 LONGEST_MEMORY = 2**16
@@ -46,7 +47,7 @@ def in_steps(times: Any, h: float) -> Any:
 
 
 def flow_records(
-    scenario: Scenario, layout: Layout, kinds: tuple[Kind, ...], starts: Floats
+    scenario: Scenario, layout: Layout, kinds: tuple[Kind, ...], starts: Floats, fluid: Fluid
 ) -> tuple[Any, Any, Any]:
     """Return the flows' records, the emission logs and the rings of holes; ``starts`` in steps.
 
@@ -69,11 +70,12 @@ def flow_records(
         row["has_window"] = 1
         row["timed_seq"] = row["recover"] = -1.0
         row["backoff"] = 1.0
-        row["rto"] = scenario.min_rto
+        row["rto"] = scenario.min_rto if fluid.timeouts else np.inf
+        row["acks_each"] = 0.5 if flow.delayed_acks else 1.0
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
         row["rule"] = kinds.index(kind_of(flow.source))
-        row["recovery"] = RECOVERY[flow.source.recovery]
+        row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
         cells = 1 << math.ceil(math.log2(2 + 2 * flow.max_window))
         entries = min(4096, max(64, cells))
         row["log_at"], row["log_mask"] = logs, entries - 1

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, flag, number, one_number, whole
 from responsefn import WindowRule
 
 __all__ = ["CBR", "Flow", "OnOff"]
@@ -53,6 +53,7 @@ class OnOff:
 
     def __post_init__(self) -> None:
         one_number("rate", self.rate, above=0.0, hint="in packets/s")
+        flag("random", self.random)
         one_number("on", self.on, above=0.0, hint="in s")
         one_number("off", self.off, above=0.0, hint="in s")
 
@@ -85,6 +86,9 @@ class Flow:
         node tells it (takano2006, eq. 9), which must have DFC.
     priority
         For `Priority` links, the lowest number first.
+    delayed_acks
+        Whether the receiver answers every second packet that comes in order (RFC 5681, 4.2), so that a
+        window which grows by ACKs grows half as fast.
 
     Raises
     ------
@@ -100,6 +104,7 @@ class Flow:
     size: float = math.inf
     host: str = "direct"
     priority: int = 0
+    delayed_acks: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", tuple(self.path))
@@ -118,6 +123,7 @@ class Flow:
         if self.size != math.inf:
             number(f"size {of}", self.size, at_least=1.0, hint="in packets")
         choice(f"host {of}", self.host, HOSTS)
+        flag(f"delayed_acks {of}", self.delayed_acks)
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
 
     @property

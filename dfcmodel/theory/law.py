@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.engine.kernel.law import diffusive_rate
 from dfcmodel.network.disciplines import DFC
 from hopflow.checks import choice, number, one_number, whole
 
@@ -149,7 +150,7 @@ def rates(
     -------
     Shape (F, L), packets/s; zero where a flow is not active.
     """
-    ideal = intensity * told_rate - gain * (told_queue - queue)
+    ideal = diffusive_rate(intensity, told_rate, gain, told_queue, queue)
     weight = xp.where(active & (ideal > 0.0), ideal, 0.0)
     total = weight.sum(axis=0)
     return weight * (capacity / xp.where(total >= capacity, total, capacity))

@@ -24,7 +24,6 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.engine import driver, layouts, reference
-from dfcmodel.engine.kernel.columns import BUDGET
 from dfcmodel.engine.plans import compile_scenario
 from responsefn import NewReno, Reno, Tahoe
 
@@ -100,10 +99,9 @@ def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
 def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
     scenario = crossing(DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
     plan = compile_scenario(scenario, 4, np.random.default_rng(1))
-    state = plan.state
     driver.advance(plan, 600, 100)
-    for i in range(len(plan.links)):
-        J = state.cell[slice(*state.cells[i]), BUDGET]
+    for i in range(len(plan.layout.order)):
+        J = plan.network.queues["service"][slice(*plan.layout.queues[i])]
         assert (J >= 0).all()
         assert 0.0 < J.sum() <= LINK["rate"] * plan.step * (1 + 1e-12)
 
@@ -128,7 +126,7 @@ def test_naive_reference_agrees_where_nothing_is_lost(
     ]
     scenario = replace(scenario, links=links)
     fast, slow = (compile_scenario(scenario, 4, np.random.default_rng(2)) for _ in range(2))
-    (record, queued, lost), (told, waiting, _) = (
+    (record, queued, lost, _), (told, waiting, *_) = (
         run(plan, 400, 40) for run, plan in ((driver.advance, fast), (reference.advance, slow))
     )
     assert lost.sum() == 0.0

@@ -15,6 +15,7 @@ from dfcmodel import (
     DFC,
     FIFO,
     Flow,
+    Fluid,
     OnOff,
     Scenario,
     chain,
@@ -22,9 +23,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver, reference
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.kernel.burst_losses import book_bursts
 from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.engine.splicing import splice
 from hopflow import maximum, minimum
 from responsefn import Reno, Vegas, WindowRule, catalogue
 
@@ -45,7 +44,9 @@ def one_flow(source: Any, host: str = "direct", start: float = 0.0, **link: Any)
 
 
 def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> Any:
-    return compile_scenario(scenario, steps_per_delay, np.random.default_rng(0), duration=0.1)
+    plain = Fluid(store_and_forward=False)  # delays are those of the links
+    random = np.random.default_rng(0)
+    return compile_scenario(scenario, steps_per_delay, random, duration=0.1, fluid=plain)
 
 
 class Listener(WindowRule):
@@ -77,7 +78,7 @@ def test_a_rule_hears_the_round_trip_times_of_a_burst(by: str, host: str) -> Non
     scenario = one_flow(Listener(), host)
     plan = plan_of(scenario, 16)
     ADVANCE[by](plan, 400, 40)
-    shortest, longest = plan.state.tcp[0, tcp_sender.COLUMNS + 2 : tcp_sender.COLUMNS + 4]
+    shortest, longest = plan.network.flows["rule_state"][0, :2]
     base = scenario.base_rtt(scenario.flows[0])
     assert shortest == pytest.approx(base, rel=1e-9)
     assert longest == pytest.approx(base + 63 / RATE, abs=plan.step)
@@ -104,14 +105,14 @@ def test_starts_within_a_step(part: float) -> None:
     plan = plan_of(one_flow(CBR(5000.0), start=start))
     driver.advance(plan, 10, 1)
     # rounding of four amounts to the grid
-    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(
+    assert plan.network.flows["emitted"][0] == pytest.approx(
         (10 * h - start) * 5000.0, abs=1e-6
     )
     emitted = []
     for steps in (2, 3, 4):
         plan = plan_of(one_flow(Listener(), start=start))
         driver.advance(plan, steps, 1)
-        emitted.append(plan.state.tcp[0, tcp_sender.EMITTED])
+        emitted.append(plan.network.flows["emitted"][0])
     assert emitted == pytest.approx([0.0, 64.0 * (1.0 - part), 64.0], abs=1e-6)
 
 
@@ -119,7 +120,7 @@ def test_on_and_off_times_within_a_step() -> None:
     h = DELAY / 4
     plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
     record = driver.advance(plan, 14, 7)[0]
-    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
+    assert plan.network.flows["emitted"][0] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
     assert record.shape == (2, 1, 5)
 
 
@@ -152,16 +153,22 @@ def test_every_rule_of_the_catalogue_is_a_source(rule: WindowRule, discipline: A
     assert (run.carried.sum(axis=0) <= 2000.0 * 0.5 * (1 + 1e-12)).all()
 
 
+def receiver(broken: float, packets: float) -> tuple[Any, Any, Any]:
+    """Return flow, log and holes of a receiver to which ``packets`` were sent."""
+    plan = plan_of(one_flow(Listener()))
+    flow = plan.network.flows.view(np.recarray)[0]
+    log, holes = (each.view(np.recarray) for each in plan.transport[2:4])
+    flow.fractional_loss = broken
+    assert tcp_sender.emit(flow, log, 0.0, packets)
+    return flow, log, holes
+
+
 def taken_in(pieces, broken: float) -> tuple[np.ndarray, float]:
     """Return which packets a receiver misses after (arrived, gone) pieces of new data, and its ACKs."""
-    plan = plan_of(one_flow(Listener()))
-    s = plan.state
-    s.tcp[0, tcp_sender.BROKEN] = broken
-    assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
-    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
-    acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.grid)[0] for piece in pieces]
-    first = int(s.tcp[0, tcp_sender.HOLES_AT])
-    return s.holes[first : first + int(s.tcp[0, tcp_sender.SEEN])], sum(acks)
+    flow, log, holes = receiver(broken, sum(map(sum, pieces)))
+    acks = [tcp_receiver.receive(flow, log, holes, *piece, 2.0**-26)[0] for piece in pieces]
+    first = flow.holes_at
+    return holes.missing[first : first + int(flow.rcv_max)], sum(acks)
 
 
 @pytest.mark.parametrize("broken", [0.0, 0.6])
@@ -183,47 +190,9 @@ def test_part_of_a_packet_is_lost_by_chance() -> None:
 
 def test_a_packet_sent_again_fills_its_own_hole() -> None:
     """And U jumps over what was received to the next one."""
-    plan = plan_of(one_flow(Listener()))
-    s = plan.state
-    s.tcp[0, tcp_sender.BROKEN] = 0.0
-    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
-    tcp_sender.emit(s.tcp, s.log, 0, 0.0, 8.0)
-    receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.grid)
-    assert s.tcp[0, tcp_sender.UP_TO] == 1.0
-    tcp_sender.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
-    assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.grid) == (2.0, 1.0)
-    assert s.tcp[0, tcp_sender.UP_TO] == 3.0
-
-
-def test_losses_of_bursts_are_at_their_ends() -> None:
-    """Half of what comes: bursts of three and two steps (2.5), and of a quarter of one."""
-    for burst, runs in ((2.5, [60.0, 40.0]), (0.25, [5.0] * 20)):
-        plan = plan_of(one_flow(Listener()))
-        s = plan.state
-        for k in range(5):
-            end = 40.0 * (k + 1)
-            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.grid, s)
-        found = s.records[1, : s.ends[1, 1]]
-        assert found[:, 2].tolist() == runs
-        np.testing.assert_array_equal(found[:, 1] - found[:, 0], found[:, 2])
-        assert found[-1, 1] == 200.0
-
-
-def test_what_comes_over_a_link_loses_less_beside_bursts() -> None:
-    """One packet time's share per burst: 1/199 of what it loses by proportion, of 100 packets each."""
-    links = chain(3, rate=1e5, delay=1e-3, buffer=300.0)
-    flows = (
-        Flow("smooth", (1, 2, 3), CBR(6e4), host="unshaped"),
-        Flow("bursts", (2, 3), Reno(), 4000.0),
-    )
-    lost = {}
-    for burst in (0.0, 1e-3):
-        law = FIFO(burst=burst)
-        alike = tuple(replace(link, discipline=law) for link in links)
-        run = simulate(Scenario("merge", alike, flows), duration=0.04)
-        lost[burst] = run.lost.sum(axis=(1, 2))
-        assert run.imbalance.max() == 0.0
-    assert lost[0.0].min() > 50.0
-    # what bursts lose more keeps their next windows smaller: a factor of two
-    assert lost[1e-3][0] < 2.0 * lost[0.0][0] / 199
-    assert lost[1e-3][1] > lost[0.0][1]
+    flow, log, holes = receiver(0.0, 8.0)
+    tcp_receiver.receive(flow, log, holes, 4.0, 4.0, 2.0**-26)
+    assert flow.rcv_nxt == 1.0
+    tcp_sender.emit(flow, log, 1.0, 2.0)  # the hole at 1, and 2, which is there
+    assert tcp_receiver.receive(flow, log, holes, 2.0, 0.0, 2.0**-26) == (2.0, 1.0)
+    assert flow.rcv_nxt == 3.0

@@ -77,6 +77,7 @@ def receive_packets(
         )
     answer.marked = min(marks, answer.acks)
     answer.rcv_nxt = flow.rcv_nxt
+    answer.rcv_max = flow.rcv_max
     answer.sent = time_of_emission(flow, f, k, transport.emitted)
 
 
@@ -99,7 +100,7 @@ def advance_tcp(
     if usual and send_fast_path(flow, events, now, h, ack, min_rto, quantum):
         pass
     elif ack.acks > 0.0 or now >= flow.deadline or k - flow.start <= 1:
-        if not send(flow, transport.log, events, now, h, ack, min_rto, quantum):
+        if not send(flow, transport.log, transport.holes, events, now, h, ack, min_rto, quantum):
             return False
     ack.acks = 0.0
     transport.emitted[k & (transport.emitted.shape[0] - 1), f] = flow.emitted
@@ -116,11 +117,27 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
     flow.emitted = min(flow.emitted + schedule[n].amount, flow.size)
 
 
+@compiled
+def released(flow: Any, f: int, k: int, emitted: Any) -> float:
+    """Return what the sender has let go: what it had emitted a random time ago, at most ``jitter``."""
+    flow.seed = 48271 * flow.seed % 2147483647  # Park and Miller's generator
+    delay = min(flow.jitter * (flow.seed / 2147483647.0), emitted.shape[0] - 2.0)
+    whole = int(delay)
+    mask = emitted.shape[0] - 1
+    late, early = emitted[(k - whole) & mask, f], emitted[(k - whole - 1) & mask, f]
+    return late - (delay - whole) * (late - early)
+
+
 @inlined
-def leave_host(flow: Any, host: Any, f: int, k: int, quantum: float, wire: Any) -> None:
+def leave_host(
+    flow: Any, host: Any, f: int, k: int, quantum: float, wire: Any, emitted: Any
+) -> None:
     """Let the host send what the source has emitted, as fast as it may."""
     before = host.sent
-    host.sent = min(flow.emitted, before + host.service)
+    ready = flow.emitted
+    if flow.jitter > 0.0:
+        ready = max(before, quantize(released(flow, f, k, emitted), quantum))
+    host.sent = min(ready, before + host.service)
     there = (k + host.lag) & (wire.shape[0] - 1)
     if host.weight == 1.0:
         wire[there, f] = host.sent
@@ -156,6 +173,6 @@ def advance_endpoints(
         if flow.tracked == 1:
             read_losses(flow, f, k, net, shared)
     flow.delivered = through
-    leave_host(flow, net.queues[f], f, k, quantum, wire)
+    leave_host(flow, net.queues[f], f, k, quantum, wire, transport.emitted)
     flow.entered += wire[here, f] - through
     return True

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-TAHOE, RENO, NEWRENO = 0, 1, 2
+TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 """How a sender recovers from a loss."""
 ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
 """Events of a window rule: columns of `Transport.events`."""
@@ -38,10 +38,10 @@ FLOW = np.dtype(
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window size resent_held resent_held_lost "
-            "fractional_loss scanned_to gone marks_received first_loss finished",
+            "fractional_loss scanned_to gone marks_received first_loss finished pipe acks_each jitter",
         ).descr,
         *_record(
-            wholes="sent_before rule recovery timeouts loss_events log_first log_end log_at log_mask "
+            wholes="sent_before seed sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
             "holes_at holes_mask path_first path_end schedule_now schedule_end"
         ).descr,
         ("cwnd", np.float64),
@@ -59,7 +59,9 @@ delivered: packets that reached it; entered: sum over the steps since the last r
 network or lost; first_loss, finished: s, nan for not yet.
 
 snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
-number received; recover, in_recovery: RFC 6582; dup_acks, inflation: RFC 5681 (inflation < 0 holds
+number received; recover, in_recovery: RFC 6582; pipe: packets in flight in a recovery with SACK (RFC 6675), sack_scanned,
+sack_next: where it looks for lost packets and for those to resend; acks_each: ACKs per packet that
+arrives in order, 1/2 when they are delayed; dup_acks, inflation: RFC 5681 (inflation < 0 holds
 back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
 backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s.
 
@@ -68,6 +70,8 @@ stretch of the emission log; sent_before: step in which what arrived last was se
 resent_held_lost: retransmitted packets of which a part has arrived, and what is missing of it;
 fractional_loss: what is missing and has not made a whole packet; scanned_to: packets below it have
 entries of this round in the ring of holes.
+
+jitter: longest random delay of a packet at its sender, steps; seed: of these.
 
 cwnd, ssthresh, rule_state: the state of the window rule; parameters: of the rule. They stand one after
 the other: its events get the place of cwnd.
@@ -134,7 +138,10 @@ Places of queues are unsigned: loops over them are vectorized, since none can co
 BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "alike")])
 """Queues served at rates of their own, one after the other, ``flows`` of them in one buffer; alike: that
 number where it is 1 or 2 and all lags of the block are equal, else 0 and the block is one buffer."""
-ACK = np.dtype([(name, np.float64) for name in ("acks", "advancing", "rcv_nxt", "marked", "sent")])
+ACK = np.dtype(
+    [(name, np.float64) for name in
+     ("acks", "advancing", "rcv_nxt", "rcv_max", "marked", "sent")]
+)  # fmt: skip
 """What the receiver answers in a step: ACKs, how many of them move rcv_nxt, how many are marked, and
 the step in which the packet was sent that the last one answers."""
 STRETCH = np.dtype([("position", np.float64), ("sequence", np.float64)])

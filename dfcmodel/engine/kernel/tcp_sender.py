@@ -17,7 +17,8 @@ from typing import Any
 
 from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
-from .records import NEWRENO, ON_ACK, ON_LOSS, ON_TIMEOUT, RENO, TAHOE
+from .records import ON_ACK, ON_LOSS, ON_TIMEOUT, RENO, SACK, TAHOE
+from .sack import advance_sack, start_sack
 
 __all__ = ["send", "send_fast_path"]
 
@@ -78,7 +79,7 @@ def restart_timer(flow: Any, now: float) -> None:
 @inlined
 def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
     """Let the window rule see ``acks`` ACKs of new data."""
-    left = acks
+    left = acks * flow.acks_each  # RFC 5681, 4.2: every second packet is answered, or each
     while left > 0.0:
         amount = min(left, max(1.0, LARGEST_GROWTH * flow.cwnd))
         call_event(events[flow.rule, ON_ACK], flow, now, amount, 0.0)
@@ -128,6 +129,9 @@ def acknowledge(
         flow.in_recovery = 0
         flow.inflation = 0.0
         flow.partial_ack_seen = 0
+    elif flow.recovery == SACK:  # RFC 6675, 5: what is lost is known, and resent as the pipe allows
+        restart_timer(flow, now)
+        return False
     else:  # RFC 6582, 3.2, step 3: a partial ACK deflates by what it acknowledges, adds one segment,
         # retransmits the next hole, and restarts the timer only the first time ("impatient")
         flow.inflation = max(0.0, flow.inflation - advance + new_acks)
@@ -162,6 +166,9 @@ def enter_recovery(flow: Any, events: Any, now: float) -> bool:
         return False
     flow.in_recovery = 1
     flow.partial_ack_seen = 0
+    if flow.recovery == SACK:
+        start_sack(flow)
+        return False
     flow.inflation = flow.dup_acks
     return True
 
@@ -210,6 +217,7 @@ def transmit(
 def send(
     flow: Any,
     log: Any,
+    holes: Any,
     events: Any,
     now: float,
     h: float,
@@ -221,8 +229,8 @@ def send(
 
     Parameters
     ----------
-    flow, log, events
-        Its record, the emission logs, the events of the window rules.
+    flow, log, holes, events
+        Its record, the emission logs, the receivers' rings of holes, the events of the window rules.
     now, h
         Time and step in s.
     ack
@@ -248,7 +256,8 @@ def send(
     limited = 0.0  # limited transmit: a packet for each of the first two duplicates (RFC 3042)
     if duplicates > TINY and flow.snd_max > flow.snd_una + TINY:
         if flow.in_recovery == 1:
-            flow.inflation += duplicates  # RFC 5681, 3.2, step 4
+            if flow.recovery != SACK:
+                flow.inflation += duplicates  # RFC 5681, 3.2, step 4
         elif advances:  # duplicates and ACKs of new data take turns in the step
             limited = min(1.0, math.floor(duplicates + TINY)) if below_threshold else 0.0
         else:
@@ -265,4 +274,36 @@ def send(
         first = quantize(min(1.0, flow.snd_max - flow.snd_una), quantum)
         if not emit(flow, log, flow.snd_una, first):
             return False
+    if flow.in_recovery == 1 and flow.recovery == SACK:
+        return resend_lost(flow, log, holes, ack, min_rto, now, quantum)
     return transmit(flow, log, limited, now, min_rto, quantum)
+
+
+@compiled
+def resend_lost(
+    flow: Any, log: Any, holes: Any, ack: Any, min_rto: float, now: float, quantum: float
+) -> bool:
+    """Resend what SACK tells to be lost, then send new data, as far as the pipe is below cwnd.
+
+    RFC 6675, 5, step C: rules 1 (lost packets) and 2 (new data) of NextSeg.
+    """
+    advance_sack(flow, holes, ack)
+    window = min(flow.cwnd, flow.max_window)
+    end = min(flow.recover, max(flow.snd_una, ack.rcv_max - DUPLICATE_THRESHOLD))
+    if ack.acks == 0.0:
+        end = flow.snd_una
+    while flow.sack_next + 1.0 <= end and window - flow.pipe >= 1.0:
+        c = flow.sack_next
+        if c >= flow.snd_una - TINY and holes[flow.holes_at + (c & flow.holes_mask)].missing > TINY:
+            if not emit(flow, log, float(c), 1.0):
+                return False
+            flow.pipe += 1.0
+        flow.sack_next += 1
+    room = quantize(min(window - flow.pipe, flow.size - flow.snd_nxt), quantum)
+    if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
+        if not emit(flow, log, flow.snd_nxt, room):
+            return False
+        flow.pipe += room
+        flow.snd_nxt += room
+        flow.snd_max = max(flow.snd_max, flow.snd_nxt)
+    return True
