@@ -119,17 +119,19 @@ def simulate(
 
 
 def _propagating(plan: Plan) -> Floats:
-    """Return the part of a flow's way that is propagation, the rest being transmission times; (F,)."""
-    scenario, delays = plan.scenario, plan.layout.delays
-    ways = [scenario.path_index(flow) for flow in scenario.flows]
-    return np.array(
-        [
-            sum(scenario.links[n].delay for n in way) / (plan.step * sum(delays[n] for n in way))
-            if any(delays[n] * plan.step > scenario.links[n].delay * (1 + 1e-9) for n in way)
-            else 1.0
-            for way in ways
-        ]
-    )
+    """Return the part of the way from a flow's first queue that is propagation; shape (F,).
+
+    The rest are transmission times, and what the way back leaves of a whole step.
+    """
+    scenario, layout = plan.scenario, plan.layout
+    parts = np.ones(len(scenario.flows))
+    for f, flow in enumerate(scenario.flows):
+        own = layout.path[layout.path_at[f] : layout.path_at[f + 1]]
+        way = plan.step * float(np.sum(layout.lag[own] + 1.0 - layout.weight[own]))
+        delay = sum(scenario.links[n].delay for n in scenario.path_index(flow))
+        if abs(way / delay - 1.0) > 1e-9:
+            parts[f] = delay / way
+    return parts
 
 
 def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:

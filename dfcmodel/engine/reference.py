@@ -215,7 +215,7 @@ class _Run:
             else:
                 rows = plan.transport.schedule[flow.schedule_now : flow.schedule_end]
                 pace = rows["amount"][np.flatnonzero(rows["step"] <= k)[-1]]
-                flow.emitted = min(flow.emitted + pace, flow.size)
+                flow.emitted = min(flow.emitted + pace, flow.flow_size)
                 flow.rcv_nxt += came
             self.emitted[f].append(float(flow.emitted))
             self.queue[f] += flow.emitted - before

@@ -59,7 +59,7 @@ def flow_records(
     for f, (flow, start) in enumerate(zip(scenario.flows, starts, strict=True)):
         row = flows[f]
         row["start"] = math.floor(start)
-        row["size"] = flow.size
+        row["flow_size"] = flow.size
         row["deadline"] = np.inf
         row["finished"] = row["first_loss"] = np.nan
         row["path_first"], row["path_end"] = layout.path_at[f : f + 2]

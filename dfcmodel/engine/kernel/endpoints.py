@@ -94,7 +94,7 @@ def advance_tcp(
         flow.rtt = (k - ack.sent) * h
     if new > 0.0 or flow.tracked == 1:
         receive_packets(flow, f, k, new, net, shared, transport, quantum)
-        if flow.rcv_nxt >= flow.size:
+        if flow.rcv_nxt >= flow.flow_size:
             finish(flow, f, now, net)
     usual = ack.acks > 0.0 and ack.acks == ack.advancing and ack.marked == 0.0
     if usual and send_fast_path(flow, events, now, h, ack, min_rto, quantum):
@@ -114,7 +114,7 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
     while k >= schedule[n + 1].step:
         n += 1
     flow.schedule_now = n
-    flow.emitted = min(flow.emitted + schedule[n].amount, flow.size)
+    flow.emitted = min(flow.emitted + schedule[n].amount, flow.flow_size)
 
 
 @compiled
@@ -168,7 +168,7 @@ def advance_endpoints(
     else:
         advance_schedule(flow, k, transport.schedule)
         flow.rcv_nxt = through
-        if through >= flow.size:
+        if through >= flow.flow_size:
             finish(flow, f, k * h, net)
         if flow.tracked == 1:
             read_losses(flow, f, k, net, shared)

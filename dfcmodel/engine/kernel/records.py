@@ -37,7 +37,7 @@ FLOW = np.dtype(
             wholes="start has_window exit ack_lag tracked in_recovery partial_ack_seen",
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
-            more_reals="srtt rttvar rto backoff max_window size resent_held resent_held_lost "
+            more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
             "fractional_loss scanned_to gone marks_received first_loss finished pipe acks_each jitter",
         ).descr,
         *_record(
@@ -146,7 +146,7 @@ ACK = np.dtype(
 the step in which the packet was sent that the last one answers."""
 STRETCH = np.dtype([("position", np.float64), ("sequence", np.float64)])
 """Where in emission order a run of consecutive sequence numbers begins."""
-HOLE = np.dtype([("missing", np.float64), ("size", np.float64)])
+HOLE = np.dtype([("missing", np.float64), ("extent", np.float64)])
 """A packet of sequence space: how much of it is missing, and how much ever was."""
 RATE = np.dtype([("step", np.float64), ("amount", np.float64)])
 """Packets per step of a source without a window, from a step on."""

@@ -32,7 +32,7 @@ def advance_sack(flow: Any, holes: Any, ack: Any) -> None:
     end = min(flow.recover, ack.rcv_max - THRESHOLD)
     while flow.sack_scanned + 1.0 <= end:
         hole = holes[flow.holes_at + (flow.sack_scanned & flow.holes_mask)]
-        if hole.size > 0.0:
+        if hole.extent > 0.0:
             flow.pipe -= 1.0
         flow.sack_scanned += 1
     flow.pipe = max(0.0, flow.pipe)

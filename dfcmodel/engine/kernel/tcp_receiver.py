@@ -48,7 +48,7 @@ def fill_holes(flow: Any, holes: Any, first: float, end: float) -> float:
         edge = min(c + 1.0, flow.rcv_max)
         until = min(edge, high)
         hole = holes[flow.holes_at + (c & flow.holes_mask)]
-        beyond = hole.size * (edge - until) / (edge - c)
+        beyond = hole.extent * (edge - until) / (edge - c)
         if hole.missing > beyond:
             filled += hole.missing - beyond
             hole.missing = beyond
@@ -96,7 +96,7 @@ def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) ->
         flow.fractional_loss -= 1.0
     hole = holes[flow.holes_at + (c & flow.holes_mask)]
     hole.missing = 0.0
-    hole.size = TINY if lost else 0.0  # a mark: all of the packet is
+    hole.extent = TINY if lost else 0.0  # a mark: all of the packet is
     flow.scanned_to = c + 1.0
 
 
@@ -115,9 +115,9 @@ def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
         until = min(c + 1.0, flow.rcv_max)
         flow.fractional_loss += missing * (until - start)
         hole = holes[flow.holes_at + (c & flow.holes_mask)]
-        if hole.size > 0.0:
+        if hole.extent > 0.0:
             hole.missing += until - start
-            hole.size += until - start
+            hole.extent += until - start
             in_order = False
         else:
             acks += until - start
@@ -136,7 +136,7 @@ def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
         if c < flow.scanned_to:
             hole = holes[flow.holes_at + (c & flow.holes_mask)]
             if hole.missing > 1e-6:
-                done = 1.0 - hole.missing / hole.size
+                done = 1.0 - hole.missing / hole.extent
                 flow.rcv_nxt = max(flow.rcv_nxt, quantize(c + done * (edge - c), quantum))
                 return
             hole.missing = 0.0

@@ -101,7 +101,7 @@ def send_fast_path(
     grow_window(flow, events, now, ack.acks)
     restart_timer(flow, now)
     window_end = flow.snd_una + min(flow.cwnd, flow.max_window)
-    room = quantize(min(window_end, flow.size) - flow.snd_nxt, quantum)
+    room = quantize(min(window_end, flow.flow_size) - flow.snd_nxt, quantum)
     if room > 0.0:
         if flow.timed_seq < 0.0:
             flow.timed_seq = flow.snd_nxt
@@ -196,7 +196,7 @@ def transmit(
 ) -> bool:
     """Send what the window allows from snd_nxt on, and ``limited`` packets beyond; False: log full."""
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
-    room = quantize(min(flow.snd_una + window, flow.size) - flow.snd_nxt, quantum)
+    room = quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
     if flow.snd_nxt < flow.snd_max - TINY:  # what is resent goes in whole packets
         room = math.floor(room + TINY)
     if room <= 0.0:
@@ -299,7 +299,7 @@ def resend_lost(
                 return False
             flow.pipe += 1.0
         flow.sack_next += 1
-    room = quantize(min(window - flow.pipe, flow.size - flow.snd_nxt), quantum)
+    room = quantize(min(window - flow.pipe, flow.flow_size - flow.snd_nxt), quantum)
     if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         if not emit(flow, log, flow.snd_nxt, room):
             return False
