@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.generators.columns import Column, Selection, UnsupportedError
+from markov.generators.columns import Column, UnsupportedError
 from markov.generators.edges import Edges
+from markov.generators.selections import Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
