@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check -
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all check docs bench bench-peers data data-tools clean
+.PHONY: help run test test-all check docs wheel bench bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,9 @@ test-all: check ## the slow tests too, and the simulators' where installed
 
 docs: $(VENV)/.docs ## build docs/_build/html
 	$(PY) -m sphinx -b html --fail-on-warning --keep-going docs docs/_build/html
+
+wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
+	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.bench ## side by side with peers
 	$(PY) -m benchmarks
