@@ -13,14 +13,14 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov import _multilevel_kernels as kernels
-from markov.methods import compiled
+from markov.compilation import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["Hierarchy", "lumped_levels", "summed"]
+__all__ = ["Hierarchy", "build_hierarchy", "summed"]
 
 COARSEST = 32  # states that are eliminated
 STRONG = 0.5  # of the largest flow: components that are halved
@@ -62,8 +62,18 @@ class Hierarchy(NamedTuple):
         better /= better.sum()
         return better
 
+    def freeze(self, flow: NDArray[np.float64]) -> None:
+        """Sum the flows between the aggregates of all levels, for a flow out of the states."""
+        self.x[: self.first[1]] = flow
+        for low, high, end in zip(self.first, self.first[1:], self.first[2:], strict=False):
+            if low > 0:
+                self.x[low:high] = 1.0
+            index = low, high, end, self.indptr, self.indices
+            arguments = *index, self.values, self.target, self.scale, self.x
+            compiled(kernels.restrict, shape_of(arguments))(*arguments)
 
-def lumped_levels(
+
+def build_hierarchy(
     matrix: sp.csr_matrix,
     flow: NDArray[np.float64],
     mass: NDArray[np.float64],
