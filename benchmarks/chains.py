@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
+from benchmarks import first_answers
 from benchmarks.timing import Row, compare
 from markov import (
     GTH,
@@ -82,7 +83,7 @@ def rows() -> list[Row]:
         found += compare(
             f"rules to matrix, {model.size} states",
             {
-                "hopflow compiled": lambda model=model: generator(model),
+                "hopflow generator": lambda model=model: generator(model),
                 "hopflow plain Python": lambda model=model: generator(model, compiled=False),
             },
             rounds=3,
@@ -95,6 +96,7 @@ def rows() -> list[Row]:
         + large((160, 320))
         + million()
         + many_levels()
+        + first_answers.rows()
     )
 
 
@@ -112,7 +114,7 @@ def from_rules() -> list[Row]:
     )
     Q = generator(model)
     transitions = int(Q.nnz - np.count_nonzero(Q.diagonal()))
-    tasks = [("rules to matrix", model.size, generator, model, transitions, "transition")]
+    tasks = [("rules to matrix", Q.shape[0], generator, model, transitions, "transition")]
     for each in (model, cluster):
         states = explore(each).chain.size
         tasks.append(("reachable states", states, explore, each, states, "state"))
@@ -212,7 +214,7 @@ def many_levels() -> list[Row]:
         chain = MarkovChain(few)
         pi = np.zeros(chain.size)
         pi[chain.recurrent_classes[0]] = Multilevel().solve(*recurrent(chain)).pi
-        return few.measures(pi)
+        return few.measures(pi, chain.states)
 
     def note(_name: str, answer) -> str:
         if isinstance(answer, dict):

@@ -25,9 +25,9 @@ from tqdm import tqdm
 
 from benchmarks.timing import Row
 from dfcmodel import Scenario, engine, takano2006
-from dfcmodel.plans import compile_scenario
-from dfcmodel.rings import advance_rings
-from dfcmodel.steps import check_step
+from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.step_checks import check_step
+from dfcmodel.theory.ring_arrays import advance_rings
 from hopflow import mbps
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +63,7 @@ PAPER_RULE = "from dfcmodel import simulate, takano2006; simulate(takano2006('1'
 LARGE_LAW = f"""
 import resource, time
 import numpy as np
-from dfcmodel.rings import advance_rings
+from dfcmodel.theory.ring_arrays import advance_rings
 packets = np.ones(({LAW_FLOWS}, {LAW_NODES}))
 sent = np.full_like(packets, 5.0)
 told = np.full_like(packets, 4.9)
@@ -200,14 +200,14 @@ def beside_ns2() -> list[Row]:
 
 def _ns2_today(case: str) -> tuple[float, ...]:
     """Return the CPU seconds of ns-2, one per seed of a case's ensemble."""
-    from validation.generate import ns2_chain, ns2_tool
+    from validation.generate.takano2006 import fifo_chain
 
     times = []
     for seed in tqdm(NS2_SEEDS, desc=f"ns-2, {case}", leave=False):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with tempfile.TemporaryDirectory() as folder:
-            options = ns2_chain.options({"case": case, "seed": seed})
-            ns2_tool.run("chain.tcl", options, Path(folder))
+            (words,) = fifo_chain.calls({"case": case, "seed": seed})
+            fifo_chain.PROGRAM.run(words, Path(folder))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return tuple(times)

@@ -7,22 +7,22 @@
 
 from __future__ import annotations
 
-from dfcmodel.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 from dfcmodel.ensembles import Ensemble, ensemble
-from dfcmodel.equations import DiffusionEquation, Empty, FeedbackEquation
-from dfcmodel.flows import CBR, Flow, OnOff
-from dfcmodel.law import bare_law
-from dfcmodel.networks import Link, Scenario, from_networkx
-from dfcmodel.pde import Lines, evolve
-from dfcmodel.results import Trajectory
-from dfcmodel.scenario_files import ScenarioFileError, load_scenario
-from dfcmodel.scenario_writing import save_scenario
-from dfcmodel.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
+from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
+from dfcmodel.network.flows import CBR, Flow, OnOff
+from dfcmodel.network.networks import Link, Scenario, from_networkx
+from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
+from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
+from dfcmodel.network.toml_writing import save_scenario
+from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
-from dfcmodel.spectra import Spectrum, spectrum
-from dfcmodel.stability import stability_limit, stability_map
-from dfcmodel.steps import StepCheck, check_step
-from dfcmodel.twin import Twin
+from dfcmodel.step_checks import StepCheck, check_step
+from dfcmodel.theory.equations import DiffusionEquation, Empty, FeedbackEquation
+from dfcmodel.theory.law import bare_law
+from dfcmodel.theory.pde import Lines, evolve
+from dfcmodel.theory.spectra import Spectrum, spectrum
+from dfcmodel.theory.stability import stability_limit, stability_map
+from dfcmodel.twin.twins import Twin
 
 __all__ = [
     "CBR",

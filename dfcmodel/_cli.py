@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from dfcmodel.networks import Scenario
+    from dfcmodel.network.networks import Scenario
 
 __all__ = ["commands"]
 
@@ -17,8 +17,8 @@ commands = typer.Typer()
 
 def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
     """Return a scenario by its name, or from a TOML file, which says all about itself."""
-    from dfcmodel.scenario_files import load_scenario
-    from dfcmodel.scenarios import takano2006
+    from dfcmodel.network.scenarios import takano2006
+    from dfcmodel.network.toml_reading import load_scenario
     from hopflow.checks import choice
 
     if name.endswith(".toml"):
@@ -64,9 +64,9 @@ def simulate(
 ) -> None:
     """Simulate a network as a fluid and print what came out."""
     from dfcmodel.ensembles import Ensemble, ensemble
-    from dfcmodel.plots import film_kind
-    from dfcmodel.results import Trajectory
-    from dfcmodel.scenario_writing import save_scenario
+    from dfcmodel.network.toml_writing import save_scenario
+    from dfcmodel.results.plots import film_kind
+    from dfcmodel.results.trajectories import Trajectory
     from dfcmodel.simulation import simulate as run_once
 
     chosen = _scenario(scenario, dfc, tcp, host)
@@ -109,9 +109,9 @@ def pde(
     """
     import numpy as np
 
-    from dfcmodel.law import law_of
-    from dfcmodel.pde import loaded_node
-    from dfcmodel.spectra import spectrum
+    from dfcmodel.theory.law import law_of
+    from dfcmodel.theory.pde import loaded_node
+    from dfcmodel.theory.spectra import spectrum
 
     chain = _scenario(scenario, None, None, None)
     times = np.linspace(0.0, periods, 6) * law_of(chain).delay

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results import Recorded, Trajectory
+from dfcmodel.results.trajectories import Recorded, Trajectory
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
 from hopflow.results import figure
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.networks import Scenario
+    from dfcmodel.network.networks import Scenario
 
 __all__ = ["Ensemble", "ensemble", "mean_interval"]
 

@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import engine, sources
-from dfcmodel.cells import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
-from dfcmodel.disciplines import DFC
-from dfcmodel.plans import compile_scenario
-from dfcmodel.results import Trajectory
-from dfcmodel.stability import endless_limit
+from dfcmodel.engine import driver
+from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.kernel.columns import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
+from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.network.disciplines import DFC
+from dfcmodel.results.trajectories import Trajectory
+from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import choice, number, whole
 
 if TYPE_CHECKING:
-    from dfcmodel.networks import Scenario
-    from dfcmodel.plans import Plan
-    from dfcmodel.states import Floats
+    from dfcmodel.engine.kernel.state import Floats
+    from dfcmodel.engine.plans import Plan
+    from dfcmodel.network.networks import Scenario
 
 __all__ = ["simulate"]
 
 BACKENDS: dict[str, Callable[..., Any]] = {
-    "numba": engine.advance,
-    "python": functools.partial(engine.advance, compiled=False),
+    "numba": driver.advance,
+    "python": functools.partial(driver.advance, compiled=False),
 }
 
 
@@ -123,8 +124,8 @@ def simulate(
         lost=lost,
         queued=occupancy,
         peak_queue=peak,
-        timeouts=state.tcp[:, sources.TIMEOUTS].astype(int),
-        loss_events=state.tcp[:, sources.EPISODES].astype(int),
+        timeouts=state.tcp[:, tcp_sender.TIMEOUTS].astype(int),
+        loss_events=state.tcp[:, tcp_sender.EPISODES].astype(int),
         imbalance=_imbalance(plan, samples * every),
         seconds=seconds,
         first_loss=state.tally[:, FIRST_LOSS].copy(),
@@ -154,7 +155,7 @@ def _imbalance(plan: Plan, steps: int) -> Floats:
     found = np.zeros(len(s.flow))
     for f in range(len(found)):
         path = [f, *s.path[s.path_at[f] : s.path_at[f + 1]]]
-        emitted = s.tcp[f, sources.EMITTED]
+        emitted = s.tcp[f, tcp_sender.EMITTED]
         inside = emitted - s.cell[f, SENT] + (s.cell[path, SENT] - come[path]).sum()
         inside += s.cell[path[1:], QUEUE].sum()
         lost = s.cell[path, LOST].sum()

@@ -10,6 +10,8 @@ The public names of the packages are offered here too, loaded when first used:
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from hopflow.functions import maximum, minimum, where
@@ -34,16 +36,24 @@ __all__ = [
 ]
 
 
+def _package(name: str) -> ModuleType:
+    """Return one of hopflow's packages; say which file hides it where another module has its name."""
+    package = importlib.import_module(name)
+    file = package.__file__
+    if file is None or Path(file).parent.parent != Path(__file__).parent.parent:
+        msg = f"{name} is {file}, which hides hopflow's package of that name: rename that file"
+        raise ImportError(msg)
+    return package
+
+
 def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
-        for package in map(importlib.import_module, _PACKAGES):
+        for package in map(_package, _PACKAGES):
             if name in package.__all__:
                 return getattr(package, name)
     raise AttributeError(f"module 'hopflow' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    offered = [
-        name for package in map(importlib.import_module, _PACKAGES) for name in package.__all__
-    ]
+    offered = [name for package in map(_package, _PACKAGES) for name in package.__all__]
     return sorted({*globals(), *offered})

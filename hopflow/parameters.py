@@ -26,17 +26,34 @@ class _NoParams(NamedTuple):
     pass
 
 
-def _frozen(value: Any) -> Any:
-    """Return lists and arrays as tuples, NumPy scalars as Python's."""
+def _frozen(value: Any, declared: object = "") -> Any:
+    """Return lists as tuples and NumPy scalars as Python's; arrays too where a tuple is declared.
+
+    Other arrays become copies that cannot be written to.
+    """
+    if isinstance(value, np.ndarray) and "tuple" not in str(declared).lower() and value.ndim:
+        value = value.copy()
+        value.flags.writeable = False
+        return value
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
-    return tuple(map(_frozen, value)) if type(value) in (list, tuple) else value
+    if type(value) in (list, tuple):
+        return tuple(_frozen(part, "tuple") for part in value)
+    return value
+
+
+def _key(value: Any) -> Any:
+    """Return what tells a parameter's value from others, and can be hashed."""
+    if isinstance(value, np.ndarray):
+        return value.shape, str(value.dtype), value.tobytes()
+    return tuple(map(_key, value)) if isinstance(value, tuple) else value
 
 
 class Parametrized:
     """An immutable value object whose constructor takes the fields of its class ``Params``.
 
-    Lists and arrays become tuples, so that nobody changes them afterwards.
+    Lists become tuples, so that nobody changes them afterwards; so do arrays where the field's
+    annotation says ``tuple``, and elsewhere copies that cannot be written to.
 
     Attributes
     ----------
@@ -72,7 +89,9 @@ class Parametrized:
             reason = str(error).split("__new__() ")[-1]
             msg = f"{type(self).__name__}: {reason}; its parameters: {allowed}"
             raise TypeError(msg) from None
-        object.__setattr__(self, "params", params._make(map(_frozen, params)))
+        declared = getattr(self.Params, "__annotations__", {})
+        frozen = {k: _frozen(v, declared.get(k, "")) for k, v in params._asdict().items()}
+        object.__setattr__(self, "params", params._replace(**frozen))
         self.check()
 
     def check(self) -> None:
@@ -99,10 +118,10 @@ class Parametrized:
         self.__setattr__(name, None)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.params == other.params
+        return type(self) is type(other) and _key(self.params) == _key(other.params)
 
     def __hash__(self) -> int:
-        return hash((type(self), self.params))
+        return hash((type(self), _key(self.params)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self.params)
@@ -113,6 +132,6 @@ class Parametrized:
         shown = [
             f"{name}={value!r}"
             for name, value in self.params._asdict().items()
-            if name not in defaults or value != defaults[name]
+            if name not in defaults or _key(value) != _key(_frozen(defaults[name]))
         ]
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -7,19 +7,20 @@
 
 from __future__ import annotations
 
+from hopflow.errors import RuleError, RuleWarning
 from hopflow.status import ConvergenceError
 from markov.by_level import StationaryByLevel, stationary_by_level
 from markov.chains import MarkovChain
-from markov.exploration import Reachable, explore
+from markov.exploration import Reachable, explore, generator
 from markov.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
+from markov.generators.operators import GeneratorOperator
 from markov.iterative import GaussSeidel, Power
 from markov.krylov import Krylov
 from markov.levels import Levels
-from markov.matrices import generator
+from markov.measures import Mean
 from markov.memory import TooLargeError
 from markov.methods import GTH, Method, Solution, SparseLU
 from markov.multilevel import Multilevel
-from markov.operators import GeneratorOperator
 from markov.pause import PauseTandem
 from markov.pause_chains import PauseChain
 from markov.quasi import QuasiBirthDeath
@@ -28,6 +29,7 @@ from markov.rules import NO_END, ChainModel
 from markov.solvers import stationary, stationary_by_class
 from markov.suite import Cluster, CoxTandem, Kanban, Polling
 from markov.sweeps import sweep
+from markov.vectors import add_at
 
 __all__ = [
     "GTH",
@@ -46,6 +48,7 @@ __all__ = [
     "Krylov",
     "Levels",
     "MarkovChain",
+    "Mean",
     "Method",
     "Multilevel",
     "PauseChain",
@@ -54,11 +57,14 @@ __all__ = [
     "Power",
     "QuasiBirthDeath",
     "Reachable",
+    "RuleError",
+    "RuleWarning",
     "Solution",
     "SparseLU",
     "Stationary",
     "StationaryByLevel",
     "TooLargeError",
+    "add_at",
     "explore",
     "generator",
     "stationary",

@@ -14,16 +14,17 @@ import numpy as np
 from hopflow.checks import whole
 from hopflow.results import figure
 from hopflow.status import OnFailure, Status, deliver
+from markov.level_kinds import Repeating
+from markov.measures import measures_of
 from markov.quasi import QuasiBirthDeath
 from markov.reduction import Reduction, Rows, Segment
 from markov.results import Solved
 from markov.rules import NO_END, ChainModel
-from markov.tracing import Repeating
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from markov.rules import Measure
+    from markov.measures import Measure
 
 __all__ = ["StationaryByLevel", "stationary_by_level"]
 
@@ -170,11 +171,9 @@ class StationaryByLevel(Solved):
             )
             weights += [mass - upper, upper]
             places += [run.low + low, run.low + high]
-        copies = {name: np.tile(v, len(places)) for name, v in self.chain.phases._asdict().items()}
-        copies[component] = np.concatenate(places).astype(np.int64)
-        few = model.replace()
-        object.__setattr__(few, "states", lambda: model.State(**copies))
-        return few.measures(np.concatenate(weights))
+        space, codes = self.chain.space, np.tile(self.chain.codes, len(places))
+        codes[space.names.index(component)] = np.concatenate(places).astype(np.int64)
+        return measures_of(model, np.concatenate(weights), space.columns(codes))
 
     def to_xarray(self) -> Any:
         """Return the probabilities of the levels that `plot` shows, and the measures."""

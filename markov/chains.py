@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,22 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from markov.matrices import generator, with_diagonal
+from hopflow.checks import choice
+from hopflow.errors import RuleError
+from markov.generators.assembly import with_diagonal
+from markov.generators.building import Built, build_chain
 from markov.rules import ChainModel
 from markov.structure import absorption, period
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MarkovChain"]
 
 ROW_SUM_TOLERANCE = 1e-10
+FEW_CELLS, CELLS_PER_STATE = 100_000, 10  # of a product of components that is laid out as a grid
 
 
 class MarkovChain:
@@ -31,10 +36,14 @@ class MarkovChain:
     ----------
     Q
         Generator, shape (n, n), dense or any SciPy sparse format: rates >= 0 in 1/s off the
-        diagonal, rows that sum to zero. Or a `ChainModel`, whose rules are compiled.
+        diagonal, rows that sum to zero. Or a `ChainModel`.
+    states
+        Names of the states of a matrix, n different ones: in results they stand for the numbers.
     like
         Another chain: where its transitions join the same states, and the models start in the same
         one, its classes are taken over.
+    reachable
+        Of a model with a start: only the states that it leads to. False: the whole space.
 
     Attributes
     ----------
@@ -43,40 +52,160 @@ class MarkovChain:
         caller's diagonal.
     model
         The model that the chain came from, or None.
-    components
-        The value of each component of the state in each state, shape (n,) each, by name; None where
-        the chain is given by its generator alone. Methods look for structure in them.
+    how
+        How its states and rates were found.
 
     Raises
     ------
     ValueError
         For a matrix that is not square or not of real numbers, or naming the first row that has a
-        negative or non-finite rate, or that does not sum to zero within 1e-10 of its largest entry.
+        negative or non-finite rate, or that does not sum to zero within 1e-10 of its largest entry;
+        for names that are not as many as states, or not different.
+    RuleError
+        A ValueError: when a model's rules go wrong, with the state, the file and the line.
+    TooLargeError
+        When the states would not fit into memory.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[-0.1, 0.1], [2.0, -2.0]], states=["works", "fails"])
+    >>> chain.states
+    ('works', 'fails')
+    >>> chain.exit_rates
+    array([0.1, 2. ])
     """
+
+    Q: sp.csr_matrix
+    _names: tuple[Any, ...] | None
 
     def __init__(
         self,
         Q: ChainModel | ArrayLike | sp.spmatrix | sp.sparray,
         *,
+        states: Sequence[Any] | None = None,
         like: MarkovChain | None = None,
+        reachable: bool = True,
     ) -> None:
-        self.model = Q if isinstance(Q, ChainModel) else None
-        self.Q: sp.csr_matrix = generator(Q) if isinstance(Q, ChainModel) else _checked(Q)
-        if like is not None and self._joins_as(like):
+        if like is not None and not isinstance(like, MarkovChain):
+            raise ValueError(f"like = {like!r}: must be a MarkovChain, or None")
+        choice("reachable", reachable, (True, False))
+        if isinstance(Q, ChainModel):
+            if states is not None:
+                raise ValueError("states: the states of a model are named by its State")
+            self._set(Q, build_chain(Q, reachable=reachable))
+        elif callable(Q):
+            raise RuleError(f"Q = {Q!r}: rules need a start: explore(rules, start=...)")
+        else:
+            matrix = _checked(Q)
+            self._set(None, (None, None, matrix, "given by its generator"))
+            self._names = None if states is None else _names(states, matrix.shape[0])
+        if like is not None:
+            self.take_over(like)
+
+    def _set(self, model: ChainModel | None, built: tuple[Any, ...]) -> None:
+        self.model = model
+        self._names = None
+        self._space, self._codes, self.Q, self.how = built
+
+    @classmethod
+    def of_built(cls, model: ChainModel, built: Built) -> MarkovChain:
+        """Return the chain of a model whose states and rates are known."""
+        chain = cls.__new__(cls)
+        chain._set(model, built)
+        return chain
+
+    def take_over(self, like: MarkovChain) -> None:
+        """Take the classes of another chain over, where transitions join the same states in both."""
+        if self._joins_as(like):
             self.__dict__["recurrent_classes"] = like.recurrent_classes
             self.__dict__["_parts"] = like._parts
 
-    @classmethod
-    def of_rows(cls, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]]) -> MarkovChain:
-        """Return the chain of a generator whose rows are known to be right, as a model's are."""
-        chain = cls.__new__(cls)
-        chain.model, chain.Q, chain.components = None, Q, components
-        return chain
+    @cached_property
+    def states(self) -> Any:
+        """The states, in the order of Q and of answers.
+
+        Of a model: its ``State`` with an array of shape (n,) for each field (a tuple of arrays for a
+        vector), ascending by their components, the last varying fastest; components that are no
+        whole numbers count in the order in which their values are listed or were found. Of a
+        matrix: the names that it was given, or ``range(n)``.
+        """
+        if self._space is not None and self._codes is not None:
+            return self._space.columns(self._codes)
+        return range(self.size) if self._names is None else self._names
 
     @cached_property
     def components(self) -> Mapping[str, NDArray[np.int64]] | None:
-        """See the class."""
-        return None if self.model is None else self.model.states()._asdict()
+        """Whole numbers that stand for each component of the state, shape (n,) each, by name.
+
+        Methods look for structure in them. None where the chain is given by its generator alone.
+        """
+        if self._space is None or self._codes is None:
+            return None
+        return dict(zip(self._space.names, self._codes, strict=True))
+
+    def number_of(self, state: Any) -> int:
+        """Return the number of a state: its place in ``states``, in pi, and in Q.
+
+        Raises
+        ------
+        KeyError
+            When it is no state of this chain.
+        """
+        if self._space is None or self._codes is None:
+            names = self.states
+            if state not in names:
+                raise KeyError(state)
+            return int(names.index(state))
+        try:
+            codes = self._space.codes([self._space.canonical(state)])
+        except ValueError:
+            raise KeyError(state) from None
+        found = np.flatnonzero((self._codes == codes).all(axis=0))
+        if not len(found):
+            raise KeyError(state)
+        return int(found[0])
+
+    def grid(self) -> tuple[dict[str, list[Any]], tuple[NDArray[np.int64], ...]] | None:
+        """Return the values of each component, and the places of the states in their product.
+
+        None where there are no components, or far more combinations of them than states.
+        """
+        if self._space is None or self._codes is None:
+            return None
+        if self._space.size > max(FEW_CELLS, CELLS_PER_STATE * self.size):
+            return None
+        values = {c.name: list(c.values) for c in self._space.components}
+        low = np.array(self._space.low)[:, None]
+        return values, tuple(self._codes - low)
+
+    def coordinates(self) -> dict[str, Any]:
+        """Return what xarray is to know of the states along a dimension ``state``."""
+        if self._space is None:
+            return {} if self._names is None else {"state": list(map(str, self._names))}
+        found = zip(self._space.components, self.components.values(), strict=True)  # type: ignore[union-attr]
+        return {
+            c.name: (
+                "state",
+                codes if isinstance(c.values, range) else [c.values[k] for k in codes],
+            )
+            for c, codes in found
+        }
+
+    def marginals(
+        self, pi: NDArray[np.float64]
+    ) -> dict[str, tuple[Any, NDArray[np.float64]]] | None:
+        """Return the values of each component and their probabilities; None without components."""
+        if self._space is None or self._codes is None:
+            return None
+        found: dict[str, tuple[Any, NDArray[np.float64]]] = {}
+        for component, codes in zip(self._space.components, self._codes, strict=True):
+            low, values = component.low, component.values
+            if component.count > CELLS_PER_STATE * self.size:  # most of them never occur
+                low = int(codes.min())
+                values = values[low - component.low : int(codes.max()) - component.low + 1]
+            sums = np.bincount(codes - low, pi, minlength=len(values)).astype(np.float64)
+            found[component.name] = values, sums
+        return found
 
     def _joins_as(self, other: MarkovChain) -> bool:
         starts = [None if c.model is None else c.model.start() for c in (self, other)]
@@ -110,11 +239,9 @@ class MarkovChain:
     def _reachable(self) -> NDArray[np.bool_]:
         """Whether the model's start leads to each state; without a start all count."""
         start = None if self.model is None else self.model.start()
-        if self.model is None or start is None:
+        if start is None:
             return np.ones(self.size, dtype=bool)
-        space = self.model.space().values()
-        place = [values.index(value) for values, value in zip(space, start, strict=True)]
-        first = int(np.ravel_multi_index(place, self.model.shape))
+        first = self.number_of(start)
         reachable = np.zeros(self.size, dtype=bool)
         reachable[breadth_first_order(self.Q, first, return_predecessors=False)] = True
         return reachable
@@ -185,9 +312,12 @@ class MarkovChain:
         return ending[:, [self._reachable[states[0]] for states in closed]]
 
     def restricted(self, states: NDArray[np.int64]) -> MarkovChain:
-        """Return the chain on a closed set of states, without the model."""
+        """Return the chain on a closed set of states, with the model's names and measures."""
         chain = MarkovChain(self.Q[states][:, states])
-        chain.components = self.components_of(states)
+        codes = None if self._codes is None else self._codes[:, states]
+        chain._set(self.model, (self._space, codes, chain.Q, self.how))
+        if self._names is not None:
+            chain._names = tuple(self._names[int(x)] for x in states)
         return chain
 
     def components_of(self, states: NDArray[np.int64]) -> dict[str, NDArray[np.int64]] | None:
@@ -203,6 +333,20 @@ class MarkovChain:
             f"{len(self.recurrent_classes)} recurrent class(es), "
             f"{len(self.transient_states)} transient states"
         )
+
+
+def _names(states: Any, count: int) -> tuple[Any, ...]:
+    if not isinstance(states, Iterable) or isinstance(states, (str, bytes)):
+        raise ValueError(f"states = {states!r}: must be names, one for each state")  # noqa: TRY004
+    names = tuple(states)
+    if len(names) != count:
+        raise ValueError(f"states has {len(names)} names: must have {count}, one for each state")
+    if any(not isinstance(name, Hashable) for name in names):
+        raise ValueError(f"states = {names!r}: names must be texts, numbers, or tuples of them")
+    if len(set(names)) != count:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"states: {twice!r} occurs twice: names must be different")
+    return names
 
 
 def _checked(Q: Any) -> sp.csr_matrix:

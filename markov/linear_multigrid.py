@@ -234,7 +234,7 @@ class _Steps:
         parts = np.array(shares) / self._sizes
         shorter = length - parts @ shares
         far = -along / shorter
-        self.whole = left <= FAIR ** (2 * cycles) * size
+        self.whole = bool(left <= FAIR ** (2 * cycles) * size)
         if self.whole or not LEAST <= far <= MOST:
             far, parts = 1.0, np.zeros(FORMER)
             self._sizes[:] = np.inf

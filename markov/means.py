@@ -18,15 +18,42 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.certificates import Certificate
+    from markov.measures import Mean
 
     Vector = NDArray[np.float64]
 
-__all__ = ["bounded_mean", "bounded_ratio", "input_error"]
+__all__ = ["bounded", "bounded_mean", "bounded_ratio", "input_error"]
 
 REFINEMENTS = 3
 ROUNDING = 2.0 * U  # of the mean size of a function: less is not asked for
 ROUGH_EQUATION = 1e-2
 ROUGH = 0.1  # relative error of a denominator that does not matter
+
+
+def bounded(proof: Certificate, mean: Mean, tolerance: float) -> Bounded | list[Bounded]:
+    """Return a measure under the exact distribution, or a list of one for each row.
+
+    Parameters
+    ----------
+    proof
+        Of the distribution; its solver is used again.
+    mean
+        Arrays of shape (..., n), taken as exact.
+    tolerance
+        As for `bounded_mean`.
+    """
+    found = [
+        bounded_mean(proof, f, tolerance) if g is None else bounded_ratio(proof, f, g, tolerance)
+        for f, g in _rows(mean)
+    ]
+    return found if mean.of.ndim > 1 else found[0]
+
+
+def _rows(mean: Mean) -> list[tuple[Vector, Vector | None]]:
+    above = mean.of.reshape(-1, mean.of.shape[-1])
+    if mean.over is None:
+        return [(f, None) for f in above]
+    return list(zip(above, mean.over.reshape(above.shape), strict=True))
 
 
 def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
@@ -81,23 +108,31 @@ def bounded_ratio(proof: Certificate, top: Vector, bottom: Vector, tolerance: fl
     return Bounded(best, *interval)
 
 
-def input_error(proof: Certificate, f: Vector) -> float:
-    """Return by how much the mean of f, shape (n,), changes to first order when rates are rounded.
+def input_error(proof: Certificate, mean: Mean) -> float | list[float]:
+    """Return by how much a measure changes to first order when rates are rounded, for each row.
 
-    Half a unit in the last place of every rate changes it by at most u sum x(s) q(s, t) |g(t) - g(s)|,
-    u = 2^-53, with the solution g of its Poisson equation; found to a percent or so, without a bound.
+    Half a unit in the last place of every rate changes the mean of f by at most
+    u sum x(s) q(s, t) |g(t) - g(s)|, u = 2^-53, with the solution g of its Poisson equation, found to a
+    percent or so, without a bound; and a ratio v of means of f and f' as the mean of (f - v f') does,
+    over that of f'.
     """
+    with np.errstate(all="ignore"):
+        found = [_input_error(proof, f, over) for f, over in _rows(mean)]
+    return found if mean.of.ndim > 1 else found[0]
+
+
+def _input_error(proof: Certificate, f: Vector, over: Vector | None) -> float:
     if proof.solver is None:
         return math.nan
-    wanted = f - inner(proof.pi, f)
+    size = 1.0 if over is None else inner(proof.pi, over)
+    wanted = f - inner(proof.pi, f) * (1.0 if over is None else over / size)
     small = ROUGH_EQUATION * inner(proof.pi, np.abs(wanted))
 
     def enough(rest: Vector) -> bool:
         return inner(proof.pi, np.abs(rest)) <= small
 
-    with np.errstate(all="ignore"):
-        g, _ = solved(proof.solver, wanted, enough)
-        return U * proof.products.variation(proof.pi, g)
+    g, _ = solved(proof.solver, wanted, enough)
+    return U * proof.products.variation(proof.pi, g) / abs(size)
 
 
 def _goal(proof: Certificate, wanted: float, size: float) -> float:

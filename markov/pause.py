@@ -11,44 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, whole
 from hopflow.functions import minimum, where
-from markov.rules import ChainModel, Measure
+from markov.measures import Mean, Measure
+from markov.pause_control import DOWN, UP, check_control, control_symbols
+from markov.rules import ChainModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["PauseTandem"]
-
-UP, DOWN = 1, 2
-ROOM = 8
-
-
-def check_control(p: Any, smallest: int, why: str) -> None:
-    """Check the parameters that every pause chain has: thresholds, rates, the round-trip time.
-
-    ``smallest`` is the largest threshold that the buffers allow, and ``why`` says which that is.
-    """
-    high = whole("high_threshold", p.high_threshold, 1, smallest, why=why)
-    if p.low_threshold is not None:
-        whole("low_threshold", p.low_threshold, 1, high, why="at most the high threshold")
-    one_number("link_rate", p.link_rate, above=0.0)
-    one_number("paused_rate", p.paused_rate, at_least=0.0)
-    one_number("bottleneck_rate", p.bottleneck_rate, above=0.0)
-    rates = number("arrival_rates", p.arrival_rates, at_least=0.0)
-    if rates.ndim != 1 or not np.any(rates > 0):
-        msg = "must be one rate per TCP state, at least one of them > 0"
-        raise ValueError(f"arrival_rates = {p.arrival_rates!r}: {msg}")
-    one_number("rtt", p.rtt, above=0.0, hint="in seconds")
-
-
-def with_room(rates: Any) -> tuple[float, ...]:
-    """Return the rates of the TCP states, filled up with zeros to a multiple of eight.
-
-    Kernels are compiled for the length of a tuple: up to eight states share one. No rule asks for a
-    rate beyond the last state's.
-    """
-    return tuple(map(float, rates)) + (0.0,) * (-len(rates) % ROOM)
 
 
 class PauseTandem(ChainModel):
@@ -149,14 +121,7 @@ class PauseTandem(ChainModel):
         return self.Symbols(
             B1=int(p.buffers[0]),
             B2=int(p.buffers[1]),
-            T1=int(p.high_threshold),
-            T2=int(p.high_threshold if p.low_threshold is None else p.low_threshold),
-            mu1=float(p.link_rate),
-            mu2=float(p.paused_rate),
-            nu=float(p.bottleneck_rate),
-            rates=with_room(p.arrival_rates),
-            N=len(p.arrival_rates),
-            recovery_rate=1.0 / float(p.rtt),
+            **control_symbols(p),
             recovers_when_down=p.recovery == "always",
             both_at_T1=p.pause_at_threshold == "both",
         )
@@ -204,22 +169,16 @@ class PauseTandem(ChainModel):
         else:
             yield s._replace(a=after_loss), q.rates[s.a - 1]  # 2, 3
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
-        """Return the measures of Sect. III.B of a distribution over the product space.
-
-        Parameters
-        ----------
-        pi
-            Shape (states,), in the order of `states`.
+    def rewards(self, s: Any) -> dict[str, Mean]:
+        """Return the measures of Sect. III.B over states ``s``.
 
         Returns
         -------
         dict
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
-            (packets/s), ``pause_fraction`` (of the time), ``throughput_expressions``: the paper's
-            three, lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0). Waiting time and loss
-            probability are NaN at a queue where nothing arrives.
+            (packets/s), ``pause_fraction`` (of the time). Waiting time and loss probability are NaN
+            at a queue where nothing arrives.
 
         Notes
         -----
@@ -227,31 +186,34 @@ class PauseTandem(ChainModel):
         k = 1; lambda_effec,2 counts both, otherwise the flow would not be conserved.
         """
         q = self.symbols()
-        s = self.states()
-        arrivals = pi * np.asarray(q.rates)[s.a - 1]
-        sent = pi * np.where(s.k == UP, q.mu1, q.mu2) * (s.i > 0)
+        arrivals = np.asarray(q.rates)[s.a - 1]
+        sent = np.where(s.k == UP, q.mu1, q.mu2) * (s.i > 0)
         if q.both_at_T1 and q.T1 < q.B2:
             sent = sent * np.where((s.k == UP) & (s.j == q.T1), 2.0, 1.0)
-        effective = np.array([arrivals[s.i < q.B1].sum(), sent[s.j < q.B2].sum()])
-        loss = np.array([arrivals[s.i == q.B1].sum(), sent[s.j == q.B2].sum()])
-        queue = np.array([pi @ s.i, pi @ s.j])
-        with np.errstate(invalid="ignore"):  # 0/0 where nothing arrives
-            waiting, lost = queue / effective, loss / (effective + loss)
-            passed = effective[1] / (effective[1] + loss[1])  # 1 - P2 without cancellation
-        throughput = q.nu * float(pi[s.j > 0].sum())
-        second = effective[0] * passed if effective[0] > 0 else 0.0
-        rate = {"units": "packets/s"}
+        offered, queue = np.array([arrivals, sent]), np.array([s.i, s.j])
+        lost = offered * np.array([s.i == q.B1, s.j == q.B2])
+        effective = offered - lost
+        each = ("queue",)
         return {
-            "mean_queue": (("queue",), queue, {"units": "packets"}),
-            "waiting_time": (("queue",), waiting, {"units": "s"}),
-            "effective_rate": (("queue",), effective, rate),
-            "loss_rate": (("queue",), loss, rate),
-            "loss_probability": (("queue",), lost, {"units": "1"}),
-            "throughput": ((), throughput, rate),
-            "pause_fraction": ((), float(pi[s.k == DOWN].sum()), {"units": "1"}),
-            "throughput_expressions": (
-                ("expression",),
-                np.array([effective[1], second, throughput]),
-                rate,
-            ),
+            "mean_queue": Mean(queue, dims=each, units="packets"),
+            "waiting_time": Mean(queue, effective, dims=each, units="s"),
+            "effective_rate": Mean(effective, dims=each, units="packets/s"),
+            "loss_rate": Mean(lost, dims=each, units="packets/s"),
+            "loss_probability": Mean(lost, offered, dims=each, units="1"),
+            "throughput": Mean(q.nu * (s.j > 0), units="packets/s"),
+            "pause_fraction": Mean(s.k == DOWN, units="1"),
         }
+
+    def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
+        """Return the means of `rewards`, and ``throughput_expressions`` (packets/s).
+
+        These are the paper's three: lambda_effec,2, lambda_effec,1 (1 - P2) and nu P(j > 0).
+        """
+        found = super().measures(pi, s)
+        effective, lost = found["effective_rate"][1], found["loss_rate"][1]
+        with np.errstate(invalid="ignore"):  # 0/0 where nothing arrives
+            passed = effective[1] / (effective[1] + lost[1])  # 1 - P2 without cancellation
+        second = effective[0] * passed if effective[0] > 0 else 0.0
+        three = np.array([effective[1], second, found["throughput"][1]])
+        found["throughput_expressions"] = ("expression",), three, {"units": "packets/s"}
+        return found

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import whole
-from hopflow.functions import minimum
-from markov.pause import DOWN, UP, check_control, with_room
-from markov.rules import ChainModel, Measure
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from markov.measures import Mean
+from markov.pause_control import DOWN, UP, check_control, control_symbols
+from markov.rules import ChainModel
+from markov.vectors import add_at
 
 __all__ = ["PauseChain"]
 
-MOST_HOPS = 4
+MOST_HOPS = 100
 
 
 class PauseChain(ChainModel):
@@ -31,7 +29,7 @@ class PauseChain(ChainModel):
     Parameters
     ----------
     hops
-        Number of links under control, 1 .. 4; there is one queue more.
+        Number of links under control, at least 1; there is one queue more.
     buffers
         Packets of each queue, the one in service included; None: 10, and 20 in all others.
     high_threshold
@@ -48,22 +46,14 @@ class PauseChain(ChainModel):
 
     Notes
     -----
-    The state has room for five queues (n1 .. n5), the four links between them (k1 .. k4, up or down)
-    and the TCP state a; queues and links that are not there have one value, and cost nothing.
+    The state is (n, k, a): packets in each queue, each link up (1) or down (2), TCP state.
     """
 
     class State(NamedTuple):
-        """Packets in the queues, up or down of the links between them, TCP state."""
+        """Packets in each queue, up or down of each link between two, TCP state."""
 
-        n1: int
-        n2: int
-        n3: int
-        n4: int
-        n5: int
-        k1: int
-        k2: int
-        k3: int
-        k4: int
+        n: tuple[int, ...]
+        k: tuple[int, ...]
         a: int
 
     class Params(NamedTuple):
@@ -80,7 +70,7 @@ class PauseChain(ChainModel):
         rtt: float = 1.0
 
     class Symbols(NamedTuple):
-        """The paper's symbols; buffers of queues that are not there are 0."""
+        """The paper's symbols, with the buffers of all queues."""
 
         hops: int
         B: tuple[int, ...]
@@ -111,102 +101,70 @@ class PauseChain(ChainModel):
     def symbols(self) -> Symbols:
         """Return the parameters under the paper's symbols."""
         p = self.params
-        buffers = tuple(map(int, self._buffers))
         return self.Symbols(
             hops=int(p.hops),
-            B=buffers + (0,) * (MOST_HOPS + 1 - len(buffers)),
-            T1=int(p.high_threshold),
-            T2=int(p.high_threshold if p.low_threshold is None else p.low_threshold),
-            mu1=float(p.link_rate),
-            mu2=float(p.paused_rate),
-            nu=float(p.bottleneck_rate),
-            rates=with_room(p.arrival_rates),
-            N=len(p.arrival_rates),
-            recovery_rate=1.0 / float(p.rtt),
+            B=tuple(map(int, self._buffers)),
+            **control_symbols(p),
         )
 
-    def space(self) -> Mapping[str, range]:
+    def space(self) -> Mapping[str, Any]:
         """Return n = 0..B of each queue, k = 1 (up), 2 (down) of each link, a = 1..N."""
         q = self.symbols()
-        queues = {f"n{h + 1}": range(q.B[h] + 1) for h in range(MOST_HOPS + 1)}
-        links = {f"k{h + 1}": range(UP, (DOWN if h < q.hops else UP) + 1) for h in range(MOST_HOPS)}
-        return {**queues, **links, "a": range(1, q.N + 1)}
+        return {
+            "n": tuple(range(buffer + 1) for buffer in q.B),
+            "k": (range(UP, DOWN + 1),) * q.hops,
+            "a": range(1, q.N + 1),
+        }
 
     def start(self) -> State:
         """Return the empty system, not paused, at the highest TCP rate."""
-        return self.State(0, 0, 0, 0, 0, UP, UP, UP, UP, 1)
+        hops = int(self.params.hops)
+        return self.State((0,) * (hops + 1), (UP,) * hops, 1)
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
         """Yield arrivals, departures from each queue, and TCP's recovery."""
-        n = (s.n1, s.n2, s.n3, s.n4, s.n5, 0)
-        k = (s.k1, s.k2, s.k3, s.k4, UP)
-        after_loss = minimum(2 * s.a, q.N)
-        if s.n1 < q.B[0]:
-            yield s._replace(n1=s.n1 + 1), q.rates[s.a - 1]
+        after_loss = min(2 * s.a, q.N)
+        if s.n[0] < q.B[0]:
+            yield s._replace(n=add_at(s.n, 0, 1)), q.rates[s.a - 1]
         else:
             yield s._replace(a=after_loss), q.rates[s.a - 1]
         for h in range(q.hops + 1):
-            if n[h] > 0:
-                releases = h > 0 and n[h] == q.T2
-                if h == q.hops:
-                    yield _sent(s, h, False, releases, False, s.a), q.nu
-                else:
-                    lost = n[h + 1] == q.B[h + 1]
-                    pauses = not lost and k[h] == UP and n[h + 1] == q.T1
-                    mu = q.mu1 if k[h] == UP else q.mu2
-                    a = after_loss if lost else s.a
-                    yield _sent(s, h, not lost, releases, pauses, a), mu
+            if s.n[h] == 0:
+                continue
+            n, k, a = add_at(s.n, h, -1), s.k, s.a
+            if h > 0 and s.n[h] == q.T2:
+                k = (*k[: h - 1], UP, *k[h:])
+            if h == q.hops:
+                yield s._replace(n=n, k=k), q.nu
+                continue
+            if s.n[h + 1] == q.B[h + 1]:
+                a = after_loss
+            else:
+                if s.n[h + 1] == q.T1:
+                    k = (*k[:h], DOWN, *k[h + 1 :])
+                n = add_at(n, h + 1, 1)
+            yield s._replace(n=n, k=k, a=a), q.mu1 if s.k[h] == UP else q.mu2
         if s.a > 1:
             yield s._replace(a=s.a - 1), q.recovery_rate
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
-        """Return the measures of a distribution over the product space, shape (states,).
+    def rewards(self, s: Any) -> dict[str, Mean]:
+        """Return the measures over states ``s``.
 
         Over ``queue``: ``mean_queue`` (packets), ``loss_rate`` (packets/s, at its entrance) and
         ``pause_fraction`` (of the time that it is paused, 0 for the last one); and ``throughput``
         (packets/s).
         """
-        q, s = self.symbols(), self.states()
-        n, k = s[: q.hops + 1], s[MOST_HOPS + 1 : MOST_HOPS + 1 + q.hops]
-        offered = [np.asarray(q.rates)[s.a - 1]]
-        offered += [
-            np.where(up == UP, q.mu1, q.mu2) * (m > 0) for m, up in zip(n[:-1], k, strict=True)
-        ]
-        losses = [
-            float((pi * rate)[m == full].sum())
-            for rate, m, full in zip(offered, n, q.B[: q.hops + 1], strict=True)
-        ]
-        paused = [float(pi[link == DOWN].sum()) for link in k]
-        rate = {"units": "packets/s"}
+        q = self.symbols()
+        n, k = np.array(s.n), np.array(s.k)
+        sent = np.where(k == UP, q.mu1, q.mu2) * (n[:-1] > 0)
+        offered = np.concatenate([np.asarray(q.rates)[s.a - 1][None], sent])
+        full = (np.array(q.B) == n.T).T
+        paused = np.concatenate([k == DOWN, np.zeros_like(n[-1:], dtype=bool)])
+        each = ("queue",)
         return {
-            "mean_queue": (("queue",), np.array([pi @ m for m in n]), {"units": "packets"}),
-            "loss_rate": (("queue",), np.array(losses), rate),
-            "pause_fraction": (("queue",), np.array([*paused, 0.0]), {"units": "1"}),
-            "throughput": ((), q.nu * float(pi[n[-1] > 0].sum()), rate),
+            "mean_queue": Mean(n, dims=each, units="packets"),
+            "loss_rate": Mean(offered * full, dims=each, units="packets/s"),
+            "pause_fraction": Mean(paused, dims=each, units="1"),
+            "throughput": Mean(q.nu * (n[-1] > 0), units="packets/s"),
         }
-
-
-def _sent(s: Any, h: int, arrives: bool, releases: bool, pauses: bool, a: int) -> Any:
-    """Return the state after a packet has left queue h (from 0), for the next one if it arrives."""
-    return s._replace(
-        n1=s.n1 - (h == 0),
-        n2=s.n2 - (h == 1) + (arrives and h == 0),
-        n3=s.n3 - (h == 2) + (arrives and h == 1),
-        n4=s.n4 - (h == 3) + (arrives and h == 2),
-        n5=s.n5 - (h == 4) + (arrives and h == 3),
-        k1=_link(s.k1, h, releases, pauses),
-        k2=_link(s.k2, h - 1, releases, pauses),
-        k3=_link(s.k3, h - 2, releases, pauses),
-        k4=_link(s.k4, h - 3, releases, pauses),
-        a=a,
-    )
-
-
-def _link(k: int, h: int, releases: bool, pauses: bool) -> int:
-    """Return a link's state after queue h, counted from the one that it leaves, has sent."""
-    if h == 0 and pauses:
-        return DOWN
-    if h == 1 and releases:
-        return UP
-    return k

@@ -7,14 +7,42 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
-__all__ = ["report", "watched"]
+__all__ = ["Counter", "report", "watched"]
 
 PATIENCE = 1.0  # s before a bar is shown
 REFRESH = 0.2  # s between two looks of it
 FORM = "{desc}: {percentage:3.0f} % of the digits [{elapsed}{postfix}]"
 _watching: ContextVar[_Watch | None] = ContextVar("_watching", default=None)
+
+
+class Counter:
+    """A bar that counts things found, on terminals and where it lasts; a context manager."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.bar: Any = None
+        self.next = time.perf_counter() + PATIENCE
+
+    def show(self, count: int) -> None:
+        """Show that so many have been found."""
+        if time.perf_counter() < self.next:
+            return
+        if self.bar is None:
+            from tqdm import tqdm
+
+            self.bar = tqdm(desc=self.name, unit="", disable=None, leave=False)
+        self.bar.n = count
+        self.bar.refresh()
+        self.next = time.perf_counter() + REFRESH
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
 
 
 class _Watch:

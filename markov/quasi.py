@@ -9,10 +9,11 @@ import numpy as np
 
 from hopflow.checks import number, whole
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
+from markov.level_kinds import Repeating, repeating
 from markov.methods import GTH
 from markov.reduction import Rows
-from markov.rules import NO_END, ChainModel
-from markov.tracing import Repeating, repeating
+from markov.rules import ChainModel
+from markov.spaces import NO_END
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,9 +40,11 @@ class QuasiBirthDeath:
     ----------
     levels
         Runs of levels with equal rows, from the lowest to the highest.
-    model, component, phases
-        The model that the levels came from, its component that counts them, and the values of its
-        other components in the states of a level; None where there is none.
+    model, component
+        The model that the levels came from, and its component that counts them; None where there is
+        none.
+    space, codes
+        Of the model's states, and of those of a level, as `markov.spaces.Space` numbers them.
 
     Raises
     ------
@@ -100,13 +103,14 @@ class QuasiBirthDeath:
             self.levels = (*low, Repeating(first, high - 1, inner), highest)
         self.model: ChainModel | None = None
         self.component: str | None = None
-        self.phases: Any = None
+        self.space: Any = None
+        self.codes: Any = None
 
     @classmethod
     def of(cls, model: Any, component: str | None = None) -> QuasiBirthDeath:
         """Return the levels of a model on a product space, by one of its components.
 
-        Its rules are run for one level of each kind only; see `markov.tracing.repeating`.
+        Its rules are run for one level of each kind only; see `markov.level_kinds.repeating`.
 
         Parameters
         ----------
@@ -119,7 +123,7 @@ class QuasiBirthDeath:
         Raises
         ------
         ValueError
-            See `markov.tracing.repeating`. For infinitely many levels with a mean drift up that is
+            See `markov.level_kinds.repeating`. For infinitely many levels with a mean drift up that is
             not below the one down.
         """
         if not isinstance(model, ChainModel):
@@ -130,11 +134,19 @@ class QuasiBirthDeath:
         chain.component = (
             max(space, key=lambda k: len(space[k])) if component is None else component
         )
-        levels, chain.phases = repeating(model, chain.component)
+        levels, chain.space, chain.codes = repeating(model, chain.component)
         chain.levels, chain.model = tuple(levels), model
         if levels[-1].high is None:
             _check_drift(levels[-1].rows)
         return chain
+
+    @property
+    def phases(self) -> Any:
+        """The states of a level as a ``State`` of arrays of shape (m,), the level's component at 0.
+
+        None where the levels did not come from a model.
+        """
+        return None if self.space is None else self.space.columns(self.codes)
 
     @property
     def size(self) -> float:

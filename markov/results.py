@@ -13,7 +13,9 @@ from hopflow.checks import one_number
 from hopflow.results import Result, figure
 from hopflow.status import Status
 from markov.certificates import Certificate
-from markov.means import bounded_mean, bounded_ratio, input_error
+from markov.double_double import U
+from markov.means import bounded, input_error
+from markov.measures import chosen, measures_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 
     from markov.bounded import Bounded
     from markov.chains import MarkovChain
+    from markov.measures import Measure
     from markov.methods import Method
-    from markov.rules import Measure
 
 __all__ = ["Solved", "Stationary"]
 
 MOST_MARKERS = 200
-U = 2.0**-53
+MOST_NAMES = 30  # of states that fit below an axis
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -111,8 +113,7 @@ class Stationary(Solved):
     chain
         The `MarkovChain` that was solved.
     pi
-        Shape (states,); zero in the transient states. For a model on a product space the last
-        component varies fastest.
+        Shape (states,), in the order of ``states``; zero in the transient states.
     method, reason
         How it was solved and why so.
     residual
@@ -152,40 +153,66 @@ class Stationary(Solved):
         return next(number for number, states in enumerate(classes) if likely in states)
 
     @property
+    def _recurrent(self) -> NDArray[np.int64]:
+        """The states of the recurrent class that was solved."""
+        return self.chain.recurrent_classes[self._class]
+
+    @property
     def smallest(self) -> float:
         """Smallest entry of pi in the recurrent class that was solved."""
-        return float(self.pi[self.chain.recurrent_classes[self._class]].min())
+        return float(self.pi[self._recurrent].min())
 
     @property
     def mass_defect(self) -> float:
         """How far the sum of pi is from one."""
         return abs(1.0 - math.fsum(self.pi))
 
+    @property
+    def states(self) -> Any:
+        """The states in the order of pi: see `MarkovChain.states`."""
+        return self.chain.states
+
+    def probability(self, state: Any) -> float:
+        """Return the probability of one state, given as a ``State``, a tuple, or a name.
+
+        Raises
+        ------
+        KeyError
+            When the chain has no such state.
+        """
+        return float(self.pi[self.chain.number_of(state)])
+
     def bound(
         self,
         measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
         *,
         tolerance: float = 2e-13,
-    ) -> Bounded:
-        """Return the mean of a function of the state, or a ratio of two, corrected, with a bound.
+    ) -> Bounded | list[Bounded]:
+        """Return a measure with a bound on its error, more accurate than under ``pi``.
 
-        It is more accurate than ``pi @ f``: the solution of Poisson's equation for f takes the error
-        of pi out of it to first order (see `markov.means.bounded_mean`). The first call may take as long
-        as the error bound, others less: they share factors or levels.
+        The solution of Poisson's equation for a function of the state takes the error of pi out of its
+        mean to first order (see `markov.means.bounded_mean`). The first call may take as long as the
+        error bound, others less: they share factors or levels.
 
         Parameters
         ----------
         measure
-            Name of a label (its probability) or reward (its mean) of the model; or a function f of the
-            state, shape (states,), in any unit; or two such, (f, g), for the ratio of their means.
+            Name of a label or reward of the model; or a function f of the state, shape (states,), in any
+            unit, for its mean; or two such, (f, g), for the ratio of their means.
         tolerance
             Relative error at which multigrid stops, if it gets there. Factors go to rounding at once.
+
+        Returns
+        -------
+        Bounded or list of Bounded
+            In the measure's unit; a list for a measure of each queue, as for the leading dimension of an
+            array of shape (queues, states).
 
         Raises
         ------
         ValueError
             For a name that is no label or reward, an array of another shape or with entries that are
-            not finite.
+            not finite where the chain recurs.
 
         Examples
         --------
@@ -197,19 +224,11 @@ class Stationary(Solved):
         3.0
         """
         one_number("tolerance", tolerance, at_least=0.0)
-        if isinstance(measure, str):
-            top, bottom = self._functional(measure)
-        elif isinstance(measure, tuple) and len(measure) == 2 and np.ndim(measure[0]) == 1:
-            top, bottom = (_over_states(f, self.pi) for f in measure)
-        else:
-            top, bottom = _over_states(measure, self.pi), None
-        states = self.chain.recurrent_classes[self._class]
-        if bottom is None:
-            return bounded_mean(self._certificate, top[states], tolerance)
-        return bounded_ratio(self._certificate, top[states], bottom[states], tolerance)
+        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        return bounded(self._certificate, mean, tolerance)
 
-    def input_error(self, measure: str | ArrayLike) -> float:
-        """Return by how much rounding of the rates to float64 alone may change the mean of a function.
+    def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
+        """Return by how much rounding of the rates to float64 alone may change a measure.
 
         To first order, and itself right to a percent or so: half a unit in the last place of every
         rate changes the mean of f by at most u sum pi(s) q(s, t) |g(t) - g(s)| with the solution g of
@@ -218,35 +237,24 @@ class Stationary(Solved):
         Parameters
         ----------
         measure
-            Name of a label or reward, or a function of the state, shape (states,), as for `bound`.
+            As for `bound`.
+
+        Returns
+        -------
+        float or list of float
+            In the measure's unit; NaN where Poisson's equation could not be solved.
         """
-        known = isinstance(measure, str)
-        f = self._functional(str(measure))[0] if known else _over_states(measure, self.pi)
-        return input_error(self._certificate, f[self.chain.recurrent_classes[self._class]])
+        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        return input_error(self._certificate, mean)
 
     @cached_property
     def _certificate(self) -> Certificate:
         """The answer's own certificate, or one that is made for `bound`."""
         if self.certificate is not None:
             return self.certificate
-        chain, number = self.chain, self._class
-        states = chain.recurrent_classes[number]
-        return Certificate(chain.irreducible(number), self.pi[states], chain.components_of(states))
-
-    def _functional(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Return f with pi f the measure of a name, or f and g with pi f / pi g; shapes (states,)."""
-        model = self.chain.model
-        if model is None:
-            raise ValueError(
-                f"measure = {name!r}: the chain has no model; pass an array over states"
-            )
-        s = model.states()
-        known = {**model.labels(s), **model.rewards(s)}
-        if name not in known:
-            names = ", ".join(map(repr, known)) or "none"
-            msg = f"must be a label or reward of {type(model).__name__} ({names}), or an array"
-            raise ValueError(f"measure = {name!r}: {msg} over its states")
-        return np.broadcast_to(np.asarray(known[name], dtype=np.float64), self.pi.shape), None
+        chain, states = self.chain, self._recurrent
+        Q = chain.irreducible(self._class)
+        return Certificate(Q, self.pi[states], chain.components_of(states))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the certificate, which may hold a library's factors."""
@@ -254,41 +262,47 @@ class Stationary(Solved):
         return {**kept, "certificate": None}
 
     def to_xarray(self) -> xr.Dataset:
-        """Return pi over the components of the state (or over ``state``), and the measures."""
+        """Return pi and the measures.
+
+        Over the components of the state where these have not many more combinations than there are
+        states: those that are never entered have probability zero. Else over ``state``, with the
+        values of the components as coordinates; for a matrix, with the names of its states.
+        """
         import xarray as xr
 
-        model = self.chain.model
-        if model is None:
-            return xr.Dataset({"pi": ("state", self.pi)})
-        space = model.space()
-        pi = xr.DataArray(
-            self.pi.reshape(model.shape),
-            dims=list(space),
-            coords={k: list(v) for k, v in space.items()},
-        )
+        grid = self.chain.grid()
+        if grid is None:
+            coords = self.chain.coordinates()
+            pi = xr.DataArray(self.pi, dims=["state"], coords=coords)
+        else:
+            values, places = grid
+            spread = np.zeros([len(v) for v in values.values()])
+            spread[places] = self.pi
+            pi = xr.DataArray(spread, dims=list(values), coords=values)
         return self.measures.assign(pi=pi)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the marginal distribution of each component; those of two values are in the title."""
         if ax is None:
             _, ax = figure()
-        model = self.chain.model
-        if model is None:
+        marginals = self.chain.marginals(self.pi)
+        if marginals is None:
             ax.plot(self.pi, drawstyle="steps-mid")
             ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
+            if not isinstance(self.states, range) and len(self.pi) <= MOST_NAMES:
+                ax.set_xticks(range(len(self.pi)), list(map(str, self.states)))
             return ax
-        values = self.pi.reshape(model.shape)
         shares = []
-        for axis, (name, component) in enumerate(model.space().items()):
-            others = tuple(n for n in range(values.ndim) if n != axis)
-            marginal = values.sum(axis=others)
-            if len(component) > 2:
-                style = ".-" if len(component) <= MOST_MARKERS else "-"
-                ax.plot(list(component), marginal, style, label=name)
-            elif len(component) == 2:
-                shares.append(f"P({name} = {component[1]}) = {marginal[1]:.3g}")
+        for name, (values, marginal) in marginals.items():
+            if len(values) == 2:
+                shares.append(f"P({name} = {values[1]}) = {marginal[1]:.3g}")
+            elif len(values) > 2:
+                style = ".-" if len(values) <= MOST_MARKERS else "-"
+                numbers = values if isinstance(values, range) else range(len(values))
+                ax.plot(list(numbers), marginal, style, label=name)
         ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))
-        ax.set_title("\n".join([repr(model), ", ".join(shares)]).strip(), fontsize=10)
+        title = "\n".join([repr(self.chain.model), ", ".join(shares)]).strip()
+        ax.set_title(title, fontsize=10)
         ax.xaxis.get_major_locator().set_params(integer=True)
         if ax.lines:
             ax.legend(frameon=False)
@@ -316,26 +330,27 @@ class Stationary(Solved):
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:
-        return {} if self.chain.model is None else self.chain.model.measures(self.pi)
+        model = self.chain.model
+        return {} if model is None else measures_of(model, self.pi, self.chain.states)
 
     def _about(self) -> dict[str, object]:
         chain = self.chain
         return {
-            "chain": "given by its generator" if chain.model is None else repr(chain.model),
+            "chain": chain.how if chain.model is None else repr(chain.model),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
             "transitions": int(chain.Q.nnz - np.count_nonzero(chain.exit_rates)),
             "recurrent classes": len(chain.recurrent_classes),
         }
 
     def _proof(self) -> dict[str, object]:
-        states = len(self.chain.recurrent_classes[self._class])
+        rounding = 2.0 * (len(self._recurrent) - 1) * U
         return {
             "method": repr(self.method),
             "reason": self.reason,
             **super()._proof(),
             "error bound (TV)": self._said(self.error_bound),
             "entry error": self._said(self.entry_error),
-            "rounding of the rates": f"{2 * (states - 1) * U:.1e} of every entry",
+            "rounding of the rates": f"{rounding:.1e} of every entry",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,
@@ -345,16 +360,3 @@ class Stationary(Solved):
         if bound < math.inf:
             return f"{bound:.1e}"
         return "not computed" if self.status is Status.SOLVED else "none was proved"
-
-
-def _over_states(value: Any, pi: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a function of the state as an array of floats, checked."""
-    try:
-        f = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"measure = {value!r}: numbers over the states are expected") from None
-    if f.shape != pi.shape:
-        raise ValueError(f"measure has shape {f.shape}: must be {pi.shape}, one number per state")
-    if not np.all(np.isfinite(f)):
-        raise ValueError(f"measure[{int(np.argmin(np.isfinite(f)))}] is not finite")
-    return f

@@ -1,4 +1,4 @@
-"""Chains given by rules: finite components, and a generator of (target, rate) in plain Python.
+"""Chains given by rules: a generator of (target, rate) in plain Python, and the states it is about.
 
 >>> class Queue(ChainModel):  # M/M/1/K
 ...     class State(NamedTuple):
@@ -9,8 +9,8 @@
 ...         service_rate: float = 2.0
 ...         capacity: int = 10
 ...
-...     def space(self):
-...         return {"n": range(self.capacity + 1)}
+...     def start(self):
+...         return self.State(0)
 ...
 ...     @staticmethod
 ...     def rules(s, q):
@@ -22,60 +22,49 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hopflow.parameters import Parametrized
-from markov.vectors import inner
+from markov.generators.calls import two_arguments
+from markov.measures import Measure, measured
+from markov.spaces import NO_END, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "MOST_INT32",
-    "NO_END",
-    "ChainModel",
-    "Measure",
-    "check_space",
-    "refuse",
-]
+__all__ = ["NO_END", "ChainModel"]
 
-NO_END = 2**52
-"""Where the values of a component end that has no last one."""
-MOST_INT32 = 2**31 - 1
-"""The last number of an entry or a state that 32 bits hold."""
 KEPT = 50_000  # states of a space whose values are remembered
-
-Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
-"""A performance measure as xarray takes it: dimensions, values, attributes."""
 
 
 class ChainModel(Parametrized):
-    """A continuous-time Markov chain on a product of finite components, given by rules.
+    """A continuous-time Markov chain given by rules.
 
-    Subclasses declare ``State`` (a NamedTuple of ints), ``Params`` (a NamedTuple), ``space`` and
-    ``rules``. The rules are plain Python and run as they stand; `generator` compiles them.
+    Subclasses declare ``State``, a NamedTuple, and ``rules``; ``Params``, a NamedTuple, where there
+    are parameters; and ``space``, ``start`` or both, which say what states there are. The rules are
+    plain Python, and mean what they mean in Python.
     """
 
     State: ClassVar[type[Any]]
 
-    def space(self) -> Mapping[str, range]:
+    def space(self) -> Mapping[str, Any]:
         """Return the values of each component of the state, in the order of ``State``.
 
-        One of them may have no last value, ``range(first, NO_END)``: for `stationary_by_level`.
+        A range with step 1; a list of different values, such as texts or an Enum; or a tuple of
+        ranges for a vector of components, which is a tuple in the state. A range may have no last
+        value, ``range(first, NO_END)``: for `stationary_by_level`. A model without a space has the
+        states that its start leads to.
         """
         raise NotImplementedError
 
     def start(self) -> Any:
         """Return the state that the chain starts in, or None: every state of the space counts.
 
-        A product space may hold states that the chain never enters; those that lie in closed
-        classes of their own do not make the stationary distribution ambiguous when the start is
-        known.
+        With a start, only the states that it leads to count, and rules are never asked about others.
         """
         return None
 
@@ -84,55 +73,83 @@ class ChainModel(Parametrized):
         return self.params
 
     @staticmethod
-    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
+    def rules(s: Any, q: Any) -> Iterable[tuple[Any, Any]]:
         """Yield ``(target state, rate in 1/s)`` for every transition out of state ``s``.
 
-        A transition to ``s`` itself changes nothing and is dropped; rates to one target add up.
+        A transition to ``s`` itself changes nothing and is dropped, as is one at rate zero; rates to
+        one target add up. A subclass may make it a method, ``rules(self, s)`` or ``(self, s, q)``.
         """
         raise NotImplementedError
 
     def labels(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return sets of states by name: booleans over ``s``, a ``State`` of int arrays."""
+        """Return sets of states by name: whether each state ``s`` belongs to them.
+
+        ``s`` is one state, or a ``State`` of arrays over many, for quicker answers. A subclass may
+        take the parameters too, ``labels(self, s, q)``.
+        """
         return {}
 
     def rewards(self, s: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return rewards per second by name: numbers over ``s``, a ``State`` of int arrays."""
+        """Return rewards per second by name, as ``labels``: numbers, or a `markov.measures.Mean`."""
         return {}
 
-    def measures(self, pi: NDArray[np.float64]) -> dict[str, Measure]:
-        """Return performance measures of the distribution ``pi``, shape (states,).
+    def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
+        """Return performance measures of a distribution.
 
-        As ``{name: (dims, values, attributes)}``, the units among the attributes; by default the
-        probability of each label and the mean of each reward.
+        Parameters
+        ----------
+        pi
+            Shape (states,).
+        s
+            The states, a ``State`` of arrays of shape (states,); None: the whole space.
+
+        Returns
+        -------
+        dict
+            ``{name: (dims, values, attributes)}``, the units among the attributes: by default the
+            probability of each label and the mean of each reward.
         """
-        if type(self).labels is ChainModel.labels and type(self).rewards is ChainModel.rewards:
-            return {}
-        s = self.states()
-        named = [*self.labels(s).items(), *self.rewards(s).items()]
-        return {name: ((), inner(pi, np.broadcast_to(of, pi.shape)), {}) for name, of in named}
+        return measured(self, pi, self.states() if s is None else s)
+
+    @property
+    def name(self) -> str:
+        """The model's name in messages."""
+        return type(self).__name__
+
+    @property
+    def has_space(self) -> bool:
+        """Whether the model says what values its components have."""
+        return type(self).space is not ChainModel.space
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of values of each component."""
-        return tuple(len(values) for values in self.space().values())
+        return self._space.shape
 
     @property
     def size(self) -> int:
         """Number of states of the product space."""
-        return math.prod(self.shape)
+        return self._space.size
+
+    @property
+    def _space(self) -> Space:
+        return Space.of(self.State, self.space(), self.name)
 
     def states(self) -> Any:
-        """Return all states as a NamedTuple of int arrays, each of shape (states,).
+        """Return all states of the space as a ``State`` of arrays, each of shape (states,).
 
         The last component varies fastest; the arrays may be shared, and are read-only.
         """
-        bounds = tuple((values.start, values.stop) for values in self.space().values())
-        few = math.prod(stop - start for start, stop in bounds) <= KEPT
-        return self.State(*(_grids if few else _grids.__wrapped__)(bounds))
+        space = self._space
+        if not space.plain:
+            return space.columns(space.unnumbered(np.arange(space.size)))
+        bounds = tuple((c.low, c.low + c.count) for c in space.components)
+        return self.State(*(_grids if space.size <= KEPT else _grids.__wrapped__)(bounds))
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
         """Return the transitions out of one state by running the rules as plain Python."""
-        return list(self.rules(self.State(*state), self.symbols()))
+        rules: Callable[..., Any] = two_arguments(self.rules, f"{self.name}.rules")
+        return list(rules(self.State(*state), self.symbols()))
 
 
 @lru_cache(maxsize=16)
@@ -143,37 +160,3 @@ def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
     for grid in grids:
         grid.flags.writeable = False
     return grids
-
-
-def check_space(model: ChainModel) -> None:
-    """Raise ValueError unless the space is one of ranges over the fields of ``State``."""
-    name, fields = type(model).__name__, model.State._fields
-    space: Mapping[str, Any] = model.space()
-    if tuple(space) != fields:
-        raise ValueError(f"{name}.space() has {', '.join(space)}: must be {', '.join(fields)}")
-    for component, values in space.items():
-        if not isinstance(values, range) or values.step != 1 or not values:
-            allowed = "must be a range with step 1, not empty"
-            raise ValueError(f"{name}.space(): {component} = {values!r}: {allowed}")
-
-
-def refuse(model: ChainModel, place: Iterable[Any]) -> NoReturn:
-    """Raise the ValueError of a state whose transitions are not allowed."""
-    state = model.State(*map(int, place))
-    for target, rate in model.transitions(state):
-        bad_rate = not (np.isfinite(rate) and rate >= 0)
-        outside = any(
-            value not in values
-            for value, values in zip(target, model.space().values(), strict=True)
-        )
-        if bad_rate or outside:
-            why = (
-                "a rate must be finite and >= 0" if bad_rate else "the target is outside the space"
-            )
-            raise ValueError(f"{type(model).__name__}: {state} -> {target} at rate {rate}: {why}")
-    if not math.isfinite(sum(rate for _, rate in model.transitions(state))):
-        raise ValueError(f"{type(model).__name__}: {state}: the sum of the rates overflows")
-    msg = (
-        "compiled, a rule gives a rate or a target that is not allowed; in plain Python it does not"
-    )
-    raise ValueError(f"{type(model).__name__}: {state}: {msg}")

@@ -42,7 +42,7 @@ def stationary(
     Parameters
     ----------
     chain
-        A `ChainModel`, a `MarkovChain`, or a generator matrix.
+        A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator matrix.
     method
         `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `GaussSeidel()`, `Krylov()`, `Power()`;
         None chooses by predicted cost and says why.
@@ -99,6 +99,7 @@ def _checked(chain: Any, method: Method | None, proof: Proof) -> MarkovChain:
     if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
         raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
     choice("proof", proof, (True, False, "tight"))
+    chain = getattr(chain, "chain", chain)  # of what `explore` found
     return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
 
 

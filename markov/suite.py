@@ -1,8 +1,7 @@
 """Chains of the PRISM benchmark suite, which the quantitative verification benchmark set has too.
 
-M. Kwiatkowska, G. Norman, D. Parker, The PRISM benchmark suite, QEST 2012. `explore` finds the states
-of those that reach few of their product space; ``rewards`` has, state by state, what the suite asks for:
-its mean is ``rewards(states)[name] @ pi``.
+M. Kwiatkowska, G. Norman, D. Parker, The PRISM benchmark suite, QEST 2012. ``rewards`` has, state by
+state, what the suite asks for; ``stationary(model)[name]`` is its mean.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ class Kanban(ChainModel):
     G. Ciardo, M. Tilgner, On the use of Kronecker operators for the solution of generalized
     stochastic Petri nets, ICASE 96-35, 1996; rates as in the PRISM benchmark suite. Of each cell: parts
     in the machine (m), to be done again (b), and done (d). Few states of the product space can be
-    reached: `explore` finds them.
+    reached.
     """
 
     class State(NamedTuple):

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markov.chains import MarkovChain
+from markov.generators.building import build_chains
+from markov.measures import measures_of
+from markov.rules import ChainModel
 from markov.solvers import stationary
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from markov.methods import Method
-    from markov.rules import ChainModel
 
 __all__ = ["sweep"]
 
 
-def sweep(
-    model: ChainModel, *, method: Method | None = None, **parameters: Iterable[Any]
-) -> xr.Dataset:
+def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.Dataset:
     """Return the measures of a model at every combination of some parameters' values.
 
     Chains whose transitions join the same states share their structure. Work of more than a second
@@ -31,7 +31,7 @@ def sweep(
     Parameters
     ----------
     model
-        All other parameters are those of this model.
+        A `ChainModel`; all other parameters are those of this model.
     method
         As for `stationary`.
     **parameters
@@ -60,6 +60,13 @@ def sweep(
     import xarray as xr
     from tqdm import tqdm
 
+    if not isinstance(model, ChainModel):
+        msg = "must be a ChainModel, whose parameters are swept"
+        raise ValueError(f"model = {model!r}: {msg}")  # noqa: TRY004
+    for name, given in parameters.items():
+        if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+            msg = "values to sweep over are expected"
+            raise ValueError(f"{name} = {given!r}: {msg}")  # noqa: TRY004
     values = {name: list(given) for name, given in parameters.items()}
     for name, given in values.items():
         if name not in model.params._fields:
@@ -76,11 +83,15 @@ def sweep(
     form: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
     chain: MarkovChain | None = None
     coords: dict[Any, Any] = {}
-    for each in tqdm(models, desc="sweep", delay=1.0, disable=None, leave=False):
-        chain = MarkovChain(each, like=chain)
+    series = zip(models, build_chains(models), strict=True)
+    bar = tqdm(series, desc="sweep", total=len(models), delay=1.0, disable=None, leave=False)
+    for each, built in bar:
+        before, chain = chain, MarkovChain.of_built(each, built)
+        if before is not None:
+            chain.take_over(before)
         answer = stationary(chain, method)
         coords = coords or {**answer.measures.coords}
-        found = each.measures(answer.pi)
+        found = measures_of(each, answer.pi, chain.states)
         found["residual"] = (), answer.residual, {"units": "1"}
         found["error_bound"] = (), answer.error_bound, {"units": "1"}
         for name, (dims, value, attributes) in found.items():

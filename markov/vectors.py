@@ -1,20 +1,40 @@
-"""Inner products of long vectors on one core.
+"""Vectors: of components of a state, and long ones of numbers, whose inner products use one core.
 
-NumPy's own go to a BLAS that wakes its threads for ten thousand numbers, and lets them spin for a while
+NumPy's own products go to a BLAS that wakes its threads for ten thousand numbers, and lets them spin for a while
 after: on a busy machine that takes longer than all the rest of a solution.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["inner", "norm"]
+__all__ = ["add_at", "inner", "norm"]
+
+
+def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
+    """Return a vector of components with something added at one place.
+
+    Parameters
+    ----------
+    vector
+        A tuple of numbers, such as ``s.n`` of a state.
+    place
+        Which of them, from 0.
+    amount
+        What is added.
+
+    Examples
+    --------
+    >>> add_at((3, 0, 2), 1, 5)
+    (3, 5, 2)
+    """
+    return (*vector[:place], vector[place] + amount, *vector[place + 1 :])
 
 
 def inner(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

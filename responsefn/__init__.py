@@ -13,30 +13,41 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 
 from __future__ import annotations
 
-from responsefn.binary import BIC
-from responsefn.catalogue import Catalogue, catalogue
-from responsefn.classic import AIMD, NewReno, Reno, Tahoe
-from responsefn.coexistence import coexist
-from responsefn.compound import CTCP
-from responsefn.cubic import CUBIC
-from responsefn.curves import Curve, curve
-from responsefn.delay import FAST, Illinois, Vegas
-from responsefn.errors import AmbiguousRateError, UnreachableRateError
-from responsefn.estimates import ARENO, Fusion, Westwood
-from responsefn.fused import Fused, fused
-from responsefn.highspeed import HTCP, Relentless, Scalable
-from responsefn.hstcp import HSTCP
-from responsefn.intervals import LossHistory, first_interval, interval_weights, loss_events
-from responsefn.inverse import invert
-from responsefn.laws import PFTK, TFRC, Law, Mathis
-from responsefn.losses import Deterministic, Gilbert, Independent, independent_constant
-from responsefn.marking import DCTCP
-from responsefn.metrics import friendliness, jain_index, match, smoothness
-from responsefn.reactions import aggressiveness, convergence_time, responsiveness
-from responsefn.rules import WindowRule
-from responsefn.shares import Coexistence
-from responsefn.simulation import SimulatedResponse, simulate_curve, simulate_rule
-from responsefn.twin import RuleTwin, rule_twin, twin
+from responsefn.jax_rules import RuleTwin, rule_twin, twin
+from responsefn.metrics.friendliness import friendliness, jain_index, match, smoothness
+from responsefn.metrics.responsiveness import aggressiveness, convergence_time, responsiveness
+from responsefn.metrics.tfrc_loss_intervals import (
+    LossHistory,
+    first_interval,
+    interval_weights,
+    loss_events,
+)
+from responsefn.responses.compiled_laws import Fused, fused
+from responsefn.responses.curves import Curve, curve
+from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.responses.inverse import invert
+from responsefn.responses.laws import PFTK, TFRC, Law, Mathis
+from responsefn.rule_catalogue import Catalogue, catalogue
+from responsefn.rules.adaptive_reno import ARENO
+from responsefn.rules.base import WindowRule
+from responsefn.rules.bic import BIC
+from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
+from responsefn.rules.compound import CTCP
+from responsefn.rules.cubic import CUBIC
+from responsefn.rules.dctcp import DCTCP
+from responsefn.rules.fast import FAST
+from responsefn.rules.fusion import Fusion
+from responsefn.rules.highspeed_tcp import HSTCP
+from responsefn.rules.htcp import HTCP
+from responsefn.rules.illinois import Illinois
+from responsefn.rules.relentless import Relentless
+from responsefn.rules.scalable import Scalable
+from responsefn.rules.vegas import Vegas
+from responsefn.rules.westwood import Westwood
+from responsefn.simulation.coexistence import coexist
+from responsefn.simulation.coexistence_results import Coexistence
+from responsefn.simulation.losses import Deterministic, Gilbert, Independent, independent_constant
+from responsefn.simulation.single_flow import SimulatedResponse, simulate_curve, simulate_rule
 
 __all__ = [
     "AIMD",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from responsefn.responses import Response
+    from responsefn.responses.base import Response
 
 __all__ = ["commands"]
 
@@ -18,7 +18,7 @@ commands = typer.Typer()
 def _rule(parameter: str, name: str) -> Response:
     """Return the rule or law with this name, in upper or lower case, at its defaults."""
     from hopflow.checks import choice
-    from responsefn.catalogue import ENTRIES
+    from responsefn.rule_catalogue import ENTRIES
 
     known = {type(entry).__name__.lower(): type(entry)() for entry in ENTRIES}
     return known[choice(parameter, name.lower(), sorted(known))]
@@ -60,9 +60,9 @@ def response(
 
     from hopflow.results import figure
     from hopflow.units import quantity, to_mbps
-    from responsefn.catalogue import catalogue
-    from responsefn.curves import curve
-    from responsefn.inverse import invert as inverse
+    from responsefn.responses.curves import curve
+    from responsefn.responses.inverse import invert as inverse
+    from responsefn.rule_catalogue import catalogue
 
     trip = quantity("rtt", rtt, "time", bare=True)
     capacity = None

@@ -12,23 +12,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 import dfcmodel._cli
+import hopflow._cli
 import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence, verdicts
-from validation.verdicts import Claim, Finding, Verdict
+from validation import evidence
+from validation.claims import find, ledger
+from validation.records import recorded_verdicts
+from validation.texts import plain
+from validation.verdicts import Claim, Finding, Sides, Verdict
 
 app = typer.Typer(
-    help="Hop-by-hop flow control and end-to-end TCP: models, and what packet simulators say.",
+    help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 app.add_typer(data, name="data")
-for commands in (dfcmodel._cli.commands, markov._cli.commands, responsefn._cli.commands):
-    app.add_typer(commands)
+for package in (dfcmodel, markov, responsefn, hopflow):
+    app.add_typer(package._cli.commands)
 
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
@@ -90,20 +94,22 @@ def validate(
     from validation.report import write
 
     console = Console()
-    chosen = [verdicts.find(id) for id in claim] if claim else list(verdicts.ledger().values())
+    chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
     evidence.verify()
     findings = _check(chosen, console)
     seconds = time.perf_counter() - start
-    recorded = verdicts.expected()
+    recorded = recorded_verdicts()
     table = Table("claim", "paper", "model", "packets", "what was found", title="Verdicts")
     different = []
     for item, finding in findings.items():
-        found = finding.model, finding.simulation
+        found = Sides(finding.model, finding.simulation)
         if recorded.get(item.id) != found:
             different.append(item.id)
         cells = [f"[{STYLES[verdict]}]{verdict}[/]" for verdict in found]
-        table.add_row(item.id, item.paper, *cells, finding.summary.split(". ")[0].rstrip(".") + ".")
+        table.add_row(
+            item.id, item.paper, *cells, plain(finding.summary).split(". ")[0].rstrip(".") + "."
+        )
     console.print(table)
     page = write(findings, report, seconds)
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
@@ -116,10 +122,10 @@ def validate(
 def list_claims() -> None:
     """List the claims that can be checked, with the verdicts recorded."""
     table = Table("claim", "paper", "where", "what it says", "model", "packets")
-    recorded = verdicts.expected()
-    for item in verdicts.ledger().values():
-        model, simulation = recorded.get(item.id, ("", ""))
-        table.add_row(item.id, item.paper, item.where, item.text, str(model), str(simulation))
+    recorded = recorded_verdicts()
+    for item in ledger().values():
+        verdicts = recorded.get(item.id, ("", ""))
+        table.add_row(item.id, item.paper, item.where, item.text, *map(str, verdicts))
     Console().print(table)
 
 
@@ -127,7 +133,7 @@ def list_claims() -> None:
 def list_cases(
     paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
 ) -> None:
-    """List the cases paper by paper: what they are, runs, seeds, CPU seconds and size."""
+    """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
     console = Console()
     overview = evidence.overview()
     if paper is not None:
@@ -168,10 +174,10 @@ def show_case(
         typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
     ] = None,
     value: Annotated[
-        str | None, typer.Option(help="Column to plot; default: the one that says most.")
+        str | None, typer.Option(help="Column to plot; default: the headline of the case.")
     ] = None,
 ) -> None:
-    """Show where a case comes from, what its columns mean and its first rows; draw a plot."""
+    """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
     import pandas as pd
 
     from validation.pictures import draw
@@ -216,7 +222,7 @@ def regenerate_case(
 
 @data.command("verify")
 def verify_data() -> None:
-    """Recompute the checksum of every bundled file; exit status 1 when one is damaged."""
+    """Compare every bundled file with the manifest; exit status 1 when one is damaged or missing."""
     console = Console()
     checked = evidence.verify()
     console.print(f"{len(checked)} files of {len(evidence.cases())} cases: all as recorded")

@@ -1,9 +1,9 @@
-"""How a table of the evidence library is drawn: which column is what in a picture.
+"""Plans of pictures: the role of every column of a table of the evidence library.
 
-The index of a table says what they are: columns before the seed are what was varied from run to
-run, columns behind it are the parts of one run (time, node, flow). Numbers that only name things,
+The index of a table tells the roles: columns before the seed were varied from run to run,
+columns behind it are the parts of one run (time, node, flow). Numbers that only name things,
 such as flow 2, are never an axis. A varied number is the x axis; without one, every kind of run is
-a row of points. What remains tells curves and panels apart.
+a row of points. The remaining columns distinguish curves and panels apart.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ HEADLINES = (
     "efficiency", "throughput", "goodput_bits", "goodput", "utilisation", "rate", "transfer_time",
     "departed", "queued", "queued_target", "cwnd",
 )  # fmt: skip
-"""Columns that say most, in this order."""
+"""Preferred columns for the y axis, in this order."""
 
 NAMING = ("flow", "link", "source", "priority")
-"""Numbers that name a part of a run."""
+"""Numeric columns that name a part of a run."""
 
 COUNTING = ("sequence", "report", "event")
-"""Numbers of the rows of a record, which has a time for each."""
+"""Columns that number the rows of a record, each of which has a time."""
 
 MOST_CURVES, MOST_PANELS, MOST_ROWS, MOST_NAMES = 10, 12, 30, 4
 FEW_CURVES, FEW_SERIES = 6, 4
 SERIES = 40
-"""More points than these are a series, drawn as a line without markers."""
+"""Number of points above which a series is drawn as a line without markers."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which columns are the axes, and what tells panels, curves and rows of points apart."""
+    """The columns of the axes, and those that distinguish panels, curves and rows of points."""
 
     x: str | None
     y: str
@@ -51,19 +51,19 @@ class Plan:
 
     @property
     def point(self) -> list[str]:
-        """The columns that tell points apart."""
+        """The columns that distinguish points."""
         return [*self.panels, *self.rows, *self.curves, *([self.x] if self.x else [])]
 
 
 def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -> Plan:
-    """Say how a table is drawn.
+    """Return the plan of a table's picture.
 
     Parameters
     ----------
     frame
         The table.
     about
-        What its provenance says: ``index`` and, by column, ``unit`` and ``meaning``.
+        Its provenance: ``index`` and, by column, ``unit`` and ``meaning``.
     value
         The measured column that is drawn; None is the first of ``HEADLINES``, or any.
 
@@ -93,7 +93,7 @@ def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -
     behind = index[index.index("seed") + 1 :]
     runs = [c for c in varied if c not in behind]
     parts = [c for c in varied if c in behind and c not in pooled]
-    if pooled:  # words say what the flows are
+    if pooled:  # words name the kind of the flows
         words = [c for c in about["columns"] if c not in numbers and c not in index]
         parts += [c for c in words if many(frame, c, 1)]
         parts = _telling(frame, parts, runs)
@@ -112,7 +112,7 @@ def plan(frame: pd.DataFrame, about: dict[str, Any], value: str | None = None) -
 
 
 def many(frame: pd.DataFrame, column: str, most: int) -> bool:
-    """Say whether a column has more than so many different entries."""
+    """Return whether a column has more than ``most`` different entries."""
     return bool(frame[column].nunique() > most)
 
 
@@ -121,7 +121,7 @@ def _kinds(frame: pd.DataFrame, columns: Collection[str]) -> int:
 
 
 def _telling(frame: pd.DataFrame, columns: list[str], beside: list[str]) -> list[str]:
-    """Return the columns without those that tell nothing apart that the rest does not."""
+    """Return the columns without those that are functions of the others."""
     kept = list(columns)
     for column in reversed(columns):
         rest = [c for c in kept if c != column]
@@ -144,7 +144,7 @@ def _split(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns for panels (rather not parts of a run) and for curves.
 
-    Least is made of panels and curves in the fullest panel together.
+    The split minimizes the number of panels plus the number of curves in the fullest panel.
     """
     kinds = frame[columns].drop_duplicates() if columns else frame[:1]
     choices = []

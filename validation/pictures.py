@@ -23,7 +23,7 @@ __all__ = ["draw"]
 ACRONYMS = ("bdp", "ecn", "rtt", "tcp", "udp")
 LINES, MARKERS = ("-", "--"), ("o", "s")
 LONG, MOST_BINS, LEAST_IN_BIN = 400, 100, 10
-"""Longer series are lines over so many bins, with so many points in each."""
+"""Longest series drawn as it is; most bins of longer ones, and fewest points in a bin."""
 
 
 def draw(case: str, name: str | None = None, *, value: str | None = None) -> Figure:
@@ -133,7 +133,7 @@ class _Picture:
         shift: float,
         style: dict[str, Any],
     ) -> Any:
-        """Draw points in their rows; return what stands for them in a legend."""
+        """Draw points in their rows; return their legend handles."""
         place = {row: n + shift for n, row in enumerate(rows)}
         keys = points[list(self.plan.rows)].itertuples(index=False, name=None)
         at = [place[key] for key in keys] if self.plan.rows else [shift] * len(points)
@@ -142,7 +142,7 @@ class _Picture:
                            xerr=points["half"] / self.unit(self.plan.y)[0], **style)  # fmt: skip
 
     def line(self, ax: Any, points: pd.DataFrame, style: dict[str, Any]) -> Any:
-        """Draw one curve; return what stands for it in a legend."""
+        """Draw one curve; return its legend handle."""
         assert self.plan.x is not None
         points = points.sort_values(self.plan.x)
         at = points[self.plan.x] / self.unit(self.plan.x)[0]
@@ -183,7 +183,7 @@ class _Picture:
 
     @property
     def bins(self) -> int:
-        """How many bins long series are shown in; 0: as they are."""
+        """The number of bins of long series; 0: series are drawn as they are."""
         count = self.frame[self.plan.x].nunique() if self.plan.x else 0
         return min(MOST_BINS, count // LEAST_IN_BIN) if count > LONG else 0
 
@@ -225,7 +225,7 @@ class _Picture:
         return ", ".join(map(self.name, columns))
 
     def text(self, columns: tuple[str, ...], entries: tuple[Any, ...], named: bool = False) -> str:
-        """Return what tells a curve, row or panel apart, numbers with their unit."""
+        """Return the label of a curve, row or panel, numbers with their unit."""
         texts = []
         for column, entry in zip(columns, entries, strict=True):
             said = str(entry)
@@ -236,7 +236,7 @@ class _Picture:
         return ", ".join(texts)
 
     def how(self) -> str:
-        """Return what a point stands for."""
+        """Return the meaning of a point, for the title."""
         low, high = self.points["count"].min(), self.points["count"].max()
         seeds = f"{low} to {high}" if low < high else f"{high}"
         texts = [f"mean of {seeds} seeds with 95 % interval" if high > 1 else "one run each"]
@@ -250,7 +250,7 @@ class _Picture:
 
 
 def _scale(ax: Any, axis: str, values: pd.Series[float], *, even: bool) -> None:
-    """Make an axis logarithmic where its values spread; ``even``: where that spaces them evenly."""
+    """Make an axis logarithmic where values span decades; ``even``: where that spaces them evenly."""
     at = np.unique(values)
     above = at[at > 0]
     log = False

@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import pytest
 
-from validation import evidence, verdicts
+from validation import evidence
+from validation.claims import find, ledger
+from validation.records import recorded_thresholds, recorded_verdicts
+from validation.verdicts import Sides
 
 
-@pytest.mark.parametrize("id", verdicts.ledger())
-def test_verdict_is_as_recorded(id: str) -> None:
-    """Model and packet simulation say of each claim what ``published/verdicts.csv`` records."""
-    finding = verdicts.find(id).check()
-    assert (finding.model, finding.simulation) == verdicts.expected()[id], finding.summary
+@pytest.mark.parametrize("id", ledger())
+def test_claim_is_found_as_recorded(id: str) -> None:
+    """Verdicts and thresholds are those of ``published``, the text is complete, pictures are labelled."""
+    finding = find(id).check()
+    assert Sides(finding.model, finding.simulation) == recorded_verdicts()[id], finding.summary
+    recorded = {name: t for (claim, name), t in recorded_thresholds().items() if claim == id}
+    assert {t.name for t in finding.thresholds} == set(recorded)
+    for threshold in finding.thresholds:
+        known = recorded[threshold.name]
+        assert threshold.value == known.value
+        assert (threshold.half, threshold.twice) == (known.half, known.twice), threshold.name
+    assert set(finding.cases) <= set(evidence.cases())
+    assert all(number.quantity for number in finding.numbers)
+    for picture in finding.pictures:
+        axes = picture.draw().axes
+        assert all(ax.get_xlabel() for ax in axes[-1:])
+        assert axes[0].get_ylabel()
+        assert picture.caption
+        assert picture.alt
+
+
+def test_every_recorded_verdict_has_a_check() -> None:
+    """No claim of ``verdicts.csv`` or ``thresholds.csv`` has lost its check."""
+    assert set(recorded_verdicts()) == set(ledger())
+    assert {id for id, _ in recorded_thresholds()} <= set(ledger())
 
 
 def test_bundled_data_are_intact() -> None:
-    """Every bundled file has its recorded SHA-256."""
+    """Every bundled file is the one of the manifest."""
     assert evidence.verify()

@@ -1,17 +1,11 @@
-"""What a cross-check concludes: verdicts, the findings of a claim, and the ledger of claims."""
+"""The data model of a cross-check: verdicts, statements, rows of evidence, pictures, findings."""
 
 from __future__ import annotations
 
-import csv
 import enum
-import functools
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from hopflow.checks import choice
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,21 +13,31 @@ if TYPE_CHECKING:
 __all__ = [
     "Claim",
     "Finding",
+    "Judgement",
     "Number",
     "Part",
     "Picture",
+    "Sides",
+    "Threshold",
     "Verdict",
-    "claim",
-    "expected",
-    "find",
-    "ledger",
+    "model_only",
+    "packets_only",
 ]
 
-PUBLISHED = Path(__file__).parent / "published"
+T = TypeVar("T")
+S = TypeVar("S")
 
 
 class Verdict(enum.StrEnum):
-    """Whether a claim holds, in a model or in a packet simulation."""
+    """Whether a statement holds, in a model or in a packet simulation.
+
+    Examples
+    --------
+    >>> Verdict.of(2.1 > 2.0)
+    <Verdict.REPRODUCED: 'reproduced'>
+    >>> print(Verdict.all_of([Verdict.REPRODUCED, Verdict.NOT_REPRODUCED]))
+    not reproduced
+    """
 
     REPRODUCED = "reproduced"
     CONTRADICTED = "contradicted"
@@ -60,6 +64,50 @@ class Verdict(enum.StrEnum):
                 return worst
         return cls.NOT_APPLICABLE
 
+    @property
+    def opposite(self) -> Verdict:
+        """The verdict on the opposite statement."""
+        swap = {
+            Verdict.REPRODUCED: Verdict.CONTRADICTED,
+            Verdict.CONTRADICTED: Verdict.REPRODUCED,
+        }
+        return swap.get(self, self)
+
+
+class Sides(NamedTuple, Generic[T]):
+    """One thing twice: in the model, and in the packet simulation.
+
+    Examples
+    --------
+    >>> Sides(model=0.499, packets=0.503).each(lambda share: round(share, 1))
+    Sides(model=0.5, packets=0.5)
+    """
+
+    model: T
+    packets: T
+
+    def each(self, function: Callable[[T], S]) -> Sides[S]:
+        """Return ``function`` of both sides."""
+        return Sides(function(self.model), function(self.packets))
+
+    def items(self) -> tuple[tuple[str, T], tuple[str, T]]:
+        """Return the sides by name."""
+        return ("model", self.model), ("packets", self.packets)
+
+
+Judgement: TypeAlias = dict[str, Sides[Verdict]]
+"""The verdicts on the statements of a claim, by the keys that its text gives them."""
+
+
+def model_only(verdict: Verdict) -> Sides[Verdict]:
+    """Return the verdicts on a statement that has no packet simulation."""
+    return Sides(verdict, Verdict.NOT_APPLICABLE)
+
+
+def packets_only(verdict: Verdict) -> Sides[Verdict]:
+    """Return the verdicts on a statement that has no model."""
+    return Sides(Verdict.NOT_APPLICABLE, verdict)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -83,7 +131,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report, drawn on demand; ``alt`` says what it shows to who cannot see it."""
+    """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it."""
 
     draw: Callable[[], Figure]
     caption: str
@@ -91,19 +139,53 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Threshold:
+    """A number that a verdict depends on by definition, and the verdicts at half and twice of it.
+
+    Attributes
+    ----------
+    name, meaning
+        The parameter of the judging function, and the quantity that it limits.
+    value
+        The number used.
+    half, twice
+        The verdicts on the whole claim with half and with twice this number.
+    """
+
+    name: str
+    meaning: str
+    value: float
+    half: Sides[Verdict]
+    twice: Sides[Verdict]
+
+
+@dataclass(frozen=True)
 class Finding:
-    """What the cross-check of one claim found.
+    """The result of the cross-check of one claim.
 
     Attributes
     ----------
     parts
         The statements that the claim consists of; its verdicts are their conjunction.
     summary
-        What was found, in one or two sentences.
+        The result in one or two sentences.
     explanation
         Why model, packet simulation and paper differ, where they do.
+    numbers
+        The rows of evidence.
+    pictures
+        The figures.
     cases
         The bundled data that were used.
+    thresholds
+        The thresholds of the verdicts, and how much the verdicts depend on them.
+
+    Examples
+    --------
+    >>> part = Part("the gain grows", Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    >>> finding = Finding((part,), summary="It grows in the chain.")
+    >>> print(finding.model, finding.simulation, sep=", ")
+    reproduced, not reproduced
     """
 
     parts: tuple[Part, ...]
@@ -111,7 +193,8 @@ class Finding:
     explanation: str = ""
     numbers: tuple[Number, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    cases: tuple[str, ...] = field(default=())
+    cases: tuple[str, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
 
     @property
     def model(self) -> Verdict:
@@ -126,7 +209,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, in our words, and the function that checks it."""
+    """A sentence of a paper, in our words, and the function that checks it.
+
+    Examples
+    --------
+    >>> from validation import ledger
+    >>> ledger()["M02"].where
+    'Sect. III.A'
+    >>> print(ledger()["D01"].check().model)
+    reproduced
+    """
 
     id: str
     paper: str
@@ -134,57 +226,3 @@ class Claim:
     setting: str
     text: str
     check: Callable[[], Finding]
-
-
-_CHECKS: dict[str, Callable[[], Finding]] = {}
-
-
-def claim(id: str) -> Callable[[Callable[[], Finding]], Callable[[], Finding]]:
-    """Register the function below as the check of the claim with this id."""
-
-    def register(check: Callable[[], Finding]) -> Callable[[], Finding]:
-        if id in _CHECKS:
-            raise ValueError(f"claim {id} has two checks")
-        _CHECKS[id] = check
-        return check
-
-    return register
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-@functools.cache
-def ledger() -> dict[str, Claim]:
-    """Return every claim that has a check, by id, paper by paper in the order of the ledger."""
-    from validation import claims as package
-
-    package.load_all()
-    rows = {row["id"]: row for row in [*_rows("claims.csv"), *_rows("own_claims.csv")]}
-    letters = list(dict.fromkeys(id[0] for id in rows))  # one per paper
-    return {
-        id: Claim(id, row["paper"], row["where"], row["setting"], _text(row, rows), _CHECKS[id])
-        for id, row in sorted(rows.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
-        if id in _CHECKS
-    }
-
-
-def _text(row: dict[str, str], rows: dict[str, dict[str, str]]) -> str:
-    """Return what a claim says; where the ledger refers to another claim, what that one says too."""
-    reference = re.match(r"same as ([A-Z]\d+)", row["claim"])
-    return f"{row['claim']} ({rows[reference[1]]['claim']})" if reference else row["claim"]
-
-
-def expected() -> dict[str, tuple[Verdict, Verdict]]:
-    """Return the recorded verdicts, model and simulation, by id."""
-    return {
-        row["id"]: (Verdict(row["model"]), Verdict(row["simulation"]))
-        for row in _rows("verdicts.csv")
-    }
-
-
-def find(id: str) -> Claim:
-    """Return the claim with this id; ValueError lists those known."""
-    return ledger()[choice("claim", id, ledger())]

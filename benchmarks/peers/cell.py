@@ -29,10 +29,7 @@ def pause_chain(buffers: tuple[int, int], rtt: float) -> tuple[Any, Any, PauseTa
     """Return Q of the recurrent class, the components of its states, and the model."""
     model = PauseTandem(buffers=buffers, high_threshold=buffers[1] * 3 // 4, rtt=rtt)
     chain = MarkovChain(model)
-    states = chain.recurrent_classes[0]
-    values = model.states()
-    components = {name: getattr(values, name)[states] for name in values._fields}
-    return chain.irreducible(0), components, model
+    return chain.irreducible(0), chain.components_of(chain.recurrent_classes[0]), model
 
 
 def warm_up(program: str) -> None:

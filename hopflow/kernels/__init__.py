@@ -23,17 +23,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from hopflow.kernels.loading import interpret, load
+from hopflow.kernels.loading import interpret, is_compiled, load
 from hopflow.kernels.module import KERNEL, TEMPLATE, Module
 from hopflow.kernels.source import KernelError, parse
 from hopflow.kernels.splice import Fields, Splice
 
-__all__ = ["KernelError", "build", "shape_of"]
+__all__ = ["KernelError", "build", "is_built", "shape_of"]
 
 _REMEMBERED = 256
 _built: dict[Any, tuple[Callable[..., Any], Module]] = {}
+_modules: dict[Any, Module] = {}
 _lock = threading.RLock()
 
 
@@ -47,6 +48,7 @@ def build(
     tuples: Mapping[str, Sequence[str]] | None = None,
     changes: Mapping[str, str] | None = None,
     salt: str = "",
+    checked: bool = False,
     compiled: bool = True,
 ) -> Callable[..., Any]:
     """Return ``template`` compiled, with rules spliced in.
@@ -73,6 +75,9 @@ def build(
         state (`hopflow.changes`), beside the function itself.
     salt
         Whatever else decides the signature (see `shape_of`): one signature per module.
+    checked
+        Whether a division by zero raises ZeroDivisionError, as in Python; else it gives what
+        hardware gives.
     compiled
         False returns the same spliced text as plain Python: slow, for tests and debugging.
 
@@ -81,27 +86,23 @@ def build(
     KernelError
         Naming the file and the line of the rule that cannot be compiled.
     """
-    rules, snippets, functions = dict(rules or {}), dict(snippets or {}), dict(functions or {})
-    tuples = {name: tuple(fields) for name, fields in (tuples or {}).items()}
-    changes = dict(changes or {})
-    parts = (tuple(part.items()) for part in (rules, snippets, functions, tuples, changes))
-    key = (template, tuple(helpers), *parts, salt, compiled)
+    parts = _Parts(
+        template,
+        dict(rules or {}),
+        dict(snippets or {}),
+        dict(functions or {}),
+        tuple(helpers),
+        {name: tuple(fields) for name, fields in (tuples or {}).items()},
+        dict(changes or {}),
+        checked,
+    )
+    key = (*parts.key(), salt, compiled)
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         if key in _built:
             kernel, module = _built[key]
             if module.is_current():
                 return kernel
-        module = Module(tuples, {template.__name__, *(helper.__name__ for helper in helpers)})
-        for name, function in functions.items():
-            module.add(name, function, _owner(name, tuples))
-        for name, of in changes.items():
-            module.add_change(name, of, functions[of], _owner(of, tuples))
-        splice = Splice(module, rules, snippets)
-        for part in (*helpers, template):
-            if part is not template:
-                module.called[part, ""] = part.__name__
-            tree = module.rewrite(splice.visit(parse(part)), part, None)
-            module.add_tree(Fields.first(tree), KERNEL if part is template else TEMPLATE)
+        module = _written(parts)
         if compiled:
             kernel = load(module, template.__name__, salt)
         else:
@@ -112,10 +113,78 @@ def build(
         return kernel
 
 
+def is_built(
+    template: Callable[..., Any],
+    *,
+    rules: Mapping[str, Callable[..., Any]],
+    snippets: Mapping[str, str],
+    tuples: Mapping[str, Sequence[str]],
+    salt: str = "",
+    checked: bool = False,
+) -> bool:
+    """Return whether `build` with these arguments finds its machine code in the cache folder.
+
+    Raises
+    ------
+    KernelError
+        As `build`.
+    """
+    names = {name: tuple(fields) for name, fields in tuples.items()}
+    parts = _Parts(template, dict(rules), dict(snippets), {}, (), names, {}, checked)
+    with _lock:
+        return is_compiled(_written(parts), template.__name__, salt)
+
+
+def _written(parts: _Parts) -> Module:
+    """Return the module of some parts, written anew when what its names mean has changed."""
+    key = parts.key()
+    if key not in _modules or not _modules[key].is_current():
+        _modules[key] = parts.module()
+    while len(_modules) > _REMEMBERED:
+        _modules.pop(next(iter(_modules)), None)
+    return _modules[key]
+
+
+class _Parts(NamedTuple):
+    """What a kernel is made of; see `build`."""
+
+    template: Callable[..., Any]
+    rules: dict[str, Callable[..., Any]]
+    snippets: dict[str, str]
+    functions: dict[str, Callable[..., Any]]
+    helpers: tuple[Callable[..., Any], ...]
+    tuples: dict[str, tuple[str, ...]]
+    changes: dict[str, str]
+    checked: bool
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what tells these parts from others."""
+        return tuple(tuple(p.items()) if isinstance(p, dict) else p for p in self)
+
+    def module(self) -> Module:
+        """Return the module that is to be compiled."""
+        named = {self.template.__name__, *(helper.__name__ for helper in self.helpers)}
+        module = Module(self.tuples, named)
+        for name, function in self.functions.items():
+            module.add(name, function, _owner(name, self.tuples))
+        for name, of in self.changes.items():
+            module.add_change(name, of, self.functions[of], _owner(of, self.tuples))
+        splice = Splice(module, self.rules, self.snippets)
+        for part in (*self.helpers, self.template):
+            if part is not self.template:
+                module.called[part, ""] = part.__name__
+            tree = module.rewrite(splice.visit(parse(part)), part, None)
+            decorator = KERNEL if part is self.template else TEMPLATE
+            module.add_tree(Fields.first(tree), decorator)
+        module.checked = self.checked
+        return module
+
+
 def shape_of(value: object) -> str:
     """Return a text that two values share only if Numba gives them the same type."""
     if isinstance(value, tuple):
-        return f"{type(value).__name__}({','.join(map(shape_of, value))})"
+        kind = type(value)  # by its module too: Numba's index of a kernel pickles it by that name
+        return f"{kind.__module__}.{kind.__qualname__}({','.join(map(shape_of, value))})"
     if (flags := getattr(value, "flags", None)) is not None and hasattr(value, "dtype"):
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return f"{value.dtype}{value.ndim}{order}"  # type: ignore[attr-defined]

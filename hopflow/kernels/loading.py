@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import linecache
 import os
 import re
 import sys
 import tempfile
+import traceback
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,19 +21,30 @@ from typing import Any
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import KernelError
 
-__all__ = ["folder", "interpret", "load"]
+__all__ = ["folder", "interpret", "is_compiled", "load"]
 
 
 def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
     """Write the module's file unless it is there, import it, return its kernel."""
-    import llvmlite
-    import numba
-
     text = module.text()
-    key = f"{text}\n{salt}\n{numba.__version__}\n{llvmlite.__version__}"
-    stem = f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    stem = _stem(text, salt)
     loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
     return _Located(getattr(loaded, name), module, text, stem)
+
+
+def is_compiled(module: Module, name: str, salt: str) -> bool:
+    """Return whether a module's kernel is loaded, or its machine code in the cache folder."""
+    stem = _stem(module.text(), salt)
+    if f"hopflow_{stem}" in sys.modules:
+        return True
+    return any((folder() / "__pycache__").glob(f"{stem}.{name}-*.nbi"))
+
+
+def _stem(text: str, salt: str) -> str:
+    """Return the name of the file of a module: a hash of all that decides its machine code."""
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
+    key = "\n".join([text, salt, *versions])
+    return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
 
 
 def interpret(module: Module, name: str) -> Callable[..., Any]:
@@ -116,11 +129,23 @@ class _Located:
         from numba.core.errors import NumbaError
 
         try:
-            result = self.kernel(*args)
+            result = self._first(args)
         except NumbaError as error:
             raise KernelError(self._locate(str(error))) from None
         self.compiled = True
         return result
+
+    def _first(self, args: tuple[Any, ...]) -> Any:
+        """Run the kernel; where Numba cannot read what it has kept of it, compile it anew."""
+        try:
+            return self.kernel(*args)
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            if not any(Path(frame.filename).name == "caching.py" for frame in frames):
+                raise
+            for kept in (folder() / "__pycache__").glob(f"{self.stem}.*"):
+                kept.unlink(missing_ok=True)
+            return self.kernel(*args)
 
     def _locate(self, message: str) -> str:
         written = [n for t in self.module.trees for n in ast.walk(t) if isinstance(n, ast.stmt)]

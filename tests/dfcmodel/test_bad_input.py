@@ -21,7 +21,7 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.law import bare_law
+from dfcmodel.theory.law import bare_law
 
 
 def refused(parts, make) -> None:

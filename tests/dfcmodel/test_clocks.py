@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dfcmodel import DFC, stability_limit, takano2006
-from dfcmodel.clocks import Clocks, clocks_of, tick_phases
-from dfcmodel.law import law_of
-from dfcmodel.spectra import spectrum
-from dfcmodel.stability import chain_matrix
+from dfcmodel.theory.clocks import Clocks, clocks_of, tick_phases
+from dfcmodel.theory.law import law_of
+from dfcmodel.theory.spectra import spectrum
+from dfcmodel.theory.stability import chain_matrix
 
 
 def by_events(clocks: Clocks, D: float, alpha: float, start, periods: int):

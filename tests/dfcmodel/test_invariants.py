@@ -20,14 +20,12 @@ from dfcmodel import (
     Scenario,
     chain,
     dumbbell,
-    engine,
-    layouts,
-    reference,
     simulate,
     takano2006,
 )
-from dfcmodel.cells import BUDGET
-from dfcmodel.plans import compile_scenario
+from dfcmodel.engine import driver, layouts, reference
+from dfcmodel.engine.kernel.columns import BUDGET
+from dfcmodel.engine.plans import compile_scenario
 from responsefn import NewReno, Reno, Tahoe
 
 LINK = {"rate": 2000.0, "delay": 2e-3, "buffer": 12.0}
@@ -103,7 +101,7 @@ def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
     scenario = crossing(DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
     plan = compile_scenario(scenario, 4, np.random.default_rng(1))
     state = plan.state
-    engine.advance(plan, 600, 100)
+    driver.advance(plan, 600, 100)
     for i in range(len(plan.links)):
         J = state.cell[slice(*state.cells[i]), BUDGET]
         assert (J >= 0).all()
@@ -131,7 +129,7 @@ def test_naive_reference_agrees_where_nothing_is_lost(
     scenario = replace(scenario, links=links)
     fast, slow = (compile_scenario(scenario, 4, np.random.default_rng(2)) for _ in range(2))
     (record, queued, lost), (told, waiting, _) = (
-        run(plan, 400, 40) for run, plan in ((engine.advance, fast), (reference.advance, slow))
+        run(plan, 400, 40) for run, plan in ((driver.advance, fast), (reference.advance, slow))
     )
     assert lost.sum() == 0.0
     assert max(queued.max(), record[:, :, 3].max()) > 1.0  # in the network or at a host

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dfcmodel.analytic import packet_spread
-from dfcmodel.equations import drift_coefficients
-from dfcmodel.law import bare_law, rates
+from dfcmodel.theory.analytic import packet_spread
+from dfcmodel.theory.equations import drift_coefficients
+from dfcmodel.theory.law import bare_law, rates
 
 CAPACITY = 30_000.0
 GAIN = 1000.0

@@ -17,15 +17,15 @@ from scipy.optimize import brentq
 from typer.testing import CliRunner
 
 from dfcmodel import takano2006
-from dfcmodel.analytic import cosine_series, gaussian, steady_state
-from dfcmodel.equations import (
+from dfcmodel.theory.analytic import cosine_series, gaussian, steady_state
+from dfcmodel.theory.equations import (
     DiffusionEquation,
     Empty,
     FeedbackEquation,
     drift_coefficients,
 )
-from dfcmodel.law import bare_law
-from dfcmodel.pde import Lines, evolve
+from dfcmodel.theory.law import bare_law
+from dfcmodel.theory.pde import Lines, evolve
 from validation.cli import app
 
 jax.config.update("jax_enable_x64", True)
@@ -247,7 +247,7 @@ def test_scenario_gives_the_coefficients_of_its_links() -> None:
 def test_display() -> None:
     x = np.linspace(0.05, 0.95, 10)
     density = np.outer([1.0, 2.0], np.ones(10))
-    from dfcmodel.pde import Density
+    from dfcmodel.theory.pde import Density
 
     result = Density(x, np.array([0.0, 1.0]), density, density[:, None], x[:2], x[:2], 7)
     assert result.packets.tolist() == pytest.approx([1.0, 2.0])
@@ -277,7 +277,7 @@ def test_bad_input_names_the_parameter(make, name: str) -> None:
 def test_import_loads_nothing_heavy() -> None:
     """The theory loads JAX, diffrax and the rest when it is used."""
     heavy = ("jax", "diffrax", "lineax", "sympy", "matplotlib", "xarray", "scipy")
-    then = "import dfcmodel.analytic, dfcmodel.pde, dfcmodel.stability, dfcmodel.twin"
+    then = "import dfcmodel.theory.analytic, dfcmodel.theory.pde, dfcmodel.theory.stability, dfcmodel.twin.twins"
     code = f"import sys\n{then}\nprint([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

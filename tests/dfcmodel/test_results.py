@@ -11,8 +11,8 @@ from matplotlib.animation import FFMpegWriter
 from PIL import Image
 
 from dfcmodel import Link, Trajectory, simulate, takano2006
-from dfcmodel.plots import _buffers
-from dfcmodel.scenario_files import read_scenario
+from dfcmodel.network.toml_reading import read_scenario
+from dfcmodel.results.plots import _buffers
 from hopflow.results import figure
 
 

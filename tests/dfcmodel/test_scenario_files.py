@@ -24,11 +24,11 @@ from dfcmodel import (
     ScenarioFileError,
     load_scenario,
     save_scenario,
-    scenario_files,
     takano2006,
 )
-from dfcmodel.scenario_files import read_scenario
-from dfcmodel.scenario_writing import write_scenario
+from dfcmodel.network import toml_reading
+from dfcmodel.network.toml_reading import read_scenario
+from dfcmodel.network.toml_writing import write_scenario
 from hopflow import gbps, mbps, ms
 from responsefn import CUBIC, HSTCP, Reno, WindowRule
 
@@ -176,7 +176,7 @@ max_window = 1000
 
 
 def test_the_example_of_the_module_is_read() -> None:
-    text = scenario_files.__doc__.partition("::\n")[2].partition("\nNumbers")[0]
+    text = toml_reading.__doc__.partition("::\n")[2].partition("\nNumbers")[0]
     one = read_scenario(textwrap.dedent(text))
     assert one.links[1].discipline == Pause(high=600)
     assert [link.rate for link in one.links] == [mbps(370), mbps(100)]

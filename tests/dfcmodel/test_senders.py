@@ -18,15 +18,13 @@ from dfcmodel import (
     OnOff,
     Scenario,
     chain,
-    engine,
-    receivers,
-    reference,
     simulate,
-    sources,
 )
-from dfcmodel.bursts import book_bursts
-from dfcmodel.plans import compile_scenario
-from dfcmodel.splicing import splice
+from dfcmodel.engine import driver, reference
+from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
+from dfcmodel.engine.kernel.burst_losses import book_bursts
+from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.splicing import splice
 from hopflow import maximum, minimum
 from responsefn import Reno, Vegas, WindowRule, catalogue
 
@@ -35,7 +33,7 @@ RULES = [entry for entry in catalogue().entries if isinstance(entry, WindowRule)
 
 
 ADVANCE = {  # the kernel as plain Python: no compilation for a few hundred steps
-    "kernel": partial(engine.advance, compiled=False),
+    "kernel": partial(driver.advance, compiled=False),
     "reference": reference.advance,
 }
 
@@ -79,7 +77,7 @@ def test_a_rule_hears_the_round_trip_times_of_a_burst(by: str, host: str) -> Non
     scenario = one_flow(Listener(), host)
     plan = plan_of(scenario, 16)
     ADVANCE[by](plan, 400, 40)
-    shortest, longest = plan.state.tcp[0, sources.COLUMNS + 2 : sources.COLUMNS + 4]
+    shortest, longest = plan.state.tcp[0, tcp_sender.COLUMNS + 2 : tcp_sender.COLUMNS + 4]
     base = scenario.base_rtt(scenario.flows[0])
     assert shortest == pytest.approx(base, rel=1e-9)
     assert longest == pytest.approx(base + 63 / RATE, abs=plan.step)
@@ -104,29 +102,31 @@ def test_starts_within_a_step(part: float) -> None:
     h = DELAY / 4
     start = (2 + part) * h
     plan = plan_of(one_flow(CBR(5000.0), start=start))
-    engine.advance(plan, 10, 1)
+    driver.advance(plan, 10, 1)
     # rounding of four amounts to the grid
-    assert plan.state.tcp[0, sources.EMITTED] == pytest.approx((10 * h - start) * 5000.0, abs=1e-6)
+    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(
+        (10 * h - start) * 5000.0, abs=1e-6
+    )
     emitted = []
     for steps in (2, 3, 4):
         plan = plan_of(one_flow(Listener(), start=start))
-        engine.advance(plan, steps, 1)
-        emitted.append(plan.state.tcp[0, sources.EMITTED])
+        driver.advance(plan, steps, 1)
+        emitted.append(plan.state.tcp[0, tcp_sender.EMITTED])
     assert emitted == pytest.approx([0.0, 64.0 * (1.0 - part), 64.0], abs=1e-6)
 
 
 def test_on_and_off_times_within_a_step() -> None:
     h = DELAY / 4
     plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
-    record = engine.advance(plan, 14, 7)[0]
-    assert plan.state.tcp[0, sources.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
+    record = driver.advance(plan, 14, 7)[0]
+    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
     assert record.shape == (2, 1, 5)
 
 
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
     scenario = one_flow(Reno(), start=0.0011)
     whole = simulate(scenario, duration=0.2, sample=0.01)
-    monkeypatch.setattr(engine, "BLOCK", 1)
+    monkeypatch.setattr(driver, "BLOCK", 1)
     parts = simulate(scenario, duration=0.2, sample=0.01)
     for key in ("in_transit", "delivered", "window", "queued"):
         np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
@@ -156,12 +156,12 @@ def taken_in(pieces, broken: float) -> tuple[np.ndarray, float]:
     """Return which packets a receiver misses after (arrived, gone) pieces of new data, and its ACKs."""
     plan = plan_of(one_flow(Listener()))
     s = plan.state
-    s.tcp[0, sources.BROKEN] = broken
-    assert sources.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
-    receive = splice(receivers.receive, plan.kinds, compiled=False)
+    s.tcp[0, tcp_sender.BROKEN] = broken
+    assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
+    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
     acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.grid)[0] for piece in pieces]
-    first = int(s.tcp[0, sources.HOLES_AT])
-    return s.holes[first : first + int(s.tcp[0, sources.SEEN])], sum(acks)
+    first = int(s.tcp[0, tcp_sender.HOLES_AT])
+    return s.holes[first : first + int(s.tcp[0, tcp_sender.SEEN])], sum(acks)
 
 
 @pytest.mark.parametrize("broken", [0.0, 0.6])
@@ -185,14 +185,14 @@ def test_a_packet_sent_again_fills_its_own_hole() -> None:
     """And U jumps over what was received to the next one."""
     plan = plan_of(one_flow(Listener()))
     s = plan.state
-    s.tcp[0, sources.BROKEN] = 0.0
-    receive = splice(receivers.receive, plan.kinds, compiled=False)
-    sources.emit(s.tcp, s.log, 0, 0.0, 8.0)
+    s.tcp[0, tcp_sender.BROKEN] = 0.0
+    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
+    tcp_sender.emit(s.tcp, s.log, 0, 0.0, 8.0)
     receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.grid)
-    assert s.tcp[0, sources.UP_TO] == 1.0
-    sources.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
+    assert s.tcp[0, tcp_sender.UP_TO] == 1.0
+    tcp_sender.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
     assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.grid) == (2.0, 1.0)
-    assert s.tcp[0, sources.UP_TO] == 3.0
+    assert s.tcp[0, tcp_sender.UP_TO] == 3.0
 
 
 def test_losses_of_bursts_are_at_their_ends() -> None:

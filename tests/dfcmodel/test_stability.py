@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, DFC, Flow, Link, Scenario, simulate, takano2006
-from dfcmodel.equations import drift_coefficients
-from dfcmodel.law import bare_law, law_of
-from dfcmodel.spectra import spectrum
-from dfcmodel.stability import chain_matrix, growth_factors, stability_limit, stability_map
+from dfcmodel.theory.equations import drift_coefficients
+from dfcmodel.theory.law import bare_law, law_of
+from dfcmodel.theory.spectra import spectrum
+from dfcmodel.theory.stability import chain_matrix, growth_factors, stability_limit, stability_map
 
 ANGLES = np.linspace(-np.pi, np.pi, 721)
 GOLDEN = (math.sqrt(5) - 1) / 2

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
-from dfcmodel.law import bare_law
-from dfcmodel.rings import TILE, advance_rings
-from dfcmodel.steps import check_step
+from dfcmodel.step_checks import check_step
+from dfcmodel.theory.law import bare_law
+from dfcmodel.theory.ring_arrays import TILE, advance_rings
 from responsefn import WindowRule
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
-from dfcmodel.law import Loop, advance, bare_law
-from dfcmodel.twin import Twin
+from dfcmodel.theory.law import Loop, advance, bare_law
+from dfcmodel.twin.twins import Twin
 from responsefn import AIMD, NewReno
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link

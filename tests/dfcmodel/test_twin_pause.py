@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate, takano2006
-from dfcmodel.twin import Twin
+from dfcmodel.twin.twins import Twin
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
 SECOND = 4000.0  # packets/s of the flow that joins at node 2

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -319,3 +320,15 @@ def test_of_many_names_the_nearest_are_given():
     names = [f"paper{n}/case" for n in range(100)]
     with pytest.raises(ValueError, match=r"one of 100, such as 'paper77/case'"):
         choice("case", "paper77/cse", names)
+
+
+def test_a_file_that_hides_a_package_is_named(tmp_path):
+    """A user's script or module called markov.py comes before ours."""
+    (tmp_path / "markov.py").write_text("x = 1\n", encoding="utf-8")
+    root = Path(hopflow.__file__).parents[1]
+    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]; import hopflow; hopflow.PauseTandem"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    said = run.stderr.strip().splitlines()[-1]
+    expected = "which hides hopflow's package of that name: rename that file"
+    assert said == f"ImportError: markov is {tmp_path / 'markov.py'}, {expected}"

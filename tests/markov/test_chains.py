@@ -15,9 +15,7 @@ import scipy.sparse as sp
 import xarray as xr
 
 import markov
-import markov.matrices
 import markov.memory
-import markov.splicing
 from markov import (
     GTH,
     ChainModel,
@@ -31,6 +29,9 @@ from markov import (
     stationary,
     stationary_by_class,
 )
+from markov.generators.building import build_chain
+from markov.generators.compiled import fill
+from markov.generators.splicing import spliced
 
 GOOD = np.array([[-3.0, 1.0, 2.0], [4.0, -4.0, 0.0], [0.0, 5.0, -5.0]])
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_array, sp.csc_matrix])
@@ -257,11 +258,8 @@ def test_one_signature_per_kernel():
     kernels = []
     for rate in (7.0, 7, True):
         model = Queue(arrival_rate=rate)
-        Q = generator(model)
-        assert Q[0, 1] == float(rate)
-        kernels.append(
-            markov.splicing.spliced(markov.matrices.fill, model, tuple(model.params), Q.indptr)
-        )
+        assert build_chain(model, by="compiled").Q[0, 1] == float(rate)
+        kernels.append(spliced(fill, model))
     assert len(set(kernels)) == 3
     assert [len(kernel.kernel.signatures) for kernel in kernels] == [1, 1, 1]
 
@@ -279,7 +277,10 @@ def test_rates_add_up():
         ({"n": range(3), "m": range(2)}, r"space\(\) has n, m: must be n"),
         ({"n": range(0, 6, 2)}, r"space\(\): n = range\(0, 6, 2\): must be a range with step 1"),
         ({"n": range(0)}, r"space\(\): n = range\(0, 0\): must be a range with step 1, not empty"),
-        ({"n": [0, 1]}, r"space\(\): n = \[0, 1\]: must be a range"),
+        ({"n": [0, 0]}, r"space\(\): n = \[0, 0\]: must be .* a list of different values"),
+        ({"n": "ab"}, r"space\(\): n = 'ab': must be a range"),
+        ({"n": (range(2), range(0))}, r"space\(\): n = \(range\(0, 2\), range\(0, 0\)\): must be"),
+        ([3], r"space\(\) returns \[3\]: must be a dict of the fields of State"),
     ],
 )
 def test_bad_space(space, said):
@@ -357,7 +358,7 @@ def test_rates_whose_sum_overflows(compiled):
 def test_too_large_is_predicted(monkeypatch):
     model = PauseTandem(buffers=(10**6, 10**6), high_threshold=15)
     with pytest.raises(TooLargeError, match=r"^PauseTandem: a matrix on 4\d* states") as caught:
-        generator(model)
+        generator(model, reachable=False)
     assert caught.value.predicted > 4e12 * 24 > caught.value.available
     monkeypatch.setattr(markov.memory, "available", lambda: 1e5)
     monkeypatch.setattr(markov.memory, "SMALL", 0.0)
@@ -422,10 +423,13 @@ def test_start_decides_between_closed_classes():
             elif s.n < 5:
                 yield s._replace(n=s.n + 1), 1.0
 
-    np.testing.assert_allclose(stationary(Forked()).pi, [0.75, 0.25, 0, 0, 0, 0])
-    assert stationary(Forked(first=3)).pi.tolist() == [0, 0, 0, 0, 0, 1]
+    np.testing.assert_allclose(stationary(Forked()).pi, [0.75, 0.25])
+    assert stationary(Forked(first=3)).states.n.tolist() == [3, 4, 5]
+    assert stationary(Forked(first=3)).pi.tolist() == [0, 0, 1]
     assert len(stationary_by_class(Forked(first=-1))) == 2
-    assert MarkovChain(Forked()).transient_states.tolist() == [2, 3, 4, 5]
+    whole = MarkovChain(Forked(), reachable=False)
+    assert whole.transient_states.tolist() == [2, 3, 4, 5]
+    np.testing.assert_allclose(stationary(whole).pi, [0.75, 0.25, 0, 0, 0, 0])
 
 
 # --------------------------------------------------------------------------- display
@@ -438,7 +442,9 @@ def test_result_of_a_model():
     assert data.pi.dims == ("i", "j", "k", "a")
     assert data.pi.sizes == {"i": 11, "j": 21, "k": 2, "a": 2}
     assert data.k.values.tolist() == [1, 2]
-    assert float(data.pi.sel(i=3, j=7, k=1, a=2)) == answer.pi[((3 * 21 + 7) * 2 + 0) * 2 + 1]
+    assert float(data.pi.sel(i=3, j=7, k=1, a=2)) == answer.probability((3, 7, 1, 2))
+    assert float(data.pi.sel(i=3, j=7, k=2, a=2)) == 0.0  # never entered
+    assert float(data.pi.sum()) == pytest.approx(1.0, rel=1e-14)
     assert data.attrs == {} or "status" in data.attrs
     assert data.throughput == answer.throughput == answer["throughput"]
     axes = answer.plot()

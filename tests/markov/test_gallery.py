@@ -190,16 +190,14 @@ def test_exploring_finds_what_the_product_space_has(model, compiled):
 
     started = Started(*model.params)
     found = explore(started, compiled=compiled)
-    chain = MarkovChain(model)
+    whole = MarkovChain(model, reachable=False)
     space = model.space().values()
     place = [part - values.start for part, values in zip(found.states, space, strict=True)]
     numbers = np.ravel_multi_index(place, model.shape)
-    assert numbers[0] == np.ravel_multi_index(
-        [v - values.start for v, values in zip(started.start(), space, strict=True)], model.shape
-    )
-    reached = breadth_first_order(chain.Q, numbers[0], return_predecessors=False)
-    np.testing.assert_array_equal(np.sort(numbers), np.sort(reached))
-    expected = chain.Q[numbers][:, numbers]
+    first = whole.number_of(started.start())
+    reached = breadth_first_order(whole.Q, first, return_predecessors=False)
+    np.testing.assert_array_equal(numbers, np.sort(reached))
+    expected = whole.Q[numbers][:, numbers]
     assert abs(found.chain.Q - expected).max() <= 1e-15 * abs(expected).max()
 
 
@@ -228,8 +226,9 @@ class Walk(ChainModel):
             yield s._replace(x=s.x - 1), q.rate
 
 
-def test_a_few_states_of_a_huge_space():
-    found = explore(Walk(wide=3 * 10**9))
+@pytest.mark.parametrize("wide", [3 * 10**9, 10**10, 10**30])
+def test_a_few_states_of_a_huge_space(wide):
+    found = explore(Walk(wide=wide))
     assert found.states.x.tolist() == list(range(6))
     assert stationary(found.chain).pi == pytest.approx([1 / 6] * 6)
 
@@ -237,8 +236,7 @@ def test_a_few_states_of_a_huge_space():
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [
-        ({"begun": False}, ValueError, r"^Walk.start\(\) is None: exploring needs a state"),
-        ({"wide": 10**10}, ValueError, r"^Walk: a space of 1e\+20 states cannot be numbered"),
+        ({"begun": False}, ValueError, r"^Walk: start is None: exploring needs a state"),
         ({"limit": 10}, ValueError, r"Walk: State\(x=9, y=0\) -> State\(x=10, y=0\) .* outside"),
         ({"rate": -1.0}, ValueError, r"Walk: State\(x=1, y=0\) -> .* rate -1.0: a rate must be"),
     ],

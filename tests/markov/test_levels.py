@@ -18,11 +18,11 @@ from markov import (
     Levels,
     PauseTandem,
     QuasiBirthDeath,
+    generator,
     stationary,
     stationary_by_level,
 )
-from markov.matrices import generator
-from markov.tracing import repeating
+from markov.level_kinds import repeating
 
 MM1 = {"down": [[10.0]], "local": [[-17.0]], "up": [[7.0]]}
 
@@ -49,7 +49,7 @@ def test_pause_chain_by_level_and_whole(length, rates):
     one = stationary_by_level(QuasiBirthDeath.of(model, "i"))
     other = stationary(model, Levels("i", cyclic=False))
     states = one.chain.phases
-    pi = other.pi.reshape(model.shape)
+    pi = other.to_xarray().pi.values
     for level in range(length + 1):
         there = pi[level, states.j, states.k - 1, states.a - 1]
         np.testing.assert_allclose(one.level(level), there, rtol=1e-11, atol=1e-300)
@@ -110,7 +110,7 @@ class Lot(ChainModel):
 
 
 def test_rules_are_alike_on_ranges_of_levels():
-    levels, _ = repeating(Lot(), "n")
+    levels, _, _ = repeating(Lot(), "n")
     assert [(run.low, run.high) for run in levels] == [
         (0, 0), (1, 1), (2, 2), (3, 3), (4, 29), (30, 49), (50, 50),
     ]  # fmt: skip
@@ -131,9 +131,10 @@ def test_rules_are_alike_on_ranges_of_levels():
     ids=repr,
 )
 def test_traced_rules_are_the_generators(model, component):
-    Q = generator(model).toarray()
+    Q = generator(model, reachable=False).toarray()
     np.fill_diagonal(Q, 0.0)
-    levels, phases = repeating(model, component)
+    levels, space, codes = repeating(model, component)
+    phases = space.columns(codes)
 
     def places(level):
         there = phases._replace(**{component: np.full(len(phases[0]), level)})
@@ -231,7 +232,7 @@ def test_a_model_with_rules_that_never_end_or_jump():
 
 
 def test_too_many_kinds_of_levels(monkeypatch):
-    monkeypatch.setattr("markov.tracing.MEMORY", 200.0)
+    monkeypatch.setattr("markov.level_kinds.MEMORY", 200.0)
     with pytest.raises(ValueError, match=r"at least 3 levels of 2 states differ: .* bytes"):
         QuasiBirthDeath.of(Lot(), "n")
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
-    Levels,
     MarkovChain,
     Solution,
     SparseLU,

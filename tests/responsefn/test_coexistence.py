@@ -19,10 +19,10 @@ from responsefn import (
     Reno,
     WindowRule,
     coexist,
-    coexistence,
     simulate_rule,
 )
-from responsefn.binary import BIC
+from responsefn.rules.bic import BIC
+from responsefn.simulation import coexistence
 from validation import evidence
 
 PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}

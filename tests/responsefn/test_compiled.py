@@ -22,8 +22,8 @@ from responsefn import (
     rule_twin,
     twin,
 )
-from responsefn.symbolic import R
-from responsefn.symbolic import p as loss
+from responsefn.responses.symbolic import R
+from responsefn.responses.symbolic import p as loss
 
 CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
 CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]

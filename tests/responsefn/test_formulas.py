@@ -12,8 +12,8 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe
-from responsefn.responses import formula_of
-from responsefn.symbolic import R, T, a, b, p
+from responsefn.responses.base import formula_of
+from responsefn.responses.symbolic import R, T, a, b, p
 
 PUBLISHED = Path(__file__).parents[2] / "validation" / "published"
 LOSS_RATES = np.logspace(-10, 0, 61)

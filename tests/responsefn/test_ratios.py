@@ -39,13 +39,13 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
-from responsefn.hstcp import (
+from responsefn.rules.highspeed_tcp import (
     DECREASES,
     WINDOWS,
     highspeed_decrease,
     highspeed_increase,
 )
-from responsefn.ratios import EXACT, RTT, TOLERANCE, ratios
+from responsefn.simulation.ratio_checks import EXACT, RTT, TOLERANCE, ratios
 
 PUBLISHED = Path(__file__).parents[2] / "validation" / "published"
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from validation import cases, provenance, table
-from validation.picture_plans import COUNTING, NAMING, plan
+from validation import table
 from validation.pictures import draw
 
 
@@ -45,30 +44,6 @@ def test_columns_have_their_roles(case, name, axes, curves, count) -> None:
     assert axes == (panels(figure)[-1].get_xlabel(), figure.axes[0].get_ylabel())
     found = entries(figure)
     assert (found if isinstance(curves, list) else len(found)) == curves
-
-
-def test_names_are_no_axis_and_panels_have_few_curves() -> None:
-    for case in cases():
-        about = next(iter(provenance(case)["files"].values()))
-        frame = table(case)
-        chosen = plan(frame, about)
-        assert chosen.x not in {*NAMING, *COUNTING, "seed"}, case
-        assert chosen.x is None or frame[chosen.x].nunique() > 2, case
-        told = frame[[*chosen.panels, *chosen.curves]].drop_duplicates()
-        if chosen.panels and chosen.curves:
-            assert told.groupby(list(chosen.panels)).size().max() <= 10, case
-
-
-@pytest.mark.parametrize(
-    "case",
-    ["malhotra2005/fixed-thresholds", "takano2006/scenario-4s-with-dfc", "zheng2002/access-delay"],
-)
-def test_nothing_that_was_varied_is_left_out(case) -> None:
-    about = next(iter(provenance(case)["files"].values()))
-    frame = table(case)
-    chosen = plan(frame, about)
-    varied = [c for c in about["index"] if c not in ("seed", *chosen.pooled)]
-    assert len(frame[varied].drop_duplicates()) == len(frame[chosen.point].drop_duplicates())
 
 
 def test_points_are_means_with_students_interval() -> None:
@@ -120,7 +95,4 @@ def test_bad_input() -> None:
         draw(case, value="rule")
     with pytest.raises(ValueError, match=r"table = 'none': must be one of 'flows', 'links'"):
         draw(case, "none")
-    about = next(iter(provenance(case)["files"].values()))
-    with pytest.raises(ValueError, match=r"value = 'goodput': has no entry"):
-        plan(table(case).assign(goodput=np.nan), about, "goodput")
     assert draw(case, value="sent").axes[0].get_xlabel() == "sent (packets)"

@@ -1,66 +1,18 @@
-"""Verdict logic, the ledger, the command and the page."""
+"""The page, and the same verdicts as JSON and CSV."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from hopflow.results import figure
-from validation import Claim, Finding, Verdict, ledger, report, verdicts
-from validation.verdicts import Number, Part, Picture
+from validation import Claim, Finding, Verdict, evidence, report
+from validation.verdicts import Number, Part, Picture, Sides, Threshold
 
-R, C, N, A, U = (
-    Verdict.REPRODUCED,
-    Verdict.CONTRADICTED,
-    Verdict.NOT_REPRODUCED,
-    Verdict.NOT_APPLICABLE,
-    Verdict.UNDECIDABLE,
-)
-
-
-@pytest.mark.parametrize(
-    ("parts", "whole"),
-    [
-        ([R, R], R),
-        ([R, A], R),
-        ([R, C, N], C),
-        ([R, N], N),
-        ([R, U], U),
-        ([U, N], N),
-        ([A], A),
-        ([], A),
-    ],
-)
-def test_a_conjunction_is_as_good_as_its_worst_part(parts, whole) -> None:
-    assert Verdict.all_of(parts) is whole
-
-
-def test_verdict_of_statement_and_opposite() -> None:
-    assert Verdict.of(True) is R
-    assert Verdict.of(False) is C
-    assert Verdict.of(False, opposite=False) is N
-    assert Verdict.of(False, opposite=True) is C
-
-
-def test_ledger_has_the_first_claims() -> None:
-    wanted = {"D02", "D04", "D10", "M01", "M02", "M03", "M05", "M06", "M07", "Z01", "Z02"}
-    assert wanted | {"S01", "S02"} <= set(ledger())
-    assert set(ledger()) == set(verdicts.expected())
-
-
-def test_at_least_eight_claims_are_decided_by_packets() -> None:
-    decided = [id for id, (_, packets) in verdicts.expected().items() if packets in (R, C)]
-    assert len(decided) >= 8
-
-
-def test_unknown_claim() -> None:
-    with pytest.raises(ValueError, match=r"claim = 'Q99'.*'M06'"):
-        verdicts.find("Q99")
+R, C, A = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 
 
 def toy(id: str = "T01") -> tuple[Claim, Finding]:
@@ -71,11 +23,12 @@ def toy(id: str = "T01") -> tuple[Claim, Finding]:
 
     finding = Finding(
         parts=(Part("<one> & two", R, C),),
-        summary="found",
-        explanation="because",
+        summary="found `a < b`",
+        explanation="because\n\nof <this>",
         numbers=(Number("x", "1", "2", "3", "none"),),
         pictures=(Picture(draw, "caption", "alt text"),) * 2,
         cases=("zheng2002/periodic-loss",),
+        thresholds=(Threshold("near", "how near", 0.01, Sides(R, A), Sides(C, A)),),
     )
     return Claim(id, "zheng2002", "Fig. 0", "set", "says", lambda: finding), finding
 
@@ -116,7 +69,14 @@ def test_page_is_one_self_contained_valid_document(tmp_path: Path) -> None:
     assert not checker.external
     assert len(checker.ids) == len(set(checker.ids))
     assert set(checker.links) <= set(checker.ids)
-    assert "&lt;one&gt; &amp; two" in page.read_text()
+    text = page.read_text()
+    for escaped in (
+        "&lt;one&gt; &amp; two",
+        "<code>a &lt; b</code>",
+        "of &lt;this&gt;",
+        "how near",
+    ):
+        assert escaped in text
     rows = json.loads((tmp_path / "claims.json").read_text())
     assert [(row["id"], row["model"], row["simulation"]) for row in rows] == [
         ("T01", "reproduced", "contradicted"),
@@ -137,46 +97,19 @@ def test_nothing_is_written_when_a_picture_fails(tmp_path: Path) -> None:
     assert not (tmp_path / "report").exists()
 
 
-def hopflow(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "validation", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def test_the_foot_of_the_page_has_the_hash_of_the_manifest(tmp_path: Path) -> None:
+    page = report.write(dict([toy()]), tmp_path, 1.0)
+    assert evidence.MANIFEST_SHA256 in page.read_text()
 
 
-def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
-    done = hopflow("validate", "--claim", "Z01", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "report" / "index.html").exists()
-    assert [row["id"] for row in json.loads((tmp_path / "report/claims.json").read_text())] == [
-        "Z01"
-    ]
+def test_pictures_carry_their_alternative_text(tmp_path: Path) -> None:
+    text = report.write(dict([toy()]), tmp_path, 1.0).read_text()
+    assert text.count('<svg role="img" aria-label="alt text"') == 2
 
 
-def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:
-    done = hopflow("validate", "--claim", "Q99", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "Q99" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
-def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch) -> None:
-    from typer.testing import CliRunner
-
-    from validation.cli import app
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(verdicts, "expected", lambda: {"Z01": (Verdict.CONTRADICTED, A)})
-    done = CliRunner().invoke(app, ["validate", "--claim", "Z01"])
-    assert done.exit_code == 1
-    assert "not as recorded" in done.output
-
-
-def test_lists(tmp_path: Path) -> None:
-    for arguments in (
-        ["claims"],
-        ["data", "list"],
-        ["data", "verify"],
-        ["data", "show", "zheng2002/periodic-loss", "--plot", "loss.png"],
-        ["--help"],
-    ):
-        assert hopflow(*arguments, cwd=tmp_path).returncode == 0
+def test_columns_that_no_row_fills_are_left_out(tmp_path: Path) -> None:
+    claim, finding = toy()
+    bare = Finding(finding.parts, "found", numbers=(Number("x", simulation="2"),))
+    text = report.write({claim: bare}, tmp_path, 1.0).read_text()
+    assert "<th>Packet simulation</th>" in text
+    assert "<th>Tolerance and its reason</th>" not in text

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from validation import evidence
 from validation import generate as package
-from validation.generate.cases import Case, generate
+from validation.generate.cases import Case, generate, seal
 
 app = typer.Typer(add_completion=False)
 
@@ -17,8 +18,10 @@ app = typer.Typer(add_completion=False)
 def all_cases() -> dict[str, Case]:
     """Every case: the ``CASES`` of each module in this package, by name."""
     found: dict[str, Case] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        loaded = importlib.import_module(f"{package.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if module.name.endswith("__main__"):
+            continue
+        loaded = importlib.import_module(module.name)
         found |= {case.name: case for case in getattr(loaded, "CASES", ())}
     return found
 
@@ -29,13 +32,19 @@ def main(
     jobs: Annotated[int, typer.Option(min=1, help="simulators side by side")] = 2,
     everything: Annotated[bool, typer.Option("--all", help="every case")] = False,
 ) -> None:
-    """Rebuild CASES, continuing where an earlier call stopped; without names, list them."""
+    """Rebuild CASES, continuing where an earlier call stopped; without names, list them.
+
+    The manifest is then written again. Where it changed, a case has changed, and its SHA-256 has to
+    be set in ``validation/evidence.py`` by hand.
+    """
     known = all_cases()
     unknown = [name for name in cases or () if name not in known]
     if unknown:
         raise typer.BadParameter(f"unknown case {unknown[0]!r}; known: {', '.join(known)}")
     for name in known if everything else (cases or ()):
         generate(known[name], jobs)
+    if (cases or everything) and (sha256 := seal()) != evidence.MANIFEST_SHA256:
+        typer.echo(f"the data changed: set MANIFEST_SHA256 in validation/evidence.py to {sha256}")
     if not cases and not everything:
         for case in known.values():
             typer.echo(f"{case.name:40} {len(case.runs):5} runs  {case.title}")

@@ -1,22 +1,23 @@
 """One case of the evidence library: its runs, their execution in shards, its files.
 
-A case is a list of runs (parameter sets). Every run is one call of a simulator and leaves a shard
-under ``build/data/<case>/``; a later call repeats only what is missing. When all shards are there
-they are joined, in the order of the runs, into ``validation/data/<paper>/<case>/*.csv`` with a
-``provenance.json`` beside them.
+A case is a list of runs (parameter sets). Every run calls a program of a simulator, once or several
+times, and leaves a shard under ``build/data/<case>/``; a later call repeats only what is missing.
+When all shards are there they are joined, in the order of the runs, into
+``validation/data/<paper>/<case>/*.csv`` with a ``provenance.json`` beside them.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import inspect
 import json
+import lzma
 import resource
-import shlex
-import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,17 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT / "validation" / "data"
-BUILD = ROOT / "build" / "data"
+from validation import evidence
+from validation.generate.programs import BUILD, Program, hashes
 
 Run = Mapping[str, Any]
 Rows = list[dict[str, Any]]
+Calls = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Column:
-    """What one CSV column holds: its unit (``"1"`` for pure numbers, ``""`` for labels)."""
+    """A CSV column: its meaning and its unit (``"1"`` for pure numbers, ``""`` for labels)."""
 
     unit: str
     meaning: str
@@ -61,15 +62,13 @@ class Case:
     ----------
     name
         ``paper/case``, the folder below ``validation/data``.
-    execute
-        ``execute(run, folder) -> {table name: rows}``: calls the simulator once, in an empty
-        scratch ``folder``. Must be a module-level function.
-    command
-        ``command(run) -> str``: the command line that ``execute`` runs, relative to the
-        repository root, for the record.
-    sources
-        The files, relative to the repository root, that decide the output; a change of any of
-        them makes the shards stale.
+    program
+        The program that is run.
+    calls
+        ``run -> words`` of each call of the program; module-level, as is ``read``.
+    read
+        ``read(run, folder, printed) -> {table name: rows}`` from the files that the calls left in
+        ``folder`` and from what each of them printed.
     simulated_seconds
         ``run -> seconds`` of simulated time.
     """
@@ -77,30 +76,37 @@ class Case:
     name: str
     title: str
     claims: tuple[str, ...]
-    tool: str
-    version: Callable[[], str]
+    program: Program
     parameters: Mapping[str, tuple[object, str]]
     tables: Mapping[str, Table]
     runs: Sequence[Run]
-    execute: Callable[[Run, Path], dict[str, Rows]]
-    command: Callable[[Run], str]
-    sources: tuple[str, ...]
+    calls: Callable[[Run], Calls]
+    read: Callable[[Run, Path, Sequence[str]], dict[str, Rows]]
     simulated_seconds: Callable[[Run], float]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
-    def digest(self) -> str:
-        """Hash of the sources: names the shards' folder."""
-        text = b"".join((ROOT / source).read_bytes() for source in self.sources)
-        return hashlib.sha256(text).hexdigest()[:12]
+    def commands(self, run: Run) -> list[str]:
+        """Return the command lines of a run, relative to the repository root."""
+        return [self.program.command(words) for words in self.calls(run)]
+
+    def execute(self, run: Run, folder: Path) -> dict[str, Rows]:
+        """Simulate one run in an empty scratch folder; return its rows by table."""
+        printed = [self.program.run(words, folder) for words in self.calls(run)]
+        return self.read(run, folder, printed)
 
     def shard(self, run: Run) -> Path:
-        """Where the output of one run is kept between calls."""
-        key = hashlib.sha256(json.dumps(dict(run), sort_keys=True).encode()).hexdigest()[:16]
-        return BUILD / self.name / self.digest() / f"{key}.json"
+        """Return where the rows of one run are kept between calls.
+
+        Its name depends on the run, the program, and the module that reads the output.
+        """
+        source = inspect.getsource(sys.modules[self.read.__module__])
+        about = [hashes(self.program), source, self.commands(run), dict(run)]
+        key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+        return BUILD / self.name / f"{key}.json"
 
 
 def execute_shard(case: Case, run: Run) -> None:
-    """Run the simulator for one shard and keep its rows with the CPU time that they cost."""
+    """Simulate one shard and keep its rows with the CPU time that they cost."""
     target = case.shard(run)
     folder = target.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
@@ -131,40 +137,64 @@ def generate(case: Case, jobs: int = 2) -> None:
     write(case)
 
 
+def csv_text(rows: Rows, table: Table) -> bytes:
+    """Return the CSV file of a table."""
+    frame = pd.DataFrame(rows)[list(table.columns)]
+    return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n").encode()
+
+
 def write(case: Case) -> None:
     """Join the shards of ``case`` into its CSV files and write ``provenance.json``."""
     shards = [json.loads(case.shard(run).read_text()) for run in case.runs]
-    folder = DATA / case.name
+    folder = evidence.DATA / case.name
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for name, table in case.tables.items():
         rows = [row for shard in shards for row in shard["tables"][name]]
-        frame = pd.DataFrame(rows)[list(table.columns)]
-        text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n").encode()
-        path = folder / f"{name}.csv"
-        if len(text) > 100_000:
-            path = folder / f"{name}.csv.xz"
-            frame.to_csv(
-                path, index=False, float_format="%.10g", lineterminator="\n", compression="xz"
-            )
-        else:
-            path.write_bytes(text)
+        path = _write_table(folder, name, csv_text(rows, table))
         files[path.name] = {
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "rows": len(frame),
+            "rows": len(rows),
             "index": list(table.index),
             "columns": {
                 key: {"unit": column.unit, "meaning": column.meaning}
                 for key, column in table.columns.items()
             },
         }
-    provenance = {
+    cpu = round(sum(shard["cpu_seconds"] for shard in shards), 1)
+    record = {**describe(case), "cpu_seconds": cpu, "files": files}
+    (folder / "provenance.json").write_text(json.dumps(record, indent=1) + "\n")
+    for path in folder.iterdir():  # such as the CSV of a table that is now compressed
+        if path.name not in files and path.name != "provenance.json":
+            path.unlink()
+
+
+def _write_table(folder: Path, name: str, text: bytes) -> Path:
+    """Write a table, compressed where it is large; return its path."""
+    path = folder / f"{name}.csv"
+    if len(text) <= 100_000:
+        path.write_bytes(text)
+        return path
+    path = folder / f"{name}.csv.xz"
+    path.write_bytes(lzma.compress(text))
+    return path
+
+
+def describe(case: Case) -> dict[str, Any]:
+    """Return the provenance of a case as known before it is run.
+
+    The commands of all runs are recorded by their number and by the SHA-256 of their lines.
+    """
+    commands = [command for run in case.runs for command in case.commands(run)]
+    return {
         "case": case.name,
         "title": case.title,
         "claims": list(case.claims),
-        "tool": case.tool,
-        "version": case.version(),
-        "command": case.command(case.runs[0]),
+        "tool": case.program.tool,
+        "version": case.program.version(),
+        "programs": hashes(case.program),
+        "command": commands[0],
+        "commands": {"number": len(commands), "sha256": digest(commands)},
         "regenerate": f"python -m validation.generate {case.name}",
         "parameters": {
             key: {"value": value, "unit": unit} for key, (value, unit) in case.parameters.items()
@@ -172,29 +202,18 @@ def write(case: Case) -> None:
         "seeds": sorted({run["seed"] for run in case.runs if "seed" in run}),
         "runs": len(case.runs),
         "simulated_seconds": round(sum(map(case.simulated_seconds, case.runs)), 6),
-        "cpu_seconds": round(sum(shard["cpu_seconds"] for shard in shards), 1),
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "sources": {
-            source: hashlib.sha256((ROOT / source).read_bytes()).hexdigest()
-            for source in case.sources
-        },
         "notes": list(case.notes),
-        "files": files,
     }
-    (folder / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n")
-    for path in folder.iterdir():  # such as the CSV of a table that is now compressed
-        if path.name not in files and path.name != "provenance.json":
-            path.unlink()
 
 
-def call(command: str, cwd: Path) -> str:
-    """Run a simulator; its standard output. A failure carries what it printed."""
-    done = subprocess.run(
-        shlex.split(command), cwd=cwd, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        msg = (
-            f"{command}\nexit status {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        )
-        raise RuntimeError(msg)
-    return done.stdout
+def digest(commands: Sequence[str]) -> str:
+    """Return the SHA-256 of command lines, one per line."""
+    return hashlib.sha256("\n".join(commands).encode()).hexdigest()
+
+
+def seal() -> str:
+    """Write the manifest of the data as they are; return its SHA-256."""
+    content = evidence.listing().encode()
+    (evidence.DATA / evidence.MANIFEST).write_bytes(content)
+    return hashlib.sha256(content).hexdigest()

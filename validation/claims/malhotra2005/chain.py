@@ -11,6 +11,8 @@ from typing import NamedTuple
 from markov import PauseTandem, stationary
 
 B1, B2, NU = 10, 20, 15.0
+HIGH, RTT = 15, 1.0
+"""Threshold and round-trip time of the headline."""
 LIGHT: tuple[float, ...] = (25.0, 1.0)
 HEAVY: tuple[float, ...] = (50.0, 1.0)
 THREE: tuple[float, ...] = (50.0, 25.0, 1.0)
@@ -18,18 +20,22 @@ FOUR: tuple[float, ...] = (50.0, 34.0, 17.0, 1.0)
 FIVE: tuple[float, ...] = (50.0, 38.0, 26.0, 13.0, 1.0)
 RTTS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.5, 5.0, 8.0, 13.0, 20.0, 35.0, 60.0, 100.0)
 RUN_RTTS = (0.1, 1.0, 5.0, 20.0)
-"""The round-trip times of the bundled runs, in s."""
+"""Round-trip times of the bundled runs, in s."""
+SEEN = RUN_RTTS[1:]
+"""Those of them at which pausing gains: at 0.1 s no gain exceeds 0.02 %."""
 READINGS = tuple(itertools.product(("always", "up"), ("exclusive", "both")))
-"""Rule 13 and what happens at j = T1, see `PauseTandem`; the defaults come first."""
+"""Readings of rule 13 and of the state j = T1, see `PauseTandem`; the defaults come first."""
+AS_PRINTED = ("always", "both")
+"""The reading in which rules 6 and 8 both fire at j = T1."""
 
 
 class Setting(NamedTuple):
     """Parameters of `PauseTandem` under short names; ``low=None`` is T2 = T1."""
 
     rates: tuple[float, ...] = (25.0, 1.0)
-    high: int = 15
+    high: int = HIGH
     low: int | None = None
-    rtt: float = 1.0
+    rtt: float = RTT
     paused_rate: float = 2.0
     recovery: str = "always"
     pause_at_threshold: str = "exclusive"
@@ -48,6 +54,10 @@ class Setting(NamedTuple):
             recovery=self.recovery,
             pause_at_threshold=self.pause_at_threshold,
         )
+
+    def read(self, reading: tuple[str, str]) -> Setting:
+        """Return the setting in one of the `READINGS`."""
+        return self._replace(recovery=reading[0], pause_at_threshold=reading[1])
 
     @property
     def off(self) -> Setting:
@@ -82,12 +92,12 @@ class Answer:
 def solve(setting: Setting) -> Answer:
     """Solve pi Q = 0, by GTH at these sizes.
 
-    ``printed_rate_2`` is lambda_effec,2 exactly as printed, which knows nothing of two rules firing
-    at j = T1.
+    ``printed_rate_2`` is lambda_effec,2 exactly as printed, which does not allow for two rules that
+    fire at j = T1.
     """
     model = setting.model
     answer = stationary(model)
-    s = model.states()
+    s = answer.states
     sends = (s.i > 0) & (s.j < setting.buffers[1])
     rate = model.params.link_rate * (s.k == 1) + setting.paused_rate * (s.k == 2)
     one, two, three = map(float, answer["throughput_expressions"])
@@ -114,7 +124,7 @@ def gain(setting: Setting) -> float:
 
 
 def cost(setting: Setting) -> float:
-    """Return what T2 < T1 costs against T2 = T1, in per cent of the throughput."""
+    """Return the loss of throughput from T2 < T1 relative to T2 = T1, in per cent."""
     return 100.0 * (1.0 - solve(setting).throughput / solve(setting._replace(low=None)).throughput)
 
 

@@ -1,318 +1,235 @@
-"""M07: how many TCP rates there are."""
+"""The number of TCP rates of the model (M07)."""
 
 from __future__ import annotations
 
-import itertools
 import math
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.results import COLOURS, figure
+from validation.checks import claim
+from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.chain import (
-    FIVE,
-    FOUR,
     HEAVY,
-    LIGHT,
-    NU,
-    READINGS,
+    HIGH,
     RTTS,
     RUN_RTTS,
+    SEEN,
     THREE,
     Setting,
     gain,
 )
-from validation.claims.malhotra2005.packets import GRANULARITY, LEVELS, combine, measured_gain, runs
-from validation.claims.malhotra2005.shown import MARKERS, beside, maps, points, yes
-from validation.claims.malhotra2005.significance import (
-    agreement,
+from validation.drawing import COLOURS, MARKERS, figure, label, legend_beside, maps, points
+from validation.statistics import (
+    Estimate,
+    Outcome,
+    Values,
     chi2_test,
+    combine,
+    difference,
     everywhere,
-    opposite,
-    p_text,
+    weakest,
 )
-from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
+from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 FAR = 2.0
-"""How many times the gain counts as far more (M07)."""
+"""Ratio of two gains from which one counts as far more than the other."""
+HIGHS, RUN_HIGHS = (11, 13, 15, 17, 18, 19), (13, 15, 17, 19)
+MAP_RTTS = (0.3, 1.0, 2.5, 5.0, 10.0, 20.0)
+PAUSED = (0.5, 2.0, 10.0)
+MORE = {4: chain.FOUR, 5: chain.FIVE}
+MIDDLE = (1.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 25.0, 35.0, 50.0)
+SCANNED = (1.0, 5.0)
+"""Round-trip times at which the middle rate is scanned, s."""
 
 
-@claim("M07")
-def m07() -> Finding:
-    """Check that N = 2 gains far more than N = 3, and that N > 3 is close to N = 3."""
-    data = runs(GRANULARITY, LEVELS)
-    highs, map_rtts = (11, 13, 15, 17, 18, 19), (0.3, 1.0, 2.5, 5.0, 10.0, 20.0)
-    pairs = {
-        (high, rtt): (gain(Setting(HEAVY, high, rtt=rtt)), gain(Setting(THREE, high, rtt=rtt)))
-        for high in highs
-        for rtt in map_rtts
-    }
-    cells = {
-        f"mu2 = {mu2:g}": np.array(
-            [
-                [
-                    gain(Setting(HEAVY, high, rtt=rtt, paused_rate=mu2))
-                    / gain(Setting(THREE, high, rtt=rtt, paused_rate=mu2))
-                    for rtt in map_rtts
-                ]
-                for high in highs
-            ]
-        )
-        for mu2 in (0.5, 2.0, 10.0)
-    }
-    largest = {title: float(values.max()) for title, values in cells.items()}
-    ratios = {key: two / three for key, (two, three) in pairs.items()}
-    where = max(ratios, key=lambda key: ratios[key])
-    run_points = list(itertools.product((13, 15, 17, 19), (1.0, 5.0, 20.0)))
-    gains = {
-        (rates, high, rtt): measured_gain(data, Setting(rates, high, rtt=rtt))
-        for rates in (HEAVY, THREE)
-        for high, rtt in itertools.product((13, 15, 17, 19), RUN_RTTS)
-    }
-    doubled = [
-        combine((gains[HEAVY, high, rtt], gains[THREE, high, rtt]), (-1.0, FAR))
-        for high, rtt in run_points
-    ]
-    below = everywhere(doubled)
-    differences = {
-        rtt: combine((gains[HEAVY, 15, rtt], gains[THREE, 15, rtt]), (1.0, -1.0))
-        for rtt in RUN_RTTS
-    }
-    four = {
-        rtt: tuple(gain(Setting(rates, rtt=rtt)) for rates in (FOUR, FIVE)) for rtt in RUN_RTTS[1:]
-    }
-    close = {
-        rtt: all(
-            abs(g - pairs[15, rtt][1]) < abs(pairs[15, rtt][0] - pairs[15, rtt][1]) for g in more
-        )
-        for rtt, more in four.items()
-    }
-    more = {
-        (rates, rtt): measured_gain(data, Setting(rates, rtt=rtt))
-        for rtt in four
-        for rates in (FOUR, FIVE)
-    }
-    # How much nearer N > 3 is to N = 3 than N = 2 is, with the signs that the chain has.
-    nearer = [
-        combine(
-            (gains[HEAVY, 15, rtt], gains[THREE, 15, rtt], more[rates, rtt]),
-            (two, other - two, -other),
-        )
-        for rtt in four
-        for n, rates in enumerate((FOUR, FIVE))
-        for two, other in [
-            (
-                math.copysign(1.0, pairs[15, rtt][0] - pairs[15, rtt][1]),
-                math.copysign(1.0, four[rtt][n] - pairs[15, rtt][1]),
-            )
+@dataclass(frozen=True)
+class NumberOfRates:
+    """Gains over TCP alone in per cent by the number of rates.
+
+    Attributes
+    ----------
+    pairs
+        Of the chain with N = 2 and N = 3, by threshold and round-trip time.
+    cells
+        Maps of their ratio, by mu2.
+    scans
+        Of the chain with N = 3 by its middle rate, at the scanned round-trip times.
+    readings
+        Ratio of N = 2 and N = 3 by reading of the rules at the defaults.
+    """
+
+    pairs: dict[tuple[int, float], tuple[float, float]]
+    cells: dict[str, Values]
+    scans: dict[float, list[float]]
+    readings: dict[tuple[str, str], float]
+    data: bundled.Runs
+    agreement: bundled.Agreement
+
+    def chain(self, rates: tuple[float, ...], rtt: float) -> float:
+        """Return the chain's gain with T1 = 15."""
+        return gain(Setting(rates, rtt=rtt))
+
+    def packets(self, rates: tuple[float, ...], rtt: float, high: int = HIGH) -> Estimate:
+        """Return the gain of the packet runs."""
+        return self.data.gain(Setting(rates, high, rtt=rtt))
+
+    @property
+    def ratios(self) -> dict[tuple[int, float], float]:
+        """The chain's gain of N = 2 over that of N = 3, by threshold and round-trip time."""
+        return {key: two / three for key, (two, three) in self.pairs.items()}
+
+    @property
+    def largest(self) -> tuple[int, float]:
+        """Threshold and round-trip time of the largest ratio."""
+        return max(self.ratios, key=self.ratios.__getitem__)
+
+    def below(self, far: float) -> list[Estimate]:
+        """Return the gain of N = 3 less that of N = 2 over a factor, at every point simulated."""
+        return [
+            combine((self.packets(HEAVY, rtt, high), self.packets(THREE, rtt, high)), (-1.0, far))
+            for high, rtt in product(RUN_HIGHS, SEEN)
         ]
-    ]
-    near = everywhere(nearer) is Verdict.REPRODUCED
-    far = everywhere([-e for e in nearer]) is Verdict.REPRODUCED
-    middle = (1.0, 3.0, 5.0, 8.0, 10.0, 12.0, 14.0, 16.0, 20.0, 25.0, 35.0, 50.0)
-    scans = {rtt: [gain(Setting((50.0, m, 1.0), rtt=rtt)) for m in middle] for rtt in (1.0, 5.0)}
-    slow = {rtt: gain(Setting(LIGHT, rtt=rtt)) for rtt in map_rtts}
-    readings = {
-        reading: gain(Setting(HEAVY, 15, None, 1.0, 2.0, *reading))
-        / gain(Setting(THREE, 15, None, 1.0, 2.0, *reading))
-        for reading in READINGS
-    }
-    used = [run for s, run in data.items() if s.rates in (HEAVY, THREE)]
-    apart = chi2_test([d.score() for d in differences.values()])
 
-    def draw() -> Figure:
-        fig, ax = figure()
-        for n, (rates, label) in enumerate(
-            ((HEAVY, "N = 2 (50, 1)"), (THREE, "N = 3 (50, 25, 1)"))
-        ):
-            ax.plot(
-                RTTS, [gain(Setting(rates, rtt=rtt)) for rtt in RTTS], color=COLOURS[n], label=label
+    @property
+    def differences(self) -> dict[float, Estimate]:
+        """The packets' gain of N = 2 less that of N = 3, by round-trip time."""
+        return {
+            rtt: difference(self.packets(HEAVY, rtt), self.packets(THREE, rtt)) for rtt in RUN_RTTS
+        }
+
+    @property
+    def apart(self) -> Outcome:
+        """Whether N = 2 and N = 3 are equal in packets."""
+        return chi2_test([e.score() for e in self.differences.values()])
+
+    @property
+    def close(self) -> dict[float, bool]:
+        """Whether N = 4 and 5 are nearer to N = 3 than N = 2 is in the chain."""
+        found = {}
+        for rtt in SEEN:
+            two, three = self.pairs[HIGH, rtt]
+            more = [self.chain(rates, rtt) for rates in MORE.values()]
+            found[rtt] = all(abs(value - three) < abs(two - three) for value in more)
+        return found
+
+    @property
+    def nearer(self) -> list[Estimate]:
+        """Distance of N = 2 from N = 3 less that of N = 4 and 5 from N = 3, in packets.
+
+        The signs of the differences are those of the chain.
+        """
+        found = []
+        for rtt, rates in product(SEEN, MORE.values()):
+            two, three = self.pairs[HIGH, rtt]
+            sign = math.copysign(1.0, two - three)
+            other = math.copysign(1.0, self.chain(rates, rtt) - three)
+            gains = [self.packets(r, rtt) for r in (HEAVY, THREE, rates)]
+            found.append(combine(gains, (sign, other - sign, -other)))
+        return found
+
+    @property
+    def below_twice(self) -> Verdict:
+        """Whether N = 3 gains more than half of N = 2 at every point simulated."""
+        return everywhere(self.below(FAR))
+
+    @property
+    def weakest(self) -> Estimate:
+        """The point at which twice the gain of N = 3 is least certainly above that of N = 2."""
+        return weakest(self.below(FAR))
+
+
+def ratio(high: int, rtt: float, paused_rate: float) -> float:
+    """Return the chain's gain of N = 2 over that of N = 3."""
+    two, three = (Setting(r, high, rtt=rtt, paused_rate=paused_rate) for r in (HEAVY, THREE))
+    return gain(two) / gain(three)
+
+
+@claim("M07", cases=(bundled.GRANULARITY, bundled.LEVELS))
+def measure() -> NumberOfRates:
+    """Solve the chain with two to five rates, and read the packet runs."""
+    data = bundled.runs(bundled.GRANULARITY, bundled.LEVELS)
+    return NumberOfRates(
+        {
+            (high, rtt): (gain(Setting(HEAVY, high, rtt=rtt)), gain(Setting(THREE, high, rtt=rtt)))
+            for high, rtt in product(HIGHS, MAP_RTTS)
+        },
+        {
+            f"mu2 = {mu2:g}": np.array(
+                [[ratio(high, rtt, mu2) for rtt in MAP_RTTS] for high in HIGHS]
             )
-            points(ax, RUN_RTTS, [gains[rates, 15, rtt] for rtt in RUN_RTTS], n)
-        ax.plot(
-            RTTS,
-            [gain(Setting(LIGHT, rtt=rtt)) for rtt in RTTS],
-            ":",
-            color="black",
-            label="N = 2 (25, 1)",
-        )
-        for n, levels in enumerate((4, 5)):
-            y = [four[rtt][n] for rtt in four]
-            points(ax, list(four), [more[(FOUR, FIVE)[n], rtt] for rtt in four], n + 2)
-            ax.plot(
-                list(four),
-                y,
-                MARKERS[n + 2] + "--",
-                ms=5,
-                mfc="none",
-                color=COLOURS[n + 2],
-                label=f"N = {levels}, linear",
-            )
-        ax.set(xscale="log", xlabel="RTT (s)", ylabel="gain over TCP alone (%)")
-        beside(ax, "T1 = T2 = 15")
-        return fig
-
-    def draw_map() -> Figure:
-        return maps(
-            cells,
-            map_rtts,
-            highs,
-            ("RTT (s)", "T1 = T2 (packets)"),
-            digits=2,
-            marked=np.array(list(cells.values())) >= FAR,
-        )
-
-    def draw_middle() -> Figure:
-        fig, ax = figure()
-        for n, rtt in enumerate(scans):
-            ax.plot(middle, scans[rtt], "o-", ms=4, color=COLOURS[n], label=f"N = 3, RTT {rtt:g} s")
-            ax.axhline(
-                pairs[15, rtt][0], color=COLOURS[n], ls="--", lw=1, label=f"N = 2, RTT {rtt:g} s"
-            )
-        ax.axvline(NU, color="black", lw=0.8)
-        ax.text(NU + 0.5, 38, "nu", fontsize=8)
-        ax.axvline(25.0, color="black", lw=0.8, ls=":")
-        ax.text(25.5, 38, "the paper's 25", fontsize=8)
-        ax.set(
-            xlabel="middle rate lambda2 (packets/s)", ylabel="gain over TCP alone (%)", ylim=(0, 41)
-        )
-        ax.legend(frameon=False, fontsize=8, loc="upper right")
-        return fig
-
-    return Finding(
-        parts=(
-            Part(
-                f"N = 2 gains far more than N = 3 (at least {FAR:g} times)",
-                Verdict.of(min(ratios.values()) >= FAR, max(ratios.values()) < FAR),
-                opposite(below),
-            ),
-            Part(
-                "N > 3 is close to N = 3 (closer than N = 2 is)",
-                Verdict.of(all(close.values()), not any(close.values())),
-                Verdict.of(near, far),
-            ),
-        ),
-        summary=(
-            f"N = 2 gains at most {ratios[where]:.2f} times what N = 3 does (T1 = {where[0]}, RTT "
-            f"{where[1]:g} s); at T1 = 15 {pairs[15, 1.0][0]:.1f} % against "
-            f"{pairs[15, 1.0][1]:.1f} % at 1 s, and less from 10 s on (packets at 20 s: "
-            f"{gains[HEAVY, 15, 20.0]} against {gains[THREE, 15, 20.0]} %)."
-        ),
-        explanation=(
-            "The middle rate of 25 exceeds nu = 15, so a source there still overloads the "
-            "bottleneck: after a loss at 50 the next follows at once, and at a long RTT it "
-            "seldom gets back to 50. N = 3 then behaves like N = 2 with lambda1 = 25 "
-            f"({pairs[15, 5.0][1]:.1f} against {slow[5.0]:.1f} % at 5 s, {pairs[15, 20.0][1]:.1f} "
-            f"against {slow[20.0]:.1f} % at 20 s), and lambda1 = 25 or 50 makes no great "
-            f"difference. The gap is widest, {pairs[15, 5.0][0] / min(scans[5.0]):.1f} times at 5 "
-            "s, for a middle rate just below nu (see the figure). N = 5 with linear rates has "
-            "such a level (13): from RTT 5 s on it is far from "
-            f'N = 3, and "far more" holds against N = 5 instead ({pairs[15, 5.0][0]:.1f} against '
-            f"{four[5.0][1]:.1f} %). With rules 6 and 8 both firing at j = T1, as printed, the "
-            f"ratio at RTT 1 s is {readings['always', 'both']:.2f} instead of "
-            f"{readings['always', 'exclusive']:.2f}. The paper does not state its rates for N > 3."
-        ),
-        numbers=(
-            Number(
-                "gain of N = 2 over gain of N = 3: range over T1 = 11 to 19, RTT 0.3 to 20 s",
-                model=f"{min(ratios.values()):.2f} to {ratios[where]:.2f}",
-                paper="far more",
-                tolerance="far more: at least twice, since the paper calls it significantly higher",
-            ),
-            Number(
-                "largest ratio over T1 = 11 to 19, RTT 0.3 to 20 s, for other mu2",
-                model=", ".join(f"{title}: {value:.2f}" for title, value in largest.items()),
-                tolerance="none reaches 2",
-            ),
-            Number(
-                f"twice the gain of N = 3 above that of N = 2 at all {len(run_points)} points, T1 "
-                "= 13 to 19, RTT 1, 5, 20 s",
-                simulation=(
-                    f"{yes(below is Verdict.REPRODUCED)}; weakest "
-                    f"{min(doubled, key=lambda e: e.value / e.error)} percentage points"
-                ),
-                tolerance="each positive at 99 %, all must be; RTT 0.1 s left out: no gain there",
-            ),
-            *(
-                Number(
-                    f"gain of N = 2 and N = 3, T1 = 15, RTT {rtt:g} s (%)",
-                    model=(
-                        f"{gain(Setting(HEAVY, rtt=rtt)):.2f}, {gain(Setting(THREE, rtt=rtt)):.2f}"
-                    ),
-                    simulation=(
-                        f"{gains[HEAVY, 15, rtt]}, {gains[THREE, 15, rtt]}; difference "
-                        f"{differences[rtt]}"
-                    ),
-                    tolerance="95 % intervals from batch means",
-                )
-                for rtt in RUN_RTTS
-            ),
-            Number(
-                "N = 2 and N = 3 equal at T1 = 15",
-                simulation=(
-                    f"chi2 = {apart.statistic:.0f}, {apart.dof} degrees of freedom, "
-                    f"{p_text(apart.p)}"
-                ),
-                tolerance="differ when p < 0.01, in either direction",
-            ),
-            *(
-                Number(
-                    f"gain of N = 4, N = 5 (linear rates) beside N = 3 and N = 2, RTT {rtt:g} s "
-                    "(%)",
-                    model=", ".join(f"{g:.2f}" for g in (*four[rtt], *reversed(pairs[15, rtt])))
-                    + (": close" if close[rtt] else ": not close"),
-                    simulation=", ".join(
-                        str(e)
-                        for e in (
-                            more[FOUR, rtt],
-                            more[FIVE, rtt],
-                            gains[THREE, 15, rtt],
-                            gains[HEAVY, 15, rtt],
-                        )
-                    ),
-                    tolerance="close: nearer to N = 3 than N = 2 is; packets: 95 % intervals",
-                )
-                for rtt in four
-            ),
-            Number(
-                "how much nearer N = 4, N = 5 are to N = 3 than N = 2 is, RTT 1, 5, 20 s "
-                "(percentage points)",
-                simulation=", ".join(f"{e} ({p_text(e.p_positive())})" for e in nearer),
-                tolerance="close: each above 0 at 99 %; not close: each below 0 at 99 %",
-            ),
-            Number(
-                "ratio at T1 = 15, RTT 1 s by reading of the rules",
-                model=", ".join(f"rule 13 {a}, T1 {b}: {r:.2f}" for (a, b), r in readings.items()),
-                tolerance="none reaches 2",
-            ),
-            agreement(used, "lambda1 = 50, N = 2 and 3"),
-        ),
-        pictures=(
-            Picture(
-                draw,
-                "Gain over TCP alone by RTT: chain (lines) and packet runs (points, 95 % "
-                "intervals).",
-                "N = 2 lies a quarter above N = 3 at an RTT of 1 s; the curves cross near 10 s. "
-                "From 5 s on N = 3 follows N = 2 with a rate of 25. N = 4 and 5 stay near half "
-                "of N = 2 at 5 s.",
-            ),
-            Picture(
-                draw_map,
-                "Gain of N = 2 over the gain of N = 3 by RTT and threshold (chain), for three rates "
-                "of a paused queue; framed: at least 2.",
-                "Three maps with values between 0.7 and 1.7, largest at T1 = 19 and 2.5 to 5 s, smallest "
-                "at T1 = 11 and 20 s; no cell is framed.",
-            ),
-            Picture(
-                draw_middle,
-                "Gain of N = 3 by its middle rate, T1 = T2 = 15 (chain); dashed: N = 2.",
-                "The gain of N = 3 is high for a middle rate near 1, has its minimum near nu = "
-                "15, and approaches that of N = 2 as the middle rate approaches 50.",
-            ),
-        ),
-        cases=(GRANULARITY, LEVELS),
+            for mu2 in PAUSED
+        },
+        {rtt: [gain(Setting((50.0, m, 1.0), rtt=rtt)) for m in MIDDLE] for rtt in SCANNED},
+        {
+            key: gain(Setting(HEAVY).read(key)) / gain(Setting(THREE).read(key))
+            for key in chain.READINGS
+        },
+        data,
+        bundled.agreement(run for s, run in data.items() if s.rates in (HEAVY, THREE)),
     )
+
+
+measure.constants_of(chain)
+
+
+@measure.judge
+def judge(found: NumberOfRates, *, far: float = FAR) -> Judgement:
+    """Judge whether N = 2 gains far more than N = 3, and whether N > 3 is close to N = 3."""
+    ratios, close = found.ratios.values(), found.close.values()
+    near = everywhere(found.nearer) is Verdict.REPRODUCED
+    not_near = everywhere([-e for e in found.nearer]) is Verdict.REPRODUCED
+    return {
+        "far": Sides(
+            Verdict.of(min(ratios) >= far, max(ratios) < far),
+            everywhere(found.below(far)).opposite,
+        ),
+        "close": Sides(Verdict.of(all(close), not any(close)), Verdict.of(near, not_near)),
+    }
+
+
+@measure.draw
+def gains(found: NumberOfRates) -> Figure:
+    """Draw the gains over the round-trip time by the number of rates."""
+    fig, ax = figure()
+    for n, (rates, name) in enumerate(((HEAVY, "N = 2 (50, 1)"), (THREE, "N = 3 (50, 25, 1)"))):
+        ax.plot(RTTS, [found.chain(rates, rtt) for rtt in RTTS], color=COLOURS[n], label=name)
+        points(ax, RUN_RTTS, [found.packets(rates, rtt) for rtt in RUN_RTTS], n)
+    values = [found.chain(chain.LIGHT, rtt) for rtt in RTTS]
+    ax.plot(RTTS, values, ":", color="black", label="N = 2 (25, 1)")
+    for n, (number, rates) in enumerate(MORE.items(), 2):
+        points(ax, SEEN, [found.packets(rates, rtt) for rtt in SEEN], n)
+        style = {"ms": 5, "mfc": "none", "color": COLOURS[n], "label": f"N = {number}, linear"}
+        ax.plot(SEEN, [found.chain(rates, rtt) for rtt in SEEN], MARKERS[n] + "--", **style)
+    label(ax, "RTT (s)", "gain over TCP alone (%)", log="x")
+    legend_beside(ax, "T1 = T2 = 15")
+    return fig
+
+
+@measure.draw
+def ratio_maps(found: NumberOfRates) -> Figure:
+    """Draw the ratio of N = 2 and N = 3 over threshold and round-trip time, by mu2."""
+    framed = np.array(list(found.cells.values())) >= FAR
+    labels = "RTT (s)", "T1 = T2 (packets)"
+    return maps(found.cells, MAP_RTTS, HIGHS, labels, digits=2, framed=framed)
+
+
+@measure.draw
+def middle_rate(found: NumberOfRates) -> Figure:
+    """Draw the gain of N = 3 over its middle rate."""
+    fig, ax = figure()
+    for n, (rtt, values) in enumerate(found.scans.items()):
+        ax.plot(MIDDLE, values, "o-", ms=4, color=COLOURS[n], label=f"N = 3, RTT {rtt:g} s")
+        style = {"color": COLOURS[n], "ls": "--", "lw": 1, "label": f"N = 2, RTT {rtt:g} s"}
+        ax.axhline(found.pairs[HIGH, rtt][0], **style)
+    for x, text, dashes in ((chain.NU, "nu", "-"), (25.0, "the paper's 25", ":")):
+        ax.axvline(x, color="black", lw=0.8, ls=dashes)
+        ax.text(x + 0.5, 38, text, fontsize=8)
+    label(ax, "middle rate lambda2 (packets/s)", "gain over TCP alone (%)", ylim=(0, 41))
+    ax.legend(frameon=False, fontsize=8, loc="upper right")
+    return fig

@@ -1,182 +1,141 @@
-"""M03: the gain over the round-trip time."""
+"""The gain over the round-trip time (M03)."""
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.results import COLOURS, figure
-from validation.claims.malhotra2005.chain import (
-    B1,
-    B2,
-    HEAVY,
-    LIGHT,
-    NU,
-    READINGS,
-    RTTS,
-    RUN_RTTS,
-    Setting,
-    gain,
-    solve,
-)
-from validation.claims.malhotra2005.packets import (
-    GRANULARITY,
-    THRESHOLDS,
-    combine,
-    measured_gain,
-    runs,
-)
-from validation.claims.malhotra2005.shown import points, yes
-from validation.claims.malhotra2005.significance import agreement, everywhere, p_text
-from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
+from validation.checks import claim
+from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005.chain import HEAVY, LIGHT, RTTS, RUN_RTTS, Setting, gain
+from validation.drawing import COLOURS, label, panels, points, reference
+from validation.statistics import Estimate, difference, everywhere, weakest
+from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+HELPFUL = (11, 13, 15, 17, 19)
+"""Thresholds of the runs at which pausing gains: above B2 - B1."""
+SHOWN = (8, 11, 15, 19)
+LOADS = (20.0, 25.0, 50.0, 100.0)
+FIRST, LAST = 0.1, 5.0
+"""Round-trip times between which the gain grows, s."""
 
-@claim("M03")
-def m03() -> Finding:
-    """Check that the gain grows with the RTT."""
-    data = runs(THRESHOLDS, GRANULARITY)
-    helpful = (11, 13, 15, 17, 19)
-    curves = {
-        (rates, high): [gain(Setting(rates, high, rtt=rtt)) for rtt in RTTS]
-        for rates, high in (
-            *itertools.product((LIGHT, HEAVY), (8, 11, 15, 19)),
-            ((20.0, 1.0), 15),
-            ((100.0, 1.0), 15),
-        )
-    }
-    peaks = {key: RTTS[int(np.argmax(values))] for key, values in curves.items()}
-    to_5 = [n for n, rtt in enumerate(RTTS) if 0.1 <= rtt <= 5.0]
-    grows = all(
-        np.all(np.diff([values[n] for n in to_5]) > 0)
-        for (_, high), values in curves.items()
-        if high > B2 - B1
-    )
-    falls = all(values[-1] < max(values) for (_, high), values in curves.items() if high > B2 - B1)
-    gains = {
-        (rates, high): [measured_gain(data, Setting(rates, high, rtt=rtt)) for rtt in RUN_RTTS]
-        for rates in (LIGHT, HEAVY)
-        for high in (8, *helpful)
-    }
-    steps = [
-        combine((after, before), (1.0, -1.0))
-        for rates in (LIGHT, HEAVY)
-        for high in helpful
-        for before, after in itertools.pairwise(gains[rates, high][:3])
+Key = tuple[tuple[float, ...], int]
+
+
+@dataclass(frozen=True)
+class GainByRtt:
+    """Gains over TCP alone in per cent, by rates and T1 = T2.
+
+    Attributes
+    ----------
+    curves, gains
+        Of the chain at `RTTS`, of the packet runs at `RUN_RTTS`.
+    readings
+        Of the chain at `RUN_RTTS` in the other readings.
+    alone
+        The chain without pausing, by the round-trip time.
+    """
+
+    curves: dict[Key, list[float]]
+    gains: dict[Key, list[Estimate]]
+    readings: dict[tuple[str, str], list[float]]
+    alone: dict[float, chain.Answer]
+    agreement: bundled.Agreement
+
+    def at(self, rates: tuple[float, ...], high: int) -> list[float]:
+        """Return the chain's gains at the round-trip times of the runs."""
+        return [gain(Setting(rates, high, rtt=rtt)) for rtt in RUN_RTTS]
+
+    @property
+    def helpful(self) -> list[list[float]]:
+        """The curves with a threshold at which pausing gains."""
+        return [values for (_, high), values in self.curves.items() if high > chain.B2 - chain.B1]
+
+    @property
+    def grows(self) -> bool:
+        """Whether the chain's gain grows at every step up to 5 s."""
+        kept = [n for n, rtt in enumerate(RTTS) if FIRST <= rtt <= LAST]
+        return all(bool(np.all(np.diff([values[n] for n in kept]) > 0)) for values in self.helpful)
+
+    @property
+    def turns(self) -> bool:
+        """Whether every curve of the chain ends below its largest value."""
+        return all(values[-1] < max(values) for values in self.helpful)
+
+    @property
+    def peaks(self) -> dict[float, float]:
+        """Round-trip time of the largest gain with T1 = 15, by lambda1, s."""
+        return {r: RTTS[int(np.argmax(self.curves[(r, 1.0), 15]))] for r in LOADS}
+
+    @property
+    def steps(self) -> list[Estimate]:
+        """By how much the packets' gains grow from one round-trip time to the next, up to 5 s."""
+        sets = product((LIGHT, HEAVY), HELPFUL)
+        return [-step for key in sets for step in bundled.falls(self.gains[key][:3])]
+
+    @property
+    def weakest(self) -> Estimate:
+        """The step with the smallest ratio of value to error."""
+        return weakest(self.steps)
+
+    @property
+    def last(self) -> Estimate:
+        """The packets' gain at 20 s less that at 5 s, lambda1 = 50, T1 = 15."""
+        return difference(self.gains[HEAVY, 15][3], self.gains[HEAVY, 15][2])
+
+    @property
+    def unused(self) -> dict[float, float]:
+        """Unused capacity of TCP alone in the chain, relative to its throughput, by RTT."""
+        return {rtt: chain.NU / answer.throughput - 1 for rtt, answer in self.alone.items()}
+
+
+@claim("M03", cases=(bundled.THRESHOLDS, bundled.GRANULARITY))
+def measure() -> GainByRtt:
+    """Solve the chain over the round-trip time, and read the packet runs."""
+    data = bundled.runs(bundled.THRESHOLDS, bundled.GRANULARITY)
+    keys = [*product((LIGHT, HEAVY), SHOWN), ((20.0, 1.0), 15), ((100.0, 1.0), 15)]
+    kept = [
+        run for s, run in data.items() if s.rates in (LIGHT, HEAVY) and s.high in (8, 15, 19, 20)
     ]
-    rising = everywhere(steps)
-    weakest = min(steps, key=lambda e: e.value / e.error)
-    last = combine((gains[HEAVY, 15][3], gains[HEAVY, 15][2]), (1.0, -1.0))
-    alone = {rtt: solve(Setting(LIGHT, B2, rtt=rtt)) for rtt in (0.1, 1.0, 13.0, 100.0)}
-    used = [s for s in data if s.rates in (LIGHT, HEAVY) and s.high in (8, 15, 19, 20)]
-
-    def draw() -> Figure:
-        fig, axes = figure(7.2, 3.8, ncols=2, sharey=True)
-        for ax, rates in zip(axes, (LIGHT, HEAVY), strict=True):
-            for n, high in enumerate((8, 11, 15, 19)):
-                ax.plot(RTTS, curves[rates, high], color=COLOURS[n], label=f"T1 = T2 = {high}")
-                points(ax, RUN_RTTS, gains[rates, high], n)
-            ax.axhline(0.0, color="black", lw=0.8)
-            ax.set(xscale="log", xlabel="RTT (s)", title=f"lambda1 = {rates[0]:g} packets/s")
-            ax.title.set_fontsize(9)
-        axes[0].set_ylabel("gain over TCP alone (%)")
-        handles, labels = axes[0].get_legend_handles_labels()
-        fig.legend(handles, labels, loc="outside upper center", ncol=4, frameon=False, fontsize=8)
-        return fig
-
-    def row(rates: tuple[float, ...], high: int) -> Number:
-        return Number(
-            f"gain at RTT 0.1, 1, 5, 20 s; lambda1 = {rates[0]:g}, T1 = {high} (%)",
-            model=", ".join(f"{gain(Setting(rates, high, rtt=rtt)):.2f}" for rtt in RUN_RTTS),
-            simulation=", ".join(str(e) for e in gains[rates, high]),
-            tolerance="95 % intervals from batch means",
-        )
-
-    return Finding(
-        parts=(
-            Part(
-                "where pausing gains at all (T1 above B2 - B1), the gain grows with the RTT up "
-                "to 5 s",
-                Verdict.of(grows),
-                rising,
-            ),
-        ),
-        summary=(
-            f"The gain grows from {curves[LIGHT, 15][1]:.2f} % at 0.1 s to "
-            f"{curves[LIGHT, 15][7]:.1f} % at 5 s (T1 = 15, lambda1 = 25; packets "
-            f"{gains[LIGHT, 15][2]} %), and turns at about "
-            f"{min(peaks[r, 15] for r in (LIGHT, HEAVY, (100.0, 1.0))):g} to "
-            f"{peaks[(20.0, 1.0), 15]:g} s, earlier for larger lambda1."
-        ),
-        explanation=(
-            "The gain is bounded by what TCP alone leaves unused: "
-            f"{100 * (NU / alone[0.1].throughput - 1):.2f} % at RTT 0.1 s, where the bottleneck "
-            f"is always busy, {100 * (NU / alone[1.0].throughput - 1):.0f} % at 1 s. Beyond the "
-            f"turn losses get rare ({alone[1.0]['loss_rate_2']:.2f} per s at RTT 1 s, "
-            f"{alone[100.0]['loss_rate_2']:.3f} at 100 s) and so do pauses: there is little left "
-            "to avoid, as the paper's conclusion says. Below T1 = B2 - B1 = 10 pausing takes "
-            "buffer away instead of adding it, the gain is negative, and a longer RTT makes it "
-            "worse first."
-        ),
-        numbers=(
-            Number(
-                "RTT of the largest gain, T1 = 15, lambda1 = 20, 25, 50, 100",
-                model=", ".join(f"{peaks[(r, 1.0), 15]:g} s" for r in (20.0, 25.0, 50.0, 100.0)),
-                paper="grows; none at very large RTT",
-                tolerance=f"the next of {len(RTTS)} grid points from 0.05 to 100 s",
-            ),
-            Number(
-                "gain grows at every step from 0.1 to 5 s, T1 = 11, 15, 19 and four loads",
-                model=yes(grows),
-                simulation=(
-                    f"weakest of {len(steps)} steps {weakest} percentage points "
-                    f"({p_text(weakest.p_positive())})"
-                ),
-                tolerance=(
-                    "packets: T1 = 11 to 19, two loads; each step positive at 99 %; all must be, "
-                    "so no correction for their number"
-                ),
-            ),
-            Number(
-                "gain at 20 s minus gain at 5 s, lambda1 = 50, T1 = 15 (percentage points)",
-                model=f"{gain(Setting(HEAVY, rtt=20.0)) - gain(Setting(HEAVY, rtt=5.0)):.2f}",
-                simulation=f"{last}, {p_text((-last).p_positive())} for a fall",
-                tolerance="95 % interval; the turn lies between",
-            ),
-            Number(
-                "gain at 100 s below the largest gain, all curves with T1 above 10",
-                model=yes(falls),
-                tolerance="none: the differences are above 1 % of the throughput",
-            ),
-            row(LIGHT, 15),
-            row(HEAVY, 15),
-            row(LIGHT, 8),
-            *(
-                Number(
-                    f"gain at RTT 0.1, 1, 5, 20 s, rule 13 {a}, T1 {b} (%)",
-                    model=", ".join(
-                        f"{gain(Setting(rtt=rtt, recovery=a, pause_at_threshold=b)):.2f}"
-                        for rtt in RUN_RTTS
-                    ),
-                    tolerance="lambda1 = 25, T1 = 15; grows to 5 s in all readings",
-                )
-                for a, b in READINGS[1:]
-            ),
-            agreement((data[s] for s in used), "the points of the figure"),
-        ),
-        pictures=(
-            Picture(
-                draw,
-                "Gain in throughput over TCP alone: chain (lines) and packet runs (points, 95 % "
-                "intervals).",
-                "For thresholds 11, 15 and 19 the gain rises from nothing at an RTT of 0.1 s to "
-                "a maximum between 5 and 20 s and falls after it; for threshold 8 it is negative "
-                "and follows the mirrored course. Packet runs lie on the chain's curves.",
-            ),
-        ),
-        cases=(THRESHOLDS, GRANULARITY),
+    return GainByRtt(
+        {key: [gain(Setting(*key, rtt=rtt)) for rtt in RTTS] for key in keys},
+        {
+            key: [data.gain(Setting(*key, rtt=rtt)) for rtt in RUN_RTTS]
+            for key in product((LIGHT, HEAVY), (8, *HELPFUL))
+        },
+        {key: [gain(Setting(rtt=rtt).read(key)) for rtt in RUN_RTTS] for key in chain.READINGS[1:]},
+        {rtt: chain.solve(Setting(LIGHT, chain.B2, rtt=rtt)) for rtt in (0.1, 1.0, 13.0, 100.0)},
+        bundled.agreement(kept),
     )
+
+
+measure.constants_of(chain)
+
+
+@measure.judge
+def judge(found: GainByRtt) -> Judgement:
+    """Judge whether the gain grows at every step."""
+    return {"grows": Sides(Verdict.of(found.grows), everywhere(found.steps))}
+
+
+@measure.draw
+def gains(found: GainByRtt) -> Figure:
+    """Draw the gains over the round-trip time by threshold, for two loads."""
+    titles = [f"lambda1 = {rates[0]:g} packets/s" for rates in (LIGHT, HEAVY)]
+    fig, axes = panels(titles, 7.2, 3.8)
+    for ax, rates in zip(axes, (LIGHT, HEAVY), strict=True):
+        for n, high in enumerate(SHOWN):
+            ax.plot(RTTS, found.curves[rates, high], color=COLOURS[n], label=f"T1 = T2 = {high}")
+            points(ax, RUN_RTTS, found.gains[rates, high], n)
+        reference(ax)
+        label(ax, "RTT (s)", log="x")
+    axes[0].set_ylabel("gain over TCP alone (%)")
+    handles, labels = axes[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncol=4, frameon=False, fontsize=8)
+    return fig

@@ -1,233 +1,175 @@
-"""M08: whether the TCP rates between the highest and the lowest are linear in their number or not."""
+"""Whether the TCP rates between the highest and the lowest are linear in their number (M08)."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.results import COLOURS, figure
-from validation.claims.malhotra2005.chain import (
-    FIVE,
-    FOUR,
-    HEAVY,
-    NU,
-    READINGS,
-    RTTS,
-    RUN_RTTS,
-    THREE,
-    Setting,
-    gain,
-)
-from validation.claims.malhotra2005.packets import (
-    GRANULARITY,
-    LEVELS,
-    Estimate,
-    combine,
-    measured_gain,
-    runs,
-)
-from validation.claims.malhotra2005.shown import beside, maps, points
-from validation.claims.malhotra2005.significance import agreement, everywhere, p_text
-from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
+from validation.checks import claim
+from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005.chain import HEAVY, RTTS, SEEN, THREE, Setting, gain
+from validation.claims.malhotra2005.load import PANELS, USUAL
+from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
+from validation.statistics import Estimate, Values, combine, difference, everywhere
+from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LINEAR = {3: THREE, 4: FOUR, 5: FIVE}
+LINEAR = {3: THREE, 4: chain.FOUR, 5: chain.FIVE}
 GEOMETRIC: dict[int, tuple[float, ...]] = {
     3: (50.0, 7.0, 1.0),
     4: (50.0, 14.0, 4.0, 1.0),
     5: (50.0, 19.0, 7.0, 3.0, 1.0),
 }
 """From 50 to 1, rounded to whole packets/s."""
-SEEN = RUN_RTTS[1:]  # at 0.1 s no gain exceeds 0.02 %: nothing to see
+POINTS = tuple(product(LINEAR, SEEN))
 MIDDLE = (1.0, 3.0, 7.0, 11.0, 14.0, 16.0, 20.0, 25.0, 35.0, 50.0)
 MAP_RTTS = (0.3, 1.0, 2.0, 5.0, 10.0, 20.0)
-PANELS = {
-    "T1 = 15, mu2 = 2": Setting(),
-    "T1 = 18, mu2 = 2": Setting(high=18),
-    "T1 = 15, mu2 = 10": Setting(paused_rate=10.0),
-}
+LOWER, UPPER = (1.0, 11.0), (25.0, 50.0)
+"""Ranges of middle rates below nu and above it, packets/s."""
 
 
-@claim("M08")
-def m08() -> Finding:
-    """Check that it makes no major difference whether the rates are linear in a."""
-    data = runs(LEVELS, GRANULARITY)
-    points_compared = [(n, rtt) for n in LINEAR for rtt in SEEN]
+@dataclass(frozen=True)
+class Spacing:
+    """Gains with geometric rates less those with linear ones, in percentage points.
 
-    def apart(base: Setting, n: int) -> float:
-        """Return by how much the gain changes from linear to geometric rates (points)."""
-        return gain(base._replace(rates=GEOMETRIC[n])) - gain(base._replace(rates=LINEAR[n]))
+    Attributes
+    ----------
+    model, packets
+        Of chain and packet runs, by the number of rates and the round-trip time.
+    yardstick
+        Difference of the chain's gains of N = 2 and N = 3, by round-trip time.
+    readings
+        Differences for N = 3, 4, 5 and that yardstick at 1 s, by reading of the rules.
+    cells
+        Maps of the gain of N = 3 over its middle rate, by setting.
+    """
 
-    def major(base: Setting) -> float:
-        """Return by how much it changes from N = 2 to N = 3, which the paper calls significant."""
-        return abs(gain(base._replace(rates=HEAVY)) - gain(base._replace(rates=THREE)))
+    model: dict[tuple[int, float], float]
+    packets: dict[tuple[int, float], Estimate]
+    yardstick: dict[float, float]
+    readings: dict[tuple[str, str], list[float]]
+    cells: dict[str, Values]
+    data: bundled.Runs
+    agreement: bundled.Agreement
 
-    model = {(n, rtt): apart(Setting(rtt=rtt), n) for n, rtt in points_compared}
-    yardstick = {rtt: major(Setting(rtt=rtt)) for rtt in SEEN}
-    gains = {
-        (rates, rtt): measured_gain(data, Setting(rates, rtt=rtt))
-        for rates in (HEAVY, *LINEAR.values(), *GEOMETRIC.values())
-        for rtt in SEEN
-    }
-    packets = {
-        (n, rtt): combine((gains[GEOMETRIC[n], rtt], gains[LINEAR[n], rtt]), (1.0, -1.0))
-        for n, rtt in points_compared
-    }
-    significant = {
-        rtt: combine((gains[HEAVY, rtt], gains[THREE, rtt]), (1.0, -1.0)).value for rtt in SEEN
-    }
+    def gain(self, rates: tuple[float, ...], rtt: float = 1.0) -> float:
+        """Return the chain's gain over TCP alone in per cent."""
+        return gain(Setting(rates, rtt=rtt))
 
-    def left(n: int, rtt: float) -> Estimate:
-        """Return what is left of that yardstick; the signs are those measured."""
-        two = math.copysign(1.0, significant[rtt])
-        other = math.copysign(1.0, packets[n, rtt].value)
-        high, three, geometric = (gains[r, rtt] for r in (HEAVY, THREE, GEOMETRIC[n]))
-        if n == 3:
-            return combine((high, three, geometric), (two, other - two, -other))
-        linear = gains[LINEAR[n], rtt]
-        return combine((high, three, geometric, linear), (two, -two, -other, other))
+    @property
+    def beyond(self) -> list[tuple[int, float]]:
+        """Points where the chain's difference exceeds that of N = 2 and N = 3."""
+        return [point for point, d in self.model.items() if abs(d) > self.yardstick[point[1]]]
 
-    room = {point: left(*point) for point in points_compared}
-    beyond = [point for point, value in model.items() if abs(value) > yardstick[point[1]]]
-    readings = {
-        (a, b): [apart(Setting(recovery=a, pause_at_threshold=b), n) for n in LINEAR]
-        + [major(Setting(recovery=a, pause_at_threshold=b))]
-        for a, b in READINGS
-    }
-    cells = {
-        title: np.array(
-            [
-                [gain(base._replace(rates=(50.0, m, 1.0), rtt=rtt)) for rtt in MAP_RTTS]
-                for m in MIDDLE
-            ]
+    @property
+    def room(self) -> dict[tuple[int, float], Estimate]:
+        """The packets' difference of N = 2 and N = 3 less that of linear and geometric rates.
+
+        The signs are those measured.
+        """
+        return {point: self._room(*point) for point in POINTS}
+
+    def _room(self, n: int, rtt: float) -> Estimate:
+        two, three, bent, straight = (
+            self.data.gain(Setting(rates, rtt=rtt))
+            for rates in (HEAVY, THREE, GEOMETRIC[n], LINEAR[n])
         )
-        for title, base in PANELS.items()
-    }
-    used = [
-        run for run in data.values() if run.setting.rates in (*LINEAR.values(), *GEOMETRIC.values())
-    ]
+        sign = math.copysign(1.0, two.value - three.value)
+        other = math.copysign(1.0, self.packets[n, rtt].value)
+        if n == 3:  # one run is both N = 3 and the linear one
+            return combine((two, three, bent), (sign, other - sign, -other))
+        return combine((two, three, bent, straight), (sign, -sign, -other, other))
 
-    def spread(low: float, high: float) -> float:
-        """Return how far the gain moves over middle rates in a range, at most over the RTT."""
-        rows = [low <= m <= high for m in MIDDLE]
-        return float(np.ptp(cells["T1 = 15, mu2 = 2"][rows], axis=0).max())
+    def span(self, ends: tuple[float, float]) -> float:
+        """Return the largest range of the gain over the middle rates, of all round-trip times."""
+        rows = [ends[0] <= m <= ends[1] for m in MIDDLE]
+        return float(np.ptp(self.cells[USUAL][rows], axis=0).max())
 
-    def draw() -> Figure:
-        fig, ax = figure()
-        for k, n in enumerate(LINEAR):
-            for rates, style in ((LINEAR[n], "-"), (GEOMETRIC[n], "--")):
-                name = "linear" if style == "-" else "geometric"
-                ax.plot(
-                    RTTS,
-                    [gain(Setting(rates, rtt=rtt)) for rtt in RTTS],
-                    style,
-                    color=COLOURS[k],
-                    label=f"N = {n}, {name}",
-                )
-                full = "full" if style == "-" else "none"
-                points(ax, SEEN, [gains[rates, rtt] for rtt in SEEN], k, fillstyle=full)
-        ax.plot(
-            RTTS,
-            [gain(Setting(HEAVY, rtt=rtt)) for rtt in RTTS],
-            ":",
-            color="black",
-            label="N = 2",
-        )
-        ax.set(xscale="log", xlabel="RTT (s)", ylabel="gain over TCP alone (%)")
-        beside(ax, "T1 = T2 = 15, from 50 to 1")
-        return fig
+    def below_nu(self, sets: dict[int, tuple[float, ...]]) -> list[int]:
+        """Return the number of rates below nu, for N = 3, 4, 5."""
+        return [sum(rate < chain.NU for rate in rates) for rates in sets.values()]
 
-    def draw_map() -> Figure:
-        return maps(cells, MAP_RTTS, MIDDLE, ("RTT (s)", "middle rate (packets/s)"))
+    @property
+    def largest_as_printed(self) -> float:
+        """The largest difference where rules 6 and 8 both fire."""
+        return max(map(abs, self.readings[chain.AS_PRINTED][:-1]))
 
-    return Finding(
-        parts=(
-            Part(
-                "linear or geometric rates differ by less than N = 2 and N = 3 do",
-                Verdict.of(not beyond),
-                everywhere(room.values()),
-            ),
-        ),
-        summary=(
-            "It does: at RTT 1 s geometric rates gain "
-            + ", ".join(f"{gain(Setting(GEOMETRIC[n])):.1f}" for n in LINEAR)
-            + " % for N = 3, 4, 5, linear ones "
-            + ", ".join(f"{gain(Setting(LINEAR[n])):.1f}" for n in LINEAR)
-            + f" %. They are further apart than N = 2 and N = 3 in {len(beyond)} of {len(model)} "
-            f"pairs of N and RTT (packets, N = 5 at 1 s: {packets[5, 1.0]} percentage points)."
-        ),
-        explanation=(
-            "What decides is how many rates lie below nu = 15. A source above it overloads the "
-            "bottleneck and loses again at once, so that a second rate above nu acts like the first; "
-            "one below lets the queues empty. Linear rates from 50 to 1 have "
-            + ", ".join(str(sum(rate < NU for rate in LINEAR[n])) for n in LINEAR)
-            + " such rates for N = 3, 4, 5, geometric ones "
-            + ", ".join(str(sum(rate < NU for rate in GEOMETRIC[n])) for n in GEOMETRIC)
-            + ". The map has N = 3 with every middle rate: the gain is smallest for one close to nu, and "
-            "grows on both sides. Between 25 and 50, both above nu, it changes by at most "
-            f"{spread(25.0, 50.0):.1f} points at T1 = 15, between 1 and 11 by up to "
-            f"{spread(1.0, 11.0):.1f}. With rules 6 and 8 both firing at j = T1 "
-            "the differences are at most "
-            f"{max(abs(d) for d in readings['always', 'both'][:-1]):.1f} points."
-        ),
-        numbers=(
-            *(
-                Number(
-                    f"gain with geometric less that with linear rates, N = 3, 4, 5, RTT {rtt:g} s "
-                    "(percentage points)",
-                    model=", ".join(f"{model[n, rtt]:+.2f}" for n in LINEAR)
-                    + f"; N = 2 against N = 3: {yardstick[rtt]:.2f}",
-                    simulation=", ".join(str(packets[n, rtt]) for n in LINEAR),
-                    paper="no major difference",
-                    tolerance=(
-                        "major: more than N = 2 and N = 3 differ, which the paper calls significant; "
-                        "95 % intervals"
-                    ),
-                )
-                for rtt in SEEN
-            ),
-            Number(
-                "the difference of N = 2 and N = 3 less that of linear and geometric rates, RTT 1, 5, "
-                "20 s (percentage points)",
-                simulation="; ".join(
-                    f"N = {n}: "
-                    + ", ".join(
-                        f"{room[n, rtt]} ({p_text((-room[n, rtt]).p_positive())})" for rtt in SEEN
-                    )
-                    for n in LINEAR
-                ),
-                tolerance="each above 0 at 99 %; contradicted when one is below, Bonferroni over 9",
-            ),
-            *(
-                Number(
-                    f"the same at 1 s, rule 13 {a}, T1 {b}",
-                    model=", ".join(f"{value:+.2f}" for value in values[:-1])
-                    + f"; N = 2 against N = 3: {values[-1]:.2f}",
-                    tolerance="as above",
-                )
-                for (a, b), values in readings.items()
-            ),
-            agreement(used, "N = 3, 4, 5, linear and geometric"),
-        ),
-        pictures=(
-            Picture(
-                draw,
-                "Gain over TCP alone for linear (full lines and points) and geometric rates (dashed, "
-                "open): chain and packet runs (95 % intervals).",
-                "For N = 3, 4 and 5 the dashed line of geometric rates lies above the full one below "
-                "5 s, by up to five percentage points, and crosses it at longer RTTs.",
-            ),
-            Picture(
-                draw_map,
-                "Gain over TCP alone in per cent of N = 3 by RTT and middle rate (chain), for three "
-                "settings.",
-                "Three maps. In each the gain is smallest for a middle rate of 14 or 16 up to 5 s, of "
-                "11 beyond, and several times as large for one of 1 or 3.",
-            ),
-        ),
-        cases=(LEVELS, GRANULARITY),
+
+def apart(base: Setting, n: int) -> float:
+    """Return the chain's gain with geometric rates less that with linear ones."""
+    return gain(base._replace(rates=GEOMETRIC[n])) - gain(base._replace(rates=LINEAR[n]))
+
+
+def major(base: Setting) -> float:
+    """Return the chain's gain of N = 2 less that of N = 3: significant, says the paper."""
+    return abs(gain(base._replace(rates=HEAVY)) - gain(base._replace(rates=THREE)))
+
+
+@claim("M08", cases=(bundled.LEVELS, bundled.GRANULARITY))
+def measure() -> Spacing:
+    """Solve the chain with linear and geometric rates, and read the packet runs."""
+    data = bundled.runs(bundled.LEVELS, bundled.GRANULARITY)
+    sets = (*LINEAR.values(), *GEOMETRIC.values())
+    read = {key: Setting().read(key) for key in chain.READINGS}
+    return Spacing(
+        {(n, rtt): apart(Setting(rtt=rtt), n) for n, rtt in POINTS},
+        {
+            (n, rtt): difference(
+                data.gain(Setting(GEOMETRIC[n], rtt=rtt)), data.gain(Setting(LINEAR[n], rtt=rtt))
+            )
+            for n, rtt in POINTS
+        },
+        {rtt: major(Setting(rtt=rtt)) for rtt in SEEN},
+        {key: [*(apart(base, n) for n in LINEAR), major(base)] for key, base in read.items()},
+        {
+            title: np.array(
+                [
+                    [gain(base._replace(rates=(50.0, m, 1.0), rtt=rtt)) for rtt in MAP_RTTS]
+                    for m in MIDDLE
+                ]
+            )
+            for title, base in PANELS.items()
+        },
+        data,
+        bundled.agreement(run for s, run in data.items() if s.rates in sets),
     )
+
+
+measure.constants_of(chain)
+
+
+@measure.judge
+def judge(found: Spacing) -> Judgement:
+    """Judge whether the spacing matters less than the step from N = 2 to N = 3."""
+    return {"minor": Sides(Verdict.of(not found.beyond), everywhere(found.room.values()))}
+
+
+@measure.draw
+def gains(found: Spacing) -> Figure:
+    """Draw the gains over the round-trip time for linear and geometric rates."""
+    fig, ax = figure()
+    for k, n in enumerate(LINEAR):
+        for name, rates, style, fill in (
+            ("linear", LINEAR[n], "-", "full"),
+            ("geometric", GEOMETRIC[n], "--", "none"),
+        ):
+            values = [found.gain(rates, rtt) for rtt in RTTS]
+            ax.plot(RTTS, values, style, color=COLOURS[k], label=f"N = {n}, {name}")
+            seen = [found.data.gain(Setting(rates, rtt=rtt)) for rtt in SEEN]
+            points(ax, SEEN, seen, k, fillstyle=fill)
+    ax.plot(RTTS, [found.gain(HEAVY, rtt) for rtt in RTTS], ":", color="black", label="N = 2")
+    label(ax, "RTT (s)", "gain over TCP alone (%)", log="x")
+    legend_beside(ax, "T1 = T2 = 15, from 50 to 1")
+    return fig
+
+
+@measure.draw
+def middle_rate_maps(found: Spacing) -> Figure:
+    """Draw the gain of N = 3 over its middle rate and the round-trip time."""
+    return maps(found.cells, MAP_RTTS, MIDDLE, ("RTT (s)", "middle rate (packets/s)"))

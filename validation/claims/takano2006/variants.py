@@ -1,195 +1,124 @@
-"""Scenario 4 with other chains and other TCPs (D12-D15)."""
+"""Scenario 4 with other chains and other TCPs (D12 to D15)."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.results import figure
-from validation.claims.takano2006.measures import (
-    SETTLED,
-    above,
-    interval,
-    low,
-    settles,
-    spread,
-    text,
-)
-from validation.claims.takano2006.runs import START, bias, case, frame, rows, with_dfc, without_dfc
-from validation.claims.takano2006.shown import BLUE, GREEN, RED
-from validation.evidence import table
-from validation.verdicts import Finding, Number, Part, Picture, Verdict, claim
+from validation.checks import claim
+from validation.claims.takano2006 import studies
+from validation.claims.takano2006.studies import Study
+from validation.drawing import BLUE, GREEN, RED, figure
+from validation.statistics import Swing, Values, above, below, interval, settles
+from validation.verdicts import Judgement, Sides
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+
+PLAIN = "4"
+CHAINS = {"4S": 16, "4L": 60}
+"""Nodes of the variants that keep Tahoe; scenario 4 has 30."""
 
 
 @dataclass(frozen=True)
-class Alone:
-    """Mean efficiencies (target, background) of the runs of one scenario without DFC, (runs, 2)."""
+class Variant:
+    """A variant of scenario 4, and scenario 4 itself.
+
+    Attributes
+    ----------
+    with_dfc
+        The target with DFC, per run.
+    alone, plain
+        Mean efficiencies of target and background without DFC, shapes (runs, 2): of the variant,
+        and of scenario 4.
+    bias
+        Of the fluid's means without DFC, which widens their intervals.
+    """
 
     name: str
-    fluid: NDArray[np.float64]
-    packets: NDArray[np.float64]
+    with_dfc: Sides[Swing]
+    alone: Sides[Values]
+    plain: Sides[Values]
+    bias: float
+
+    @property
+    def share(self) -> Sides[float]:
+        """The mean efficiency of the target with DFC."""
+        return self.with_dfc.each(lambda runs: float(runs.mean.mean()))
+
+    @property
+    def targets(self) -> dict[str, Sides[Values]]:
+        """The target's means without DFC, by scenario."""
+        both = {self.name: self.alone, PLAIN: self.plain}
+        return {name: sides.each(lambda runs: runs[:, 0]) for name, sides in both.items()}
+
+    @property
+    def sums(self) -> dict[str, Sides[Values]]:
+        """The sums of both flows' means without DFC, by scenario."""
+        both = {self.name: self.alone, PLAIN: self.plain}
+        return {name: sides.each(lambda runs: runs.sum(axis=1)) for name, sides in both.items()}
 
 
-@functools.cache
-def _alone(name: str) -> Alone:
-    data = table(case(name, "without")).assign(run=lambda d: d["seed"])
-    flows = [spread(data, START, flow)["mean"] for flow in ("target", "background")]
-    return Alone(name, without_dfc(name).mean_efficiency(START), np.stack(flows, axis=1))
-
-
-def _beside_scenario_4(
-    name: str, statement: str, better: bool, below: str, explanation: str
-) -> Finding:
-    """Compare a variant of scenario 4 with it, and with itself under DFC."""
-    here, there = _alone(name), _alone("4")
-    cases = case(name, "without"), case("4", "without"), case(name, "with")
-    model_dfc, packet_dfc = (
-        spread(frame(with_dfc(name)), SETTLED),
-        spread(rows(cases[2], target_source=_sender(name)), SETTLED),
-    )
-    fair, off = (float(model_dfc["mean"].mean()), float(packet_dfc["mean"].mean())), bias()
-
-    def compared(one: NDArray[np.float64], other: NDArray[np.float64], margin: float) -> Verdict:
-        first, second = (one, other) if better else (other, one)
-        return above(first[:, 0], second[:, 0], margin)
-
-    parts = [
-        Part("with DFC the efficiency is high and stable", settles(model_dfc), settles(packet_dfc)),
-        Part(
-            statement,
-            compared(here.fluid, there.fluid, off),
-            compared(here.packets, there.packets, 0.0),
-        ),
-    ]
-    if below:
-        bottom, top = interval(here.fluid[:, 0])
-        parts.append(
-            Part(
-                below,
-                low(bottom - off, top + off, fair[0]),
-                low(*interval(here.packets[:, 0]), fair[1]),
+def without_dfc(name: str) -> Sides[Values]:
+    """Return the mean efficiencies of target and background without DFC, shapes (runs, 2)."""
+    return (
+        Study(name)
+        .without_dfc()
+        .each(
+            lambda runs: np.stack(
+                [runs.after(studies.START, flow).mean for flow in studies.FLOWS], axis=1
             )
         )
-
-    def draw() -> Figure:
-        fig, ax = figure()
-        for n, (side, colour) in enumerate(((here, RED), (there, BLUE))):
-            for x, values in ((n - 0.12, side.fluid), (n + 0.12, side.packets)):
-                ax.plot(np.full(len(values), x), values[:, 0], "o", color=colour, alpha=0.6)
-        ax.axhline(fair[0], color=GREEN, label="fluid with DFC")
-        ax.set_xticks([-0.12, 0.12, 0.88, 1.12], ["fluid", "ns-2"] * 2)
-        ax.set(
-            xlabel=f"runs of scenario {name} (left) and scenario 4 (right), without DFC",
-            ylabel="mean efficiency of the target",
-            ylim=(0, 1),
-        )
-        ax.legend(fontsize=8)
-        return fig
-
-    tolerance = (
-        "Student's 95 % intervals over the runs; the fluid's widened by its bias where ns-2 "
-        f"repeats, {off:.3f}"
-    )
-    return Finding(
-        parts=tuple(parts),
-        summary=(
-            f"Without DFC the target's mean over 0.1-3 s is {here.fluid[:, 0].mean():.3f} in the "
-            f"fluid and {here.packets[:, 0].mean():.3f} in ns-2, against "
-            f"{there.fluid[:, 0].mean():.3f} and {there.packets[:, 0].mean():.3f} in scenario 4; "
-            f"with DFC it holds {fair[0]:.3f} (fluid) and {fair[1]:.3f} (ns-3)."
-        ),
-        explanation=explanation,
-        numbers=tuple(
-            Number(
-                f"without DFC, scenario {side.name}, {what}",
-                f"{text(side.fluid @ weights)}, {len(side.fluid)} runs",
-                f"{text(side.packets @ weights)}, {len(side.packets)} runs",
-                "",
-                tolerance,
-            )
-            for what, weights in (
-                ("mean of the target", np.array([1.0, 0.0])),
-                ("sum of both flows (1: the links they share are full)", np.array([1.0, 1.0])),
-            )
-            for side in (here, there)
-        ),
-        pictures=(
-            Picture(
-                draw,
-                f"Scenario {name} beside scenario 4: every run.",
-                "mean efficiencies of single runs, fluid and ns-2 side by side, and the level with "
-                "DFC",
-            ),
-        ),
-        cases=cases,
     )
 
 
-def _sender(name: str) -> str:
-    """Return what ns-3's tables call the TCP of a scenario."""
-    return {"4R": "reno", "4N": "newreno"}.get(name, "tahoe")
+def cases(name: str) -> tuple[str, ...]:
+    """Return the bundled cases of a variant."""
+    study = Study(name)
+    return study.without_dfc_case, Study(PLAIN).without_dfc_case, study.with_dfc_case
 
 
-@claim("D12")
-def fewer_hops() -> Finding:
-    """Scenario 4S: TCP alone does better over 16 nodes than over 30."""
-    return _beside_scenario_4(
-        "4S",
-        "without DFC it is better than in scenario 4",
-        True,
-        "",
-        "Over half the path the target recovers from its first overshoot in half the time.",
+@claim("D12", "4S", cases=cases("4S"))
+@claim("D13", "4L", cases=cases("4L"))
+@claim("D14", "4R", cases=cases("4R"))
+@claim("D15", "4N", cases=cases("4N"))
+def measure(name: str) -> Variant:
+    """Return the efficiencies of the variant and of scenario 4."""
+    dfc = Study(name).with_dfc().each(lambda runs: runs.after(studies.SETTLED))
+    return Variant(name, dfc, without_dfc(name), without_dfc(PLAIN), studies.bias())
+
+
+measure.constants_of(studies)
+
+
+@measure.judge
+def judge(found: Variant, *, near: float = studies.NEAR) -> Judgement:
+    """Judge TCP alone: better than in scenario 4 (4L: worse), and worse than with DFC."""
+    margins = Sides(found.bias, 0.0)
+    judged = {"settles": found.with_dfc.each(lambda runs: settles(runs, studies.FAIR, near))}
+    here, there = found.targets.values()
+    larger, smaller = (there, here) if found.name == "4L" else (here, there)
+    judged["compared"] = Sides(*map(above, larger, smaller, margins))
+    if found.name not in CHAINS:
+        judged["below"] = Sides(*map(below, here.each(interval), found.share, margins))
+    return judged
+
+
+@measure.draw
+def every_run(found: Variant) -> Figure:
+    """Draw the target's mean efficiency of every run, here and in scenario 4."""
+    fig, ax = figure()
+    for n, (sides, colour) in enumerate(zip(found.targets.values(), (RED, BLUE), strict=True)):
+        for x, values in zip((n - 0.12, n + 0.12), sides, strict=True):
+            ax.plot(np.full(len(values), x), values, "o", color=colour, alpha=0.6)
+    ax.axhline(found.share.model, color=GREEN, label="fluid with DFC")
+    ax.set_xticks([-0.12, 0.12, 0.88, 1.12], ["fluid", "ns-2"] * 2)
+    ax.set(
+        xlabel=f"runs of scenario {found.name} (left) and scenario {PLAIN} (right), without DFC",
+        ylabel="mean efficiency of the target",
+        ylim=(0, 1),
     )
-
-
-@claim("D13")
-def more_hops() -> Finding:
-    """Scenario 4L: TCP alone does worse over 60 nodes than over 30."""
-    return _beside_scenario_4(
-        "4L",
-        "without DFC it is worse than in scenario 4",
-        False,
-        "",
-        "The target does better over 60 nodes than over 30, because in scenario 4 it is locked out: "
-        "the background flow, which is there first after the target's overshoot, fills the links "
-        "and keeps them. Over 60 nodes the background's window is itself too small for its path "
-        "after its first loss. What falls with the length of the chain, as the paper says, is what "
-        "both flows together make of the links that they share; the figures of the paper show one "
-        "flow.",
-    )
-
-
-@claim("D14")
-def reno_at_scenario_4() -> Finding:
-    """Scenario 4R: Reno does better than Tahoe without DFC, and worse than with it."""
-    return _beside_scenario_4(
-        "4R",
-        "without DFC it is better than with Tahoe (scenario 4)",
-        True,
-        "without DFC it stays below that with DFC",
-        "Tahoe's target is locked out by the background flow in most runs of scenario 4 and does "
-        "well in some, so that its mean is uncertain in ns-2. Reno's runs end in one of four ways, "
-        "in the fluid as in ns-2, by whether each flow needs its timer once or twice; which one is "
-        "a matter of chance, and of the step.",
-    )
-
-
-@claim("D15")
-def newreno_at_scenario_4() -> Finding:
-    """Scenario 4N: NewReno does better than Tahoe without DFC, and worse than with it."""
-    return _beside_scenario_4(
-        "4N",
-        "without DFC it is better than with Tahoe (scenario 4)",
-        True,
-        "without DFC it stays below that with DFC",
-        "NewReno fills one hole per round trip and runs into its timer twice; Tahoe's target is "
-        "locked out by the background flow in most runs and does well in some, so that its mean "
-        "is uncertain in ns-2.",
-    )
+    ax.legend(fontsize=8)
+    return fig

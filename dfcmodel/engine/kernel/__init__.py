@@ -1,0 +1,3 @@
+"""What is compiled: the state of queues, flows and links, and one step of each."""
+
+from __future__ import annotations

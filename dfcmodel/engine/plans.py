@@ -1,0 +1,286 @@
+"""From a scenario to flat arrays: a plan for a step, with the state at t = 0."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.engine.feedback_schedules import feedback, pauses
+from dfcmodel.engine.kernel.columns import (
+    ACK_COLUMNS,
+    ACK_END,
+    ACK_FIRST,
+    ACK_NOW,
+    BUDGET,
+    CELL_COLUMNS,
+    ECN,
+    EXIT,
+    FINISHED,
+    FIRST_LOSS,
+    FLOW_COLUMNS,
+    GAIN,
+    INTENSITY,
+    LINK_RATE,
+    OWED,
+    RED_COLUMNS,
+    START,
+    TALLY_COLUMNS,
+    TCP,
+    WATCH,
+)
+from dfcmodel.engine.kernel.queues import PORTS, RANDOM, RATED, SHARED
+from dfcmodel.engine.kernel.state import State
+from dfcmodel.engine.kernel.tcp_sender import BROKEN
+from dfcmodel.engine.layouts import Layout, layout_of
+from dfcmodel.engine.sender_tables import Kind, in_steps, kinds_of, memory, schedules, senders
+from dfcmodel.network.disciplines import DFC, FIFO, RED
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    from dfcmodel.engine.kernel.state import Floats, Ints
+    from dfcmodel.network.networks import Link, Scenario
+
+__all__ = ["Plan", "compile_scenario"]
+
+FINEST = 26
+"""Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
+RECORDS = 1024
+LARGEST_ROUNDING = 0.01
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario compiled for a step.
+
+    Attributes
+    ----------
+    scenario, steps_per_delay, step
+        What was compiled; h in s.
+    grid
+        Amounts of packets are multiples of it.
+    first_shared, past_shared
+        The links of the others.
+    links
+        Places in the scenario's links of the links that have cells, in the order of `State`.
+    hop_cells
+        Per flow and link of its path the cell, -1 where there is none.
+    kinds
+        The kernel's window rules.
+    state
+        At t = 0.
+    """
+
+    scenario: Scenario
+    steps_per_delay: int
+    step: float
+    grid: float
+    first_shared: int
+    past_shared: int
+    links: tuple[int, ...]
+    hop_cells: tuple[tuple[int, ...], ...]
+    kinds: tuple[Kind, ...]
+    state: State
+
+
+def compile_scenario(
+    scenario: Scenario,
+    steps_per_delay: int,
+    rng: np.random.Generator,
+    *,
+    duration: float | None = None,
+    starts: Floats | None = None,
+) -> Plan:
+    """Return the plan of a scenario for a step of the shortest delay over ``steps_per_delay``.
+
+    Parameters
+    ----------
+    scenario
+        What to simulate.
+    steps_per_delay
+        Steps per shortest link delay.
+    rng
+        Draws the phases of feedback clocks and on/off times.
+    duration
+        In s; None is the scenario's.
+    starts
+        Start times of the flows in s, shape (F,); None: the scenario's.
+
+    Raises
+    ------
+    ValueError
+        Where a delay is more than 1 % away from a multiple of the step.
+    """
+    end = scenario.duration if duration is None else duration
+    h = min(link.delay for link in scenario.links) / steps_per_delay
+    grid = finest_grid(scenario, end)
+    delays = [whole_steps(f"delay of link {n.name}", n.delay, h) for n in scenario.links]
+    begin = np.array([flow.start for flow in scenario.flows]) if starts is None else starts
+    layout = layout_of(scenario, delays)
+    links = layout.links(scenario)
+    L, S, C = len(layout.order), len(layout.shaped), len(layout.up)
+    rate = np.array([math.floor(link.rate * h / grid) * grid for link in links])
+    cell = _cells(scenario, layout, rate, h, grid)
+    signals = feedback(scenario, layout, h, rng)
+    pairs, levels = pauses(scenario, layout, h, grid)
+    rules = kinds_of(scenario)
+    starts_at = in_steps(begin, h)
+    tcp, log, holes = senders(scenario, rules, starts_at % 1.0)
+    tcp[:, BROKEN] = rng.random(len(tcp))
+    schedule, schedule_at = schedules(scenario, begin, h, end, grid, rng)
+    flow, tally, rtt = _flows(scenario, layout, starts_at)
+    arrived = _entries(links, layout, rate, grid)
+    remembered = math.ceil(math.log2(layout.lag.max() + 2))
+    state = State(
+        cell=cell,
+        origin=layout.up.astype(np.uint64),
+        up=layout.up,
+        lag=layout.lag,
+        link_of=layout.link_of,
+        flow_of=layout.flow_of,
+        runs=layout.runs([link.shared for link in links]).astype(np.uint64),
+        rows=np.zeros(1, dtype=np.uint64),
+        wants=np.zeros(C),
+        gets=np.zeros(C),
+        over=np.zeros(L + S, dtype=np.int64),
+        area_ever=np.zeros(C),
+        host_pace=cell[: len(flow), BUDGET].copy(),
+        ring=np.zeros(C << remembered),
+        mask=(1 << remembered) - 1,
+        records=np.zeros((C, RECORDS, 4)),
+        ends=np.zeros((C, 2), dtype=np.int64),
+        cursor=np.zeros(C),
+        kind=np.array([*layout.kinds, *([RATED] * S)], dtype=np.int64),
+        cells=layout.cells,
+        rate=rate,
+        pace=rate.copy(),
+        limit=np.array([*(float(link.buffer) for link in links[:L]), *([np.inf] * S)]),
+        burst=np.array(
+            [n.discipline.burst / h if isinstance(n.discipline, FIFO) else 0.0 for n in links]
+        ),
+        shared=np.array([int(link.shared) for link in links], dtype=np.int64),
+        peak=np.zeros(L + S),
+        waiting=np.zeros(L + S),
+        fifo=np.zeros((len(layout.bands), 2), dtype=np.int64),
+        arrived=np.zeros((C if arrived > 1 else 1, arrived)),
+        arrived_in_all=np.zeros((len(layout.bands), arrived)),
+        red=_red(scenario, links[:L], L + S, rng),
+        bands=layout.bands,
+        bands_at=layout.bands_at,
+        **signals,
+        pairs=pairs,
+        pauses=levels,
+        heard=np.zeros(
+            (1 << math.ceil(math.log2(max([*pairs[:, 2].tolist(), 1]) + 2)), len(pairs)),
+            dtype=np.int64,
+        ),
+        flow=flow,
+        tally=tally,
+        path_at=layout.path_at,
+        path=layout.path,
+        ack=np.zeros((int(flow[-1, ACK_END]), ACK_COLUMNS)),
+        emitted=np.zeros((len(flow), memory(scenario, rtt, h))),
+        tcp=tcp,
+        log=log,
+        holes=holes,
+        schedule=schedule,
+        schedule_at=schedule_at,
+        seed=rng.integers(1, 2**31 - 1, 1),
+        fault=np.zeros(3, dtype=np.int64),
+    )
+    return Plan(
+        scenario, steps_per_delay, h, grid, layout.rated_links, L, layout.order,
+        layout.hop_cells, rules, state,
+    )  # fmt: skip
+
+
+def whole_steps(name: str, time: float, h: float) -> int:
+    """Return a delay in steps; warn when it had to be rounded, refuse beyond 1 %."""
+    steps = max(1, round(time / h))
+    error = abs(steps * h / time - 1.0)
+    if error > LARGEST_ROUNDING:
+        msg = f"must be a multiple of the step {h:g} s to 1 %, is {time / h:.4g} steps"
+        raise ValueError(f"{name} = {time:g} s: {msg}; take more steps_per_delay")
+    if error > 1e-9:
+        msg = f"{name} = {time:g} s is rounded to {steps} steps of {h:g} s, {100 * error:.2g} % off"
+        warnings.warn(msg, stacklevel=4)
+    return steps
+
+
+def finest_grid(scenario: Scenario, end: float) -> float:
+    """Return the finest power of two, at most 2^-26, for which all sums are exact in float64."""
+    most = 1.0
+    for flow in scenario.flows:
+        first = scenario.path(flow)[0].rate
+        peak = flow.max_window / scenario.base_rtt(flow)
+        if not isinstance(flow.source, WindowRule):
+            peak = flow.source.rate
+        most = max(most, 2.0 * len(scenario.flows) * max(first, min(peak, 8 * first)) * end)
+    return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(most)))
+
+
+def _cells(scenario: Scenario, layout: Layout, rate: Floats, h: float, grid: float) -> Floats:
+    """Return the table of cells at t = 0."""
+    cell = np.zeros((len(layout.up) + 1, CELL_COLUMNS))
+    cell[:, WATCH] = np.inf
+    for f, flow in enumerate(scenario.flows):
+        pace = scenario.path(flow)[0].rate * h
+        cell[f, BUDGET] = math.inf if flow.host == "direct" else math.floor(pace / grid) * grid
+    for i, link in enumerate(layout.links(scenario)):
+        own = cell[slice(*layout.cells[i])]
+        own[:, LINK_RATE] = link.rate * h
+        dfc = isinstance(link.discipline, DFC)
+        if isinstance(link.discipline, DFC):
+            own[:, INTENSITY] = link.discipline.intensity
+            own[:, GAIN] = link.discipline.diffusion / link.delay * h
+        if i < layout.rated_links:
+            own[:, BUDGET] = 0.0 if dfc else rate[i]
+            own[0 if link.shared else slice(None), WATCH] = 0.0
+    return cell
+
+
+def _entries(links: list[Link], layout: Layout, rate: Floats, grid: float) -> int:
+    """Return how many steps the rings of FIFO queues of several flows remember; 1 without any."""
+    deepest = [
+        links[i].buffer / max(rate[i], grid)
+        for i, kind in enumerate(layout.kinds)
+        if kind in (SHARED, RANDOM, PORTS)
+    ]
+    return 1 << math.ceil(math.log2(min(max(deepest), 2.0**20) + 8)) if deepest else 1
+
+
+def _red(scenario: Scenario, links: list[Link], rows: int, rng: np.random.Generator) -> Floats:
+    """Return the table of RED at t = 0."""
+    red = np.zeros((rows, RED_COLUMNS))
+    for i, link in enumerate(links):
+        if isinstance(link.discipline, RED):
+            d = link.discipline
+            unit = 1.0 if d.mean_packet is None else scenario.packet_size / d.mean_packet
+            red[i, : ECN + 1] = d.low, d.high, d.weight, d.max_p, d.gentle, unit, d.ecn
+            red[i, OWED] = -rng.uniform(1.0, 2.0)
+    return red
+
+
+def _flows(scenario: Scenario, layout: Layout, starts: Floats) -> tuple[Ints, Floats, int]:
+    """Return the tables of flows at t = 0, ``starts`` being in steps, and the longest round trip."""
+    rtts = []
+    for flow in scenario.flows:
+        hops = scenario.path_index(flow)
+        access = 0 if flow.host == "direct" else layout.delays[hops[0]]
+        rtts.append(sum(layout.delays[n] for n in hops) + access)
+    ends = np.cumsum([0, *rtts])
+    F = len(scenario.flows)
+    table = np.zeros((F, FLOW_COLUMNS), dtype=np.int64)
+    table[:, START] = np.floor(starts)
+    table[:, TCP] = [isinstance(f.source, WindowRule) for f in scenario.flows]
+    for f in range(F):
+        cells = layout.path[layout.path_at[f] : layout.path_at[f + 1]]
+        table[f, EXIT] = cells[-1] if len(cells) else f
+    table[:, ACK_FIRST] = table[:, ACK_NOW] = ends[:-1]
+    table[:, ACK_END] = ends[1:]
+    tally = np.zeros((F, TALLY_COLUMNS))
+    tally[:, FINISHED] = tally[:, FIRST_LOSS] = np.nan
+    return table, tally, max(rtts)

@@ -1,0 +1,256 @@
+"""Networks: directed links between named nodes, and the flows that cross them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
+from dfcmodel.network.flows import Flow
+from hopflow.checks import number
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Link", "Scenario", "from_networkx"]
+
+Node = Hashable
+
+
+@dataclass(frozen=True)
+class Link:
+    """A directed link and the queue in front of it.
+
+    Parameters
+    ----------
+    source, target
+        The nodes that it joins; what waits for it waits at ``source``.
+    rate
+        In packets/s, > 0.
+    delay
+        Propagation delay in s, > 0.
+    buffer
+        Packets that may wait, 1 to 1e9; one that nothing ever fills stands for one without bound.
+    discipline
+        How they are served and dropped.
+    shared
+        Whether the flows share the buffer, or each has that much of its own.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+
+    source: Node
+    target: Node
+    rate: float
+    delay: float
+    buffer: float
+    discipline: Discipline = field(default_factory=FIFO)
+    shared: bool = True
+
+    def __post_init__(self) -> None:
+        of = f"of link {self.name}"
+        if self.source == self.target:
+            raise ValueError(f"target {of}: must differ from its source")
+        number(f"rate {of}", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
+        number(f"delay {of}", self.delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
+        number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint="in packets")
+        discipline: object = self.discipline
+        if not isinstance(discipline, Discipline):
+            kinds = "FIFO(), DFC(), Pause(), RED(), Fair() or Priority()"
+            raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
+        if self.shared:
+            _can_pause(self, self.buffer)
+
+    @property
+    def name(self) -> str:
+        """``source->target``."""
+        return f"{self.source}->{self.target}"
+
+    @property
+    def capacity(self) -> float:
+        """Packets in transit that fit on the link."""
+        return self.rate * self.delay
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A network, its flows, and how long they are watched.
+
+    Parameters
+    ----------
+    name
+        For the record.
+    links
+        Directed links, at most one from each node to each other one.
+    flows
+        The flows; acknowledgements return after the delay of the path, without queues.
+    duration
+        Simulated time in s.
+    min_rto
+        Smallest retransmission timeout in s.
+    packet_size
+        In bytes, for what counts bits: pause quanta and RED in bytes.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    flows: tuple[Flow, ...]
+    duration: float = 3.0
+    min_rto: float = 0.2
+    packet_size: float = 1500.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "links", tuple(self.links))
+        object.__setattr__(self, "flows", tuple(self.flows))
+        number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
+        number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
+        number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        if not self.links:
+            raise ValueError("links = (): at least one link is needed")
+        if not self.flows:
+            raise ValueError("flows = (): at least one flow is needed")
+        _distinct("links", (link.name for link in self.links))
+        _distinct("flows", (flow.name for flow in self.flows))
+        for flow in self.flows:
+            for hop in flow.hops:
+                if hop not in self._index:
+                    missing = f"{hop[0]}->{hop[1]}"
+                    names = ", ".join(link.name for link in self.links[:12])
+                    msg = f"there is no link {missing}, must go over {names}"
+                    raise ValueError(f"path of flow {flow.name!r}: {msg}")
+            if flow.host == "shaped" and not isinstance(self.path(flow)[0].discipline, DFC):
+                kind = type(self.path(flow)[0].discipline).__name__
+                msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
+                raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
+            for before, link in itertools.pairwise(self.path(flow)):
+                if isinstance(link.discipline, Pause) and isinstance(before.discipline, DFC):
+                    msg = f"must be another than DFC before {link.name}, which pauses it"
+                    raise ValueError(f"discipline of link {before.name!r}: {msg}")  # noqa: TRY004
+        queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
+        if len(queues) > 1:
+            msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
+            raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
+        for n, flows in Counter(n for flow in self.flows for n in self.path_index(flow)).items():
+            if not self.links[n].shared:
+                _can_pause(self.links[n], flows * self.links[n].buffer)
+
+    @cached_property
+    def _index(self) -> dict[tuple[Node, Node], int]:
+        return {(link.source, link.target): n for n, link in enumerate(self.links)}
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes, in the order in which the links name them."""
+        return tuple(
+            dict.fromkeys(end for link in self.links for end in (link.source, link.target))
+        )
+
+    @cached_property
+    def senders(self) -> tuple[Node, ...]:
+        """The nodes that have a link to send over, in the order of the links."""
+        return tuple(dict.fromkeys(link.source for link in self.links))
+
+    def link(self, source: Node, target: Node) -> Link:
+        """Return the link from one node to another; KeyError where there is none."""
+        return self.links[self._index[source, target]]
+
+    def path(self, flow: Flow) -> tuple[Link, ...]:
+        """Return the links that a flow crosses, in order."""
+        return tuple(self.links[n] for n in self.path_index(flow))
+
+    def path_index(self, flow: Flow) -> tuple[int, ...]:
+        """Return the places in `links` of the links that a flow crosses."""
+        return tuple(self._index[hop] for hop in flow.hops)
+
+    def base_rtt(self, flow: Flow) -> float:
+        """Return the round-trip propagation delay of a flow in s, its access link included."""
+        links = self.path(flow)
+        access = 0.0 if flow.host == "direct" else links[0].delay
+        return 2.0 * (access + sum(link.delay for link in links))
+
+    def like_links(self) -> Link:
+        """Return the first link when all are alike but for their ends; ValueError otherwise."""
+        first = self.links[0]
+        for link in self.links:
+            for key in ("rate", "delay", "buffer", "discipline", "shared"):
+                if getattr(link, key) != getattr(first, key):
+                    msg = f"{link.name} has {getattr(link, key)!r}, {first.name} has"
+                    raise ValueError(f"{key}: links must be alike, {msg} {getattr(first, key)!r}")
+        return first
+
+    def to_networkx(self) -> nx.DiGraph[Any]:
+        """Return the graph; edges carry rate, delay, buffer, discipline and shared."""
+        import networkx as nx
+
+        graph: nx.DiGraph[Any] = nx.DiGraph(name=self.name)
+        for link in self.links:
+            graph.add_edge(
+                link.source, link.target, rate=link.rate, delay=link.delay, buffer=link.buffer,
+                discipline=link.discipline, shared=link.shared,
+            )  # fmt: skip
+        return graph
+
+
+def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...]:
+    """Return the links of a directed graph.
+
+    Parameters
+    ----------
+    graph
+        Edges may carry ``rate`` (packets/s), ``delay`` (s), ``buffer`` (packets), ``discipline``
+        and ``shared``. An undirected graph has each edge both ways.
+    **defaults
+        What edges that lack one of these have instead.
+
+    Raises
+    ------
+    ValueError
+        Naming the edge and what it lacks.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> links = from_networkx(nx.path_graph(3), rate=1000.0, delay=0.01, buffer=50)
+    >>> [link.name for link in links]
+    ['0->1', '1->0', '1->2', '2->1']
+    """
+    keys = ("rate", "delay", "buffer", "discipline", "shared")
+    for key, value in defaults.items():
+        if key not in keys:
+            raise ValueError(f"{key} = {value!r}: must be one of {', '.join(keys)}")
+    links = []
+    for source, target, data in graph.to_directed().edges(data=True):
+        given = {key: data.get(key, defaults.get(key)) for key in keys}
+        for key in keys[:3]:
+            if given[key] is None:
+                raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
+        links.append(Link(source, target, **{k: v for k, v in given.items() if v is not None}))
+    return tuple(links)
+
+
+def _can_pause(link: Link, room: float) -> None:
+    """Refuse a pause above a queue that never is: no more than ``room`` packets wait for the link."""
+    if isinstance(link.discipline, Pause):
+        levels = f"high = {room / 2:g} and low = {room / 4:g}"
+        hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
+        number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
+
+
+def _distinct(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{what}: {name!r} is there twice, names must differ")
+        seen.add(name)

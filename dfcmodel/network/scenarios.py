@@ -1,0 +1,189 @@
+"""Networks by their shape, and takano2006's scenarios by name.
+
+Source: C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between diffusion-type
+flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006, Sect. 4-6, Tables 1-4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dfcmodel.network.disciplines import DFC, FIFO
+from dfcmodel.network.flows import Flow
+from dfcmodel.network.networks import Link, Node, Scenario
+from hopflow.checks import choice, whole
+from hopflow.units import mbps, ms
+from responsefn import NewReno, Reno, Tahoe, Vegas, WindowRule
+
+__all__ = ["chain", "dumbbell", "parking_lot", "ring", "takano2006", "tree"]
+
+TCP: dict[str, Callable[[], WindowRule]] = {
+    "tahoe": Tahoe, "reno": Reno, "newreno": NewReno, "vegas": Vegas,
+}  # fmt: skip
+
+
+def chain(nodes: int, **link: Any) -> tuple[Link, ...]:
+    """Return the links 1->2, 2->3, ... of a chain.
+
+    Parameters
+    ----------
+    nodes
+        How many, at least 2; they are numbered from 1.
+    **link
+        What all links have: ``rate``, ``delay``, ``buffer``, ``discipline``, ``shared`` of `Link`.
+    """
+    whole("nodes", nodes, 2, 10**6)
+    return tuple(Link(i, i + 1, **link) for i in range(1, nodes))
+
+
+def dumbbell(
+    pairs: int,
+    *,
+    rate: float,
+    delay: float,
+    access_rate: float,
+    access_delay: float,
+    buffer: float,
+    **bottleneck: Any,
+) -> tuple[Link, ...]:
+    """Return the links of a dumbbell: s1, s2, ... -> left -> right -> d1, d2, ...
+
+    Parameters
+    ----------
+    pairs
+        How many senders and receivers.
+    rate, delay
+        Of the bottleneck left->right, packets/s and s.
+    access_rate, access_delay
+        Of the links to and from the ends.
+    buffer
+        Packets, everywhere.
+    **bottleneck
+        ``discipline`` and ``shared`` of the bottleneck.
+    """
+    whole("pairs", pairs, 1, 10**6)
+    ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
+    return (
+        *(Link(f"s{n}", "left", **ends) for n in range(1, pairs + 1)),
+        Link("left", "right", rate, delay, buffer, **bottleneck),
+        *(Link("right", f"d{n}", **ends) for n in range(1, pairs + 1)),
+    )
+
+
+def parking_lot(
+    hops: int, *, access_rate: float, access_delay: float, **link: Any
+) -> tuple[Link, ...]:
+    """Return the links of a chain 1, 2, ..., hops + 1 at which flows enter and leave everywhere.
+
+    Parameters
+    ----------
+    hops
+        Links of the chain; ``s1``, ``s2``, ... send into its nodes, ``d2``, ``d3``, ... receive.
+    access_rate, access_delay
+        Of the links to and from the ends, packets/s and s; their buffer is the chain's.
+    **link
+        Of the chain's links, as for `chain`.
+    """
+    whole("hops", hops, 1, 10**6)
+    row = chain(hops + 1, **link)
+    ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": row[0].buffer}
+    return (
+        *(Link(f"s{n}", n, **ends) for n in range(1, hops + 1)),
+        *row,
+        *(Link(n, f"d{n}", **ends) for n in range(2, hops + 2)),
+    )
+
+
+def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
+    """Return the links of a tree from the leaves to its root, node 1.
+
+    The children of node i are branching (i - 1) + 2, ..., branching i + 1.
+
+    Parameters
+    ----------
+    levels
+        Links from a leaf to the root, at least 1.
+    branching
+        Children per node.
+    **link
+        As for `chain`.
+    """
+    whole("levels", levels, 1, 20)
+    whole("branching", branching, 1, 1000)
+    nodes = sum(branching**n for n in range(levels + 1))
+    whole("nodes of the tree", nodes, 2, 10**6)
+    return tuple(Link(i, (i - 2) // branching + 1, **link) for i in range(nodes, 1, -1))
+
+
+def ring(nodes: int, **link: Any) -> tuple[Link, ...]:
+    """Return the links 1->2, ..., nodes->1 of a ring; arguments as for `chain`."""
+    whole("nodes", nodes, 3, 10**6)
+    return (*chain(nodes, **link), Link(nodes, 1, **link))
+
+
+# link bandwidth in Mb/s, nodes, entry of the background flow, window, duration in s, buffer, TCP
+_TAKANO2006 = {
+    "1": (370, 30, 15, 5_000, 3.0, 1800, None),
+    "2": (1_230, 30, 15, 5_000, 3.0, 1800, None),
+    "3": (3_700, 30, 15, 5_000, 3.0, 1800, None),
+    "4": (12_300, 30, 15, 10_000, 3.0, 1800, None),
+    "5": (37_000, 30, 15, 20_000, 3.0, 1800, None),
+    "6": (123_000, 30, 15, 100_000, 1.5, 1800, None),
+    "4S": (12_300, 16, 8, 10_000, 3.0, 1800, None),
+    "4L": (12_300, 60, 30, 20_000, 3.0, 1800, None),
+    "4R": (12_300, 30, 15, 10_000, 3.0, 1800, "reno"),
+    "4N": (12_300, 30, 15, 10_000, 3.0, 1800, "newreno"),
+    "4V": (12_300, 30, 15, 10_000, 3.0, 1800, "vegas"),
+    "4V'": (12_300, 30, 15, 10_000, 3.0, 400, "vegas"),
+}
+
+
+def takano2006(
+    name: str, dfc: bool = True, tcp: str | None = None, host: str | None = None
+) -> Scenario:
+    """Return a scenario of takano2006 by its name.
+
+    The target flow goes from node 1 to the last node from t = 0, the background flow from the
+    middle from t = 0.1 s, both greedy with the same TCP; 0.1 ms per link, 1800 packets of buffer
+    (4V': 400), packets of 1500 bytes, D = 0.1, alpha = 1.
+
+    Parameters
+    ----------
+    name
+        ``"1"`` to ``"6"``, ``"4S"``, ``"4L"``, ``"4R"``, ``"4N"``, ``"4V"``, ``"4V'"``.
+    dfc
+        With diffusion-type flow control, or FIFO.
+    tcp
+        ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"vegas"``; None is the paper's, which is Tahoe
+        unless the name says otherwise (4R, 4N, 4V, 4V': another ``tcp`` is an error).
+    host
+        See `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, TCP or host, or a TCP that contradicts the name.
+    """
+    choice("name", name, _TAKANO2006)
+    rate, nodes, middle, window, duration, buffer, fixed = _TAKANO2006[name]
+    if tcp is not None:
+        choice("tcp", tcp, TCP)
+        if fixed not in (None, tcp):
+            msg = f"scenario {name} is the one with {fixed}; use scenario '4' with tcp={tcp!r}"
+            raise ValueError(f"tcp = {tcp!r}: {msg}")
+    rule = TCP[fixed or tcp or "tahoe"]()
+    if host is None:
+        host = "shaped" if dfc else "direct"
+    discipline = DFC() if dfc else FIFO()
+
+    def flow(name: str, first: int, start: float) -> Flow:
+        path: tuple[Node, ...] = tuple(range(first, nodes + 1))
+        return Flow(name, path, rule, window, start, host=host)
+
+    return Scenario(
+        name=f"takano2006/{name}",
+        links=chain(nodes, rate=mbps(rate), delay=ms(0.1), buffer=buffer, discipline=discipline),
+        flows=(flow("target", 1, 0.0), flow("background", middle, 0.1)),
+        duration=duration,
+    )

@@ -1,0 +1,115 @@
+"""Scenarios as documents: how a TOML file is written (`scenario_files` reads it)."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.networks import Scenario
+from responsefn import WindowRule
+
+__all__ = ["save_scenario", "write_scenario"]
+
+
+def save_scenario(scenario: Scenario, path: str | Path) -> Path:
+    """Write a scenario to a TOML file that `load_scenario` reads as the same scenario.
+
+    Raises
+    ------
+    ValueError
+        For a node that is neither text, a whole number nor a tuple of these.
+    """
+    text = write_scenario(scenario)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_scenario(scenario: Scenario) -> str:
+    """Return a scenario as TOML; `read_scenario` gives the same scenario back.
+
+    Raises
+    ------
+    ValueError
+        As for `save_scenario`.
+    """
+    links, common_link = _rows(scenario.links, ("source", "target"))
+    flows, common_flow = _rows(scenario.flows, ("name", "path"))
+    own = {key: value for key, value in _changed(scenario).items() if key not in ("links", "flows")}
+    text = [f"{key} = {_toml(value)}" for key, value in own.items()]
+    for name, rows in (("links", links), ("flows", flows)):
+        text += ["", f"{name} = [", *(f"    {_toml(row)}," for row in rows), "]"]
+    for name, common in (("link", common_link), ("flow", common_flow)):
+        if common:
+            text += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in common.items())]
+    return "\n".join(text) + "\n"
+
+
+def _rows(
+    objects: Iterable[Any], own: tuple[str, ...]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return what each object has of its own, and what several all have beyond the defaults."""
+    tables = [_changed(each) for each in objects]
+    shared = tables[0] if len(tables) > 1 else {}
+    common = {
+        key: value
+        for key, value in shared.items()
+        if key not in own and all(key in table and table[key] == value for table in tables)
+    }
+    rows = [{k: v for k, v in table.items() if k not in common} for table in tables]
+    return rows, common
+
+
+def _changed(each: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults."""
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(each):
+        value = getattr(each, field.name)
+        make = field.default_factory
+        default = make() if callable(make) else field.default
+        if value != default or type(value) is bool is not type(default):
+            fields[field.name] = value
+    return fields
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML on one line."""
+    writers: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+        (bool, lambda v: "true" if v else "false"),
+        (str, _quoted),
+        (numbers.Integral, lambda v: repr(int(v))),
+        (numbers.Real, lambda v: repr(float(v))),  # inf, nan and every digit
+        ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
+        (dict, lambda v: f"{{{', '.join(f'{k} = {_toml(x)}' for k, x in v.items())}}}"),
+        (WindowRule, lambda v: _object(v, _rule_parameters(v))),
+        ((Discipline, CBR, OnOff), lambda v: _object(v, _changed(v))),
+    )
+    for kind, write in writers:
+        if isinstance(value, kind):
+            return write(value)
+    raise ValueError(
+        f"{value!r}: a scenario file holds text, numbers and lists, must be one of these"
+    )
+
+
+def _object(value: Any, parameters: dict[str, Any]) -> str:
+    name = type(value).__name__
+    return _toml({"kind": name, **parameters}) if parameters else _toml(name)
+
+
+def _rule_parameters(rule: WindowRule) -> dict[str, Any]:
+    defaults = rule.Params._field_defaults
+    given = rule.params._asdict().items()
+    return {k: v for k, v in given if k not in defaults or v != defaults[k]}
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'

@@ -1,0 +1,3 @@
+"""What came out: trajectories, their measures and pictures."""
+
+from __future__ import annotations

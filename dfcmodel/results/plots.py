@@ -1,0 +1,242 @@
+"""How a trajectory is drawn: panels over time, the space-time diagram, and queues in motion."""
+
+from __future__ import annotations
+
+import html
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import choice, number, whole
+from hopflow.results import COLOURS, figure
+
+if TYPE_CHECKING:
+    from matplotlib.animation import AbstractMovieWriter
+    from numpy.typing import NDArray
+
+    from dfcmodel.results.trajectories import Trajectory
+
+__all__ = ["Animation", "draw_efficiency", "draw_panels", "draw_space_time", "film_kind"]
+
+MOST_LABELS = 10
+"""Nodes beyond which not every one has its name on the axis."""
+
+
+def draw_efficiency(run: Trajectory, ax: Any) -> Any:
+    """Draw each flow's efficiency over time; return the Axes."""
+    for flow, values in zip(run.scenario.flows, run.efficiency.values, strict=True):
+        ax.plot(run.time, values, lw=0.9, label=flow.name)
+    ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=_title(run))
+    ax.legend(loc="lower right", fontsize=8)
+    return ax
+
+
+def draw_windows(run: Trajectory, ax: Any) -> Any:
+    """Draw each flow's congestion window over time; return the Axes."""
+    for flow, values in zip(run.scenario.flows, run.window, strict=True):
+        ax.plot(run.time, values, lw=0.9, label=flow.name)
+    ax.set(xlabel="time (s)", ylabel="window (packets)")
+    ax.set_ylim(bottom=0)
+    return ax
+
+
+def draw_space_time(run: Trajectory, ax: Any) -> Any:
+    """Draw the packets queued at each node over time as colours, and where packets are lost.
+
+    Returns the Axes; the colour bar stands below them.
+    """
+    nodes, end = len(run.scenario.senders), run.time[-1]
+    picture = ax.imshow(
+        run.queued, aspect="auto", origin="lower", interpolation="nearest", cmap="Blues",
+        extent=(0.0, end, -0.5, nodes - 0.5), vmin=0.0, vmax=max(1.0, float(run.queued.max())),
+    )  # fmt: skip
+    at, when = np.nonzero(run.lost.sum(axis=0))
+    ax.plot(run.time[when], at, ".", ms=2.5, color=COLOURS[1], label="packets lost")
+    ax.set(xlabel="time (s)", ylabel="node", xlim=(0.0, end))
+    _name_nodes(run, ax.yaxis)
+    if when.size:
+        ax.legend(loc="upper right", fontsize=8)
+    ax.figure.colorbar(picture, ax=ax, label="packets queued", location="bottom", aspect=50)
+    return ax
+
+
+def draw_panels(run: Trajectory) -> Any:
+    """Draw efficiency, windows and occupancy below each other; return the uppermost Axes."""
+    _, panels = figure(6.4, 6.6, nrows=3, sharex=True)
+    draw_efficiency(run, panels[0])
+    draw_windows(run, panels[1])
+    draw_space_time(run, panels[2])
+    for ax in panels[:2]:
+        ax.set_xlabel("")
+    return panels[0]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """The packets queued at each node, in motion (takano2006, Figs. 12 and 13).
+
+    A notebook shows it with buttons to play it; `save` writes a file.
+
+    Parameters
+    ----------
+    run
+        The trajectory to show.
+    since, until
+        The part of it, in s; None is its end.
+    frames
+        How many pictures, evenly over that time, at least 2; not more than there are samples.
+    fps
+        Pictures per second of the film.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+
+    run: Trajectory
+    since: float = 0.0
+    until: float | None = None
+    frames: int = 100
+    fps: int = 20
+
+    def __post_init__(self) -> None:
+        whole("frames", self.frames, 2, 10_000)
+        whole("fps", self.fps, 1, 240)
+        end = float(self.run.time[-1])
+        number("since", self.since, at_least=0.0, below=end)
+        if self.until is not None:
+            number("until", self.until, above=self.since, at_most=end)
+        if len(self.samples) < 2:
+            window = f"since = {self.since:g}, until = {self.until}"
+            raise ValueError(f"{window}: at least two samples are needed between them")
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """Which samples of the trajectory are shown, shape (at most ``frames``,)."""
+        time = self.run.time
+        last = time[-1] if self.until is None else self.until
+        inside = np.flatnonzero((time > self.since) & (time <= last * (1 + 1e-12)))
+        chosen = np.linspace(0, max(0, len(inside) - 1), min(self.frames, len(inside)))
+        return inside[np.round(chosen).astype(np.int64)]
+
+    def __repr__(self) -> str:
+        time = self.run.time[self.samples]
+        return (
+            f"Animation of {self.run.scenario.name}: {len(time)} pictures from {time[0]:g} s to "
+            f"{time[-1]:g} s, {self.fps} per second"
+        )
+
+    def to_html(self) -> str:
+        """Return an HTML5 element that carries its pictures and plays them; nothing is installed."""
+        import matplotlib as mpl
+        from matplotlib.animation import HTMLWriter
+
+        writer = HTMLWriter(fps=self.fps, embed_frames=True, default_mode="loop")
+        with TemporaryDirectory() as folder, mpl.rc_context({"animation.embed_limit": 1000.0}):
+            # in MB; pictures beyond it would be left out
+            page = Path(folder, "film.html")
+            self._write(writer, page)
+            film = page.read_text(encoding="utf-8")
+        label = html.escape(f"queues over time: {_title(self.run)}", quote=True)
+        return f'<div role="img" aria-label="{label}">{film}</div>'
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the film to a file: ``.gif``, ``.mp4`` (with ffmpeg) or ``.html``.
+
+        Raises
+        ------
+        ValueError
+            For another kind of file, or an ``.mp4`` where ffmpeg is not installed.
+        """
+        from matplotlib.animation import FFMpegWriter, PillowWriter
+
+        path = Path(path)
+        kind = film_kind(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == ".html":
+            path.write_text(self.to_html(), encoding="utf-8")
+        else:
+            self._write((PillowWriter if kind == ".gif" else FFMpegWriter)(fps=self.fps), path)
+        return path
+
+    def _write(self, writer: AbstractMovieWriter, path: Path) -> None:
+        """Draw picture after picture into a writer of matplotlib."""
+        from tqdm import tqdm
+
+        run, samples = self.run, self.samples
+        fig, ax = figure(6.4, 3.2)
+        nodes = len(run.scenario.senders)
+        edges = np.arange(nodes + 1) - 0.5
+        bars = ax.stairs(np.zeros(nodes), edges, fill=True, color=COLOURS[0], label="queued")
+        (dots,) = ax.plot([], [], "v", color=COLOURS[1], ms=6, label="packets lost")
+        buffers = _buffers(run)
+        top = max(1.0, float(run.queued[:, samples].max()))
+        if top > 0.5 * buffers.min():
+            ax.stairs(buffers, edges, color="0.4", ls=":", baseline=None, label="buffer")
+            top = max(top, float(buffers[buffers < 2.0 * top].max(initial=0.0)))
+        ax.set(xlim=(-0.5, nodes - 0.5), ylim=(0, 1.3 * top), xlabel="node")
+        ax.set_ylabel("packets queued")
+        ax.legend(loc="upper right", fontsize=8, ncols=3, frameon=False)
+        _name_nodes(run, ax.xaxis)
+        lost = run.lost.sum(axis=0)
+        before = np.concatenate([[samples[0] - 1], samples[:-1]])
+        counted = tqdm(samples, desc="pictures", delay=1.0, disable=None, leave=False)
+        with writer.saving(fig, path, dpi=100):
+            for n, last in zip(counted, before, strict=True):
+                bars.set_data(run.queued[:, n])
+                (at,) = np.nonzero(lost[:, last + 1 : n + 1].sum(axis=1))
+                dots.set_data(at, np.full(len(at), 1.06 * top))
+                title = f"{_title(run)}, {run.time[n]:.3f} s"
+                ax.set_title(title, fontsize=9, loc="left")
+                if n == samples[0]:  # the axes stay where they are from picture to picture
+                    fig.draw_without_rendering()
+                    fig.set_layout_engine("none")
+                writer.grab_frame()
+
+
+def film_kind(path: Path) -> str:
+    """Return the ending of a film's file; ValueError where such a film cannot be written."""
+    from matplotlib.animation import FFMpegWriter
+
+    kind = choice(f"ending of path {str(path)!r}", path.suffix, (".gif", ".mp4", ".html"))
+    if kind == ".mp4" and not FFMpegWriter.isAvailable():
+        msg = "ffmpeg is not installed: install it, or use the ending .gif or .html"
+        raise ValueError(f"path = {str(path)!r}: {msg}")
+    return kind
+
+
+def _buffers(run: Trajectory) -> NDArray[np.float64]:
+    """Return the packets that may wait at each sending node, shape (L,)."""
+    at = dict.fromkeys(run.scenario.senders, 0.0)
+    for link in run.scenario.links:
+        at[link.source] += link.buffer
+    return np.array(list(at.values()))
+
+
+def _name_nodes(run: Trajectory, axis: Any) -> None:
+    senders = run.scenario.senders
+    every = next(n for n in _steps() if len(senders) <= MOST_LABELS * n)
+    shown = range(every - 1, len(senders), every)
+    axis.set_ticks(list(shown), [str(senders[n]) for n in shown])
+
+
+def _steps() -> Iterator[int]:
+    """Yield 1, 2, 5, 10, 20, 50, ..."""
+    return (n * 10**power for power in itertools.count() for n in (1, 2, 5))
+
+
+def _title(run: Trajectory) -> str:
+    """Return the scenario's name with its disciplines and sources, where these are few."""
+    scenario = run.scenario
+    about = [type(link.discipline).__name__ for link in scenario.links]
+    kinds = list(dict.fromkeys([*about, *(type(f.source).__name__ for f in scenario.flows)]))
+    return f"{scenario.name}: {', '.join(kinds)}" if len(kinds) <= 4 else scenario.name

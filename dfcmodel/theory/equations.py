@@ -1,0 +1,265 @@
+"""The continuous limits of the DFC law, as equations; `pde` solves them.
+
+`DiffusionEquation` is takano2006's own, eqs. (6)-(8) with a prescribed rate r and the boundary rule
+(9). `FeedbackEquation` is what the law tends to when r is fed back by eq. (5) over links of one delay
+d: packets drift downstream and spread weakly, while w = J d - D n moves upstream,
+
+    d n_t = -(v n + s w)_x + D_eff n_xx + beta w_xx,        d w_t = w_x,
+
+with x in links, v = D/(1+D), s = 2/(1+D), D_eff = D(1-D)/(2(1+D)^3) and beta as in
+`drift_coefficients`; derived in the documentation, under theory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.theory.law import law_of
+from hopflow.checks import one_number
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["DiffusionEquation", "Drift", "Empty", "FeedbackEquation", "drift_coefficients"]
+
+
+@dataclass(frozen=True)
+class Empty:
+    """An external node that holds nothing, at a distance from the end: eq. (9).
+
+    Parameters
+    ----------
+    distance
+        From the end of the bar, > 0, in the unit of x.
+    """
+
+    distance: float
+
+    def __post_init__(self) -> None:
+        one_number("distance", self.distance, above=0.0)
+
+
+End = Empty | Callable[[Any], Any] | float
+
+
+@dataclass(frozen=True)
+class DiffusionEquation:
+    """n_t = -J_x with J = alpha r - kappa n_x: eqs. (6)-(8) of takano2006.
+
+    Functions take and return arrays of `jax.numpy`.
+
+    Parameters
+    ----------
+    initial
+        n(x) at t = 0, packets per unit of x.
+    coefficient
+        kappa > 0, a number or a function of x, which may jump where cells meet; for nodes at distance h
+        and links of delay d it is D h^2 / d, see `of`.
+    length
+        Of the bar, 0 <= x <= length.
+    rate
+        r, packets/s: a number or a function of x and t.
+    intensity
+        alpha.
+    inflow, outflow
+        Flux through the left and the right end in packets/s, a number or a function of t; 0 closes
+        it. Or `Empty`: an external node without packets, eq. (9), to which the law applies.
+    periodic
+        The ends are joined; inflow and outflow are not used.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+
+    initial: Callable[[Any], Any]
+    coefficient: Callable[[Any], Any] | float
+    length: float = 1.0
+    rate: Callable[[Any, Any], Any] | float = 0.0
+    intensity: float = 1.0
+    inflow: End = 0.0
+    outflow: End = 0.0
+    periodic: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.coefficient):
+            one_number("coefficient", self.coefficient, above=0.0)
+        one_number("length", self.length, above=0.0)
+        one_number("intensity", self.intensity, at_least=1.0)
+
+    @classmethod
+    def of(
+        cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any
+    ) -> DiffusionEquation:
+        """Return the equation of a scenario's first path, x in links and t in s.
+
+        Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are further fields.
+        """
+        import jax.numpy as jnp
+
+        law = law_of(scenario)
+        kappa = jnp.asarray(law.diffusion / np.array(law.delays))
+
+        def coefficient(x: Any) -> Any:
+            return kappa[jnp.clip(jnp.ceil(x).astype(int) - 1, 0, law.hops - 1)]
+
+        fields = {"length": float(law.hops), "intensity": law.intensity, **more}
+        return cls(initial, coefficient, **fields)
+
+    def start(self, x: Any) -> Any:
+        """Return n at t = 0, shape (1, N)."""
+        return _on(self.initial, x)[None]
+
+    def fluxes(self, t: Any, fields: Any, faces: Any) -> Any:
+        """Return J at the faces, shape (1, N + 1)."""
+        import jax.numpy as jnp
+
+        n, h = fields[0], faces[1] - faces[0]
+        resistance = 1.0 / _on(self.coefficient, (faces[1:] + faces[:-1]) / 2.0)
+        between = 2.0 / (resistance[1:] + resistance[:-1])  # half a cell either way, in series
+        flow = self.intensity * _on(self.rate, faces, t)
+        J = flow[1:-1] - between * jnp.diff(n) / h
+        if self.periodic:
+            kappa = 2.0 / (resistance[:1] + resistance[-1:])
+            joint = flow[:1] - kappa * (n[:1] - n[-1:]) / h
+            return jnp.concatenate([joint, J, joint])[None]
+        # an external node holds nothing: the gradient runs over half a cell and its distance
+        kappa = _on(self.coefficient, faces[jnp.array([0, -1])])
+        left = _end(self.inflow, t, flow[0], -kappa[0] * n[0], h)
+        right = _end(self.outflow, t, flow[-1], kappa[1] * n[-1], h)
+        return jnp.concatenate([left[None], J, right[None]])[None]
+
+
+class Drift(NamedTuple):
+    """Coefficients of the closed loop's limit, in links and periods; see `FeedbackEquation`."""
+
+    speed: float
+    spread: float
+    push: float
+    push_spread: float
+    initial_shift: float
+
+
+def drift_coefficients(diffusion: float) -> Drift:
+    """Return v, D_eff, s, beta and the shift of a profile in the first periods, for alpha = 1.
+
+    Parameters
+    ----------
+    diffusion
+        D, 0 < D <= 1.
+
+    Returns
+    -------
+    ``speed`` v = D/(1+D), ``spread`` D_eff = D(1-D)/(2(1+D)^3), ``push`` s = 2/(1+D),
+    ``push_spread`` beta = (3 + D) / (1+D)^3, and ``initial_shift`` = D^2/(1+D)^2, in links: how far
+    downstream a profile that starts at rest under w = 0 gets more than v says.
+    """
+    D = one_number("diffusion", diffusion, above=0.0, at_most=1.0)
+    return Drift(
+        speed=D / (1.0 + D),
+        spread=D * (1.0 - D) / (2.0 * (1.0 + D) ** 3),
+        push=2.0 / (1.0 + D),
+        push_spread=(3.0 + D) / (1.0 + D) ** 3,
+        initial_shift=D**2 / (1.0 + D) ** 2,
+    )
+
+
+@dataclass(frozen=True)
+class FeedbackEquation:
+    """The limit of the closed loop with alpha = 1: n drifts downstream, w moves upstream.
+
+    Parameters
+    ----------
+    initial
+        n(x) at t = 0, packets per node, x in links.
+    diffusion
+        D <= 1.
+    delay
+        d of every link in s.
+    length
+        Links from the host, x = 0, to the last node.
+    push
+        w(x) at t = 0, packets per period: what is sent less D n.
+    told
+        The rate that the node behind the last one tells, packets per period: it is the w that enters.
+    saturated
+        Packets per period that the last node sends whatever it holds; then w = saturated - D n
+        enters. None where it follows the law.
+    periodic
+        The ends are joined.
+    spreads
+        Whether the terms of second order (D_eff, beta) are there, or only the drift.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+
+    initial: Callable[[Any], Any]
+    diffusion: float
+    delay: float = 1.0
+    length: float = 1.0
+    push: Callable[[Any], Any] | float = 0.0
+    told: float = 0.0
+    saturated: float | None = None
+    periodic: bool = False
+    spreads: bool = True
+
+    def __post_init__(self) -> None:
+        drift_coefficients(self.diffusion)
+        one_number("delay", self.delay, above=0.0)
+        one_number("length", self.length, above=0.0)
+        one_number("told", self.told)
+        if self.saturated is not None:
+            one_number("saturated", self.saturated, at_least=0.0)
+
+    def start(self, x: Any) -> Any:
+        """Return n and w at t = 0, shape (2, N)."""
+        import jax.numpy as jnp
+
+        return jnp.stack([_on(self.initial, x), _on(self.push, x)])
+
+    def fluxes(self, t: Any, fields: Any, faces: Any) -> Any:  # noqa: ARG002
+        """Return the fluxes of n and w at the faces, shape (2, N + 1)."""
+        import jax.numpy as jnp
+
+        c, h = drift_coefficients(self.diffusion), faces[1] - faces[0]
+        n, w = fields
+        if self.periodic:
+            n, w = (jnp.concatenate([field[-1:], field, field[:1]]) for field in (n, w))
+        else:
+            # the host holds nothing (eq. 9); what leaves at an end is continued there
+            beyond = 1.5 * n[-1] - 0.5 * n[-2]
+            enters = (
+                self.told if self.saturated is None else self.saturated - self.diffusion * beyond
+            )
+            n = jnp.concatenate([-n[:1], n, 2.0 * n[-1:] - n[-2:-1]])
+            w = jnp.concatenate([2.0 * w[:1] - w[1:2], w, 2.0 * enters - w[-1:]])
+        mean_n, mean_w = (n[1:] + n[:-1]) / 2.0, (w[1:] + w[:-1]) / 2.0
+        J = c.speed * mean_n + c.push * mean_w
+        if self.spreads:
+            J -= (c.spread * jnp.diff(n) + c.push_spread * jnp.diff(w)) / h
+        return jnp.stack([J, -mean_w]) / self.delay
+
+
+def _on(function: Any, x: Any, *t: Any) -> Any:
+    """Return a function, or a number, on an array."""
+    import jax.numpy as jnp
+
+    values = function(x, *t) if callable(function) else function
+    return jnp.broadcast_to(jnp.asarray(values, dtype=float), x.shape)
+
+
+def _end(end: End, t: Any, flow: Any, pulled: Any, h: Any) -> Any:
+    """Return the flux through an end; ``pulled`` is +- kappa n in the cell beside it."""
+    import jax.numpy as jnp
+
+    if isinstance(end, Empty):
+        return flow + pulled / (end.distance + h / 2.0)
+    return jnp.asarray(end(t) if callable(end) else end, dtype=float)

@@ -1,0 +1,271 @@
+"""The bare DFC law: equal links, all feedback clocks in step, no clipping, no sharing.
+
+With d the link delay and the feedback period, k counting periods, n_i the packets in node i and J_i
+the packets that it sends per period (takano2006, eqs. 2-5),
+
+    J_i[k] = alpha r_i[k] - D (n_{i+1}[k-1] - n_i[k]),     n_i[k+1] = n_i[k] + J_{i-1}[k-1] - J_i[k].
+
+The target rate r is what the next node told: prescribed from outside, or fed back, r_i[k] =
+N_{i+1}[k-1] (eq. 5), with N the nominal rate, J for alpha = 1. The nodes form a ring, or a chain from
+a shaped host to a saturated bottleneck: by eq. (9) the host is a node that holds nothing, and the
+last node sends, and tells, a constant rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.network.disciplines import DFC
+from hopflow.checks import choice, number, one_number, whole
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["Law", "Loop", "advance", "bare_law", "law_of", "rates"]
+
+ENDS = ("ring", "chain")
+
+
+@dataclass(frozen=True)
+class Law:
+    """What the theory needs to know of a flow in a scenario.
+
+    Attributes
+    ----------
+    hops
+        Sending nodes on the flow's path.
+    bottleneck
+        Nodes from the first to the one that other flows join, that included; all where none does.
+    diffusion, intensity
+        D and alpha.
+    delays
+        Of the links after those nodes, in s, shape (hops,).
+    link_rate
+        B, packets/s.
+    buffer
+        Of a node, packets.
+    host
+        ``"shaped"`` (eq. 9), ``"unshaped"`` or ``"direct"``.
+    synchronous
+        Whether all feedback clocks tick together.
+    """
+
+    hops: int
+    bottleneck: int
+    diffusion: float
+    intensity: float
+    delays: tuple[float, ...]
+    link_rate: float
+    buffer: float
+    host: str
+    synchronous: bool
+
+    @property
+    def delay(self) -> float:
+        """The one delay of all links in s; ValueError where they differ."""
+        if len(set(self.delays)) > 1:
+            msg = "must be equal: the bare law has one period for all nodes"
+            raise ValueError(f"delays = {self.delays}: {msg}")
+        return self.delays[0]
+
+
+def law_of(scenario: Scenario, flow: int = 0) -> Law:
+    """Return the numbers of a scenario that the theory of one of its flows needs.
+
+    Parameters
+    ----------
+    scenario
+        Any with diffusion-type flow control.
+    flow
+        Index of the flow.
+
+    Raises
+    ------
+    ValueError
+        For a path with a link without DFC or with links of unequal rates, DFC per input, an index
+        out of range.
+    """
+    own = scenario.flows[whole("flow", flow, 0, len(scenario.flows) - 1)]
+    path = scenario.path(own)
+    first = path[0]
+    for link in path:
+        choice(f"discipline of link {link.name}", type(link.discipline).__name__, ("DFC",))
+        if (link.rate, link.buffer, link.discipline) != (
+            first.rate,
+            first.buffer,
+            first.discipline,
+        ):
+            msg = f"must be alike on a path, but differ between {first.name} and {link.name}"
+            raise ValueError(f"rate, buffer, discipline: {msg}")
+    law = first.discipline
+    assert isinstance(law, DFC)
+    choice("per", law.per, ("flow",))
+    others = {hop for other in scenario.flows if other is not own for hop in other.hops}
+    joined = [hop in others for hop in own.hops]
+    return Law(
+        hops=len(path),
+        bottleneck=joined.index(True) + 1 if any(joined) else len(path),
+        diffusion=float(law.diffusion),
+        intensity=float(law.intensity),
+        delays=tuple(float(link.delay) for link in path),
+        link_rate=float(first.rate),
+        buffer=float(first.buffer),
+        host=own.host,
+        synchronous=law.phases == "synchronous",
+    )
+
+
+def rates(
+    told_rate: Any,
+    told_queue: Any,
+    queue: Any,
+    active: Any,
+    intensity: Any,
+    gain: Any,
+    capacity: Any,
+    xp: Any = np,
+) -> Any:
+    """Return the rates J of all flows at all nodes, eqs. (1), (2) and (13) of takano2006.
+
+    Parameters
+    ----------
+    told_rate, told_queue
+        r (packets/s) and n (packets) that each node was told by the next, shape (F, L).
+    queue
+        Its own n, shape (F, L).
+    active
+        Which flows share which node, shape (F, L).
+    intensity, gain, capacity
+        alpha; D / d in 1/s; B in packets/s; () or (L,).
+    xp
+        The array module, `numpy` or `jax.numpy`.
+
+    Returns
+    -------
+    Shape (F, L), packets/s; zero where a flow is not active.
+    """
+    ideal = intensity * told_rate - gain * (told_queue - queue)
+    weight = xp.where(active & (ideal > 0.0), ideal, 0.0)
+    total = weight.sum(axis=0)
+    return weight * (capacity / xp.where(total >= capacity, total, capacity))
+
+
+class Loop(NamedTuple):
+    """State of the bare law: packets in the nodes now, one period ago, and what each sent and told then.
+
+    Shape (N,) each, or (N, K) for K states at once. ``told`` is the nominal rate, eq. (5).
+    """
+
+    packets: Any
+    before: Any
+    sent: Any
+    told: Any
+
+
+def advance(
+    loop: Loop,
+    diffusion: Any,
+    intensity: Any = 1.0,
+    rate: Any = None,
+    ends: str = "ring",
+    xp: Any = np,
+) -> Loop:
+    """Return the state one period later.
+
+    Parameters
+    ----------
+    loop
+        Where the law stands.
+    diffusion, intensity
+        D and alpha.
+    rate
+        Prescribed r in packets per period, (N,); None feeds it back by eq. (5).
+    ends
+        ``"ring"``; or ``"chain"``: element 0 is the host, which holds nothing (eq. 9), and the last
+        node is saturated, it sends what it sent before.
+    xp
+        The array module, `numpy` or `jax.numpy`.
+    """
+    n, before, sent, told = loop
+    r = xp.roll(told, -1, axis=0) if rate is None else rate
+    held_back = diffusion * (xp.roll(before, -1, axis=0) - n)
+    J, nominal = intensity * r - held_back, r - held_back
+    if ends == "chain":
+        J = xp.concatenate([J[:-1], sent[-1:]])
+        nominal = xp.concatenate([nominal[:-1], told[-1:]])
+    after = n + xp.roll(sent, 1, axis=0) - J
+    if ends == "chain":
+        after = xp.concatenate([0.0 * after[:1], after[1:]])
+    return Loop(after, n, J, nominal)
+
+
+def bare_law(
+    packets: ArrayLike,
+    diffusion: float,
+    periods: int,
+    *,
+    rate: ArrayLike | None = None,
+    base_rate: ArrayLike = 0.0,
+    before: ArrayLike | None = None,
+    intensity: float = 1.0,
+    ends: str = "ring",
+) -> NDArray[np.float64]:
+    """Return the packets in every node after each period.
+
+    Parameters
+    ----------
+    packets
+        Packets in the nodes at the start, shape (N,).
+    diffusion
+        D, packets per packet of difference and period.
+    periods
+        Number of periods to advance.
+    rate
+        Prescribed r in packets per period, shape (N,); None feeds it back by eq. (5).
+    base_rate
+        Packets per period that every node sent and told before the start, () or (N,); on a chain the last
+        one goes on sending that. w = 0 at the start when it is D times ``before``.
+    before
+        Packets in the nodes one period before the start, () or (N,); None: the same.
+    intensity
+        alpha.
+    ends
+        ``"ring"``, or ``"chain"``: a shaped host (eq. 9) before the first node, a saturated last one.
+
+    Returns
+    -------
+    Shape (periods + 1, N).
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range.
+    """
+    start = number("packets", packets)
+    base = np.broadcast_to(number("base_rate", base_rate), start.shape)
+    one_number("diffusion", diffusion, above=0.0)
+    whole("periods", periods, 0, 10**9)
+    past = np.broadcast_to(start if before is None else number("before", before), start.shape)
+    if choice("ends", ends, ENDS) == "chain":
+        if rate is not None:
+            raise ValueError("rate = ...: must be None on a chain, where r is fed back")
+        start, past, base = np.append(0.0, start), np.append(0.0, past), np.append(base[0], base)
+    prescribed = None if rate is None else np.broadcast_to(number("rate", rate), start.shape)
+    # what left each node one period ago, in balance with the profile it stood on
+    sent = (
+        base
+        if prescribed is None
+        else intensity * prescribed - diffusion * (np.roll(past, -1) - start)
+    )
+    loop = Loop(start, past, sent, sent)
+    history = np.empty((periods + 1, len(start)))
+    history[0] = start
+    for k in range(periods):
+        loop = advance(loop, diffusion, intensity, prescribed, ends)
+        history[k + 1] = loop.packets
+    return history if ends == "ring" else history[:, 1:]

@@ -1,0 +1,217 @@
+"""The modes of the DFC law between a host and its bottleneck, and what they say of a scenario."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.theory.law import Law, law_of
+from dfcmodel.theory.stability import (
+    endless_limit,
+    finite_limit,
+    growth_factors,
+    period_matrix,
+    scenario_clocks,
+)
+from hopflow.checks import choice
+from hopflow.results import Result, figure
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.theory.clocks import Clocks
+
+__all__ = ["Spectrum", "spectrum"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Spectrum(Result):
+    """Modes of the DFC law in a scenario, per feedback period.
+
+    Attributes
+    ----------
+    law
+        The numbers of the scenario.
+    clocks
+        Of the nodes between host and bottleneck; None when they are in step over links of one delay.
+    eigenvalues
+        Of the chain between host and bottleneck, by falling modulus, shape (M,); M = 4 b - 1 for
+        clocks in step, see `Clocks.monodromy` for others.
+    vectors
+        Their right and left eigenvectors in columns, shape (2, M, M).
+    matrix
+        That chain's, over one `period`, shape (M, M).
+    """
+
+    law: Law
+    clocks: Clocks | None
+    eigenvalues: NDArray[np.complex128]
+    vectors: NDArray[np.complex128]
+    matrix: NDArray[np.float64]
+
+    @property
+    def status(self) -> Status:
+        """CONVERGED when all eigenvalues are finite."""
+        return Status.CONVERGED if np.all(np.isfinite(self.eigenvalues)) else Status.NOT_FINITE
+
+    @property
+    def period(self) -> float:
+        """After which everything repeats, in s: the link delay, or that common to all clocks."""
+        return self.law.delays[0] if self.clocks is None else self.clocks.period
+
+    @property
+    def radius(self) -> float:
+        """Largest modulus: every disturbance of the chain falls like this per period, or grows."""
+        return float(abs(self.eigenvalues[0]))
+
+    @property
+    def stable(self) -> bool:
+        """Whether disturbances die out."""
+        return self.radius < 1.0
+
+    @property
+    def settling_time(self) -> float:
+        """Time in which the slowest mode falls to 1/e, in s; infinite where none falls."""
+        return -self.period / math.log(self.radius) if self.stable else math.inf
+
+    @property
+    def _even(self) -> bool:
+        """Whether all links have one delay."""
+        return self.clocks is None or len(set(self.clocks.delays)) == 1
+
+    @cached_property
+    def endless(self) -> NDArray[np.complex128]:
+        """Growth factors on an endless chain at 401 angles in [-pi, pi], shape (401, 4)."""
+        angles = np.linspace(-np.pi, np.pi, 401)
+        return growth_factors(angles, self.law.diffusion, self.law.intensity)
+
+    def sensitivity(self, of: str) -> float:
+        """Return the derivative of the radius by ``"diffusion"`` or ``"intensity"``.
+
+        By the eigenvectors, y* A' x / y* x; valid where the largest eigenvalue is simple.
+        """
+        choice("of", of, ("diffusion", "intensity"))
+        law, tiny = self.law, 1e-30j  # a complex step: exact, the matrix is a polynomial
+        D, alpha = law.diffusion, law.intensity
+        near = (D + tiny, alpha) if of == "diffusion" else (D, alpha + tiny)
+        slope = period_matrix(law, self.clocks, *near).imag / tiny.imag
+        x, y = self.vectors[0, :, 0], self.vectors[1, :, 0]
+        z = self.eigenvalues[0]
+        change = (y.conj() @ slope @ x) / (y.conj() @ x)
+        return float((z.conjugate() * change).real / abs(z))
+
+    @cached_property
+    def transient_growth(self) -> NDArray[np.float64]:
+        """Norm of the k-th power of the matrix, k = 0, 1, ... until it has fallen below one, (K,).
+
+        How much a disturbance can grow before it dies out: Euclidean norm over the state, 2000
+        periods at most.
+        """
+        u, s, vh = np.linalg.svd(self.matrix)
+        kept = s > 1e-15 * s[0]  # what was told or sent before is forgotten in one period
+        u, s, vh = u[:, kept], s[kept], vh[kept]
+        again = s[:, None] * (vh @ u)
+        power, norms = np.diag(s), [1.0, float(s[0])]
+        while norms[-1] >= 1.0 and len(norms) < 2000:
+            power = again @ power
+            norms.append(float(np.linalg.norm(power, 2)))
+        return np.array(norms)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the eigenvalues of the chain, real and imaginary, with modulus."""
+        import xarray as xr
+
+        z = self.eigenvalues
+        return xr.Dataset(
+            {"real": ("mode", z.real), "imaginary": ("mode", z.imag), "modulus": ("mode", abs(z))},
+            attrs={"diffusion": self.law.diffusion, "intensity": self.law.intensity},
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the eigenvalues, and those of the endless chain, in the unit circle."""
+        if ax is None:
+            _, ax = figure(width=4.4, height=4.4)
+        turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 361))
+        ax.plot(turn.real, turn.imag, color="gray", lw=0.7)
+        if self._even:
+            endless = self.endless.ravel()
+            ax.plot(endless.real, endless.imag, ".", ms=1, label="endless chain")
+        z = self.eigenvalues
+        ax.plot(z.real, z.imag, ".", label=f"{self.law.bottleneck} nodes to the bottleneck")
+        ax.set(xlabel="real part of z", ylabel="imaginary part", aspect="equal")
+        ax.legend(fontsize=8, loc="lower left", markerscale=4)
+        return ax
+
+    def summary(self) -> dict[str, object]:
+        """Return radius, settling time, limits, transient growth."""
+        law = self.law
+        grown = self.transient_growth
+        most = int(np.argmax(grown))
+        limit = endless_limit(law.intensity, "closed")
+        return {
+            "law": f"D = {law.diffusion:g}, alpha = {law.intensity:g}, {law.bottleneck} nodes from "
+            "the host to the bottleneck",
+            "clocks": "in step" if self.clocks is None else f"phases {self.clocks.phases} in steps",
+            "radius": f"{self.radius:.6f} per period of {self.period:g} s",
+            "settles in": f"{self.settling_time:.4g} s to 1/e",
+            "endless chain": f"stable up to D = {limit:g}, for equal delays and clocks in step",
+            "this chain": f"stable up to D = {finite_limit(law, self.clocks, 'diffusion'):.6g}",
+            "slopes": f"radius by D {self.sensitivity('diffusion'):+.4g}, by alpha "
+            f"{self.sensitivity('intensity'):+.4g}",
+            "transient growth": f"{grown[most]:.3g} times after {most} periods",
+        }
+
+
+def spectrum(
+    scenario: Scenario, flow: int = 0, *, rng: int | None = None, steps_per_delay: int = 4
+) -> Spectrum:
+    """Return the modes of the DFC law on the path of a flow.
+
+    They are those of the unclipped law around a state in which packets wait in every node from the
+    host, which obeys eq. (9), to the saturated bottleneck. Where clocks are not in step, or delays
+    differ, they are those of the monodromy matrix, over the period that is common to all clocks.
+
+    Parameters
+    ----------
+    scenario
+        With diffusion-type flow control.
+    flow
+        Index of the flow; the bottleneck is where the first other flow joins it.
+    rng
+        Seed of the clocks' phases, the ones that ``simulate(scenario, rng=rng)`` has; None: all clocks
+        tick together.
+    steps_per_delay
+        For clocks that are not in step: delays and phases are whole numbers of steps, this many in the
+        shortest link delay.
+
+    Raises
+    ------
+    ValueError
+        For a scenario without DFC, for delays that are no whole numbers of steps, or have no common
+        multiple within 20,000 of them.
+
+    Examples
+    --------
+    >>> from dfcmodel import takano2006
+    >>> round(spectrum(takano2006("1")).radius, 4)
+    0.9904
+    >>> round(spectrum(takano2006("1"), rng=0).radius, 4)
+    0.9911
+    """
+    from scipy.linalg import eig
+
+    law = law_of(scenario, flow)
+    clocks = scenario_clocks(scenario, law, flow, rng, steps_per_delay)
+    matrix = period_matrix(law, clocks, law.diffusion, law.intensity)
+    found: Any = eig(matrix, left=True, right=True)
+    z, left, right = found
+    order = np.argsort(-np.abs(z), kind="stable")
+    vectors = np.stack([right[:, order], left[:, order]])
+    return Spectrum(law, clocks, z[order], vectors, matrix)

@@ -1,0 +1,300 @@
+"""Stability of the bare law: on an endless chain, and between a host and a bottleneck.
+
+On an endless chain (von Neumann) a mode grows by z per period and by e = exp(i theta) per node. With
+r fed back by eq. (5) one root is z = e, which is w = N - D n moving upstream (N the nominal rate per
+period); the others solve
+
+    z^3 - (1 - D) z^2 - D (1/e - (alpha - 1) e) z - D (alpha - 1) = 0.
+
+They stay within the unit circle for D <= (2 - alpha) / (alpha (5 alpha - 4)), which is 1 for alpha = 1.
+With r prescribed
+
+    z^3 - (1 - D) z^2 - D (e + 1/e) z + D = 0,    stable for D <= 1/3.
+
+A chain of b nodes with clocks in step, between a host that obeys eq. (9) and a saturated last node, has
+for alpha = 1
+
+    z^2 (z^2 (z - 1 + D) / D)^b + D (z + 1) = 0,
+
+stable up to (sqrt 5 - 1) / 2 for b = 1 and for D <= 1/2 at any length, the limit of long chains; less
+with clocks out of step, see `clocks`. The derivations are in the documentation, under theory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.theory.clocks import Clocks, clocks_of
+from dfcmodel.theory.law import Law, Loop, advance, law_of
+from hopflow.checks import choice, number, one_number, whole
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import ArrayLike, NDArray
+
+    from dfcmodel.network.networks import Scenario
+
+__all__ = [
+    "chain_matrix",
+    "endless_limit",
+    "finite_limit",
+    "growth_factors",
+    "period_matrix",
+    "scenario_clocks",
+    "stability_limit",
+    "stability_map",
+]
+
+KINDS = ("closed", "prescribed", "finite")
+SMALLEST = (
+    1e-3  # of D and of alpha - 1: below it a mode takes a thousand periods and counts as none
+)
+
+
+def growth_factors(
+    angle: ArrayLike, diffusion: float, intensity: float = 1.0, *, kind: str = "closed"
+) -> NDArray[np.complex128]:
+    """Return the factors z by which the modes exp(i angle) of an endless chain grow per period.
+
+    Parameters
+    ----------
+    angle
+        theta, radians per node, shape (A,).
+    diffusion, intensity
+        D and alpha.
+    kind
+        ``"closed"``: r is fed back (eq. 5); ``"prescribed"``.
+
+    Returns
+    -------
+    By falling modulus, shape (A, 4) for the closed loop, (A, 3) otherwise.
+    """
+    theta = np.atleast_1d(number("angle", angle))
+    D = one_number("diffusion", diffusion, above=0.0)
+    alpha = one_number("intensity", intensity, at_least=1.0)
+    e = np.exp(1j * theta)
+    closed = choice("kind", kind, KINDS[:2]) == "closed"
+    back = (alpha - 1.0) * e if closed else -e  # what feedback does to the gradient's second half
+    companion = np.zeros((len(theta), 3, 3), dtype=complex)
+    companion[:, 1, 0] = companion[:, 2, 1] = 1.0
+    companion[:, 0, 0] = 1.0 - D
+    companion[:, 0, 1] = D * (1.0 / e - back)
+    companion[:, 0, 2] = D * back / e
+    z = np.asarray(np.linalg.eigvals(companion), dtype=complex)
+    if closed:
+        z = np.concatenate([z, e[:, None]], axis=1)
+    return np.take_along_axis(z, np.argsort(-np.abs(z), axis=1), axis=1)
+
+
+def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray[np.float64]:
+    """Return the matrix that advances a chain from its host to its bottleneck by one period.
+
+    The state is (packets now and one period ago in the b nodes; sent one period ago by the host and
+    b - 1 nodes; told one period ago by b - 1 nodes), as deviations from a steady state: the last node
+    sends and tells a constant.
+
+    Parameters
+    ----------
+    hops
+        b, nodes up to the saturated one, that included.
+    diffusion, intensity
+        D and alpha.
+
+    Returns
+    -------
+    Shape (4 b - 1, 4 b - 1).
+    """
+    whole("hops", hops, 1, 10_000)
+    one_number("diffusion", diffusion, above=0.0)
+    one_number("intensity", intensity, at_least=1.0)
+    matrix: NDArray[np.float64] = _chain(hops, diffusion, intensity)
+    return matrix
+
+
+def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
+    unit, none = np.eye(4 * b - 1), np.zeros((1, 4 * b - 1))
+    now, before, sent, told = np.split(unit, [b, 2 * b, 3 * b])
+    start = Loop(
+        np.vstack([none, now]),
+        np.vstack([none, before]),
+        np.vstack([sent, none]),
+        np.vstack([none, told, none]),
+    )
+    end = advance(start, diffusion, intensity, ends="chain")
+    return np.vstack([end.packets[1:], end.before[1:], end.sent[:-1], end.told[1:-1]])
+
+
+def scenario_clocks(
+    scenario: Scenario, law: Law, flow: int, rng: int | None, steps_per_delay: int
+) -> Clocks | None:
+    """Return the clocks of a flow's chain; None where they are in step over links of one delay.
+
+    Parameters
+    ----------
+    scenario, law, flow
+        With diffusion-type flow control; `law_of` the flow.
+    rng, steps_per_delay
+        As for `stability_limit`.
+    """
+    in_step = rng is None or law.synchronous
+    if in_step and len(set(law.delays[: law.bottleneck])) == 1:
+        return None
+    return clocks_of(scenario, law, flow, rng=rng, steps_per_delay=steps_per_delay)
+
+
+def period_matrix(
+    law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex
+) -> NDArray[Any]:
+    """Return what advances a chain by a period, its clocks' common one if they are not in step.
+
+    Parameters
+    ----------
+    law, clocks
+        See `scenario_clocks`.
+    diffusion, intensity
+        D and alpha, complex ones to differentiate.
+    """
+    if clocks is None:
+        return _chain(law.bottleneck, diffusion, intensity)
+    return clocks.monodromy(diffusion, intensity)
+
+
+def stability_limit(
+    scenario: Scenario,
+    parameter: str = "diffusion",
+    *,
+    kind: str = "closed",
+    flow: int = 0,
+    rng: int | None = None,
+    steps_per_delay: int = 4,
+) -> float:
+    """Return the largest value of a parameter at which the law of a scenario is stable.
+
+    Parameters
+    ----------
+    scenario
+        With diffusion-type flow control.
+    parameter
+        ``"diffusion"``: of D at the scenario's alpha (0 where no D is stable); ``"intensity"``: of
+        alpha at its D (nan where alpha = 1 is not).
+    kind
+        ``"closed"``: von Neumann's on an endless chain, r fed back by eq. (5); ``"prescribed"``: with
+        a given r; ``"finite"``: the chain from a host (eq. 9) to the saturated bottleneck.
+    flow
+        Index of the flow.
+    rng
+        Of the finite chain: the seed of its clocks' phases, see `spectrum`; None: all in step.
+    steps_per_delay
+        Of the finite chain, for clocks that are not in step: steps per shortest link delay.
+
+    Raises
+    ------
+    ValueError
+        For a scenario without DFC, an unknown parameter or kind, delays that are not whole steps.
+
+    Notes
+    -----
+    On an endless chain with fed-back rates the limit of D is (2 - alpha) / (alpha (5 alpha - 4)), that
+    of long waves; there is none from alpha = 2 on.
+
+    Examples
+    --------
+    >>> from dfcmodel import takano2006
+    >>> stability_limit(takano2006("1"), "diffusion")
+    1.0
+    >>> round(stability_limit(takano2006("1"), "diffusion", kind="finite"), 4)
+    0.5186
+    """
+    choice("parameter", parameter, ("diffusion", "intensity"))
+    choice("kind", kind, KINDS)
+    law = law_of(scenario, flow)
+    if kind == "finite":
+        clocks = scenario_clocks(scenario, law, flow, rng, steps_per_delay)
+        return finite_limit(law, clocks, parameter)
+    if parameter == "diffusion":
+        return endless_limit(law.intensity, kind)
+    if law.diffusion > endless_limit(1.0, kind):
+        return math.nan
+    if kind == "prescribed":  # what is prescribed does not react
+        return math.inf
+    D = law.diffusion
+    return float((4.0 * D - 1.0 + math.sqrt((1.0 - 4.0 * D) ** 2 + 40.0 * D)) / (10.0 * D))
+
+
+def endless_limit(alpha: float, kind: str) -> float:
+    """Return von Neumann's limit of D: there the roots of the cubics touch the unit circle.
+
+    Parameters
+    ----------
+    alpha
+        The flow intensity multiplier.
+    kind
+        ``"closed"`` or ``"prescribed"``.
+    """
+    if kind == "prescribed":
+        return 1.0 / 3.0
+    return max(0.0, (2.0 - alpha) / (alpha * (5.0 * alpha - 4.0)))
+
+
+def _radius(matrix: NDArray[np.float64]) -> float:
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
+    """Return the largest value at which the chain from host to bottleneck is stable.
+
+    Parameters
+    ----------
+    law, clocks
+        See `scenario_clocks`.
+    parameter
+        ``"diffusion"`` or ``"intensity"``.
+    """
+    from scipy.optimize import brentq
+
+    def excess(value: float) -> float:
+        D, alpha = law.diffusion, law.intensity
+        at = (value, alpha) if parameter == "diffusion" else (D, value)
+        return _radius(period_matrix(law, clocks, *at)) - 1.0
+
+    low, high = (SMALLEST, 1.0) if parameter == "diffusion" else (1.0, 2.0)
+    if excess(low) >= 0.0:
+        return 0.0 if parameter == "diffusion" else math.nan
+    while excess(high) < 0.0:
+        if high > 1e6:
+            return math.inf
+        high *= 2.0
+    return float(brentq(excess, low, high, xtol=1e-13))
+
+
+def stability_map(
+    diffusion: ArrayLike, intensity: ArrayLike = 1.0, hops: ArrayLike = 15
+) -> xr.DataArray:
+    """Return the spectral radius of the chain from host to bottleneck on a grid of parameters.
+
+    Parameters
+    ----------
+    diffusion, intensity
+        Values of D and alpha, 1-d.
+    hops
+        Numbers of nodes up to the bottleneck, 1-d.
+
+    Returns
+    -------
+    DataArray over (hops, intensity, diffusion); below one is stable.
+    """
+    import xarray as xr
+
+    grids = {
+        "hops": np.atleast_1d([whole("hops", b, 1, 10_000) for b in np.atleast_1d(hops)]),
+        "intensity": np.atleast_1d(number("intensity", intensity, at_least=1.0)),
+        "diffusion": np.atleast_1d(number("diffusion", diffusion, above=0.0)),
+    }
+    radius = np.empty(tuple(map(len, grids.values())))
+    for at in np.ndindex(radius.shape):
+        b, alpha, D = (grid[k] for grid, k in zip(grids.values(), at, strict=True))
+        radius[at] = _radius(chain_matrix(int(b), float(D), float(alpha)))
+    return xr.DataArray(radius, coords=grids, dims=list(grids), name="radius")

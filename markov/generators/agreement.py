@@ -1,0 +1,89 @@
+"""Whether the rows of a matrix are what plain Python gives, on a sample of states."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markov.generators.edges import edges_by_python
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.generators.calls import Calls
+    from markov.spaces import Space
+
+__all__ = ["disagreement", "ends_of", "sample_of"]
+
+SAMPLE = 120  # states that are compared, beside the ends of each component
+ROUNDING = 1e-13  # relative: elementary functions of another library, sums in another order
+
+
+def disagreement(
+    calls: Calls, space: Space, codes: NDArray[np.int64], Q: sp.csr_matrix, places: list[int]
+) -> tuple[int, str] | None:
+    """Return the first state whose row is not what plain Python gives, and how it differs, or None.
+
+    Parameters
+    ----------
+    calls
+        The rules.
+    space, codes
+        The states, shape (components, states).
+    Q
+        The generator on them.
+    places
+        Which of them to compare.
+    """
+    numbers = space.numbers(codes[:, places])
+    expected = _by_source(edges_by_python(calls, space, numbers), numbers)
+    counts = np.diff(Q.indptr)[places]
+    first = Q.indptr[places] - np.cumsum(counts) + counts
+    entries = np.arange(counts.sum()) + np.repeat(first, counts)
+    targets = space.numbers(codes[:, Q.indices[entries]])
+    given = _by_source((np.repeat(numbers, counts), targets, Q.data[entries]), numbers)
+    for x, number in zip(places, numbers.tolist(), strict=True):
+        if (difference := _difference(given[number], expected[number])) is not None:
+            return x, difference
+    return None
+
+
+def _by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
+    """Return the rates out of some states by target, those of a state to itself left out."""
+    found: dict[int, dict[int, float]] = {number: {} for number in sources.tolist()}
+    for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
+        if source != target:
+            found[source][target] = found[source].get(target, 0.0) + rate
+    return found
+
+
+def _difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
+    """Return in words how a row differs from what plain Python gives; None: not at all."""
+    if given.keys() != expected.keys():
+        return "other targets than plain Python"
+    for number, rate in expected.items():
+        if not (given[number] == rate or abs(given[number] - rate) <= ROUNDING * rate):
+            return f"the rate {given[number]!r} where plain Python gives {rate!r}"
+    return None
+
+
+def sample_of(space: Space, codes: NDArray[np.int64]) -> list[int]:
+    """Return the places of some states: at the ends of every component, corners, and at random."""
+    n = codes.shape[1]
+    if n <= SAMPLE:
+        return list(range(n))
+    chosen = ends_of(codes)
+    ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
+    corners = np.array(list(itertools.islice(itertools.product(*ends), SAMPLE // 2))).T
+    near = np.searchsorted(space.numbers(codes), space.numbers(corners))
+    chosen |= set(np.minimum(near, n - 1).tolist())
+    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=SAMPLE).tolist()))
+
+
+def ends_of(codes: NDArray[np.int64]) -> set[int]:
+    """Return the places of the first and last state, and of the least and largest of each component."""
+    found = {0, codes.shape[1] - 1}
+    return found.union(*({int(np.argmin(code)), int(np.argmax(code))} for code in codes))

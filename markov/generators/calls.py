@@ -1,0 +1,228 @@
+"""A model's rules as plain Python: how they are called, and what is said when they go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from hopflow.errors import RuleError, failed_rule, place_of
+
+if TYPE_CHECKING:
+    from markov.rules import ChainModel
+    from markov.spaces import Space
+
+__all__ = ["Calls"]
+
+PAIRS = "yield (target, rate) pairs"
+RATE = "a rate must be finite and >= 0"
+
+
+class Calls:
+    """The rules of a model, ready to be called with a state.
+
+    Parameters
+    ----------
+    model
+        Its rules may be a static method, a method with ``self``, or take the state alone.
+    space
+        The states that are allowed, or None when any state is.
+
+    Attributes
+    ----------
+    name
+        Of the model, for messages.
+    rules, q
+        ``rules(s, q)`` gives the transitions out of a state ``s``.
+    make
+        The class of the states that rules are called with, or None where a state is no NamedTuple:
+        the user's ``State``, with a quicker ``_replace``.
+    """
+
+    def __init__(self, model: ChainModel, space: Space | None) -> None:
+        self.model, self.space = model, space
+        self.name = model.name
+        self.rules: Callable[[Any, Any], Any] = two_arguments(model.rules, f"{self.name}.rules")
+        self.q = model.symbols()
+        state: Any = model.State
+        self.make = None if state is None else quick(state)
+
+    def transitions(self, state: Any) -> list[tuple[Any, float]]:
+        """Return (state, rate) for each transition out of one state, checked.
+
+        Raises
+        ------
+        RuleError
+            Naming the state, the transition, what is wrong with it, the file and the line.
+        """
+        return list(self._checked(state))
+
+    def refused(self, state: Any, error: Exception) -> RuleError:
+        """Return the error of a state in which the rules, or what they yield, went wrong.
+
+        The rules are run once more, slowly; ``error`` is what was met the first time.
+        """
+        try:
+            total = math.fsum(rate for _, rate in self._checked(state))
+        except RuleError as found:
+            return found
+        except OverflowError:
+            total = math.inf
+        if not math.isfinite(total):
+            said = f"{self.name}: {_written(state)}: the sum of the rates overflows"
+            return RuleError.at(place_of(self.rules), said)
+        changing = f"{self.name}: {_written(state)}: called twice, the rules do not do the same"
+        return failed_rule(error, self.rules, changing)
+
+    def _checked(self, state: Any) -> Iterator[tuple[Any, float]]:
+        """Yield the transitions out of a state one by one, each looked at closely."""
+        where = f"{self.name}: {_written(state)}"
+        try:
+            found = self.rules(state, self.q)
+            if found is None:
+                raise RuleError.at(place_of(self.rules), f"{where}: the rules return None", PAIRS)
+            items = iter(found)
+        except RuleError:
+            raise
+        except Exception as error:  # a rule may raise anything
+            raise failed_rule(error, self.rules, where) from error
+        while True:
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            except Exception as error:  # a rule may raise anything
+                raise failed_rule(error, self.rules, where) from error
+            place = _line_of(items) or place_of(self.rules)
+            if not isinstance(item, (tuple, list)) or len(item) != 2:
+                raise RuleError.at(place, f"{where} yields {item!r}", PAIRS)
+            yield self._transition(state, item[0], item[1], place)
+
+    def _transition(
+        self, state: Any, target: Any, rate: Any, place: tuple[str, int] | None
+    ) -> tuple[Any, float]:
+        said = f"{self.name}: {_written(state)} -> {_written(target)} at rate {rate}"
+        value = _number(rate)
+        if value is None or not 0.0 <= value < math.inf:
+            raise RuleError.at(place, f"{said}: {RATE}")
+        if value > 0.0:
+            try:
+                target = self.known(target)
+            except (TypeError, ValueError) as error:
+                hint = ""
+                if self.space is not None and "outside the space" in str(error):
+                    hint = "guard the transition with an if, or widen space()"
+                    if self.model.start() is None:
+                        hint += "; with a start() only the states that it leads to count"
+                raise RuleError.at(place, f"{said}: {error}", hint) from None
+        return target, value
+
+    def known(self, target: Any) -> Any:
+        """Return a target as a state that the rules can be called with.
+
+        Raises
+        ------
+        ValueError, TypeError
+            When it is no state.
+        """
+        if self.space is not None:
+            target = self.space.canonical(target)
+        elif self.make is not None:
+            fields = self.make._fields
+            if isinstance(target, dict) and set(target) == set(fields):
+                target = tuple(target[name] for name in fields)
+            if not isinstance(target, tuple) or len(target) != len(fields):
+                raise ValueError(f"a state has {len(fields)} values ({', '.join(fields)})")
+        hash(target)
+        return self.with_names(target)
+
+    def with_names(self, values: Any) -> Any:
+        """Return values of the fields as a state that the rules can be called with."""
+        return values if self.make is None else self.make._make(values)
+
+
+def two_arguments(function: Callable[..., Any], name: str) -> Callable[[Any, Any], Any]:
+    """Return a function of (state, parameters) as that, also where it takes the state alone.
+
+    Raises
+    ------
+    RuleError
+        When it takes neither one nor two arguments.
+    """
+    if not callable(function):
+        raise RuleError(f"{name} = {function!r}: a function of the state is expected")
+    bound = inspect.ismethod(function)
+    count = _arguments(getattr(function, "__func__", function), bound)
+    if count == 2:
+        return function
+    if count == 1:
+        return functools.wraps(function)(lambda s, _q: function(s))
+    hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
+    said = f"{name} takes {inspect.signature(function)}"
+    raise RuleError.at(place_of(function), said, hint)
+
+
+@functools.lru_cache(maxsize=256)
+def _arguments(function: Callable[..., Any], bound: bool) -> int:
+    """Return how many arguments a function of the state takes, 2 or 1; 0: something else."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in
+        return 2
+    first = next(iter(signature.parameters), "")
+    for count in (2, 1):
+        with contextlib.suppress(TypeError):
+            signature.bind(*(None,) * (count + bound))
+            return count if count == 2 or not bound or first in ("self", "cls") else 0
+    return 0
+
+
+@functools.cache
+def quick(state: Any) -> Any:
+    """Return a NamedTuple class with the same fields and a ``_replace`` that builds no dict.
+
+    A subclass of the given one, under its name: what it does, it does as before. A class that brings
+    a ``_replace`` of its own is returned as it is.
+    """
+    if state.__mro__[1] is not tuple:
+        return state
+    fields = state._fields
+    arguments = "".join(f", {field}=_same" for field in fields)
+    values = "".join(f"_self[{k}] if {f} is _same else {f}, " for k, f in enumerate(fields))
+    text = (
+        f"def _replace(_self, /, *{arguments or ', _none=_same'}, **_unknown):\n"
+        f" if _unknown: raise ValueError(f'Got unexpected field names: {{list(_unknown)!r}}')\n"
+        f" return _new(_class, ({values}))\n"
+    )
+    made = type(state.__name__, (state,), {"__slots__": (), "__doc__": state.__doc__})
+    made.__module__, made.__qualname__ = state.__module__, state.__qualname__
+    scope: dict[str, Any] = {"_same": object(), "_new": tuple.__new__, "_class": made}
+    exec(text, scope)  # noqa: S102  # of the names of fields only
+    made._replace = scope["_replace"]  # type: ignore[attr-defined]
+    return made
+
+
+def _line_of(items: Any) -> tuple[str, int] | None:
+    """Return the file and the line of the yield where a generator waits."""
+    while (inner := getattr(items, "gi_yieldfrom", None)) is not None:
+        items = inner
+    frame = getattr(items, "gi_frame", None)
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def _number(rate: Any) -> float | None:
+    """Return a rate as a float, or None for what is no real number."""
+    if isinstance(rate, (str, bytes, complex)):
+        return None
+    try:
+        return float(rate)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _written(state: Any) -> str:
+    """Return a state as text, without the noise of NumPy's scalars."""
+    return str(state) if isinstance(state, tuple) else repr(state)

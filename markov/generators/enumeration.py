@@ -1,0 +1,165 @@
+"""States found one after the other by running the rules as they stand, and the rates between them."""
+
+from __future__ import annotations
+
+import gc
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from markov.generators.calls import Calls
+from markov.memory import TooLargeError, check_room
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.spaces import Space
+
+__all__ = ["Enumeration", "Rows"]
+
+BURST = 4096  # states between two looks at the time, the memory and the number of states
+BYTES_PER_STATE, BYTES_PER_TRANSITION = 200.0, 16.0
+
+
+class Rows(NamedTuple):
+    """Rates out of numbered states, not yet sorted.
+
+    Attributes
+    ----------
+    indptr
+        Where the transitions of each state begin, shape (states + 1,).
+    targets, rates
+        Numbers of the states that transitions lead to, and rates in 1/s, shape (transitions,).
+    """
+
+    indptr: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    rates: NDArray[np.float64]
+
+
+class Enumeration:
+    """Breadth-first search for the states of a model, which can be continued.
+
+    Parameters
+    ----------
+    calls
+        The rules.
+    states
+        Those to begin with: the start, or all states of a space.
+    closed
+        Whether no other states are allowed.
+    most
+        Give up beyond so many states.
+
+    Attributes
+    ----------
+    states
+        Those found, in the order of their discovery.
+    done
+        For how many of them the rules have run.
+    """
+
+    def __init__(
+        self, calls: Calls, states: Iterable[Any], *, closed: bool = False, most: int = 2**31 - 1
+    ) -> None:
+        self.calls, self.most = calls, most
+        self.states = list(states)
+        self.done = 0
+        self._index = {state: k for k, state in enumerate(self.states)}
+        self._ends, self._targets, self._rates = array("q", [0]), array("q"), array("d")
+        self._add = self._refuse if closed else self._adder(calls.space)
+
+    def run(self, count: int) -> bool:
+        """Run the rules for at most so many states more; return whether all are done.
+
+        Raises
+        ------
+        RuleError
+            Naming the state, the file and the line.
+        TooLargeError
+            When more states would not fit, or are more than ``most``.
+        """
+        until = self.done + count
+        with _no_collection():
+            while self.done < min(until, len(self.states)):
+                self._burst(min(until, self.done + BURST))
+                self._check_size()
+        return self.done == len(self.states)
+
+    def _burst(self, stop: int) -> None:
+        rules, q, known, add = self.calls.rules, self.calls.q, self._index.get, self._add
+        push_target, push_rate = self._targets.append, self._rates.append
+        state: Any = None
+        try:
+            for state in self.states[self.done : stop]:
+                for target, rate in rules(state, q):
+                    if rate > 0.0:
+                        try:
+                            number = known(target)
+                        except TypeError:  # a mapping, or nothing that a state is made of
+                            number = None
+                        push_target(add(target) if number is None else number)
+                        push_rate(rate)
+                    elif rate != 0.0:
+                        raise ValueError("a rate is negative or not a number")
+                self._ends.append(len(self._rates))
+                self.done += 1
+        except Exception as error:  # noqa: BLE001  # a rule may raise anything
+            found = self.calls.refused(state, error)
+            raise found from found.__cause__
+
+    def _adder(self, space: Space | None) -> Callable[[Any], int]:
+        """Return what numbers a target that was not met before."""
+        index, states, make = self._index, self.states, self.calls.make
+        admit: Callable[[Any], bool] = lambda _state: False
+        if space is not None:
+            admit = space.admits()
+        known, build = self.calls.known, None if make is None else make._make
+
+        def add(target: Any) -> int:
+            if not isinstance(target, tuple) or not admit(target):
+                target = known(target)
+                if (number := index.get(target)) is not None:
+                    return number
+            elif type(target) is not make and build is not None:
+                target = build(target)
+            number = index[target] = len(states)
+            states.append(target)
+            return number
+
+        return add
+
+    def _refuse(self, target: Any) -> int:
+        number = self._index.get(self.calls.known(target))
+        if number is None:
+            raise ValueError("the target is outside the space")
+        return number
+
+    def _check_size(self) -> None:
+        name, count = self.calls.name, len(self.states)
+        room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
+        if count > self.most:
+            said = f"{name}: more than {self.most} reachable states (most={self.most})"
+            raise TooLargeError(said, room, room)
+        check_room(f"{name}: more than {count} reachable states", room)
+
+    def rows(self) -> Rows:
+        """Return the rates out of the states that are done."""
+        ends = np.frombuffer(self._ends, dtype=np.int64)
+        rates = np.frombuffer(self._rates, dtype=np.float64)
+        return Rows(ends, np.frombuffer(self._targets, dtype=np.int64), rates)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Switch the search for cyclic garbage off: there is none, and it takes a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

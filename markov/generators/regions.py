@@ -1,0 +1,168 @@
+"""Boxes of states on which the rules are alike, found by running them on stand-ins for the state.
+
+The rules run as plain Python on objects in place of the state (`markov.generators.tracing`), which keep
+for each component the values with the same answers to all that the rules asked: in that box of states
+the transitions are the same, from each state by the same step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from markov.generators.edges import Edges
+from markov.generators.tracing import Span, Traced, shift
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.generators.calls import Calls
+    from markov.spaces import Space
+
+__all__ = ["Region", "edges_by_regions", "regions", "steps_of"]
+
+STATES_PER_RUN = 20  # that plain Python does in the time of a run on stand-ins
+PROBED = 48  # states at random by which the number of regions is predicted
+SECONDS_PER_REGION, SECONDS_PER_STATE = 1e-4, 1e-7  # to make a matrix of them
+DEFERRED = 0.3  # of the states: more are not left to plain Python
+
+
+class Region(NamedTuple):
+    """A box of states, ``low`` to ``high`` in each component, with the same ``(changes, rate)``.
+
+    No moves but None: plain Python is to say what they are, or what is wrong.
+    """
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    moves: list[tuple[tuple[int, ...], float]] | None
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return math.prod(b - a + 1 for a, b in zip(self.low, self.high, strict=True))
+
+
+def seconds_by_regions(calls: Calls, space: Space) -> float:
+    """Return about how many seconds the regions of a space take; inf where there are no regions.
+
+    Of states at random, the mean of one over the size of the region around each is the number of
+    regions per state.
+    """
+    if not space.whole:
+        return math.inf
+    begin, share = time.perf_counter(), 0.0
+    numbers = np.random.default_rng(5).integers(space.size, size=PROBED)
+    for code in space.unnumbered(numbers).T.tolist():
+        ends = zip(code, space.low, space.shape, strict=True)
+        spans = [Span(value, low, low + n - 1) for value, low, n in ends]
+        _moves(calls, space, spans)
+        share += 1.0 / math.prod(span.high - span.low + 1 for span in spans) / PROBED
+    each = (time.perf_counter() - begin) / PROBED + SECONDS_PER_REGION
+    return space.size * (share * each + SECONDS_PER_STATE)
+
+
+def regions(calls: Calls, space: Space) -> list[Region] | None:
+    """Return boxes that fill a space of whole numbers, in each of which the rules are alike.
+
+    None where more than one box for 20 states is needed, or too many states would be left to plain
+    Python.
+    """
+    if not space.whole:
+        return None
+    most = space.size // STATES_PER_RUN
+    found: list[Region] = []
+    deferred = 0
+    whole = tuple((c.values[0], c.values[-1]) for c in space.components)
+    left = [(-space.size, whole)]
+    while left:
+        _, bounds = heappop(left)  # the largest: where values are read, it shows soon
+        spans = [Span(low, low, high) for low, high in bounds]
+        moves = _moves(calls, space, spans)
+        read = [high - low + 1 for (low, high), s in zip(bounds, spans, strict=True) if s.read]
+        region = Region(tuple(s.low for s in spans), tuple(s.high for s in spans), moves)
+        found.append(region)
+        deferred += region.size if moves is None else 0
+        if len(found) + math.prod(read) > most or deferred > max(DEFERRED * space.size, 64):
+            return None
+        for n, (span, (_, high)) in enumerate(zip(spans, bounds, strict=True)):
+            if span.high < high:
+                inside = tuple((s.low, s.high) for s in spans[:n])
+                rest = (*inside, (span.high + 1, high), *bounds[n + 1 :])
+                heappush(left, (-math.prod(b - a + 1 for a, b in rest), rest))
+    return found
+
+
+def _moves(
+    calls: Calls, space: Space, spans: list[Span]
+) -> list[tuple[tuple[int, ...], float]] | None:
+    """Return the transitions out of the lowest state of some spans, and narrow these."""
+    state = calls.with_names(space.joined(list(map(Traced, spans))))
+    moves = []
+    try:
+        for target, rate in calls.rules(state, calls.q):
+            values = space.flat(space.checked(target))
+            if any(type(value) is not Traced and value != int(value) for value in values):
+                return None
+            rate = int(rate) if type(rate) is Traced else rate
+            if isinstance(rate, (str, bytes)) or not 0.0 <= rate < math.inf:
+                return None
+            if rate > 0.0:
+                moves.append((tuple(map(shift, values, spans)), float(rate)))
+    except Exception:  # noqa: BLE001  # plain Python is to say what is wrong
+        return None
+    if not math.isfinite(sum(rate for _, rate in moves)):
+        return None
+    outside = [_inside(changes, space, spans) for changes, _ in moves]
+    return None if False in outside else moves
+
+
+def _inside(changes: tuple[int, ...], space: Space, spans: list[Span]) -> bool:
+    """Narrow spans to the states for which a target is inside of the space, or all are outside."""
+    for change, span, component in zip(changes, spans, space.components, strict=True):
+        first, last = component.values[0], component.values[-1]
+        if span.value + change > last:
+            span.low = max(span.low, last - change + 1)
+            return False
+        if span.value + change < first:
+            span.high = min(span.high, first - change - 1)
+            return False
+        span.low, span.high = max(span.low, first - change), min(span.high, last - change)
+    return True
+
+
+def steps_of(region: Region, space: Space) -> list[tuple[int, float]]:
+    """Return by how much each transition changes a state's number, and its rate."""
+    return [
+        (sum(by * weight for by, weight in zip(changes, space.weights, strict=True)), rate)
+        for changes, rate in region.moves or ()
+    ]
+
+
+def numbers_of(region: Region, space: Space) -> NDArray[np.int64]:
+    """Return the numbers of the states of a region, ascending."""
+    found = np.zeros(1, dtype=np.int64)
+    parts = zip(region.low, region.high, space.low, space.shape, strict=True)
+    for low, high, first, size in parts:
+        found = np.add.outer(found * size, np.arange(low - first, high - first + 1)).ravel()
+    return found
+
+
+def edges_by_regions(found: list[Region], space: Space) -> Edges:
+    """Return the transitions of regions that fill a space."""
+    none = np.zeros(0, dtype=np.int64)
+    sources, targets, rates, deferred = [none], [none], [np.zeros(0)], [none]
+    for region in found:
+        own = numbers_of(region, space)
+        if region.moves is None:
+            deferred.append(own)
+        for step, rate in steps_of(region, space):
+            sources.append(own)
+            targets.append(own + step)
+            rates.append(np.full(len(own), rate))
+    parts: Any = sources, targets, rates, deferred
+    return Edges(*map(np.concatenate, parts))

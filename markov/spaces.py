@@ -1,0 +1,351 @@
+"""The states of a model: named components with finitely many values each.
+
+A field of ``State`` is one component, with a range of whole numbers or any list of values (texts, an
+Enum), or a vector of components: a tuple of ranges, such as the queue lengths of N stations.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import math
+import numbers
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.errors import RuleError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NO_END", "Component", "Space"]
+
+NO_END = 2**52
+"""Where the values of a component end that has no last one."""
+ALLOWED = (
+    "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
+    "a tuple of such ranges"
+)
+
+
+@dataclass(frozen=True)
+class Component:
+    """One number or label of the state.
+
+    Attributes
+    ----------
+    name
+        The field of ``State``; with its place for one of a vector: ``n[2]``.
+    values
+        A range with step 1, or different values in the order that numbers them.
+    """
+
+    name: str
+    values: Sequence[Any]
+
+    @property
+    def low(self) -> int:
+        """The least code: the least value of a range, 0 for values of any other kind."""
+        return self.values.start if isinstance(self.values, range) else 0
+
+    @property
+    def count(self) -> int:
+        """How many values there are: of a range it may be more than ``len`` can say."""
+        values = self.values
+        return values.stop - values.start if isinstance(values, range) else len(values)
+
+
+class Space:
+    """The product of some components, and how its states are written and numbered.
+
+    The code of a component is its value where that is a whole number of a range, else the place of
+    the value in the list. States are numbered with the last component varying fastest.
+
+    Parameters
+    ----------
+    make
+        Makes a state out of the values of its fields: a NamedTuple class, or None for plain tuples.
+    fields
+        The values of each field: a `range`, a sequence, or a tuple of ranges.
+    """
+
+    def __init__(self, make: Any, fields: Mapping[str, Any]) -> None:
+        self.make = _tuple if make is None else make
+        self.fields = tuple(fields)
+        self._widths: list[int | None] = []
+        components: list[Component] = []
+        for name, values in fields.items():
+            if _is_vector(values):
+                self._widths.append(len(values))
+                components += [Component(f"{name}[{k}]", part) for k, part in enumerate(values)]
+            else:
+                self._widths.append(None)
+                kept = values if isinstance(values, range) else tuple(values)
+                components.append(Component(name, kept))
+        self.components = tuple(components)
+        self.shape = tuple(c.count for c in components)
+        self.low = tuple(c.low for c in components)
+        self.size = math.prod(self.shape)
+
+    @classmethod
+    def of(cls, make: Any, given: Any, owner: str) -> Space:
+        """Return the space that a model called ``owner`` declares, checked.
+
+        Raises
+        ------
+        RuleError
+            Unless it is a mapping of the fields of ``State`` to values as in the class.
+        """
+        if not isinstance(given, Mapping):
+            msg = f"{owner}.space() returns {given!r}: must be a dict of the fields of State"
+            raise RuleError(msg)
+        if tuple(given) != tuple(make._fields):
+            fields = ", ".join(make._fields)
+            raise RuleError(f"{owner}.space() has {', '.join(given)}: must be {fields}")
+        for name, values in given.items():
+            parts = values if _is_vector(values) else [values]
+            if not all(map(_is_finite, parts)):
+                raise RuleError(f"{owner}.space(): {name} = {values!r}: must be {ALLOWED}")
+        return cls(make, given)
+
+    @classmethod
+    def found(cls, make: Any, states: Sequence[Any]) -> Space:
+        """Return the smallest space that has some states, of which a model declared none.
+
+        Whole numbers become a range; other values are numbered in the order of their discovery, as
+        are tuples of different lengths. A state that is no tuple is one component called ``state``.
+        """
+        if make is None and not isinstance(states[0], tuple):
+            return cls(_single, {"state": _values_of(states)})
+        width = len(states[0])
+        names = getattr(make, "_fields", None) or tuple(f"state[{k}]" for k in range(width))
+        columns = zip(*states, strict=True)
+        return cls(make, {name: _values_of(c) for name, c in zip(names, columns, strict=True)})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the components."""
+        return tuple(c.name for c in self.components)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether the values of every component are a range of whole numbers."""
+        return all(isinstance(c.values, range) for c in self.components)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every field is one such component: a state is the tuple of its codes."""
+        single = all(width is None for width in self._widths) and self.make is not _single
+        return single and self.whole
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """By how much a state's number grows with the code of each component."""
+        tails = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
+        return tuple(tails)
+
+    def flat(self, state: Any) -> tuple[Any, ...]:
+        """Return the values of the components of a state, vectors taken apart."""
+        if self.make is _single:
+            return (state,)
+        if all(width is None for width in self._widths):
+            return tuple(state)
+        parts: list[Any] = []
+        for value, width in zip(state, self._widths, strict=True):
+            parts.extend([value] if width is None else value)
+        return tuple(parts)
+
+    def joined(self, values: Sequence[Any]) -> Any:
+        """Return the state with these values of its components, vectors as tuples."""
+        if self.plain:
+            return self.make(*values)
+        left = iter(values)
+        return self.make(
+            *(
+                next(left) if width is None else tuple(itertools.islice(left, width))
+                for width in self._widths
+            )
+        )
+
+    def canonical(self, state: Any) -> Any:
+        """Return a state with each value as the space has it: 2.0 becomes 2, a member an int.
+
+        Raises
+        ------
+        ValueError
+            When it is no state of this space; the message says what is wrong.
+        """
+        values = self.flat(self.checked(state))
+        if len(values) != len(self.components):
+            raise ValueError(_shape_of(state, self._widths))
+        return self.joined([_known(c, v) for c, v in zip(self.components, values, strict=True)])
+
+    def checked(self, state: Any) -> Any:
+        """Return a target as a tuple of the values of the fields; ValueError when it is none."""
+        fields = self.fields
+        if self.make is _single:
+            return state
+        if isinstance(state, Mapping):
+            if set(state) != set(fields):
+                raise ValueError(f"a state with {', '.join(fields)} is expected")
+            return tuple(state[name] for name in fields)
+        if not isinstance(state, tuple):
+            raise ValueError("a target is a state: write s._replace(...) or State(...)")  # noqa: TRY004
+        if len(state) != len(fields):
+            raise ValueError(f"a state has {len(fields)} values ({', '.join(fields)})")
+        for value, width in zip(state, self._widths, strict=True):
+            if width is not None and not isinstance(value, tuple):
+                raise ValueError(f"{value!r} must be a tuple of {width} values")
+        return state
+
+    def admits(self) -> Callable[[Any], bool]:
+        """Return a quick test for tuples that are states of this space as they stand."""
+        if not self.whole or self.make is _single:
+            return lambda _state: False
+        names, left, tests = [], iter(range(len(self.components))), []
+        for field, width in enumerate(self._widths):
+            inner = [f"v{next(left)}" for _ in range(width or 1)]
+            names.append(inner[0] if width is None else f"({', '.join(inner)},)")
+            if width is not None:
+                tests.append(f"type(state[{field}]) is tuple")
+        for k, (c, n) in enumerate(zip(self.components, self.shape, strict=True)):
+            tests.append(f"type(v{k}) is int and {c.low} <= v{k} < {c.low + n}")
+        text = f"def admit(state):\n {', '.join(names)}, = state\n return {' and '.join(tests)}"
+        return _defined(text)
+
+    def codes(self, states: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the codes of states of this space, shape (components, len(states))."""
+        count, width = len(states), len(self.components)
+        if self.whole:
+            rows = states if self.plain else map(self.flat, states)
+            flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
+            return np.ascontiguousarray(flat.reshape(count, width).T)
+        columns = zip(*map(self.flat, states), strict=True)
+        return np.array([_coded(c, v) for c, v in zip(self.components, columns, strict=True)])
+
+    def numbers(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of states in the product, from their codes; the space below 2^63."""
+        found = np.zeros(codes.shape[1], dtype=np.int64)
+        for code, low, size in zip(codes, self.low, self.shape, strict=True):
+            found = found * size + (code - low)
+        return found
+
+    def unnumbered(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the codes of states by their numbers, shape (components, len(numbers))."""
+        rest, codes = numbers.astype(np.int64), []
+        for low, size in zip(reversed(self.low), reversed(self.shape), strict=True):
+            rest, code = np.divmod(rest, size)
+            codes.append(code + low)
+        return np.array(codes[::-1], dtype=np.int64).reshape(len(codes), len(numbers))
+
+    def columns(self, codes: NDArray[np.int64]) -> Any:
+        """Return states as one ``State`` of arrays, from their codes.
+
+        Each field an array of shape (n,) of its values, a vector a tuple of them; read-only.
+        """
+        arrays = []
+        for component, code in zip(self.components, codes, strict=True):
+            values = code
+            if not isinstance(component.values, range):
+                table = np.empty(len(component.values), dtype=object)
+                table[:] = component.values
+                values = (np.array(component.values) if _is_text(table) else table)[code]
+            view = values.view()
+            view.flags.writeable = False
+            arrays.append(view)
+        return self.joined(arrays)
+
+    def state(self, codes: Sequence[int] | NDArray[np.int64]) -> Any:
+        """Return one state by its codes, with plain Python values."""
+        return self.joined(
+            [
+                int(code) if isinstance(c.values, range) else c.values[int(code)]
+                for c, code in zip(self.components, codes, strict=True)
+            ]
+        )
+
+    def states(self) -> Iterator[Any]:
+        """Return all states of the product, the last component varying fastest."""
+        parts = itertools.product(*(c.values for c in self.components))
+        return itertools.starmap(self.make, parts) if self.plain else map(self.joined, parts)
+
+
+@lru_cache(maxsize=64)
+def _defined(text: str) -> Callable[[Any], bool]:
+    scope: dict[str, Any] = {}
+    exec(text, scope)  # noqa: S102  # of numbers only
+    admit: Callable[[Any], bool] = scope["admit"]
+    return admit
+
+
+def _tuple(*values: Any) -> tuple[Any, ...]:
+    return values
+
+
+def _single(value: Any) -> Any:
+    return value
+
+
+def _values_of(column: Sequence[Any]) -> Any:
+    """Return the values of a field that were found: a range, a tuple of ranges, or a list."""
+    if all(type(value) is int for value in column):
+        return range(min(column), max(column) + 1)
+    vectors = all(type(v) is tuple and all(type(part) is int for part in v) for v in column)
+    if vectors and len({len(value) for value in column}) == 1 and column[0]:
+        return tuple(map(_values_of, zip(*column, strict=True)))
+    return list(dict.fromkeys(column))
+
+
+def _is_vector(values: Any) -> bool:
+    return (
+        isinstance(values, (tuple, list))
+        and len(values) > 0
+        and all(isinstance(part, range) for part in values)
+    )
+
+
+def _is_finite(values: Any) -> bool:
+    """Whether these may be the values of a component."""
+    if isinstance(values, range):
+        return values.step == 1 and values.stop > values.start
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(
+        values, (Sequence, enum.EnumMeta)
+    ):
+        return False
+    given = list(values)
+    try:
+        return 0 < len(given) == len(set(given))
+    except TypeError:  # values that cannot be told apart by hash
+        return False
+
+
+def _is_text(table: NDArray[Any]) -> bool:
+    return all(isinstance(value, str) for value in table)
+
+
+def _known(component: Component, value: Any) -> Any:
+    """Return the component's value that equals this one."""
+    if not isinstance(component.values, range):
+        if value not in component.values:
+            raise ValueError(f"{component.name} = {value!r}: the target is outside the space")
+        return component.values[component.values.index(value)]
+    real = isinstance(value, numbers.Real)
+    if not (real and value in component.values):
+        raise ValueError("the target is outside the space")
+    return int(value)
+
+
+def _coded(component: Component, values: Sequence[Any]) -> NDArray[np.int64]:
+    if isinstance(component.values, range):
+        return np.fromiter(values, np.int64, len(values))
+    place = {value: k for k, value in enumerate(component.values)}
+    return np.fromiter((place[value] for value in values), np.int64, len(values))
+
+
+def _shape_of(state: Any, widths: Sequence[int | None]) -> str:
+    lengths = [str(width) for width in widths if width is not None]
+    return f"{state!r}: vectors of {', '.join(lengths)} values are expected"

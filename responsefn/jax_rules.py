@@ -1,0 +1,128 @@
+"""JAX twins of closed forms and of rules: for `jax.grad`, `jax.jit` and `jax.vmap`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hopflow.functions import maximum, minimum, where
+from responsefn.responses.base import Response
+from responsefn.responses.lambert import lambert_w
+from responsefn.rules.base import WindowRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RuleTwin", "rule_twin", "twin"]
+
+
+def twin(response: Response) -> Callable[..., Any]:
+    """Return the rate of a rule or law as a JAX function ``f(p, rtt, **parameters)``.
+
+    It is generated from the same SymPy expression as everything else. It switches JAX to 64 bits
+    (``jax_enable_x64``) for the process. Input is not checked.
+
+    Parameters
+    ----------
+    response
+        A rule or law with a closed form.
+
+    Returns
+    -------
+    A function of the loss event rate, the round-trip time in s and, by name, the parameters of the
+    equation (``a``, ``b``, ``t_RTO``, ``C``, ...), whose defaults are those of ``response``; arrays
+    broadcast. All are differentiable.
+
+    Examples
+    --------
+    >>> import jax
+    >>> from responsefn import AIMD, twin
+    >>> slope = jax.grad(twin(AIMD()), argnums=0)(0.01, 0.1)
+    >>> round(float(slope), 3)
+    -6123.724
+    """
+    import jax
+    import jax.numpy as jnp
+    import sympy as sp
+
+    expression = response.expression  # raises TypeError first when there is none
+    jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
+    symbols = sorted(expression.free_symbols, key=str)
+    names = [str(symbol) for symbol in symbols]
+    functions = {"expm1": jnp.expm1, "log1p": jnp.log1p, "Heaviside": jnp.heaviside}
+    functions["LambertW"] = _in_jax(lambert_w, {})
+    compute = sp.lambdify(symbols, expression, modules=[functions, "jax"], cse=True)
+
+    def rate(p: Any, rtt: Any, **parameters: Any) -> Any:
+        values = response.bindings(rtt) | {"p": p, "R": rtt} | parameters
+        if unknown := set(parameters) - set(names):
+            raise TypeError(f"{response!r} has no parameter {unknown.pop()!r} in its equation")
+        return compute(*(jnp.asarray(values[name], dtype=float) for name in names))
+
+    return rate
+
+
+class RuleTwin(NamedTuple):
+    """What a rule does to its state, in JAX: functions of the state, the parameters and the event."""
+
+    on_ack: Callable[..., Any]
+    on_loss: Callable[..., Any]
+    on_timeout: Callable[..., Any]
+
+
+def rule_twin(rule: WindowRule) -> RuleTwin:
+    """Return the three functions of a rule for JAX: the same code, with JAX's functions for its names.
+
+    It switches JAX to 64 bits (``jax_enable_x64``) for the process. At the kinks of a rule, where it
+    takes a maximum or changes its mode, derivatives are those of one side.
+
+    Parameters
+    ----------
+    rule
+        A window rule, written as `WindowRule` says.
+
+    Examples
+    --------
+    >>> import jax
+    >>> from responsefn import Reno, rule_twin
+    >>> rule, ack = Reno(), rule_twin(Reno()).on_ack
+    >>> def after(w): return ack(rule.State(w, 2.0), rule.params, None).cwnd
+    >>> float(after(10.0)), float(jax.grad(after)(10.0))
+    (10.1, 0.99)
+    """
+    import jax
+
+    jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
+    known: dict[Any, Any] = {}
+    return RuleTwin(*(_in_jax(getattr(rule, name), known) for name in RuleTwin._fields))
+
+
+def _in_jax(function: Any, known: dict[Any, Any]) -> Any:
+    """Return a function of a rule whose global and closed-over names mean JAX's functions."""
+    import jax.numpy as jnp
+
+    same = {where: jnp.where, maximum: jnp.maximum, minimum: jnp.minimum, math: jnp}
+    same |= {min: jnp.minimum, max: jnp.maximum}
+
+    def meaning(value: Any) -> Any:
+        if isinstance(value, types.FunctionType) and value not in same:
+            return _in_jax(value, known)
+        if isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value):
+            return jnp.asarray(value)  # a table
+        try:
+            return same.get(value, value)
+        except TypeError:  # not hashable
+            return value
+
+    function = inspect.unwrap(function)
+    if function not in known:
+        code, names = function.__code__, {"min": min, "max": max} | function.__globals__
+        scope = {name: meaning(names[name]) for name in code.co_names if name in names}
+        cells = tuple(types.CellType(meaning(c.cell_contents)) for c in function.__closure__ or ())
+        scope["__builtins__"] = function.__globals__["__builtins__"]
+        known[function] = types.FunctionType(
+            code, scope, function.__name__, function.__defaults__, cells
+        )
+    return known[function]

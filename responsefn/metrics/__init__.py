@@ -1,0 +1,3 @@
+"""What rules are compared by."""
+
+from __future__ import annotations

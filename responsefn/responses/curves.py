@@ -1,0 +1,184 @@
+"""Response curves: the rates of several rules and laws over the loss event rate, to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.checks import number
+from hopflow.results import Result, figure
+from responsefn.responses.base import Response, round_trip
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Curve", "curve"]
+
+LINES = ("-", "--", "-.", ":")
+MARKERS = "osD^vPX"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Curve(Result):
+    """Rates of rules and laws over the loss event rate.
+
+    Attributes
+    ----------
+    rules
+        The n rules and laws.
+    p
+        Loss event rates, shape (m,).
+    rtt
+        Round-trip time in s.
+    rate
+        Rates in packets/s, shape (n, m).
+    bandwidth
+        Capacity in packets/s that rules saw which see the queue; None where none was given.
+    """
+
+    rules: tuple[Response, ...]
+    p: NDArray[np.float64]
+    rtt: float
+    rate: NDArray[np.float64]
+    bandwidth: float | None = None
+
+    @property
+    def mean_window(self) -> NDArray[np.float64]:
+        """Mean windows in packets, ``rate * rtt``, shape (n, m)."""
+        return self.rate * self.rtt
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return ``rate`` and ``mean_window`` over the dimensions ``rule`` and ``p``."""
+        import xarray as xr
+
+        dims = ("rule", "p")
+        return xr.Dataset(
+            {
+                "rate": (dims, self.rate, {"units": "packets/s", "long_name": "rate"}),
+                "mean_window": (
+                    dims,
+                    self.mean_window,
+                    {"units": "packets", "long_name": "mean window"},
+                ),
+            },
+            coords={
+                "rule": [repr(rule) for rule in self.rules],
+                "p": ("p", self.p, {"units": "1", "long_name": "loss event rate"}),
+            },
+            attrs={"rtt": self.rtt, "rtt_units": "s"},
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return the ranges of p and of each rule's rate."""
+        ranges: dict[str, object] = {
+            "p": f"{self.p.min():g} .. {self.p.max():g} ({self.p.size} values)",
+            "rtt": f"{self.rtt:g} s",
+        }
+        for rule, rate in zip(self.rules, self.rate, strict=True):
+            ranges[repr(rule)] = f"{rate.min():.4g} .. {rate.max():.4g} packets/s"
+        return ranges
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    ) -> Axes:
+        """Draw rate against p on logarithmic axes, faded outside each rule's domain.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; None makes new ones.
+        points
+            Packet simulations to put on top: label to (p, rate in packets/s).
+
+        Returns
+        -------
+        The Axes.
+        """
+        axes: Axes = figure()[1] if ax is None else ax
+        order = np.argsort(self.p)
+        for index, (rule, rate) in enumerate(zip(self.rules, self.rate, strict=True)):
+            p, sorted_rate = self.p[order], rate[order]
+            style = LINES[index % len(LINES)]
+            (line,) = axes.loglog(p, sorted_rate, style, label=repr(rule))
+            outside = (p < rule.domain[0]) | (p > rule.domain[1])
+            if outside.any():
+                line.set_ydata(np.where(outside, np.nan, sorted_rate))
+                # the neighbours inside join the two parts
+                near = outside | np.roll(outside, 1) | np.roll(outside, -1)
+                faded = np.where(near, sorted_rate, np.nan)
+                axes.loglog(p, faded, style, color=line.get_color(), alpha=0.25)
+        for index, (label, (at, rates)) in enumerate((points or {}).items()):
+            axes.loglog(at, rates, MARKERS[index % len(MARKERS)], markersize=4, label=label)
+        axes.set(
+            xlabel="loss event rate p",
+            ylabel="rate (packets/s)",
+            title=f"Response at a round trip of {self.rtt:g} s",
+        )
+        axes.grid(alpha=0.3)
+        axes.legend()
+        return axes
+
+
+def curve(
+    rules: Response | Iterable[Response],
+    p: ArrayLike | None = None,
+    rtt: float = 0.1,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> Curve:
+    """Return the rates of rules and laws over the loss event rate.
+
+    Parameters
+    ----------
+    rules
+        Rules and laws; one alone may stand without brackets.
+    p
+        Loss event rates, 0 < p <= 1, shape (m,); None for 1e-6 to 0.1.
+    rtt
+        Round-trip time in s.
+    bandwidth
+        Capacity in packets/s, for rules that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import TFRC, Reno, curve
+    >>> curve([Reno(), TFRC()], p=np.logspace(-4, -1, 31), rtt=0.04)
+    Curve
+      p       0.0001 .. 0.1 (31 values)
+      rtt     0.04 s
+      Reno()  96.82 .. 3062 packets/s
+      TFRC()  44.25 .. 3059 packets/s
+    """
+    chosen = (rules,) if isinstance(rules, Response) else tuple(rules)
+    for rule in chosen:
+        if not isinstance(rule, Response):
+            raise TypeError(f"rules: {rule!r} must be a rule or law, such as Reno() or TFRC()")
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ValueError(f"rules = {chosen!r}: must be at least one, each given once")
+    p = np.geomspace(1e-6, 0.1, 101) if p is None else p
+    p = number("p", p, above=0.0, at_most=1.0).copy()
+    if p.ndim != 1 or p.size == 0:
+        raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")
+    if np.ndim(rtt) != 0:
+        raise ValueError(f"rtt has shape {np.shape(rtt)}: must be one number")
+    rtt = float(round_trip(rtt, unit_check))
+    rates = [rule.rate(p, rtt, bandwidth, unit_check=unit_check) for rule in chosen]
+    rate = np.stack([np.asarray(each) for each in rates])
+    p.flags.writeable = rate.flags.writeable = False
+    return Curve(chosen, p, rtt, rate, bandwidth)

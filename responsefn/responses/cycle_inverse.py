@@ -1,0 +1,230 @@
+"""The inverse of a numerical cycle, whose rate need not fall with p, nor be continuous."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from responsefn.rules.base import WindowRule
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["SMALLEST_CYCLE_P", "Scan", "cycle_root", "forget", "scan"]
+
+SMALLEST_CYCLE_P = 1e-10
+"""Smallest loss event rate at which numerical cycles are inverted."""
+PER_DECADE, OF_FEW_PACKETS = 12, 8
+"""Values of p at which a response is looked at before it is inverted; how many times more above 0.1,
+where cycles of a few packets may alternate."""
+SLACK = 1e-9
+"""Relative difference from the rate at an end of the range that still counts as the end."""
+CLOSE = 1e-13
+"""Relative difference from the wanted rate at which p is found."""
+JUMP = 1e-12
+"""The same from which on no p is: the rate jumps."""
+NEAR, FLAT = 1e-3, 1e-12
+"""Over this relative change of p to both sides a rate must fall by more than ten times its round-off."""
+FALSE_POSITIONS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Cycles of a rule over falling p at one round-trip time.
+
+    Attributes
+    ----------
+    log_p, log_rate
+        From p = 1 down, shape (n,).
+    period
+        `Cycle.period`, shape (n,).
+    """
+
+    log_p: Floats
+    log_rate: Floats
+    period: Floats
+
+    @property
+    def reachable(self) -> tuple[float, float]:
+        """Lowest and highest rate in packets/s."""
+        return float(np.exp(self.log_rate.min())), float(np.exp(self.log_rate.max()))
+
+    @cached_property
+    def unique(self) -> tuple[float, float]:
+        """Widest interval of rates, in packets/s, that are met once and where the rate falls with p.
+
+        Between two samples the rate is taken to fall if it has fallen and the period is the same.
+        """
+        low, high = self.log_rate[:-1], self.log_rate[1:]
+        wrong = (
+            (high - low <= FLAT) | (self.period[:-1] != self.period[1:]) | (self.period[1:] == 0)
+        )
+        starts = np.append(np.minimum(low, high)[wrong], self.log_rate.max())
+        stops = np.maximum(low, high)[wrong]
+        order = np.argsort(starts)
+        edges = np.append(self.log_rate.min(), stops[order[:-1]])
+        below = np.maximum.accumulate(edges)
+        widest = int(np.argmax(starts[order] - below))
+        return float(np.exp(below[widest])), float(np.exp(starts[order][widest]))
+
+    def cell(self, log_rate: Floats) -> Ints:
+        """Return before which sample rates are passed."""
+        highest = np.maximum.accumulate(self.log_rate)
+        return np.maximum(np.searchsorted(highest, log_rate), 1)
+
+
+def scan(rule: WindowRule, rtt: float, bandwidth: float | None, up_to: float) -> Scan:
+    """Return the cycles of a rule at a round-trip time in s, a decade of p after the other.
+
+    They end at the capacity, and with the first decade in which all rates are above ``up_to``.
+    """
+    parts: list[Floats] = []
+    for decade in range(round(-math.log10(SMALLEST_CYCLE_P))):
+        parts.append(_decade(rule, rtt, bandwidth, decade))
+        least = float(parts[-1][1].min())
+        if least > up_to or (bandwidth and least >= bandwidth * (1.0 - FLAT)):
+            break
+    p, rate, period = np.concatenate(parts, axis=1)
+    return Scan(np.log(p), np.log(rate), period)
+
+
+@lru_cache(maxsize=1024)
+def _decade(rule: WindowRule, rtt: float, bandwidth: float | None, decade: int) -> Floats:
+    """Return p, rates and periods, shape (3, n); computed once for equal rules."""
+    count = PER_DECADE * (1 if decade else OF_FEW_PACKETS)
+    p = 10.0 ** (-decade - np.arange(decade > 0, count + 1) / count)
+    cycle = rule.cycle(p, rtt, bandwidth, unit_check=False)
+    return np.stack([p, cycle.rate, cycle.period])
+
+
+def forget() -> None:
+    """Forget all responses that were looked at, for timings."""
+    _decade.cache_clear()
+
+
+def cycle_root(
+    rule: WindowRule, rate: Floats, rtt: Floats, bandwidth: float | None
+) -> NDArray[np.float64]:
+    """Return p for a rule whose rate is a numerical cycle, all entries at once.
+
+    False position with Anderson and Bjorck's weights in log p, on which log rate is nearly linear,
+    between samples of a `Scan`.
+
+    Parameters
+    ----------
+    rule
+        Window rule.
+    rate, rtt
+        Packets/s and s, of one shape.
+    bandwidth
+        Capacity in packets/s, or None.
+
+    Raises
+    ------
+    UnreachableRateError
+        For a rate below or above all rates of the rule, or in a jump.
+    AmbiguousRateError
+        For a rate outside of the interval in which rates fall with p.
+    """
+    shape = rate.shape
+    rate, rtt = rate.ravel(), rtt.ravel()
+    if not rate.size:
+        return np.empty(shape)
+
+    def excess(log_p: Floats, at: Ints) -> Floats:
+        p = np.clip(np.exp(log_p), SMALLEST_CYCLE_P, 1.0)
+        return np.asarray(np.log(rule.rate(p, rtt[at], bandwidth, unit_check=False) / rate[at]))
+
+    everywhere, scans = np.arange(rate.size), {}
+    ends = np.empty((4, rate.size))  # both ends of a bracket: x, f(x), x, f(x)
+    for each in map(float, np.unique(rtt)):
+        at = everywhere[rtt == each]
+        scans[each] = scan(rule, each, bandwidth, (1.0 + SLACK) * float(rate[at].max()))
+        ends[:, at] = _bracket(rule, each, bandwidth, scans[each], np.log(rate[at]))
+    x, f, other, g = np.where(np.abs(ends[1]) <= np.abs(ends[3]), ends, ends[[2, 3, 0, 1]])
+    _false_position(x, f, other, g, excess)
+    if np.any(jumped := np.abs(f) > JUMP):
+        n = int(np.argmax(jumped))
+        both = np.concatenate([excess(each[[n]], np.array([n])) for each in (x, other)])
+        low, high = sorted(map(float, rate[n] * np.exp(both)))
+        raise UnreachableRateError(
+            f"rate = {rate[n]:g}: must not be in {low:.9g}..{high:.9g} packets/s, over which the rate of "
+            f"{rule!r} jumps at p = {np.exp(x[n]):.6g} and rtt = {rtt[n]:g} s",
+            scans[float(rtt[n])].reachable,
+            (low, high),
+        )
+    # the ends of the range have one side only
+    up, down = (np.clip(x + near, np.log(SMALLEST_CYCLE_P), 0.0) for near in (NEAR, -NEAR))
+    rises = (excess(down, everywhere) - f <= FLAT) & (x - down > 0.5 * NEAR)
+    rises |= (f - excess(up, everywhere) <= FLAT) & (up - x > 0.5 * NEAR)
+    if np.any(rises):
+        n = int(np.argmax(rises))
+        raise _ambiguous(rule, float(rtt[n]), scans[float(rtt[n])], float(np.log(rate[n])))
+    return np.asarray(np.exp(x).reshape(shape))
+
+
+def _bracket(
+    rule: WindowRule, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
+) -> tuple[Floats, ...]:
+    """Return both ends of the bracket of each log rate, x and log rate less what is wanted."""
+    low, high = seen.log_rate.min(), seen.log_rate.max()
+    # a rate that was computed at an end is inside
+    wanted = np.where(
+        np.abs(np.clip(wanted, low, high) - wanted) < SLACK, np.clip(wanted, low, high), wanted
+    )
+    if np.any(outside := (wanted < low) | (wanted > high)):
+        seen = scan(rule, rtt, bandwidth, math.inf)
+        rate, (least, most) = float(np.exp(wanted[outside][0])), seen.reachable
+        raise UnreachableRateError(
+            f"rate = {rate:g}: must be in {least:g}..{most:g} packets/s, the rates of {rule!r} "
+            f"at rtt = {rtt:g} s for p from 1 down to {np.exp(seen.log_p[-1]):.3g}",
+            (least, most),
+        )
+    single = np.log(seen.unique)
+    if np.any(often := (wanted < single[0] - FLAT) | (wanted > single[1] + FLAT)):
+        raise _ambiguous(rule, rtt, seen, wanted[often][0])
+    at = seen.cell(wanted)
+    return tuple(
+        part[each] - base
+        for each in (at, at - 1)
+        for part, base in ((seen.log_p, 0.0), (seen.log_rate, wanted))
+    )
+
+
+def _ambiguous(rule: WindowRule, rtt: float, seen: Scan, log_rate: float) -> AmbiguousRateError:
+    low, high = seen.unique
+    return AmbiguousRateError(
+        f"rate = {np.exp(log_rate):g}: must be > {low:.9g} and < {high:.9g} packets/s, between which the "
+        f"rate of {rule!r} at rtt = {rtt:g} s falls with p; several p, or none, may give another",
+        (low, high),
+    )
+
+
+def _false_position(
+    x: Floats, f: Floats, other: Floats, g: Floats, excess: Callable[[Floats, Ints], Floats]
+) -> None:
+    """Narrow brackets in place: x is the newer end, ``other`` the one where f has the other sign."""
+    for _ in range(FALSE_POSITIONS):
+        going = np.flatnonzero((np.abs(f) > CLOSE) & (f * g < 0) & (np.abs(x - other) > 1e-14))
+        if not going.size:
+            break
+        a, fa, b, fb = (array[going] for array in (x, f, other, g))
+        new = b - fb * (a - b) / (fa - fb)
+        value = excess(new, going)
+        crossed = value * fa < 0
+        weight = 1.0 - value / fa
+        weight = np.where(weight > 0.0, weight, 0.5)
+        x[going], f[going] = new, value
+        other[going] = np.where(crossed, a, b)
+        g[going] = np.where(crossed, fa, fb * weight)

@@ -1,0 +1,167 @@
+"""All rules and laws with equation, source and domain, as a table."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hopflow.checks import choice
+from hopflow.results import Result
+from responsefn.responses.base import Response, formula_of
+from responsefn.responses.laws import PFTK, TFRC, Mathis
+from responsefn.rules.adaptive_reno import ARENO
+from responsefn.rules.base import WindowRule
+from responsefn.rules.bic import BIC
+from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
+from responsefn.rules.compound import CTCP
+from responsefn.rules.cubic import CUBIC
+from responsefn.rules.dctcp import DCTCP
+from responsefn.rules.fast import FAST
+from responsefn.rules.fusion import Fusion
+from responsefn.rules.highspeed_tcp import HSTCP
+from responsefn.rules.htcp import HTCP
+from responsefn.rules.illinois import Illinois
+from responsefn.rules.relentless import Relentless
+from responsefn.rules.scalable import Scalable
+from responsefn.rules.vegas import Vegas
+from responsefn.rules.westwood import Westwood
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Catalogue", "catalogue"]
+
+ENTRIES: tuple[Response, ...] = (
+    Tahoe(),
+    Reno(),
+    NewReno(),
+    AIMD(),
+    AIMD(form="precise"),
+    AIMD(form="recovery"),
+    HSTCP(),
+    HSTCP(form="cycle"),
+    HSTCP(table=1),
+    Scalable(),
+    Scalable(form="published"),
+    BIC(),
+    CUBIC(),
+    CUBIC(fast_convergence=1),
+    HTCP(),
+    Relentless(),
+    DCTCP(),
+    Illinois(),
+    CTCP(),
+    Vegas(),
+    Westwood(),
+    FAST(),
+    ARENO(),
+    Fusion(),
+    TFRC(),
+    TFRC(form="zheng2002"),
+    PFTK(),
+    PFTK(form="approximate"),
+    Mathis(),
+)
+"""In the order of the table: loss-based rules, rules that see the queue, laws."""
+DIGITS, LONG = 5, 100
+"""Of the numbers in equations as they are shown; operations that make an equation a long one."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Catalogue(Result):
+    """The rules and laws of responsefn.
+
+    Attributes
+    ----------
+    entries
+        Each rule and law, and its variants.
+    """
+
+    entries: tuple[Response, ...]
+
+    def equation(self, entry: Response, *, latex: bool = False) -> str:
+        """Return the rate in packets/s as text or LaTeX; rules without a formula give their dynamics in LaTeX.
+
+        A long formula is shown for the parameters of the entry, a short one for all.
+        """
+        formula = formula_of(entry)
+        if formula is None:
+            dynamics = getattr(entry, "dynamics", "")
+            return rf"\text{{numerical cycle: }} {dynamics}" if latex else "numerical cycle"
+        import sympy as sp
+
+        rate = formula.rate
+        if sp.count_ops(rate) > LONG:
+            numbers = entry.bindings(sp.Symbol("R", positive=True))
+            rate = rate.subs({x: numbers.get(str(x), x) for x in rate.free_symbols})
+        rate = rate.xreplace({x: sp.Float(x, DIGITS) for x in rate.atoms(sp.Float)})
+        return str(sp.latex(rate) if latex else rate)
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return name, kind, equation, capacity, domain and source of each entry."""
+        found = []
+        for entry in self.entries:
+            low, high = entry.domain
+            found.append(
+                {
+                    "name": repr(entry),
+                    "kind": "rule" if isinstance(entry, WindowRule) else "law",
+                    "equation": self.equation(entry),
+                    "capacity": getattr(entry, "capacity", "ignored"),
+                    "domain": f"p <= {high:g}" if low == 0.0 else f"{low:g} <= p <= {high:g}",
+                    "source": entry.cite(),
+                }
+            )
+        return found
+
+    def summary(self) -> dict[str, object]:
+        """Return equation, domain and source by name."""
+        return {
+            row["name"]: f"{row['domain']}; {row['source']}; T = {row['equation']}"
+            for row in self.rows()
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the responses that need no capacity at an RTT of 0.1 s; return the Axes."""
+        import numpy as np
+
+        from responsefn.responses.curves import curve
+
+        drawn = [entry for entry in self.entries if getattr(entry, "capacity", "") != "needed"]
+        axes = curve(drawn, np.geomspace(1e-7, 0.1, 61), 0.1).plot(ax)
+        axes.legend(fontsize=6)
+        return axes
+
+    def _repr_html_(self) -> str:
+        head = ("name", "T in packets/s", "capacity", "domain", "source")
+        cells = "".join(
+            f"<tr><td><code>{html.escape(row['name'])}</code></td>"
+            f"<td>\\({html.escape(self.equation(entry, latex=True))}\\)</td>"
+            f"<td>{row['capacity']}</td><td>{html.escape(row['domain'])}</td>"
+            f"<td>{html.escape(row['source'])}</td></tr>"
+            for row, entry in zip(self.rows(), self.entries, strict=True)
+        )
+        titles = "".join(f"<th>{title}</th>" for title in head)
+        return f"<table><caption>Catalogue</caption><tr>{titles}</tr>{cells}</table>"
+
+
+def catalogue(kind: str = "all") -> Catalogue:
+    """Return the table of rules and laws.
+
+    BBR is absent on purpose: it paces by its own estimates of bandwidth and round-trip time and
+    hardly reacts to loss, so that it has no response to a loss rate.
+
+    Parameters
+    ----------
+    kind
+        ``"all"``, ``"rule"`` or ``"law"``.
+    """
+    choice("kind", kind, ("all", "rule", "law"))
+    wanted = {"rule": WindowRule, "all": Response}.get(kind)
+    chosen = [
+        entry
+        for entry in ENTRIES
+        if (isinstance(entry, wanted) if wanted else not isinstance(entry, WindowRule))
+    ]
+    return Catalogue(tuple(chosen))

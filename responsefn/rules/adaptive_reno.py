@@ -1,0 +1,101 @@
+"""TCP Adaptive Reno: Reno's growth and a part that follows the measured queue."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import FULL, WindowRule
+
+__all__ = ["ARENO", "congestion"]
+
+
+class ARENO(WindowRule):
+    r"""TCP-Adaptive Reno (Shimonishi and Murase): a Reno window and a probe beside it.
+
+    With the congestion level c = min(1, (RTT - RTT_min)/(RTT_cong - RTT_min)), RTT_cong the average
+    round-trip time at losses, the probe grows by W_inc(c) = W e^(-10 c) + beta c + gamma per round
+    trip, where W is one packet per 10 Mb/s of capacity and beta, gamma make W_inc(1) and its mean
+    zero; at a loss the window becomes 1/(1 + c) of itself and the probe 0.
+
+    Domain: p <= 0.02. Needs ``bandwidth``; without a queue a loss does not reduce the window at all
+    and the rate is the capacity over wide ranges of p, so that there is no inverse. Where the
+    capacity is not known (a source in a network) the highest rate of ACKs so far stands for it.
+
+    Parameters
+    ----------
+    unit_rate
+        Capacity per packet of W, in packets/s; 10 Mb/s in packets of 1500 bytes.
+    """
+
+    class State(NamedTuple):
+        """Window, threshold, Reno's part; shortest RTT and RTT at losses in s; top rate."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_window: float = 1.0
+        base_rtt: float = math.inf
+        loss_rtt: float = 0.0
+        top_rate: float = 0.0
+
+    class Params(NamedTuple):
+        """Capacity per packet of growth, in packets/s."""
+
+        unit_rate: float = 10e6 / 12000
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "loss_rtt", "top_rate")
+    capacity: ClassVar[str] = "needed"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= 1 + W_{\mathrm{inc}}(c)"
+        r",\ \text{loss: } W \leftarrow W / (1 + c)"
+    )
+    reference = references.ARENO
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = FULL
+
+    def check(self) -> None:
+        """Check the range of the unit rate."""
+        one_number("unit_rate", self.params.unit_rate, above=0.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or Reno's part and the probe by their own rules."""
+        base = minimum(s.base_rtt, e.rtt)
+        top = maximum(s.top_rate, s.cwnd / e.rtt)
+        level = congestion(e.rtt, base, s.loss_rtt)
+        most = top / q.unit_rate
+        small = math.exp(-10.0)
+        slope = 2.0 * most * (0.1 - 1.1 * small)
+        offset = 1.0 - 2.0 * most * (0.1 - 0.6 * small)
+        growth = most * math.exp(-10.0 * level) + slope * level + offset
+        slow = s.cwnd < s.ssthresh
+        probe = maximum(0.0, s.cwnd - s.base_window + where(slow, 0.0, growth / s.cwnd))
+        base_window = s.base_window + where(slow, 1.0, 1.0 / s.cwnd)
+        return s._replace(
+            cwnd=base_window + probe, base_window=base_window, base_rtt=base, top_rate=top
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep 1/(1+c), all of it in Reno's part."""
+        base = minimum(s.base_rtt, e.rtt)
+        kept = maximum(1.0, s.cwnd / (1.0 + congestion(e.rtt, base, s.loss_rtt)))
+        seen = where(s.loss_rtt > 0.0, 0.5 * (s.loss_rtt + e.rtt), e.rtt)
+        return s._replace(
+            cwnd=kept, ssthresh=maximum(2.0, kept), base_window=kept, base_rtt=base, loss_rtt=seen
+        )
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), base_window=1.0)
+
+
+def congestion(rtt: Any, base: Any, at_loss: Any) -> Any:
+    """Return ARENO's congestion level, 0 to 1; by twice the base RTT before the first loss."""
+    most = where(at_loss > 0.0, at_loss, 2.0 * base) - base
+    return minimum(1.0, (rtt - base) / maximum(1e-9 * rtt, most))

@@ -1,0 +1,298 @@
+"""Window rules: what a sender does with its congestion window, and the response that follows."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hopflow import maximum, where
+from hopflow.checks import number, one_number
+from responsefn.responses.base import Response, formula_of, plain, round_trip, same_shape
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from responsefn.responses.cycles import Cycle
+
+__all__ = ["Event", "WindowRule", "cut", "grow"]
+
+
+FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
+"""Why rules that estimate the capacity have no inverse."""
+
+
+class Event(NamedTuple):
+    """What the functions of a rule get in plain Python: time and round-trip time in s."""
+
+    time: float
+    rtt: float
+
+
+def grow(s: Any, step: Any) -> Any:
+    """Return the state with one packet more in slow start, ``step`` packets more above it."""
+    return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step))
+
+
+def cut(s: Any, kept: Any) -> Any:
+    """Return the state out of slow start with a window of ``kept`` packets; one is the least."""
+    return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept))
+
+
+class WindowRule(Response, ABC):
+    """Base of rules: subclass it, name the parameters, write what happens to the window.
+
+    A rule is plain Python that also compiles: the three functions may use the state ``s``, the
+    parameters ``q``, the event ``e`` (``e.time`` and the round-trip time ``e.rtt``, in s), the
+    functions `where`, `maximum` and `minimum` of `hopflow`, those of `math`, and numbers; no
+    branches, nothing else. They return the new state.
+
+    A rule without `formula` has the response of its numerical cycle (`responsefn.responses.cycles`): the
+    three functions are all that it takes to get rates, inverse, metrics and plots.
+
+    Attributes
+    ----------
+    State
+        NamedTuple of the state; ``cwnd`` and ``ssthresh``, in packets, come first, and defaults
+        are the state of a new connection. A field ``base_rtt`` starts at the round-trip time
+        without queue, ``top_rate`` at the capacity in packets/s, where they are known.
+    Params
+        NamedTuple of the parameters, those with a default last.
+    dynamics
+        What a round trip and a loss do to the window W, in LaTeX, where `formula` does not say it.
+    assigned
+        Fields of the state that `on_ack` sets outright, such as maxima and times; all others
+        change by amounts, and the numerical cycle may add up several ACKs' amounts at once.
+    recovery
+        How the sender repairs a loss: ``"tahoe"`` (slow start from one packet), ``"reno"`` (fast
+        recovery ends with the first new ACK), ``"newreno"`` (with the ACK of all that was sent
+        before the loss).
+    capacity
+        ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
+        no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from hopflow import maximum
+    >>> class Gentle(WindowRule):
+    ...     class Params(NamedTuple):
+    ...         a: float = 0.25
+    ...     @staticmethod
+    ...     def on_ack(s, q, e): return s._replace(cwnd=s.cwnd + q.a / s.cwnd)
+    ...     @staticmethod
+    ...     def on_loss(s, q, e): return s._replace(cwnd=maximum(1.0, 0.9 * s.cwnd))
+    ...     @staticmethod
+    ...     def on_timeout(s, q, e): return s._replace(cwnd=1.0)
+    >>> rule = Gentle(a=0.5)
+    >>> rule.on_ack(rule.State(cwnd=10.0), rule.params, None).cwnd
+    10.05
+    """
+
+    class State(NamedTuple):
+        """Congestion window and slow-start threshold in packets."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+
+    dynamics: ClassVar[str] = ""
+    assigned: ClassVar[tuple[str, ...]] = ()
+    recovery: ClassVar[str] = "newreno"
+    capacity: ClassVar[str] = "ignored"
+
+    @staticmethod
+    @abstractmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after one packet was acknowledged."""
+
+    @staticmethod
+    @abstractmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after duplicate ACKs told of a loss, once per window."""
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after the retransmission timer expired.
+
+        Unless a rule says otherwise: slow start from one packet to half the window (RFC 5681).
+        """
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd))
+
+    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
+        """Return the state of a connection that knows the path and begins in slow start.
+
+        Parameters
+        ----------
+        rtt
+            Round-trip time without queue, in s.
+        bandwidth
+            Capacity in packets/s, None for a path that never queues.
+        """
+        known = {"base_rtt": rtt, "top_rtt": rtt, "top_rate": bandwidth or 0.0}
+        state = self.State()
+        return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
+
+    def uses_closed_form(self, bandwidth: float | None = None) -> bool:
+        """Return whether `rate` evaluates the closed form (or else the numerical cycle).
+
+        The closed forms are those of a fixed round-trip time: a rule that sees the queue has the
+        numerical cycle once a bandwidth is given.
+        """
+        return formula_of(self) is not None and (bandwidth is None or self.capacity == "ignored")
+
+    def cycle(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> Cycle:
+        """Return the numerical solution of the deterministic loss cycle.
+
+        Parameters
+        ----------
+        p
+            Loss event rate, 0 < p <= 1, any shape.
+        rtt
+            Round-trip time without queue in s, broadcast with ``p``.
+        bandwidth
+            Capacity in packets/s: a window above ``bandwidth * rtt`` waits in a queue without limit
+            and lengthens the round trip. None is a round-trip time that never changes.
+        unit_check
+            Whether to refuse an ``rtt`` of 30 s or more.
+        """
+        from responsefn.responses.cycles import solve
+
+        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt, unit_check)
+        same_shape(p=p, rtt=rtt)
+        return solve(self, p, rtt, self._capacity(bandwidth))
+
+    def _capacity(self, bandwidth: float | None) -> float | None:
+        """Check the bandwidth; None unless the rule sees the queue."""
+        if bandwidth is not None:
+            bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+        elif self.capacity == "needed":
+            raise ValueError(
+                f"bandwidth is missing: the response of {self!r} depends on the capacity, in "
+                "packets/s, for example bandwidth=mbps(100)"
+            )
+        return None if self.capacity == "ignored" else bandwidth
+
+    def rate(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> float | NDArray[np.float64]:
+        """Return the rate in packets/s, by the closed form or else the numerical cycle.
+
+        Parameters
+        ----------
+        p
+            Loss event rate, 0 < p <= 1, any shape.
+        rtt
+            Round-trip time without queue in s, any shape that broadcasts with ``p``.
+        bandwidth
+            Capacity in packets/s, for rules that see the queue (``capacity``); others ignore it.
+        unit_check
+            Whether to refuse an ``rtt`` of 30 s or more, which was probably meant in ms.
+
+        Returns
+        -------
+        A float for two numbers, else an array of the broadcast shape.
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter, its value and what is allowed.
+        """
+        bandwidth = self._capacity(bandwidth)
+        if self.uses_closed_form(bandwidth):
+            return super().rate(p, rtt, unit_check=unit_check)
+        return plain(self.cycle(p, rtt, bandwidth, unit_check=unit_check).rate)
+
+    def mean_window(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike | None = None,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> float | NDArray[np.float64]:
+        """Return the time average of the window in packets (``rate * rtt`` without a queue).
+
+        Parameters
+        ----------
+        p
+            Loss event rate, 0 < p <= 1, any shape.
+        rtt
+            Round-trip time in s, broadcast with ``p``; not needed by a rule whose window does
+            not depend on it.
+        bandwidth
+            As for `rate`.
+        unit_check
+            Whether to refuse an ``rtt`` of 30 s or more.
+
+        Returns
+        -------
+        A float for numbers, else an array of the broadcast shape.
+        """
+        return self._window("mean_window", p, rtt, bandwidth, unit_check)
+
+    def peak_window(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike | None = None,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> float | NDArray[np.float64]:
+        """Return the window in packets just before a loss when one packet in 1/p is lost.
+
+        Parameters and shapes as for `mean_window`.
+        """
+        return self._window("peak_window", p, rtt, bandwidth, unit_check)
+
+    def packet_mean_window(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> float | NDArray[np.float64]:
+        """Return the average over packets of the window that each found, in packets.
+
+        It exceeds the time average, since a larger window sends more packets. By the numerical
+        cycle. Parameters and shapes as for `mean_window`.
+        """
+        return plain(self.cycle(p, rtt, bandwidth, unit_check=unit_check).packet_mean_window)
+
+    def _window(
+        self,
+        name: str,
+        p: ArrayLike,
+        rtt: ArrayLike | None,
+        bandwidth: float | None,
+        unit_check: bool,
+    ) -> float | NDArray[np.float64]:
+        p = number("p", p, above=0.0, at_most=1.0)
+        values = {"p": p}
+        if rtt is not None:
+            values["R"] = round_trip(rtt, unit_check)
+        shape = same_shape(**values)
+        bandwidth = self._capacity(bandwidth)
+        formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
+        expression = None if formula is None else getattr(formula, name)
+        needs_rtt = expression is None or "R" in map(str, expression.free_symbols)
+        if rtt is None and needs_rtt:
+            raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
+        if expression is None:
+            cycle = self.cycle(p, values["R"], bandwidth, unit_check=unit_check)
+            return plain(getattr(cycle, name))
+        return plain(np.broadcast_to(self.value_of(expression, **values), shape).copy())

@@ -1,0 +1,125 @@
+"""Compound TCP: a window by losses and a window by delay, added up."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule
+from responsefn.rules.delay_based import queued
+
+if TYPE_CHECKING:
+    from responsefn.responses.symbolic import Formula
+
+__all__ = ["CTCP"]
+
+
+class CTCP(WindowRule):
+    r"""Compound TCP (Tan et al. 2006): a loss window like Reno's and a delay window beside it.
+
+    While fewer than gamma packets wait in the queue their sum W grows by alpha W^k per round trip,
+    with a queue the delay window shrinks by zeta of what waits; at a loss W loses b.
+
+    Response at a fixed round-trip time, derived here from the cycle: alpha n = (1 - (1-b)^(2-k))
+    W^(2-k)/(2-k) packets and alpha t/R = (1 - (1-b)^(1-k)) W^(1-k)/(1-k), with n = 1/p. With
+    ``bandwidth`` the numerical cycle.
+
+    Domain: p <= 3e-4; at larger p alpha W^k falls below Reno's one packet, which the rule then takes.
+
+    Parameters
+    ----------
+    alpha, k
+        Growth per round trip, alpha > 0, 0 <= k < 1.
+    b
+        Fraction of the window lost at a loss, 0 < b <= 1. With b = 1 every cycle begins where Reno
+        grows faster, and the response is the numerical cycle.
+    gamma
+        Packets in the queue from which the delay window shrinks.
+    zeta
+        How much of the waiting packets it then gives up per round trip.
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, loss window in packets, shortest RTT in s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        loss_window: float = 1.0
+        base_rtt: float = math.inf
+
+    class Params(NamedTuple):
+        """Growth, decrease, exponent; queue in packets, and what is given up of it."""
+
+        alpha: float = 0.125
+        b: float = 0.5
+        k: float = 0.75
+        gamma: float = 30.0
+        zeta: float = 1.0
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
+    capacity: ClassVar[str] = "optional"
+    reference = references.CTCP
+    domain = (0.0, 3e-4)
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("alpha", self.params.alpha, above=0.0)
+        one_number("b", self.params.b, above=0.0, at_most=1.0)
+        one_number("k", self.params.k, at_least=0.0, below=1.0)
+        one_number("gamma", self.params.gamma, above=0.0)
+        one_number("zeta", self.params.zeta, at_least=0.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or both windows by their own rules."""
+        base = minimum(s.base_rtt, e.rtt)
+        waiting = queued(s.cwnd, base, e.rtt)
+        slow = s.cwnd < s.ssthresh
+        wanted = where(
+            waiting < q.gamma, maximum(0.0, q.alpha * s.cwnd**q.k - 1.0), -q.zeta * waiting
+        )
+        beside = s.cwnd - s.loss_window  # the delay window, which may not fall below 0
+        change = where(slow, 0.0, maximum(wanted, -1.0 * beside) / s.cwnd)
+        step = where(slow, 1.0, 1.0 / s.cwnd)
+        return s._replace(
+            cwnd=s.cwnd + (step + change), loss_window=s.loss_window + step, base_rtt=base
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Lose b of the sum; the loss window halves."""
+        kept = maximum(1.0, (1.0 - q.b) * s.cwnd)
+        return s._replace(
+            cwnd=kept, ssthresh=maximum(2.0, kept), loss_window=minimum(kept, 0.5 * s.loss_window)
+        )
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), loss_window=1.0)
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
+        """Return alpha, b and k."""
+        return {"alpha": self.params.alpha, "b": self.params.b, "k": self.params.k}
+
+    def formula(self) -> Formula | None:
+        """Return rate and peak window in p, R, alpha, b, k; None for the cycle with b = 1."""
+        return None if self.params.b == 1.0 else _power_growth()
+
+
+@cache
+def _power_growth() -> Formula:
+    import sympy as sp
+
+    from responsefn.responses.symbolic import Formula, PowerGrowth, R, b, p
+
+    alpha, k, W = sp.symbols("alpha k W", positive=True)
+    rounds = (1 - (1 - b) ** (1 - k)) * W ** (1 - k) / (alpha * (1 - k))
+    share = (1 - (1 - b) ** (2 - k)) / (alpha * (2 - k))  # packets over W^(2-k)
+    peak = (1 / (p * share)) ** (1 / (2 - k))
+    growth = PowerGrowth(2 - k, alpha, 1 - b)
+    return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth)

@@ -1,0 +1,88 @@
+"""DCTCP: how much the window falls follows the part of packets with a congestion mark."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule
+
+if TYPE_CHECKING:
+    from responsefn.responses.symbolic import Formula
+
+__all__ = ["DCTCP"]
+
+
+class DCTCP(WindowRule):
+    r"""DCTCP (RFC 8257): the window falls by half the part of its packets that were marked.
+
+    Here p is the part of packets that carry a congestion mark, not a loss rate. alpha is its average
+    with gain ``g`` per window; once per window with a mark cwnd falls by alpha/2 of it.
+
+    Published response for marks in every window: one packet of growth per round trip against
+    alpha/2 = p/2 of the window, T = 2/(pR). With every 1/p-th packet marked the direct simulation
+    is 2 % below; the average of marks needs 1/p round trips and more to settle.
+
+    Domain: p from 0.001 to 0.1.
+
+    Parameters
+    ----------
+    g
+        Gain of the average, 0 < g <= 1.
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, marked part, ACKs since the last cut."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        alpha: float = 1.0
+        since: float = 0.0
+
+    class Params(NamedTuple):
+        """Gain of the average of the marked part."""
+
+        g: float = 1 / 16
+
+    reference = references.RFC8257
+    domain = (1e-3, 0.1)
+
+    def check(self) -> None:
+        """Check the range of g."""
+        one_number("g", self.params.g, above=0.0, at_most=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start or 1 / cwnd; alpha decays."""
+        return s._replace(
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd),
+            alpha=s.alpha - q.g * s.alpha / s.cwnd,
+            since=s.since + 1.0,
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Count a mark; cut the window by alpha/2 if the last cut is a window ago."""
+        alpha = minimum(1.0, s.alpha + q.g / s.cwnd)
+        cut = s.since >= s.cwnd
+        kept = where(cut, 1.0 - 0.5 * alpha, 1.0) * s.cwnd
+        return s._replace(
+            cwnd=maximum(1.0, kept),
+            ssthresh=where(cut, maximum(2.0, kept), minimum(s.ssthresh, maximum(2.0, s.cwnd))),
+            alpha=alpha,
+            since=where(cut, 0.0, s.since),
+        )
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), since=0.0)
+
+    def formula(self) -> Formula:
+        """Return rate and inverse, in p and R."""
+        from responsefn.responses.symbolic import Formula, R, T, p
+
+        return Formula(2 / (p * R), None, 2 / (T * R))

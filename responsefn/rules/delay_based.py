@@ -1,0 +1,35 @@
+"""What rules that go by the queueing delay share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from responsefn.rules.base import WindowRule, cut
+
+__all__ = ["QueueRule", "queued"]
+
+
+def queued(cwnd: Any, base: Any, rtt: Any) -> Any:
+    """Return how many packets of the window wait in the queue."""
+    return cwnd * (rtt - base) / rtt
+
+
+class QueueRule(WindowRule):
+    """Base of rules that keep some packets in the queue, and halve the window at a loss."""
+
+    class State(NamedTuple):
+        """Window and threshold in packets, shortest RTT in s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
+    capacity: ClassVar[str] = "needed"
+    domain = (0.0, 0.02)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve."""
+        return cut(s, 0.5 * s.cwnd)

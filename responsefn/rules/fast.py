@@ -1,0 +1,57 @@
+"""FAST TCP: towards a fixed number of packets in the queue."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.delay_based import QueueRule, queued
+
+__all__ = ["FAST"]
+
+
+class FAST(QueueRule):
+    r"""FAST TCP (Wei et al. 2006): moves towards alpha packets in the queue, by gamma per round trip.
+
+    w <- min(2w, (1-gamma) w + gamma (RTT_min/RTT w + alpha)); half the window at a loss.
+
+    Without loss the window rests at CR + alpha, with C the capacity in packets/s. With loss the
+    numerical cycle, derived here; from half the window that is a climb by gamma alpha packets per
+    round trip to CR, a queue that comes near alpha as an exponential, and rest.
+
+    Domain: p <= 0.02. Needs ``bandwidth``.
+
+    Parameters
+    ----------
+    alpha
+        Packets in the queue, > 0; FAST's users set it by the capacity, 100 is ns-2's default.
+    gamma
+        Part of the way per round trip, 0 < gamma <= 1.
+    """
+
+    class Params(NamedTuple):
+        """Packets in the queue, part of the way per round trip."""
+
+        alpha: float = 100.0
+        gamma: float = 0.5
+
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= \gamma (\alpha - N),\ N = W (1 - R_{\min} / R)"
+        r",\ \text{loss: } W \leftarrow W / 2"
+    )
+    reference = references.FAST
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("alpha", self.params.alpha, above=0.0)
+        one_number("gamma", self.params.gamma, above=0.0, at_most=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Move towards the target, at most doubling per round trip."""
+        base = minimum(s.base_rtt, e.rtt)
+        step = q.gamma * (q.alpha - queued(s.cwnd, base, e.rtt)) / s.cwnd
+        grown = s.cwnd + where(s.cwnd < s.ssthresh, 1.0, minimum(1.0, step))
+        return s._replace(cwnd=maximum(1.0, grown), base_rtt=base)

@@ -1,0 +1,103 @@
+"""TCP-Fusion: Westwood's estimate, Vegas' queue and Reno's window."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.delay_based import queued
+
+__all__ = ["Fusion"]
+
+
+class Fusion(WindowRule):
+    r"""TCP-Fusion (Kaneko et al. 2007, slides): Westwood's decrease, Vegas' target, Reno as a floor.
+
+    With alpha = RE D_min, RE the rate estimate, per round trip: W_inc = B D_min packets more (one per
+    12 Mb/s in packets of 1500 bytes, for D_min = 1 ms) while fewer than alpha wait in the queue,
+    alpha minus what waits when that is above 3 alpha, and nothing in between; never below the
+    window that Reno would have. At a loss the window keeps max(RTT_min/RTT, 1/2); Reno's halves.
+
+    Domain: p <= 0.01. Needs ``bandwidth``; while the queue is empty a loss does not reduce the
+    window, and the rate is the capacity over wide ranges of p, so that there is no inverse. Where
+    the capacity is not known (a source in a network) the highest rate of ACKs so far stands for it.
+
+    Parameters
+    ----------
+    min_delay
+        D_min, the queueing delay that is resolved, in s.
+    gain
+        Of the rate estimate, per round trip; 1/8 stands for the filter of TCPW-RE.
+    """
+
+    class State(NamedTuple):
+        """Window and threshold; shortest RTT in s; RE and top rate in packets/s; Reno's window."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        estimate: float = 0.0
+        top_rate: float = 0.0
+        reno: float = 1.0
+
+    class Params(NamedTuple):
+        """D_min in s, gain of the rate estimate."""
+
+        min_delay: float = 1e-3
+        gain: float = 0.125
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rate")
+    capacity: ClassVar[str] = "needed"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= B D_{\min} [N < \alpha] + (\alpha - N) [N > 3 \alpha]"
+        r",\ \text{loss: } W \leftarrow \max(R_{\min} / R, \tfrac12)\, W"
+    )
+    reference = references.FUSION
+    domain = (0.0, 0.01)
+    monotone = False
+    why_no_inverse = FULL
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("min_delay", self.params.min_delay, above=0.0)
+        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or the larger of the delay-based and Reno's window."""
+        base = minimum(s.base_rtt, e.rtt)
+        top = maximum(s.top_rate, s.cwnd / e.rtt)
+        waiting = queued(s.cwnd, base, e.rtt)
+        alpha = s.estimate * q.min_delay
+        held = where(waiting > 3.0 * alpha, alpha - waiting, 0.0)
+        step = where(waiting < alpha, top * q.min_delay, held) / s.cwnd
+        slow = s.cwnd < s.ssthresh
+        reno = s.reno + where(slow, 1.0, 1.0 / s.cwnd)
+        return s._replace(
+            cwnd=maximum(s.cwnd + where(slow, 1.0, step), reno),
+            base_rtt=base,
+            estimate=s.estimate + q.gain * (s.cwnd / e.rtt - s.estimate) / s.cwnd,
+            top_rate=top,
+            reno=reno,
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep RTT_min/RTT of the window, at least half."""
+        base = minimum(s.base_rtt, e.rtt)
+        kept = maximum(1.0, maximum(base / e.rtt, 0.5) * s.cwnd)
+        return s._replace(
+            cwnd=kept,
+            ssthresh=maximum(2.0, kept),
+            base_rtt=base,
+            reno=maximum(1.0, minimum(kept, 0.5 * s.reno)),
+        )
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), reno=1.0)

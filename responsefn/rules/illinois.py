@@ -1,0 +1,75 @@
+"""TCP-Illinois: AIMD whose increase and decrease follow the queueing delay."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule
+
+if TYPE_CHECKING:
+    from responsefn.responses.symbolic import Formula
+
+__all__ = ["Illinois"]
+
+
+class Illinois(WindowRule):
+    r"""TCP-Illinois (Liu, Basar and Srikant 2008): AIMD whose a and b follow the queueing delay.
+
+    With delay d and the largest one D: a = 10 for d <= D/100, falling as 1/(k + d) to 0.3 at D;
+    b = 1/8 for d <= D/10, rising linearly to 1/2 at 0.8 D. Below 15 packets it is Reno.
+
+    Response at a fixed round-trip time: that of AIMD(10, 1/8). With ``bandwidth`` the numerical
+    cycle, derived here. It jumps where the peak is what the path holds: any queue, however short, is
+    the largest delay D while none was longer, and the cut is 1/2 with it and 1/8 without. There
+    cycles alternate, and over a range of p on both sides there is no inverse.
+
+    Domain: p <= 0.01 (below Reno's region the closed form is too high).
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, shortest and longest RTT in s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        top_rtt: float = 0.0
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rtt")
+    capacity: ClassVar[str] = "optional"
+    reference = references.ILLINOIS
+    domain = (0.0, 0.01)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or a / cwnd with a by the delay."""
+        base, top = minimum(s.base_rtt, e.rtt), maximum(s.top_rtt, e.rtt)
+        delay, most = e.rtt - base, top - base
+        share = 0.99 * most * 0.3 / (10.0 - 0.3)
+        falling = share * 10.0 / maximum(1e-300, share - 0.01 * most + delay)
+        above = where(delay <= 0.01 * most, 10.0, falling)
+        a = where(s.cwnd < 15.0, 1.0, above)
+        step = where(s.cwnd < s.ssthresh, 1.0, a / s.cwnd)
+        return s._replace(cwnd=s.cwnd + step, base_rtt=base, top_rtt=top)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Lose b of the window, b by the delay."""
+        base, top = minimum(s.base_rtt, e.rtt), maximum(s.top_rtt, e.rtt)
+        part = (e.rtt - base) / maximum(1e-300, top - base)
+        b = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
+        kept = (1.0 - where(s.cwnd < 15.0, 0.5, b)) * s.cwnd
+        return s._replace(
+            cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), base_rtt=base, top_rtt=top
+        )
+
+    def formula(self) -> Formula:
+        """Return the response of AIMD(10, 1/8)."""
+        import sympy as sp
+
+        from responsefn.responses.symbolic import a, b
+        from responsefn.rules.classic import AIMD
+
+        return AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})

@@ -1,0 +1,44 @@
+"""Relentless congestion control: one packet less for each packet lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule, cut, grow
+
+if TYPE_CHECKING:
+    from responsefn.responses.symbolic import Formula
+
+__all__ = ["Relentless"]
+
+
+class Relentless(WindowRule):
+    r"""Relentless congestion control (Mathis 2009): one packet less for each packet lost.
+
+    The growth of one packet per round trip makes up for it in one round trip, whatever the window, so
+    that a cycle is one round trip of 1/p packets: T = 1/(pR), exactly, with the peak 1/p + 1/2.
+
+    Domain: p <= 0.02.
+    """
+
+    reference = references.RELENTLESS
+    domain = (0.0, 0.02)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start below the threshold, 1 / cwnd above."""
+        return grow(s, 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Lose one packet."""
+        return cut(s, s.cwnd - 1.0)
+
+    def formula(self) -> Formula:
+        """Return rate, peak window and inverse, in p and R."""
+        import sympy as sp
+
+        from responsefn.responses.symbolic import Formula, R, T, p
+
+        return Formula(1 / (p * R), 1 / p + sp.Rational(1, 2), 1 / (T * R))

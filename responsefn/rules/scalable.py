@@ -1,0 +1,83 @@
+"""Scalable TCP: a constant increase per ACK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hopflow import where
+from hopflow.checks import choice, one_number
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule, cut, grow
+
+if TYPE_CHECKING:
+    from responsefn.responses.symbolic import Formula
+
+__all__ = ["Scalable"]
+
+
+class Scalable(WindowRule):
+    r"""Scalable TCP (Kelly 2003): a packets per ACK, whatever the window, and a decrease by b.
+
+    Below the legacy window of 16 packets it is Reno. In a cycle of 1/p ACKs the window grows by
+    a/p, so that the peak is W = a/(bp), the 0.08/p that is printed as *the* response for a = 0.01
+    and b = 1/8. The time average, derived here, is smaller, as growth is exponential in time::
+
+        T = a / (p ln(1/(1-b)) R) = 0.0749/(pR):  0.08/p is 6.8 % above it.
+
+    ``form="published"`` takes a/(bpR) for the rate.
+
+    Domain: p <= a (1-b)/(16 b), 0.0044 by default: the legacy window is never entered.
+
+    Parameters
+    ----------
+    a
+        Increase per ACK in packets, > 0.
+    b
+        Fraction of the window lost at a loss, 0 < b <= 1. With b = 1 every cycle begins with Reno
+        below the legacy window, and the response is the numerical cycle.
+    form
+        ``"cycle"`` or ``"published"``.
+    """
+
+    class Params(NamedTuple):
+        """Increase per ACK in packets, decrease as a fraction, which response, legacy window."""
+
+        a: float = 0.01
+        b: float = 0.125
+        form: str = "cycle"
+        legacy: float = 16.0
+
+    reference = references.KELLY
+    domain = (0.0, 0.004)
+
+    def check(self) -> None:
+        """Check the ranges of the parameters and the name of the form."""
+        one_number("a", self.params.a, above=0.0)
+        one_number("b", self.params.b, above=0.0, at_most=1.0)
+        choice("form", self.params.form, ("cycle", "published"))
+        one_number("legacy", self.params.legacy, at_least=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, Reno below the legacy window, a above."""
+        step = where(s.cwnd < q.legacy, 1.0 / s.cwnd, q.a)
+        return grow(s, step)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep 1 - b, or half below the legacy window."""
+        kept = where(s.cwnd < q.legacy, 0.5, 1.0 - q.b) * s.cwnd
+        return cut(s, kept)
+
+    def formula(self) -> Formula | None:
+        """Return rate, peak window and inverse, in p, R, a, b; None for the cycle with b = 1."""
+        import sympy as sp
+
+        from responsefn.responses.symbolic import Formula, PowerGrowth, R, T, a, b, p
+
+        growth = PowerGrowth(sp.Integer(1), a, 1 - b)
+        published = self.params.form == "published"
+        if self.params.b == 1.0 and not published:
+            return None
+        per_p = a / b if published else a / sp.log(1 / (1 - b))
+        return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth)

@@ -1,0 +1,63 @@
+"""TCP Vegas: a few packets in the queue.
+
+Its response needs the capacity: ``bandwidth=`` in packets/s, with a window above ``bandwidth * rtt``
+waiting in a queue that only this flow fills.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.delay_based import QueueRule, queued
+
+__all__ = ["Vegas"]
+
+
+class Vegas(QueueRule):
+    r"""TCP Vegas (Brakmo and Peterson 1995): keeps alpha to beta packets in the queue.
+
+    Per round trip one packet more below alpha, one less above beta, half the window at a loss (the
+    gentler cut of a loss that its own fine timer finds is left out).
+
+    Without loss the window rests at W = CR + alpha, with C the capacity in packets/s. With loss the
+    numerical cycle, derived here; where it reaches W, 1/p > 3 W^2/8, that is Reno's climb from W/2
+    and then the capacity::
+
+        T = (1/p) / (R (CR - W/2) + (1/p - ((CR)^2 - (W/2)^2) / 2) / C)
+
+    Domain: p <= 0.02. Needs ``bandwidth``.
+
+    Parameters
+    ----------
+    alpha, beta
+        Packets in the queue, 0 < alpha <= beta.
+    """
+
+    class Params(NamedTuple):
+        """Packets in the queue below which the window grows and above which it shrinks."""
+
+        alpha: float = 2.0
+        beta: float = 4.0
+
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
+        r",\ \text{loss: } W \leftarrow W / 2"
+    )
+    reference = references.BRAKMO
+
+    def check(self) -> None:
+        """Check the ranges of alpha and beta."""
+        one_number("alpha", self.params.alpha, above=0.0)
+        one_number("beta", self.params.beta, at_least=self.params.alpha)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or one packet per round trip up, down or not at all."""
+        base = minimum(s.base_rtt, e.rtt)
+        waiting = queued(s.cwnd, base, e.rtt)
+        step = where(waiting < q.alpha, 1.0, where(waiting > q.beta, -1.0, 0.0)) / s.cwnd
+        grown = s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step)
+        return s._replace(cwnd=maximum(1.0, grown), base_rtt=base)

@@ -1,0 +1,78 @@
+"""TCP Westwood with rate estimation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import FULL, WindowRule
+
+__all__ = ["Westwood"]
+
+
+class Westwood(WindowRule):
+    r"""TCP Westwood with rate estimation (TCPW-RE): at a loss to the estimated rate times RTT_min.
+
+    Reno's growth; at a loss the window becomes RE RTT_min, that is what the path holds without a
+    queue. RE follows cwnd/RTT with a gain per round trip. While the queue is empty the estimate is
+    the rate itself, less its lag, and random losses hardly reduce the window.
+
+    Domain: p <= 0.02. Needs ``bandwidth``; the rate is so nearly the capacity over wide ranges of p
+    that there is no inverse.
+
+    Parameters
+    ----------
+    gain
+        Of the rate estimate, per round trip, 0 < gain <= 1; 1/8 stands for the paper's filter.
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, shortest RTT in s, rate estimate in packets/s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        estimate: float = 0.0
+
+    class Params(NamedTuple):
+        """Gain of the rate estimate per round trip."""
+
+        gain: float = 0.125
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
+    capacity: ClassVar[str] = "needed"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= 1"
+        r",\ \text{loss: } W \leftarrow \mathit{RE}\, R_{\min}"
+    )
+    reference = references.WESTWOOD
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = FULL
+
+    def check(self) -> None:
+        """Check the range of the gain."""
+        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Reno's growth; the estimate follows the rate."""
+        return s._replace(
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd),
+            base_rtt=minimum(s.base_rtt, e.rtt),
+            estimate=s.estimate + q.gain * (s.cwnd / e.rtt - s.estimate) / s.cwnd,
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep what the path holds at the estimated rate."""
+        held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
+        return s._replace(cwnd=minimum(s.cwnd, held), ssthresh=held)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to what the path holds."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, s.estimate * s.base_rtt))

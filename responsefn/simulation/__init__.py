@@ -1,0 +1,3 @@
+"""Window rules packet by packet: alone, and sharing a bottleneck."""
+
+from __future__ import annotations

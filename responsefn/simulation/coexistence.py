@@ -1,0 +1,282 @@
+"""Window rules that share one bottleneck, packet by packet: who gets what.
+
+The path is one FIFO server with a drop-tail queue, and for each flow a fixed delay. What a rule does
+is its own functions, compiled; what is around them is an ideal sender: it sends while fewer than
+cwnd packets are on their way, knows by SACK what arrived, takes a packet for lost when three sent
+after it have arrived (RFC 6675), calls ``on_loss`` once per window and lets the window be until what
+was sent before is acknowledged, sends what was lost again, and calls ``on_timeout`` when nothing
+comes back any more; whatever the rule's ``recovery`` says. Nothing is paced but by ACKs, one per
+packet, and none of them gets lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import number, one_number, whole
+from hopflow.kernels import build
+from hopflow.status import OnFailure, deliver
+from responsefn.responses.base import round_trip
+from responsefn.responses.cycles import numbers_of
+from responsefn.rules.base import WindowRule
+from responsefn.simulation import bottleneck_kernel as template
+from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["coexist"]
+
+EVENTS = ("on_ack", "on_loss", "on_timeout")
+FIRST_TIMER = 1.0
+"""Retransmission timer before the first round-trip time is known, in s (RFC 6298)."""
+
+
+def coexist(
+    rules: WindowRule | Iterable[WindowRule],
+    rtt: ArrayLike,
+    bandwidth: float,
+    buffer: int,
+    *,
+    p: float = 0.0,
+    seconds: float = 100.0,
+    warm_up: float | None = None,
+    starts: ArrayLike | None = None,
+    processing: float | None = None,
+    ssthresh: float | None = None,
+    max_window: float | None = None,
+    min_rto: float = 0.2,
+    on_failure: OnFailure = "raise",
+    rng: int | np.random.Generator = 0,
+    unit_check: bool = True,
+) -> Coexistence:
+    """Simulate flows that share one drop-tail bottleneck, packet by packet.
+
+    A flow's rule begins knowing its round-trip time and the capacity, where its state has a place
+    for them (`WindowRule.start`); from then on it sees the round-trip times of its own packets.
+
+    Parameters
+    ----------
+    rules
+        One rule per flow, also one's own; the same rule may come several times, and one alone may
+        stand without brackets.
+    rtt
+        Round-trip time without queue, the transmission of a packet included, in s: one number or
+        one per flow, at least ``1 / bandwidth``.
+    bandwidth
+        Of the bottleneck in packets/s.
+    buffer
+        Packets that wait in its queue, besides the one in transmission; whole, >= 0.
+    p
+        Probability that a packet is lost behind the queue, independently, 0 <= p < 1.
+    seconds, warm_up
+        Simulated time, and the part before the measurement (None: a fifth of it), in s.
+    starts
+        When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
+        within the first round trip (and the warm-up).
+    processing
+        Largest processing time at the receiver, drawn uniformly for each packet, in s; None is the
+        transmission time of a packet. Without it (0) deterministic flows fall into step with the
+        queue: whose packets find it full depends on the ratio of round trip to transmission
+        time, and a flow may be shut out for good. These phase effects are no property of the
+        rules; a random delay of one transmission time takes most of them away (Floyd and
+        Jacobson 1992), not all between two flows of almost equal round trips.
+    ssthresh
+        Where the first slow start ends, in packets; None: at the first loss.
+    max_window
+        Largest window in packets (the receiver's); None: four times what path and queue hold.
+    min_rto
+        Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
+    on_failure
+        Whether a window that is no number raises or is returned with its ``status``.
+    rng
+        Seed or generator; the same seed gives the same packets.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    hopflow.status.NotSolvedError
+        Where a rule makes its window infinite or NaN.
+
+    Examples
+    --------
+    >>> from responsefn import CUBIC, Reno, coexist
+    >>> run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80)
+    >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
+    (True, 1.0)
+    """
+    flows = (rules,) if isinstance(rules, WindowRule) else tuple(rules)
+    for rule in flows:
+        if not isinstance(rule, WindowRule):
+            raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
+    if not flows:
+        raise ValueError("rules = (): must hold at least one")
+    hint = "in packets/s: mbps(100) is 8333"
+    bandwidth = one_number("bandwidth", bandwidth, above=0.0, below=1e7, hint=hint)
+    rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
+    number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
+    places = whole("buffer", buffer, 0, 10_000_000)
+    p = one_number("p", p, at_least=0.0, below=1.0)
+    seconds = one_number("seconds", seconds, above=0.0)
+    warm_up = 0.2 * seconds if warm_up is None else warm_up
+    warm_up = one_number("warm_up", warm_up, at_least=0.0, below=seconds)
+    if processing is None:
+        processing = 1.0 / bandwidth
+    processing = one_number("processing", processing, at_least=0.0)
+    if ssthresh is not None:
+        ssthresh = one_number("ssthresh", ssthresh, at_least=1.0)
+    if max_window is None:
+        max_window = 4.0 * (bandwidth * float(rtts.max()) + places + 1.0)
+    max_window = one_number("max_window", max_window, at_least=1.0, at_most=2.0**24)
+    min_rto = one_number("min_rto", min_rto, above=0.0)
+    generator = np.random.default_rng(rng)
+    if starts is None:
+        begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
+    else:
+        begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
+    number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
+
+    states = [rule.start(float(r), bandwidth) for rule, r in zip(flows, rtts, strict=True)]
+    for f, state in enumerate(states):
+        if ssthresh is not None and "ssthresh" in state._fields:
+            states[f] = state._replace(ssthresh=ssthresh)
+    window = _rows(states)
+    window[:, 0] = np.minimum(window[:, 0], max_window)
+    F = len(flows)
+    count = np.zeros((F, template.COUNTS), dtype=np.int64)
+    clock = np.zeros((F, template.CLOCKS))
+    clock[:, template.DUE] = clock[:, template.LAST] = begins
+    clock[:, template.TIMER] = max(FIRST_TIMER, min_rto)
+    ring = np.zeros((F, 1 << math.ceil(math.log2(max_window + 4.0))))
+    times = _times(warm_up, seconds)
+    S = len(times)
+    counts = np.zeros((S, F, template.COUNTS), dtype=np.int64)
+    clocks = np.zeros((S, F, template.CLOCKS))
+    windows, backlog = np.zeros((S, F)), np.zeros(S)
+    kinds = _kinds(flows)
+    compile_rules(kinds)(
+        times,
+        rtts,
+        1.0 / bandwidth,
+        float(places),
+        processing,
+        max_window,
+        min_rto,
+        _losses(p, bandwidth * seconds + places + 2.0, generator),
+        int(generator.integers(1, 2**31 - 1)),
+        np.array([kinds.index(_kind(rule)) for rule in flows]),
+        _rows([tuple(numbers_of(rule).values()) for rule in flows]),
+        window,
+        count,
+        clock,
+        ring,
+        ring.copy(),
+        counts,
+        clocks,
+        windows,
+        backlog,
+    )
+    counted, summed = counts.T, clocks.T
+    result = Coexistence(
+        rules=flows,
+        rtt=rtts,
+        bandwidth=bandwidth,
+        buffer=places,
+        p=p,
+        warm_up=warm_up,
+        time=times,
+        window=windows.T,
+        sent=counted[template.SENT],
+        acked=counted[template.ACKED],
+        refused=counted[template.REFUSED],
+        lost=counted[template.LOST],
+        in_flight=counted[template.ALIVE],
+        loss_events=counted[template.EVENTS],
+        timeouts=counted[template.TIMEOUTS],
+        queue=backlog * bandwidth,
+        sums=summed[[template.AREA, template.PEAKS, template.WAITED]],
+    )
+    deliver(result, on_failure)
+    return result
+
+
+Kind = tuple[type[WindowRule], tuple[str, ...]]
+"""A class of rules and its numeric parameters: what a kernel is made of."""
+
+
+def _kind(rule: WindowRule) -> Kind:
+    return type(rule), tuple(numbers_of(rule))
+
+
+def _kinds(rules: Sequence[WindowRule]) -> list[Kind]:
+    """Return the distinct kinds, in an order that does not depend on that of the flows."""
+    return sorted(
+        dict.fromkeys(map(_kind, rules)), key=lambda k: (k[0].__module__, k[0].__qualname__, k[1])
+    )
+
+
+def compile_rules(kinds: Sequence[Kind], *, compiled: bool = True) -> Callable[..., None]:
+    """Return `template.bottleneck` with the functions of these rules spliced in."""
+    functions: dict[str, Callable[..., Any]] = {}
+    tuples: dict[str, tuple[str, ...]] = {"Event": ("time", "rtt")}
+    chains: dict[str, list[str]] = {event: [] for event in EVENTS}
+    for n, (rule, names) in enumerate(kinds):
+        fields = rule.State._fields
+        tuples[f"R{n}State"], tuples[f"R{n}Params"] = fields, names
+        for event, chain in chains.items():
+            functions[f"R{n}{event}"] = getattr(rule, event)
+            chain += [
+                f"{'elif' if n else 'if'} kind[f] == {n}:",
+                f"    s = R{n}State({', '.join(f'window[f, {w}]' for w in range(len(fields)))},)",
+                f"    q = R{n}Params({', '.join(f'params[f, {k}]' for k in range(len(names)))},)",
+                f"    s = R{n}{event}(s, q, Event(now, rtt))",
+                *(f"    window[f, {w}] = s.{field}" for w, field in enumerate(fields)),
+            ]
+    return build(
+        template.bottleneck,
+        functions=functions,
+        snippets={event: "\n".join(chain) for event, chain in chains.items()},
+        tuples=tuples,
+        compiled=compiled,
+    )
+
+
+def _per_flow(name: str, values: Floats, flows: int) -> Floats:
+    if values.ndim and values.shape != (flows,):
+        raise ValueError(f"{name} has shape {values.shape}: must be one number or {flows}")
+    return np.broadcast_to(values, (flows,)).astype(np.float64)
+
+
+def _rows(tuples: Sequence[tuple[float, ...]]) -> Floats:
+    """Return tuples of different lengths as the rows of an array."""
+    rows = np.zeros((len(tuples), max(map(len, tuples))))
+    for row, values in zip(rows, tuples, strict=True):
+        row[: len(values)] = values
+    return rows
+
+
+def _times(warm_up: float, seconds: float) -> Floats:
+    """Return the sampling times: batches of equal length after the warm-up, about as fine before."""
+    measured = np.linspace(warm_up, seconds, BATCHES * SAMPLES + 1)
+    before = math.ceil(warm_up / (measured[1] - measured[0]))
+    return np.concatenate([np.linspace(0.0, warm_up, before, endpoint=False), measured])
+
+
+def _losses(p: float, packets: float, generator: np.random.Generator) -> Ints:
+    """Return which packets of the server get lost, in order, beyond ``packets`` or at infinity."""
+    never = np.array([2**62])
+    if p == 0.0:
+        return never
+    gaps = generator.geometric(p, math.ceil(p * packets + 10.0 * math.sqrt(p * packets) + 10.0))
+    return np.concatenate([np.cumsum(gaps), never])

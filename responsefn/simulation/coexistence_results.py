@@ -1,0 +1,246 @@
+"""What window rules that share a bottleneck got: `Coexistence`, the result of `coexist`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.results import Result, figure
+from hopflow.status import Status
+from responsefn.metrics.friendliness import jain_index
+from responsefn.rules.base import WindowRule
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["BATCHES", "SAMPLES", "Coexistence"]
+
+BATCHES = 20
+SAMPLES = 50
+"""Of the trajectories, per batch."""
+STUDENT = 2.093
+"""Of 19 degrees of freedom, 95 %."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Coexistence(Result):
+    """What F flows over one bottleneck did, with samples at S times.
+
+    The properties are of the measured time, from ``warm_up`` on; each ``_half_width`` is half a 95 %
+    confidence interval from 20 batches, which means something when a batch is longer than the cycle
+    from loss to loss.
+
+    Attributes
+    ----------
+    rules
+        The F window rules.
+    rtt
+        Round-trip times without queue in s, shape (F,).
+    bandwidth, buffer, p
+        Of the bottleneck in packets/s; packets that wait there; random loss.
+    warm_up
+        From when on it is measured, in s.
+    time
+        In s, from 0, shape (S,).
+    window
+        Congestion windows in packets, shape (F, S).
+    sent, acked, refused, lost
+        Packets since time 0: sent, also again; acknowledged, each of them new data; dropped by the
+        full queue; lost at random; shape (F, S).
+    in_flight
+        Packets on their way, those already lost not counted, shape (F, S).
+    loss_events, timeouts
+        Calls of ``on_loss`` and ``on_timeout``, and of the latter alone, shape (F, S).
+    queue
+        Packets in the queue and in transmission, shape (S,).
+    sums
+        Integral of the window (packets s), sum of the windows before loss events (packets) and of the
+        waits in the queue (s), since time 0; shape (3, F, S).
+    """
+
+    rules: tuple[WindowRule, ...]
+    rtt: Floats
+    bandwidth: float
+    buffer: int
+    p: float
+    warm_up: float
+    time: Floats
+    window: Floats
+    sent: Ints
+    acked: Ints
+    refused: Ints
+    lost: Ints
+    in_flight: Ints
+    loss_events: Ints
+    timeouts: Ints
+    queue: Floats
+    sums: Floats
+
+    @property
+    def status(self) -> Status:
+        """CONVERGED when every window is a number and every packet sent has its place."""
+        if not np.all(np.isfinite(self.window)):
+            return Status.NOT_FINITE
+        placed = self.acked + self.refused + self.lost + self.in_flight
+        return Status.CONVERGED if np.array_equal(self.sent, placed) else Status.UNBALANCED
+
+    @property
+    def _begin(self) -> int:
+        return len(self.time) - 1 - BATCHES * SAMPLES
+
+    def _measured(self, values: Any) -> Any:
+        """Return by how much a cumulative array grew over the measured time."""
+        return values[..., -1] - values[..., self._begin]
+
+    @cached_property
+    def _batches(self) -> Floats:
+        """Goodput of each flow in each batch, packets/s, shape (F, 20)."""
+        edges = slice(self._begin, None, SAMPLES)
+        return np.diff(self.acked[:, edges], axis=1) / np.diff(self.time[edges])
+
+    @property
+    def duration(self) -> float:
+        """Measured time in s."""
+        return float(self._measured(self.time))
+
+    @property
+    def goodput(self) -> Floats:
+        """New data acknowledged, packets/s, shape (F,)."""
+        return np.asarray(self._measured(self.acked) / self.duration)
+
+    @property
+    def goodput_half_width(self) -> Floats:
+        """Of the goodput's 95 % interval, packets/s, shape (F,)."""
+        return _half_width(self._batches)
+
+    @property
+    def share(self) -> Floats:
+        """Of all flows' goodput, shape (F,)."""
+        return _over(self.goodput, self.goodput.sum())
+
+    @property
+    def share_half_width(self) -> Floats:
+        """Of the share's 95 % interval, shape (F,)."""
+        return _half_width(_over(self._batches, self._batches.sum(axis=0)))
+
+    @property
+    def losses(self) -> Ints:
+        """Packets dropped by the queue or lost at random, shape (F,)."""
+        return np.asarray(self._measured(self.refused + self.lost))
+
+    @property
+    def loss_event_rate(self) -> Floats:
+        """Loss events per packet sent, shape (F,)."""
+        return _over(self._measured(self.loss_events), self._measured(self.sent))
+
+    @property
+    def mean_window(self) -> Floats:
+        """Time average of the window in packets, shape (F,)."""
+        return np.asarray(self._measured(self.sums[0]) / self.duration)
+
+    @property
+    def peak_window(self) -> Floats:
+        """Mean window before a loss event in packets, shape (F,); NaN without one."""
+        return _over(self._measured(self.sums[1]), self._measured(self.loss_events))
+
+    @property
+    def queueing_delay(self) -> float:
+        """Mean wait in the queue of the packets that it took, in s."""
+        taken = self._measured(self.sent - self.refused).sum()
+        return float(self._measured(self.sums[2]).sum() / taken) if taken else math.nan
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the time in which the bottleneck transmits."""
+        work = (self.sent - self.refused).sum(axis=0) - self.queue
+        return float(self._measured(work) / (self.bandwidth * self.duration))
+
+    @property
+    def jain(self) -> float:
+        """Jain's fairness index of the goodputs; NaN where nothing arrived."""
+        return jain_index(self.goodput) if self.goodput.any() else math.nan
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return trajectories over ``flow`` and ``time``, and what was measured over ``flow``."""
+        import xarray as xr
+
+        units = {
+            "window": "packets", "sent": "packets", "acked": "packets", "refused": "packets",
+            "lost": "packets", "in_flight": "packets", "loss_events": "1", "timeouts": "1",
+        }  # fmt: skip
+        measured = {
+            "goodput": "packets/s", "goodput_half_width": "packets/s", "share": "1",
+            "share_half_width": "1", "losses": "packets", "loss_event_rate": "1",
+            "mean_window": "packets", "peak_window": "packets",
+        }  # fmt: skip
+        shared = ["bandwidth", "buffer", "p", "warm_up", "queueing_delay", "utilisation", "jain"]
+        variables: dict[str, Any] = {
+            name: (("flow", "time"), getattr(self, name), {"units": unit})
+            for name, unit in units.items()
+        }
+        for name, unit in measured.items():
+            variables[name] = ("flow", getattr(self, name), {"units": unit})
+        variables["queue"] = ("time", self.queue, {"units": "packets"})
+        return xr.Dataset(
+            variables,
+            coords={
+                "flow": np.arange(1, len(self.rules) + 1),
+                "rule": ("flow", [repr(rule) for rule in self.rules]),
+                "rtt": ("flow", self.rtt, {"units": "s"}),
+                "time": ("time", self.time, {"units": "s"}),
+            },
+            attrs={name: getattr(self, name) for name in shared},
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return the bottleneck, and for each flow its goodput, share, loss and window."""
+        rows: dict[str, object] = {
+            "bottleneck": f"{self.bandwidth:.5g} packets/s, {self.buffer} wait, p = {self.p:g}",
+            "measured": f"{self.warm_up:g} .. {self.time[-1]:g} s ({self.status})",
+            "utilisation": f"{self.utilisation:.4f}",
+            "queueing delay": f"{self.queueing_delay:.4g} s",
+            "Jain index": f"{self.jain:.4f}",
+        }
+        share, half = 100 * self.share, 100 * self.share_half_width
+        for f, rule in enumerate(self.rules):
+            rows[f"{f + 1}: {rule!r}"] = (
+                f"{self.goodput[f]:.5g} packets/s, {share[f]:.3g} ± {half[f]:.2g} %, "
+                f"rtt {self.rtt[f]:g} s, loss events {self.loss_event_rate[f]:.3g} per packet, "
+                f"mean window {self.mean_window[f]:.4g}"
+            )
+        return rows
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the windows over time, what comes before the measurement shaded; return the Axes."""
+        axes: Axes = figure()[1] if ax is None else ax
+        for f, rule in enumerate(self.rules):
+            label = f"{f + 1}: {rule!r}, {100 * self.share[f]:.0f} %"
+            axes.plot(self.time, self.window[f], linewidth=1.0, label=label)
+        axes.axvspan(0.0, self.warm_up, color="0.9", zorder=0)
+        axes.set(
+            xlabel="time (s)",
+            ylabel="congestion window (packets)",
+            title=f"{self.bandwidth:.5g} packets/s, {self.buffer} wait, p = {self.p:g}",
+        )
+        axes.legend()
+        return axes
+
+
+def _over(x: Any, y: Any) -> Floats:
+    """Return x / y, NaN where y is 0."""
+    y = np.asarray(y, dtype=np.float64)
+    return np.asarray(x / np.where(y == 0.0, np.nan, y))
+
+
+def _half_width(batches: Floats) -> Floats:
+    """Return half the 95 % interval of each row's mean, shape (F,)."""
+    return np.asarray(STUDENT * np.std(batches, axis=1, ddof=1) / math.sqrt(BATCHES))

@@ -1,0 +1,339 @@
+"""Direct simulation of a window rule under loss: ACK by ACK, or in blocks of ACKs where p is small.
+
+The rule's own functions run compiled. Nothing else of TCP is there: ACKs come one per packet, a
+loss is known at once and repaired for free, and there are no timeouts. What remains is the rule, and
+that is what a response function describes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.checks import choice, number, one_number, whole
+from hopflow.kernels import build
+from hopflow.results import Result, figure
+from responsefn.responses import rule_kernels as templates
+from responsefn.responses.base import formula_of, round_trip
+from responsefn.responses.cycles import SUMS, begin_at_peak, compile_rule, numbers_of
+from responsefn.rules.base import Event, WindowRule
+from responsefn.simulation.losses import Deterministic, Gilbert, Losses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["SimulatedResponse", "simulate_curve", "simulate_rule"]
+
+BLOCKS_BELOW = 1e-4
+"""Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
+RUNS, EVENTS_OF_A_RUN = 16, 1000
+"""How many independent runs go side by side at most, and how many losses each has at least."""
+LANES = 16
+"""Runs that go side by side, where these are as many and of like length; else one by one."""
+SKIPPED = 0.2
+"""Part of the cycles of each run that is not measured."""
+BATCHES = 20
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SimulatedResponse(Result):
+    """Measured response of a rule at one loss rate.
+
+    Attributes
+    ----------
+    rule, losses, p, rtt, method
+        What was simulated.
+    rate, half_width
+        Packets/s, and half the 95 % confidence interval from 20 batches (0 where loss is
+        deterministic and the cycle repeats).
+    mean_window, packet_mean_window, peak_window
+        Averages over time, over packets, and before loss events, in packets.
+    loss_event_rate
+        Loss events per packet.
+    packets
+        How many were counted.
+    times, windows
+        When each loss event came, in s, and the window before it, shape (events,); one run after
+        the other where there were several.
+    """
+
+    rule: WindowRule
+    losses: Losses
+    p: float
+    rtt: float
+    method: str
+    rate: float
+    half_width: float
+    mean_window: float
+    packet_mean_window: float
+    peak_window: float
+    loss_event_rate: float
+    packets: int
+    times: Floats
+    windows: Floats
+
+    def summary(self) -> dict[str, object]:
+        """Return rate, windows and loss event rate."""
+        return {
+            "rule": f"{self.rule!r}, {self.losses!r} loss, p = {self.p:g}, rtt = {self.rtt:g} s",
+            "rate": f"{self.rate:.5g} ± {self.half_width:.2g} packets/s",
+            "mean window": f"{self.mean_window:.5g} packets",
+            "loss events": f"{self.loss_event_rate:.4g} per packet, {len(self.times)} in all",
+            "method": self.method,
+        }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the window before each loss event over time; return the Axes."""
+        axes: Axes = figure()[1] if ax is None else ax
+        axes.plot(self.times, self.windows, ".", label=repr(self.rule))
+        axes.set(xlabel="time (s)", ylabel="window before a loss (packets)")
+        axes.legend()
+        return axes
+
+
+def simulate_rule(
+    rule: WindowRule,
+    p: float,
+    rtt: float,
+    losses: Losses | None = None,
+    *,
+    events: int = 2000,
+    bandwidth: float | None = None,
+    buffer: float | None = None,
+    method: str = "auto",
+    rng: int | np.random.Generator = 0,
+    unit_check: bool = True,
+) -> SimulatedResponse:
+    """Simulate a rule under loss and measure its response.
+
+    Parameters
+    ----------
+    rule
+        Any window rule, also one's own.
+    p
+        Loss rate, 0 < p <= 1; what it counts is the loss model's.
+    rtt
+        Round-trip time without queue in s.
+    losses
+        `Deterministic` (default), `Independent` or `Gilbert`.
+    events
+        Losses drawn, for up to 16 independent runs of a thousand or more each; the first fifth of
+        each is not measured.
+    bandwidth
+        Capacity in packets/s; None is a round-trip time that never changes.
+    buffer
+        Packets that the queue takes; a window beyond ``bandwidth * rtt + buffer`` loses a packet.
+    method
+        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
+        p < 1e-4. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
+        law (`responsefn.responses.symbolic.PowerGrowth`) at a fixed round-trip time.
+    rng
+        Seed or generator.
+    unit_check
+        Whether to refuse an ``rtt`` of 30 s or more.
+    """
+    p = one_number("p", p)
+    (run,) = simulate_curve(
+        rule,
+        p,
+        rtt,
+        losses,
+        events=events,
+        bandwidth=bandwidth,
+        buffer=buffer,
+        method=method,
+        rng=rng,
+        unit_check=unit_check,
+    )
+    return run
+
+
+def simulate_curve(
+    rule: WindowRule,
+    p: ArrayLike,
+    rtt: float,
+    losses: Losses | None = None,
+    *,
+    events: int | Sequence[int] = 2000,
+    bandwidth: float | None = None,
+    buffer: float | None = None,
+    method: str = "auto",
+    rng: int | np.random.Generator = 0,
+    unit_check: bool = True,
+) -> tuple[SimulatedResponse, ...]:
+    """Simulate a rule at several loss rates, side by side where the runs are of like length.
+
+    Parameters
+    ----------
+    p
+        Loss rates, 0 < p <= 1, shape (m,).
+    events
+        Losses drawn, one number or one for each p.
+    rule, rtt, losses, bandwidth, buffer, method, rng, unit_check
+        As for `simulate_rule`.
+
+    Returns
+    -------
+    m results, in the order of ``p``.
+    """
+    losses = Deterministic() if losses is None else losses
+    at = np.atleast_1d(number("p", p, above=0.0, at_most=1.0))
+    if at.ndim > 1:
+        raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
+    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    given = (events,) if isinstance(events, (int, float)) else tuple(events)
+    if len(given) not in (1, len(at)):
+        raise ValueError(f"events = {given!r}: must be one number, or one for each p")
+    drawn = [whole("events", count, 50, 100_000_000) for count in given]
+    choice("method", method, ("auto", "acks", "blocks", "cycles"))
+    if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
+        raise ValueError(f"bandwidth is missing: {rule!r} with its queue depends on it")
+    if bandwidth is not None:
+        bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+    service = 0.0 if bandwidth is None else 1.0 / bandwidth
+    limit = math.inf
+    if buffer is not None:
+        limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
+    # deterministic losses are the same in every run
+    most = 1 if isinstance(losses, Deterministic) else RUNS
+    starts = begin_at_peak(rule, at, np.full(at.shape, rtt), bandwidth)
+    starts[:, 0] = np.minimum(starts[:, 0], limit)
+    starts = np.array([_after_loss(rule, start, rtt, service) for start in starts])
+    runs = []
+    for n, loss in enumerate(at):
+        count = drawn[n % len(drawn)]
+        alike = max(1, min(most, count // EVENTS_OF_A_RUN))
+        gaps = losses.gaps(float(loss), alike * -(-count // alike), np.random.default_rng(rng))
+        how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
+        runs += [_Run(n, how, part, starts[n]) for part in gaps.reshape(alike, -1)]
+    done: dict[_Run, Floats] = {}
+    for how in sorted({run.method for run in runs}):
+        some = [run for run in runs if run.method == how]
+        if how == "cycles":
+            done |= {run: _by_cycles(rule, losses, run, rtt, bandwidth) for run in some}
+        else:
+            done |= _side_by_side(rule, losses, some, rtt, service, limit)
+    return tuple(
+        _measured(rule, losses, float(loss), rtt, [run for run in runs if run.at == n], done)
+        for n, loss in enumerate(at)
+    )
+
+
+def _after_loss(rule: WindowRule, start: Floats, rtt: float, service: float) -> tuple[float, ...]:
+    """Return the state after a loss, with which a run begins as every cycle does."""
+    state = rule.State(*map(float, start))
+    return tuple(rule.on_loss(state, rule.params, Event(0.0, max(rtt, state[0] * service))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run at the loss rate ``at``: packets from loss to loss, and the state to begin with."""
+
+    at: int
+    method: str
+    gaps: Ints
+    start: Floats
+
+
+def _side_by_side(
+    rule: WindowRule,
+    losses: Losses,
+    runs: list[_Run],
+    rtt: float,
+    service: float,
+    limit: float,
+) -> dict[_Run, Floats]:
+    """Return the rows of `templates.simulate` of each run; the longest begins first."""
+    runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
+    move = templates.block if runs[0].method == "blocks" else templates.ack
+    packets = [int(run.gaps.sum()) for run in runs]
+    width = LANES if sum(packets) >= LANES // 2 * packets[0] else 1  # else most lanes would idle
+    kernel = compile_rule(templates.simulate, rule, move=move, width=width)
+    lengths = np.array([len(run.gaps) for run in runs])
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.array([run.start for run in runs])
+    together, full = move is templates.ack and limit == math.inf, True
+    counts = np.zeros(len(runs), dtype=np.int64)
+    rows = first
+    while full:  # a buffer may lose more than was drawn
+        if limit < math.inf:
+            rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
+        out = np.empty((rows[-1], 5))
+        full = not kernel(
+            np.concatenate([run.gaps for run in runs]).astype(np.float64), first, starts, rtt,
+            service, limit, np.array(list(numbers_of(rule).values())), together,
+            isinstance(losses, Gilbert), np.zeros((SUMS + starts.shape[1]) * width),
+            np.zeros((width, 3), dtype=np.int64), rows, out, counts,
+        )  # fmt: skip
+    return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
+
+
+def _by_cycles(
+    rule: WindowRule,
+    losses: Losses,
+    run: _Run,
+    rtt: float,
+    bandwidth: float | None,
+) -> Floats:
+    """Return what `templates.simulate` does of each cycle, from the linear map of a power of W."""
+    formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
+    if formula is None or formula.growth is None or isinstance(losses, Gilbert):
+        raise ValueError(
+            f"method = 'cycles': must be 'acks' or 'blocks' for {rule!r} under {losses!r} losses, "
+            "of which there is no cycle map"
+        )
+    m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in formula.growth)
+    packets, start = run.gaps, float(run.start[0])
+    powers = np.empty(len(packets))
+    before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss
+    build(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
+    peak = powers ** (1.0 / m)
+    low = kept * np.concatenate([[before], peak[:-1]])
+    rounds = (
+        np.log(peak / low) / g if m == 1.0 else (peak ** (m - 1) - low ** (m - 1)) / (g * (m - 1))
+    )
+    over_packets = (peak ** (m + 1) - low ** (m + 1)) / (g * (m + 1))
+    return np.stack([rounds * rtt, packets, packets * rtt, over_packets, peak], axis=1)
+
+
+def _measured(
+    rule: WindowRule,
+    losses: Losses,
+    p: float,
+    rtt: float,
+    runs: list[_Run],
+    done: Mapping[_Run, Floats],
+) -> SimulatedResponse:
+    rows = np.concatenate([done[run] for run in runs])
+    kept = np.concatenate([done[run][int(SKIPPED * len(done[run])) :] for run in runs])
+    time, packets, over_time, over_packets, peak = kept.T
+    parts = [part for part in np.array_split(np.arange(len(kept)), BATCHES) if len(part)]
+    spread = np.array([packets[part].sum() / time[part].sum() for part in parts])
+    half = 0.0
+    if not isinstance(losses, Deterministic):
+        half = 2.093 * float(np.std(spread, ddof=1)) / math.sqrt(len(spread))  # Student, 19
+    return SimulatedResponse(
+        rule=rule,
+        losses=losses,
+        p=p,
+        rtt=rtt,
+        method=runs[0].method,
+        rate=float(packets.sum() / time.sum()),
+        half_width=half,
+        mean_window=float(over_time.sum() / time.sum()),
+        packet_mean_window=float(over_packets.sum() / packets.sum()),
+        peak_window=float(peak.mean()),
+        loss_event_rate=float(len(kept) / packets.sum()),
+        packets=int(packets.sum()),
+        times=np.cumsum(rows[:, 0]),
+        windows=rows[:, 4].copy(),
+    )

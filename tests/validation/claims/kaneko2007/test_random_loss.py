@@ -1,0 +1,32 @@
+"""K01 notices a Fusion that is behind; a full link is full for every rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from validation.claims.kaneko2007 import random_loss
+from validation.claims.kaneko2007.random_loss import Share
+from validation.verdicts import Verdict
+
+R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+
+
+def test_fusion_behind_is_noticed(doctor, judged) -> None:
+    def slow(frame) -> None:
+        frame.loc[frame["rule"] == "fusion", "goodput"] *= 0.2
+
+    doctor(random_loss.NS3[0], slow)
+    assert judged("K01")["moderate"].packets is C
+
+
+@pytest.mark.parametrize(
+    ("fusion", "other", "verdict"),
+    [
+        (Share(0.9, 0.01), Share(0.5, 0.01), R),
+        (Share(0.5, 0.01), Share(0.9, 0.01), C),
+        (Share(0.9, 0.01), Share(0.903, 0.01), R),  # a full link
+        (Share(0.9, 0.001), Share(0.92, 0.05), N),
+    ],
+)
+def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
+    assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict

@@ -1,0 +1,31 @@
+"""M09 notices a gain that stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from validation.claims.malhotra2005 import bundled
+from validation.verdicts import Judgement, Verdict
+
+
+def part(judgement: Judgement, n: int) -> Verdict:
+    return list(judgement.values())[n].packets
+
+
+def rows(frame: Any, **where: object) -> Any:
+    mask = pd.Series(True, index=frame.index)
+    for column, value in where.items():
+        mask &= frame[column] == value
+    return mask
+
+
+def test_a_gain_that_stays_is_seen(doctor, judged) -> None:
+    def stay(frame: Any) -> None:
+        frame.loc[rows(frame, rtt=1000.0, high_threshold=15), "throughput"] *= 1.1
+
+    doctor(bundled.LARGE_RTT, stay)
+    found = judged("M09")
+    assert part(found, 0) is Verdict.CONTRADICTED
+    assert part(found, 1) is Verdict.REPRODUCED

@@ -1,0 +1,24 @@
+"""S06 notices a rule that is far off."""
+
+from __future__ import annotations
+
+from validation.claims.simulators import window_model
+from validation.verdicts import Verdict
+
+
+def test_a_rule_that_is_far_off_is_noticed(doctor, judged) -> None:
+    assert judged("S06")["highspeed, ns-2"].packets is Verdict.REPRODUCED
+    doctor(window_model.NS2, lambda d: d.assign(goodput=1.3 * d["goodput"]))
+    assert judged("S06")["highspeed, ns-2"].packets is Verdict.CONTRADICTED
+
+
+def test_every_kind_of_rule_is_compared_in_both_simulators() -> None:
+    found = window_model.measure().ratios
+    assert not found.duplicated(["tool", "rule", "p"]).any()
+    for rules in window_model.KINDS.values():
+        assert set(found[found["rule"].isin(rules)]["tool"]) == {"ns-2", "ns-3"}
+
+
+def test_a_rule_with_few_losses_is_left_out(doctor) -> None:
+    doctor(window_model.NS2, lambda d: d.assign(loss_events=1))
+    assert set(window_model.measure.measure().ratios["tool"]) == {"ns-3"}

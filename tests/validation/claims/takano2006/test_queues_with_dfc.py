@@ -1,0 +1,17 @@
+"""D11 notices one overflow."""
+
+from __future__ import annotations
+
+from validation.claims.takano2006 import queues
+from validation.verdicts import Verdict
+
+R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+
+
+def test_one_overflow_is_noticed(doctor, judged) -> None:
+    def full(frame) -> None:
+        frame.loc[frame["node"] == 3, "peak"] = 1800
+
+    doctor(queues.DFC_CASE, full, "nodes")
+    found = judged("D11")
+    assert [sides.packets for sides in found.values()] == [R, C, R]

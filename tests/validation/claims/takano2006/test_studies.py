@@ -1,0 +1,98 @@
+"""Scenarios as studies; and the fluid's runs without DFC beside ns-2's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfcmodel import ensemble, simulate, takano2006
+from responsefn import NewReno, Reno
+from validation import evidence
+from validation.claims.takano2006 import studies
+from validation.statistics import interval
+
+
+def test_every_study_has_its_cases() -> None:
+    for name in ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6"):
+        assert set(studies.Study(name).cases) <= set(evidence.cases())
+
+
+def test_efficiencies_are_those_of_the_table() -> None:
+    study = studies.Study("4S")
+    found = study.without_dfc().packets
+    table = evidence.table(study.without_dfc_case).query("flow == 'target' and time > 0.2")
+    means = table.groupby("seed")["efficiency"].agg(["mean", "std"])
+    late = found.after(0.2)
+    assert late.mean == pytest.approx(means["mean"].to_numpy())
+    assert late.absolute == pytest.approx(means["std"].to_numpy())
+
+
+def test_another_host_is_another_run() -> None:
+    hosts = {host: studies.Study("6").with_host(host) for host in studies.HOSTS}
+    assert (hosts["shaped"].packets.lost == 0).all()
+    assert (hosts["direct"].packets.lost > 0).all()
+    assert hosts["shaped"].packets.target.mean == pytest.approx(0.5, abs=0.01)
+
+
+def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
+    """Scenario 4, the windows between round trips after the cut: 1, 2, 3, 5, 8, 13, 20."""
+    packets = evidence.table("takano2006/traces-without-dfc", "windows")
+    chosen = (packets["link_rate"] == 12.3e9) & (packets["agent"] == "tahoe")
+    packets = packets[chosen & (packets["flow"] == "target")].set_index("time")["window"]
+    run = simulate(takano2006("4", dfc=False), duration=0.13)
+    fluid = pd.Series(run.window[0], run.time)
+    seen = [each[(each.index > 0.0825) & (each.index < 0.1215)] for each in (packets, fluid)]
+    # a window that one sample shows is on its way
+    assert [[w for w, n in Counter(each).items() if n > 1] for each in seen] == 2 * [
+        [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0]
+    ]
+
+
+@pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6"])
+def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
+    """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
+    fluid = ensemble(takano2006(name, dfc=False), 32, jitter=1e-3).mean_efficiency(studies.START)
+    data = evidence.table(studies.Study(name).starts_case, "flows")
+    for f, flow in enumerate(("target", "background")):
+        ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
+        (low, high), (least, most) = interval(fluid[:, f]), interval(ns2)
+        assert low <= most, flow
+        assert least <= high, flow
+
+
+@pytest.mark.parametrize("agent", ["reno", "newreno"])
+@pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6"])
+def test_means_with_recovery_are_ns2s(name: str, agent: str) -> None:
+    """Within 15 % of ns-2's mean; where ns-2 jumps between levels, the intervals meet."""
+    plain = takano2006(name, dfc=False)
+    flows = tuple(
+        replace(f, source={"reno": Reno, "newreno": NewReno}[agent]()) for f in plain.flows
+    )
+    many = ensemble(replace(plain, flows=flows), 32, jitter=1e-3).mean_efficiency(studies.START)
+    if name == "4":
+        data = evidence.table(studies.Study("4" + agent[0]).without_dfc_case, "flows")
+    else:
+        data = evidence.table(f"takano2006/scenario-{name}-recovery-without-dfc", "flows")
+        data = data[data["agent"] == agent]
+    for fluid, flow in zip(many.T, ("target", "background"), strict=True):
+        ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
+        (low, high), (least, most) = interval(fluid), interval(ns2)
+        near = abs(fluid.mean() / ns2.mean() - 1.0) < 0.15
+        assert near or (low <= most and least <= high), (flow, fluid.mean(), ns2.mean())
+
+
+def test_renos_runs_of_scenario_4_end_where_ns2s_do() -> None:
+    """Means of both flows: each of the fluid's is one of ns-2's, to 0.02 of efficiency."""
+    seeds = evidence.table("takano2006/scenario-4r-without-dfc", "flows")
+    one = evidence.table("takano2006/traces-without-dfc", "flows")
+    one = one[(one["link_rate"] == 12.3e9) & (one["agent"] == "reno")]
+    names = ["target", "background"]
+    modes = pd.concat([seeds, one]).pivot_table("mean_efficiency", "seed", "flow")[names].to_numpy()
+    fluid = studies.fluid_without_dfc("4R").mean_efficiency(studies.START)
+    apart = np.abs(fluid[:, np.newaxis] - modes).max(axis=2).min(axis=1)
+    assert apart.max() < 0.02
+    assert np.ptp(fluid[:, 0]) > 0.1  # there are several

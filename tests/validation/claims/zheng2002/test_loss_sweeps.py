@@ -1,0 +1,100 @@
+"""Ratios of rates, their intervals, and tolerances in steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from responsefn import independent_constant
+from validation.claims.zheng2002 import independent_loss, loss_sweeps
+from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, PERIODIC, RULES, Points
+from validation.verdicts import Verdict
+
+
+def points(ratio: list[float], half: float = 0.0) -> Points:
+    values = np.array(ratio, dtype=np.float64)
+    k = np.array([100.0 * n for n in range(values.size, 0, -1)], dtype=np.float64)
+    return Points(k, np.reciprocal(k), values, np.full_like(values, half))
+
+
+def test_steps_split_points_by_tolerance() -> None:
+    split = points([1.0, 1.1, 1.2, 1.3]).steps({300: 0.01, 100: 0.02})
+    assert [tolerance for tolerance, _ in split] == [0.01, 0.02]
+    assert [list(inside.k) for _, inside in split] == [[400.0, 300.0], [200.0, 100.0]]
+
+
+def test_every_tolerance_step_has_points_and_none_is_left_out() -> None:
+    for steps in (independent_loss.SQRT_STEPS, independent_loss.PFTK_STEPS):
+        runs = loss_sweeps.rows(INDEPENDENT, "TCP(1,1/2)")
+        split = loss_sweeps.against(runs, loss_sweeps.aimd(runs, "sqrt")).steps(steps)
+        assert all(inside.k.size for _, inside in split)
+        assert sum(inside.k.size for _, inside in split) == runs["packets_per_loss"].nunique()
+
+
+def test_a_rule_outside_of_one_step_contradicts() -> None:
+    steps = {300: 0.01, 100: 0.25}
+    good, bad = points([1.0, 1.0, 1.2, 1.2]), points([1.0, 1.0, 1.2, 1.3])
+    assert loss_sweeps.judge_steps({"a": good, "b": good}, steps) is Verdict.REPRODUCED
+    assert loss_sweeps.judge_steps({"a": good, "b": bad}, steps) is Verdict.CONTRADICTED
+
+
+def test_intervals_are_student_over_the_seeds() -> None:
+    runs = pd.DataFrame(
+        {
+            "packets_per_loss": [100, 100, 100],
+            "seed": [1, 2, 3],
+            "rate": [9.0, 10.0, 11.0],
+            "duration": 100.0,
+            "p": 0.01,
+        }
+    )
+    found = loss_sweeps.against(runs, np.full(3, 10.0))
+    np.testing.assert_allclose(found.ratio, [1.0])
+    np.testing.assert_allclose(found.half, [2.919986 * 0.1 / np.sqrt(3)], rtol=1e-5)
+
+
+def test_pairs_are_of_the_same_seed() -> None:
+    frame = pd.DataFrame(
+        {"packets_per_loss": 100, "seed": [1, 2], "rate": [8.0, 20.0], "duration": 1.0, "p": 0.01}
+    )
+    shuffled = frame.iloc[::-1].assign(rate=[10.0, 4.0])
+    found = loss_sweeps.paired(frame, shuffled)
+    np.testing.assert_allclose(found.ratio, [2.0])
+    np.testing.assert_allclose(found.half, [0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("decrease", [0.5, 0.25, 0.125])
+def test_constant_of_independent_loss_is_that_of_a_random_walk(decrease: float) -> None:
+    """Y falls by (1-b)^2 at a loss and grows by an exponential amount of mean 1 between losses."""
+    random = np.random.default_rng(1)
+    y = np.ones(400_000)
+    for _ in range(int(np.ceil(8 / decrease))):
+        y = (1 - decrease) ** 2 * y + random.exponential(size=y.size)
+    inverse = 1 / np.sqrt(y)
+    error = 4 * inverse.std() / inverse.mean() / np.sqrt(y.size)
+    law = np.sqrt((2 - decrease) / (2 * decrease))
+    expected = np.sqrt(2) / inverse.mean() / law
+    assert independent_constant(decrease) == pytest.approx(expected, rel=error)
+
+
+def test_constant_tends_to_one_with_small_cuts() -> None:
+    assert independent_constant(1e-3) == pytest.approx(1 + 1e-3 / 8, abs=1e-5)
+
+
+def test_runs_of_all_rules_are_there() -> None:
+    for sweep in (PERIODIC, INDEPENDENT):
+        for rule in (*RULES, "TFRC"):
+            assert len(loss_sweeps.rows(sweep, rule)) == 10 * 5
+            runs = loss_sweeps.rows(sweep, rule, largest=loss_sweeps.RAREST)
+            assert len(runs) == 13 * 5
+            assert runs["packets_per_loss"].is_monotonic_decreasing
+            assert runs["packets_per_loss"].max() == 100_000
+
+
+def test_the_start_does_not_matter_under_periodic_loss() -> None:
+    for rule in (*RULES, "TFRC"):
+        runs = loss_sweeps.rows(PERIODIC, rule, largest=loss_sweeps.RAREST)
+        rates = runs.groupby("packets_per_loss")["rate"]
+        assert (rates.max() / rates.min()).max() < 1.002
+        assert runs.groupby("packets_per_loss")["early"].nunique().min() == 5

@@ -1,0 +1,34 @@
+"""Z19 notices a TFRC that is as quick as TCP, and a report that the loss history misses."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from validation.claims.zheng2002 import responses_to_change
+from validation.claims.zheng2002.loss_sweeps import REFERENCE
+from validation.verdicts import Verdict
+
+
+def test_a_tfrc_as_quick_as_tcp_contradicts() -> None:
+    found = responses_to_change.measure()
+    for name in ("down", "up"):
+        quick = {**getattr(found, name), "TFRC": getattr(found, name)[REFERENCE]}
+        judged = responses_to_change.judge(dataclasses.replace(found, **{name: quick}))
+        assert judged["slower"].model is Verdict.CONTRADICTED
+
+
+def test_one_report_missed_contradicts() -> None:
+    found = responses_to_change.measure()
+    first, replay = next(iter(found.replays.items()))
+    missed = dataclasses.replace(replay, met=replay.met - 1)
+    changed = dataclasses.replace(found, replays={**found.replays, first: missed})
+    assert responses_to_change.judge(changed)["history"].packets is Verdict.CONTRADICTED
+
+
+def test_a_shifted_interval_is_missed(doctor) -> None:
+    def shift(frame):
+        return frame.assign(interval=frame["interval"] + 1)
+
+    doctor(responses_to_change.TRACE, shift, "events")
+    replay = responses_to_change.replay(1)
+    assert replay.met < replay.reports

@@ -1,0 +1,60 @@
+"""What tests of claims share: other data, and checks that measure anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from validation import evidence
+from validation.checks import subjects
+from validation.claims import find
+from validation.verdicts import Finding, Judgement
+
+Change = Callable[[pd.DataFrame], Any]
+REAL = evidence.table
+
+
+@pytest.fixture
+def doctor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let one table of some cases (None: the headline) read as a function makes it."""
+
+    def change(cases: str | tuple[str, ...], how: Change, name: str | None = None) -> None:
+        wanted = (cases,) if isinstance(cases, str) else cases
+
+        def fake(case: str, table: str | None = None) -> pd.DataFrame:
+            frame = REAL(case, table)
+            if case not in wanted or table != name:
+                return frame
+            changed = how(frame)
+            return frame if changed is None else changed
+
+        monkeypatch.setattr(evidence, "table", fake)
+
+    return change
+
+
+@pytest.fixture
+def check() -> Callable[[str], Finding]:
+    """Return what a claim finds when it is measured anew."""
+
+    def find_anew(id: str) -> Finding:
+        find(id)
+        subject = subjects()[id]
+        return subject.check.finding(subject.check.measure(*subject.arguments), subject.cases)
+
+    return find_anew
+
+
+@pytest.fixture
+def judged() -> Callable[..., Judgement]:
+    """Return the verdicts on the statements of a claim when it is measured anew, by key."""
+
+    def judge_anew(id: str, **thresholds: float) -> Judgement:
+        find(id)
+        subject = subjects()[id]
+        return subject.check.judged(subject.check.measure(*subject.arguments), **thresholds)
+
+    return judge_anew

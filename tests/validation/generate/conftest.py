@@ -1,0 +1,45 @@
+"""What tests of the drivers share: a run of a simulator beside the bundled rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from validation import evidence
+from validation.generate import programs
+from validation.generate.__main__ import all_cases
+from validation.generate.cases import csv_text
+
+
+def installed(tool: str) -> bool:
+    if tool == "ns-2":
+        return shutil.which("ns") is not None
+    try:
+        programs.ns3_folder()
+    except FileNotFoundError:
+        return False
+    return shutil.which("g++") is not None
+
+
+@pytest.fixture
+def repeats(tmp_path: Path) -> Callable[..., None]:
+    """Run one run of a case; all digits of all of its rows must be among those bundled."""
+
+    def run_one(name: str, **chosen: object) -> None:
+        case = all_cases()[name]
+        if not installed(case.program.tool):
+            pytest.skip(f"{case.program.tool} is not installed: `make data-tools` does it")
+        run = next(
+            r for r in case.runs if all(r.get(key) == value for key, value in chosen.items())
+        )
+        found = case.execute(run, tmp_path)
+        for table, columns in case.tables.items():
+            bundled = evidence.table(name, table)
+            text = bundled.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+            again = csv_text(found[table], columns).decode().splitlines()
+            assert set(again) <= set(text.splitlines()), table
+
+    return run_one

@@ -1,0 +1,85 @@
+"""When a statistic decides, and when it leaves a statement open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from validation.statistics import (
+    Estimate,
+    Swing,
+    above,
+    below,
+    everywhere,
+    monotone,
+    ranked,
+    settles,
+    swings,
+    within,
+)
+from validation.verdicts import Verdict
+
+R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ((5.0, 4.0, 3.0), R),
+        ((5.0, 4.0, 0.5), N),
+        ((5.0, 4.0, -5.0), C),
+        # 2.6 standard errors: enough alone, not as one of three
+        ((5.0, 4.0, -2.6), N),
+        ((-2.6,), C),
+    ],
+)
+def test_everywhere(values: tuple[float, ...], verdict: Verdict) -> None:
+    assert everywhere([Estimate(v, 1.0) for v in values]) is verdict
+
+
+@pytest.mark.parametrize(
+    ("ratios", "half", "verdict"),
+    [
+        ([1.0, 0.96], 0.005, R),
+        ([1.0, 0.96], 0.02, N),
+        ([1.0, 0.94], 0.005, C),
+        ([1.06, 1.0], 0.005, C),
+        ([1.06, 1.0], 0.02, N),
+    ],
+)
+def test_a_tolerance_needs_the_whole_interval(ratios, half, verdict) -> None:
+    assert within(ratios, half, 0.05) is verdict
+
+
+def test_intervals_on_one_side_of_a_level_decide() -> None:
+    assert below((0.1, 0.4), 0.5) is R
+    assert below((0.1, 0.4), 0.5, margin=0.2) is N
+    assert below((0.6, 0.7), 0.5) is C
+    low, high = np.array([0.1, 0.2, 0.15]), np.array([0.8, 0.9, 0.85])
+    assert above(high, low) is R
+    assert above(low, high) is C
+    assert above(high, low, margin=0.5) is N
+
+
+def test_ranks_decide_where_one_run_of_eight_is_far_off() -> None:
+    low = np.array([0.031, 0.033, 0.905, 0.036, 0.029, 0.032, 0.034, 0.030])
+    high = np.linspace(0.17, 0.24, 8)
+    assert above(high, low) is N
+    assert ranked(high, low) is R
+    assert ranked(low, high) is C
+    assert ranked(high, high + 1e-3) is N
+
+
+def test_one_step_down_is_no_growth() -> None:
+    assert monotone([0.1, 0.2]) is R
+    assert monotone([0.1, -1e-9]) is C
+
+
+def test_runs_that_stay_and_runs_that_swing() -> None:
+    calm = Swing(np.array([0.5, 0.501]), np.array([0.001, 0.002]))
+    wild = Swing(np.array([0.5, 0.5]), np.array([0.3, 0.2]))
+    assert settles(calm, 0.5, 0.01) is R
+    assert settles(wild, 0.5, 0.01) is C
+    assert swings(wild.absolute, 0.1, 0.01) is R
+    assert swings(calm.absolute, 0.1, 0.01) is C
+    assert swings(np.array([0.05, 0.2]), 0.1, 0.01) is N

@@ -1,0 +1,66 @@
+"""The ``hopflow`` command: claims, reports and data."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from validation import cli
+from validation.claims import find, ledger
+from validation.verdicts import Sides, Verdict
+
+CONTRADICTED, NOT_APPLICABLE = Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
+
+
+def test_unknown_claim() -> None:
+    with pytest.raises(ValueError, match=r"claim = 'Q99'.*'M06'"):
+        find("Q99")
+    assert {"D02", "M06", "Z01", "K11", "S04"} <= set(ledger())
+
+
+def hopflow(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "validation", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
+    done = hopflow("validate", "--claim", "Z01", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "report" / "index.html").exists()
+    assert [row["id"] for row in json.loads((tmp_path / "report/claims.json").read_text())] == [
+        "Z01"
+    ]
+
+
+def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:
+    done = hopflow("validate", "--claim", "Q99", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Q99" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch) -> None:
+    from typer.testing import CliRunner
+
+    monkeypatch.chdir(tmp_path)
+    recorded = {"Z01": Sides(CONTRADICTED, NOT_APPLICABLE)}
+    monkeypatch.setattr(cli, "recorded_verdicts", lambda: recorded)
+    done = CliRunner().invoke(cli.app, ["validate", "--claim", "Z01"])
+    assert done.exit_code == 1
+    assert "not as recorded" in done.output
+
+
+def test_lists(tmp_path: Path) -> None:
+    for arguments in (
+        ["claims"],
+        ["data", "list"],
+        ["data", "verify"],
+        ["data", "show", "zheng2002/periodic-loss", "--plot", "loss.png"],
+        ["--help"],
+    ):
+        assert hopflow(*arguments, cwd=tmp_path).returncode == 0

@@ -1,0 +1,42 @@
+"""The recorded tables: claims, verdicts, thresholds."""
+
+from __future__ import annotations
+
+from validation.records import entries, recorded_thresholds, recorded_verdicts
+from validation.verdicts import Verdict
+
+
+def test_every_recorded_verdict_is_of_a_claim() -> None:
+    assert set(recorded_verdicts()) <= set(entries())
+    assert {id for id, _ in recorded_thresholds()} <= set(recorded_verdicts())
+
+
+def test_claims_come_paper_by_paper() -> None:
+    papers = list(dict.fromkeys(entry.paper for entry in entries().values()))
+    assert papers == [
+        "takano2006",
+        "malhotra2005",
+        "kaneko2007",
+        "zheng2002",
+        "yang2001",
+        "hopflow",
+    ]
+    takano = [id for id, entry in entries().items() if entry.paper == "takano2006"]
+    assert takano == sorted(takano)
+
+
+def test_a_claim_that_refers_to_another_says_what_that_one_says() -> None:
+    assert entries()["D05"].text == f"same as D04 ({entries()['D04'].text})"
+
+
+def test_at_least_eight_claims_are_decided_by_packets() -> None:
+    decided = (Verdict.REPRODUCED, Verdict.CONTRADICTED)
+    assert sum(sides.packets in decided for sides in recorded_verdicts().values()) >= 8
+
+
+def test_half_and_twice_are_those_of_the_threshold() -> None:
+    """M09: vanished is below a tenth; packets confirm it below a fifth, not a twentieth."""
+    threshold = recorded_thresholds()["M09", "nothing"]
+    assert threshold.value == 0.1
+    assert threshold.half.packets is Verdict.CONTRADICTED
+    assert threshold.twice.packets is Verdict.REPRODUCED

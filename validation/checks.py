@@ -1,0 +1,199 @@
+"""How a claim is checked: four small things under one name.
+
+Measure
+    computes what the statements are about, in the model and from the bundled data, and returns it
+    as a frozen dataclass;
+judge
+    turns what was measured into verdicts, by `validation.statistics`;
+draw
+    makes the figures;
+text
+    words the result, in the Markdown file beside the module (`validation.texts`).
+
+::
+
+    @claim("M06", cases=(THRESHOLDS,))
+    def measure() -> Thresholds: ...
+
+    @measure.judge
+    def judge(found: Thresholds, *, margin: float = 0.1) -> Judgement: ...
+
+    @measure.draw
+    def gains(found: Thresholds) -> Figure: ...
+
+The thresholds of a verdict are keyword parameters of `judge`: the finding tells the verdicts at half
+and at twice of each.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from validation import texts
+from validation.verdicts import Finding, Judgement, Part, Picture, Sides, Threshold, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Check", "Subject", "claim", "subjects"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Subject(Generic[T]):
+    """One claim: the check that it shares with similar claims, and its arguments."""
+
+    id: str
+    check: Check[T]
+    arguments: tuple[object, ...]
+    cases: tuple[str, ...]
+
+    def measured(self) -> T:
+        """Return what was measured, computed once."""
+        return self.check(*self.arguments)
+
+    def finding(self) -> Finding:
+        """Measure, judge, and return the finding with its text filled in."""
+        return self.check.finding(self.measured(), self.cases)
+
+
+_SUBJECTS: dict[str, Subject[Any]] = {}
+
+
+def subjects() -> dict[str, Subject[Any]]:
+    """Return the claims registered by the modules loaded so far, by id."""
+    return dict(_SUBJECTS)
+
+
+class Check(Generic[T]):
+    """A check that several claims can share: functions to measure, judge and draw, and a text.
+
+    Calling it returns what was measured, from a cache; `measure` computes it anew. The text may name
+    the fields and properties of what was measured, and the constants of the module.
+    """
+
+    def __init__(self, measure: Callable[..., T]) -> None:
+        self.measure = measure
+        self.text = Path(inspect.getfile(measure)).with_suffix(".md")
+        self._cached = functools.cache(measure)
+        self._judge: Callable[..., Judgement] | None = None
+        self._pictures: dict[str, Callable[[T], Figure]] = {}
+        self._modules = [sys.modules[measure.__module__]]
+
+    def __call__(self, *arguments: object) -> T:
+        """Return what was measured, computed once."""
+        return self._cached(*arguments)
+
+    def judge(self, judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
+        """Register the function below as the one that judges what was measured."""
+        self._judge = judge
+        return judge
+
+    def draw(self, draw: Callable[[T], Figure]) -> Callable[[T], Figure]:
+        """Register the function below as the one that draws the figure of its name in the text."""
+        self._pictures[draw.__name__] = draw
+        return draw
+
+    def constants_of(self, *modules: ModuleType) -> None:
+        """Make the constants of these modules available to the text."""
+        self._modules[:0] = modules
+
+    def judged(self, found: T, **thresholds: float) -> Judgement:
+        """Return the verdicts on the statements, with other thresholds where given."""
+        if self._judge is None:
+            raise TypeError(f"{self.text.stem} has no function that judges")
+        return self._judge(found, **thresholds)
+
+    def thresholds(self) -> dict[str, float]:
+        """Return the thresholds of the verdicts: the keyword parameters of the judging function."""
+        assert self._judge is not None
+        parameters = inspect.signature(self._judge).parameters.values()
+        return {p.name: float(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def names(self) -> set[str]:
+        """Return the names that the text may use, without measuring."""
+        kind = self.measure.__globals__[self.measure.__annotations__["return"]]
+        return {*kind.__dataclass_fields__, *_public(kind), *self._constants()}
+
+    def values(self, found: T) -> dict[str, object]:
+        """Return the values that the text may use, by name."""
+        return self._constants() | {name: getattr(found, name) for name in _public(found)}
+
+    def _constants(self) -> dict[str, object]:
+        names = (vars(module).items() for module in self._modules)
+        return {name: value for each in names for name, value in each if name.isupper()}
+
+    def finding(self, found: T, cases: tuple[str, ...] = ()) -> Finding:
+        """Return the finding; its pictures are drawn on demand."""
+        verdicts = self.judged(found)
+        text = texts.render(self.text, self.values(found))
+        for what, said, made in (
+            ("statements", text.statements, verdicts),
+            ("thresholds", text.thresholds, self.thresholds()),
+            ("pictures", text.pictures, self._pictures),
+        ):
+            if set(said) != set(made):
+                raise ValueError(f"{self.text.name}: {what} are {list(said)}, not {list(made)}")
+        return Finding(
+            parts=tuple(Part(text.statements[key], *verdicts[key]) for key in text.statements),
+            summary=text.summary,
+            explanation=text.explanation,
+            numbers=text.numbers,
+            pictures=tuple(
+                Picture(functools.partial(self._pictures[name], found), *words)
+                for name, words in text.pictures.items()
+            ),
+            cases=cases,
+            thresholds=tuple(self._robustness(found, text.thresholds)),
+        )
+
+    def _robustness(self, found: T, meanings: dict[str, str]) -> Iterator[Threshold]:
+        def whole(**changed: float) -> Sides[Verdict]:
+            model, packets = zip(*self.judged(found, **changed).values(), strict=True)
+            return Sides(Verdict.all_of(model), Verdict.all_of(packets))
+
+        for name, value in self.thresholds().items():
+            half, twice = whole(**{name: value / 2}), whole(**{name: value * 2})
+            yield Threshold(name, meanings[name], value, half, twice)
+
+
+def claim(
+    id: str, *arguments: object, cases: tuple[str, ...] = ()
+) -> Callable[[Callable[..., T]], Check[T]]:
+    """Register the function below as the measurement of the claim with this id.
+
+    Parameters
+    ----------
+    id
+        As in ``published/claims.csv`` or ``own_claims.csv``.
+    arguments
+        Arguments of the function for this claim.
+    cases
+        The bundled cases that it uses.
+
+    Raises
+    ------
+    ValueError
+        When the claim has a check already.
+    """
+
+    def register(measure: Callable[..., T]) -> Check[T]:
+        if id in _SUBJECTS:
+            raise ValueError(f"id = {id!r}: this claim has a check already")
+        check = measure if isinstance(measure, Check) else Check(measure)
+        _SUBJECTS[id] = Subject(id, check, arguments, cases)
+        return check
+
+    return register
+
+
+def _public(thing: object) -> list[str]:
+    return [name for name in dir(thing) if not name.startswith("_")]

@@ -1,0 +1,1 @@
+"""TCP-Fusion: claims of kaneko2007 (see ``published/claims.csv``)."""

@@ -1,0 +1,179 @@
+"""TCP-Fusion alone under random loss (K01)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hopflow.units import mbps
+from responsefn import (
+    ARENO,
+    BIC,
+    CTCP,
+    CUBIC,
+    HSTCP,
+    Fusion,
+    Independent,
+    Reno,
+    WindowRule,
+    simulate_rule,
+)
+from validation import evidence
+from validation.checks import claim
+from validation.drawing import COLOURS, errorbars, figure, label
+from validation.statistics import half_width
+from validation.verdicts import Judgement, Sides, Verdict, packets_only
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NS2 = "kaneko2007/loss-sweep-ns2"
+NS3 = ("kaneko2007/loss-sweep-ns3", "kaneko2007/loss-sweep-rare-ns3")
+CAPACITY, RTT, BUFFER = mbps(100.0), 0.04, 333.0
+"""Packets/s, s, packets: one bandwidth-delay product."""
+FUSION = "fusion"
+NAMES: dict[str, WindowRule] = {
+    FUSION: Fusion(),
+    "areno": ARENO(),
+    "compound": CTCP(),
+    "highspeed": HSTCP(),
+    "bic": BIC(),
+    "cubic": CUBIC(),
+    "reno": Reno(),
+}
+"""The rules of the slide, by their names in the data."""
+LOSS_RATES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+"""Up to 0.01: the window model has no timeouts."""
+LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
+"""Loss rates: the largest of the model, the one that the text quotes, the highest of the slide."""
+SAME = 0.005
+"""Rates whose relative difference is below this are equal: a full link is full for every rule."""
+
+
+class Share(NamedTuple):
+    """A rate over that of the link, and the half-width of its 95 % interval."""
+
+    value: float
+    half: float
+
+
+Shares = Mapping[float, Mapping[str, Share]]
+"""Shares of the link, by loss rate and rule."""
+
+
+@dataclass(frozen=True)
+class RandomLoss:
+    """Shares of the link of one flow alone under random loss, by loss rate and rule."""
+
+    model: Shares
+    ns2: Shares
+    ns3: Shares
+
+    def packets(self, p: float, rule: str) -> dict[str, Share]:
+        """Return the shares in packets, by simulator, where they were run."""
+        both = {"ns-2": self.ns2.get(p, {}), "ns-3": self.ns3.get(p, {})}
+        return {tool: shares[rule] for tool, shares in both.items() if rule in shares}
+
+    @property
+    def last(self) -> Mapping[str, Share]:
+        """ns-3's shares at the highest p."""
+        return self.ns3[max(self.ns3)]
+
+    @property
+    def best(self) -> str:
+        """The rule with the largest share at the highest p."""
+        return max(self.last, key=lambda rule: self.last[rule].value)
+
+    @property
+    def runner(self) -> str:
+        """The rule with the largest share but Fusion at p = 1e-3 in ns-3."""
+        shares = {rule: share for rule, share in self.ns3[TYPICAL].items() if rule != FUSION}
+        return max(shares, key=lambda rule: shares[rule].value)
+
+
+@functools.cache
+def model_share(name: str, p: float) -> Share:
+    """Return the share of the link by the window model: the rule and a drop-tail queue."""
+    run = simulate_rule(
+        NAMES[name],
+        p,
+        RTT,
+        Independent(),
+        events=150 if p < 1e-4 else 1000,
+        bandwidth=CAPACITY,
+        buffer=BUFFER,
+        method="blocks",
+        rng=1,
+    )
+    return Share(run.rate / CAPACITY, run.half_width / CAPACITY)
+
+
+def packet_shares(*cases: str) -> Shares:
+    """Return the shares of the link in packets: means over the seeds."""
+    import pandas as pd
+
+    frame = pd.concat([evidence.table(case) for case in cases])
+    found: dict[float, dict[str, Share]] = {}
+    for p in sorted({float(value) for value in frame["loss_rate"]}):
+        rows = frame[frame["loss_rate"] == p]
+        of_rules = {name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in NAMES}
+        found[p] = {
+            name: Share(float(rates.mean()) / CAPACITY, half_width(rates) / CAPACITY)
+            for name, rates in of_rules.items()
+            if len(rates) > 1
+        }
+    return found
+
+
+@claim("K01", cases=(NS2, *NS3))
+def measure() -> RandomLoss:
+    """Run the window model over the loss rates of the slide, and read the packet runs."""
+    model = {p: {name: model_share(name, p) for name in NAMES} for p in LOSS_RATES}
+    return RandomLoss(model, packet_shares(NS2), packet_shares(*NS3))
+
+
+def first(shares: Mapping[str, Share], same: float) -> Verdict:
+    """Return whether Fusion's rate is the largest, or equal to the largest on a full link."""
+    own = shares[FUSION]
+    others = [share for rule, share in shares.items() if rule != FUSION]
+    slack = same * own.value
+    ahead = all(own.value + slack >= each.value + each.half - own.half for each in others)
+    behind = any(own.value + own.half + slack < each.value - each.half for each in others)
+    return Verdict.of(ahead and not behind, behind)
+
+
+@measure.judge
+def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
+    """Judge whether no rule of the slide has more than Fusion."""
+
+    def everywhere(shares: Shares, low: float, high: float) -> Verdict:
+        return Verdict.all_of(first(each, same) for p, each in shares.items() if low < p <= high)
+
+    return {
+        "moderate": Sides(
+            everywhere(found.model, 0.0, LARGEST), everywhere(found.ns3, 0.0, LARGEST)
+        ),
+        "heavy": packets_only(everywhere(found.ns3, LARGEST, 1.0)),
+    }
+
+
+@measure.draw
+def shares_of_the_link(found: RandomLoss) -> Figure:
+    """Draw the shares over the loss rate, by rule."""
+    fig, ax = figure(6.4, 4.2)
+    for rule, colour in zip(NAMES, COLOURS, strict=True):
+        ax.plot(
+            LOSS_RATES, [found.model[p][rule].value for p in LOSS_RATES], color=colour, label=rule
+        )
+        for shares, filled in ((found.ns2, "none"), (found.ns3, colour)):
+            seen = [(p, *each[rule]) for p, each in shares.items() if rule in each]
+            if seen:
+                style = {"color": colour, "markerfacecolor": filled, "linestyle": "none"}
+                errorbars(ax, *np.array(seen).T, **style)
+    label(ax, "packet loss rate (1)", "share of the link (1)", log="xy")
+    ax.legend(fontsize=8)
+    return fig

@@ -1,0 +1,165 @@
+"""The window model against packets: every rule under independent loss (S06)."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from responsefn import (
+    ARENO,
+    BIC,
+    CTCP,
+    CUBIC,
+    FAST,
+    HSTCP,
+    HTCP,
+    Fusion,
+    Illinois,
+    Independent,
+    Reno,
+    Scalable,
+    Vegas,
+    Westwood,
+    WindowRule,
+    simulate_rule,
+)
+from validation import evidence
+from validation.checks import claim
+from validation.claims.kaneko2007.random_loss import BUFFER, CAPACITY, NS2, NS3, RTT
+from validation.claims.simulators.reno import ENOUGH
+from validation.drawing import COLOURS, errorbars, label, panels
+from validation.statistics import of_runs, within
+from validation.verdicts import Judgement, packets_only
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+BY_LOSS: dict[str, WindowRule] = {
+    "reno": Reno(),
+    "compound": CTCP(),
+    "highspeed": HSTCP(table=1),
+    "bic": BIC(b=0.2, largest=16.0),
+    "cubic": CUBIC(),
+    "htcp": HTCP(),
+    "scalable": Scalable(a=0.02),
+}
+"""Rules that see losses and the time, by their names in the data; BIC and Scalable with the
+parameters of Linux's modules, which both simulators use (1/50 packet per ACK, a fifth lost, at most
+16 packets per round trip), HSTCP with RFC 3649's table, as they do."""
+BY_DELAY: dict[str, WindowRule] = {
+    "westwood": Westwood(),
+    "vegas": Vegas(),
+    "illinois": Illinois(),
+    "fusion": Fusion(),
+    "areno": ARENO(),
+    "fast": FAST(),
+}
+"""Rules that measure a rate or a queueing delay."""
+KINDS = {"rules that go by losses": BY_LOSS, "rules that measure": BY_DELAY}
+CASES = {"ns-2": NS2, "ns-3": NS3[0]}
+LOSS_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+FULL = 0.95
+"""Share of the link above which model and packets agree only because the link is full."""
+APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
+"""The tolerance: the effects outside the window model (Reno in ns-2's Sack1 agent, S02) and the
+difference between simulators (Reno, S03)."""
+
+
+@dataclass(frozen=True)
+class WindowModel:
+    """Goodput in packets over the model's rate by rule, simulator and p.
+
+    Columns tool, rule, p, ratio, error (twice the standard error).
+    """
+
+    ratios: pd.DataFrame
+
+    def of(self, rule: str, tool: str) -> pd.DataFrame:
+        """Return the rows of one rule in one simulator."""
+        chosen = (self.ratios["rule"] == rule) & (self.ratios["tool"] == tool)
+        return self.ratios[chosen]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The rules and simulators that were compared."""
+        rows = self.ratios[["rule", "tool"]].drop_duplicates()
+        return list(rows.itertuples(index=False, name=None))
+
+    @property
+    def medians(self) -> list[float]:
+        """Median deviation from 1 of both kinds of rules."""
+        deviation = (self.ratios["ratio"] - 1.0).abs()
+        kinds = (self.ratios["rule"].isin(rules) for rules in KINDS.values())
+        return [float(np.median(deviation[kind])) for kind in kinds]
+
+
+@functools.cache
+def model_rate(rule: WindowRule, p: float) -> float:
+    """Return the rate in packets/s of the rule and a drop-tail queue, and nothing else of TCP."""
+    run = simulate_rule(
+        rule,
+        p,
+        RTT,
+        Independent(),
+        events=1000,
+        bandwidth=CAPACITY,
+        buffer=BUFFER,
+        method="blocks",
+        rng=1,
+    )
+    return run.rate
+
+
+@claim("S06", cases=tuple(CASES.values()))
+def measure() -> WindowModel:
+    """Compare the rates of thirteen rules with packet runs at the same independent loss."""
+    import pandas as pd
+
+    rows = []
+    for tool, case in CASES.items():
+        flows = evidence.table(case)
+        for (name, rule), p in itertools.product((BY_LOSS | BY_DELAY).items(), LOSS_RATES):
+            runs = flows[(flows["rule"] == name) & (flows["loss_rate"] == p)]
+            if runs["loss_events"].sum() < ENOUGH:
+                continue
+            model, mean = model_rate(rule, p), float(np.mean(runs["goodput"]))
+            if min(model, mean) > FULL * CAPACITY:
+                continue
+            error = 2.0 * of_runs(runs["goodput"]).error / model
+            rows.append({"tool": tool, "rule": name, "p": p, "ratio": mean / model, "error": error})
+    return WindowModel(pd.DataFrame(rows))
+
+
+@measure.judge
+def judge(found: WindowModel, *, apart: float = APART) -> Judgement:
+    """Judge every rule in every simulator within a tolerance."""
+    rows = {pair: found.of(*pair) for pair in found.pairs}
+    return {
+        f"{rule}, {tool}": packets_only(within(of["ratio"], of["error"], apart))
+        for (rule, tool), of in rows.items()
+    }
+
+
+@measure.draw
+def goodput_ratios(found: WindowModel) -> Figure:
+    """Draw the ratios over the loss rate for both kinds of rules."""
+    fig, axes = panels(tuple(KINDS), height=3.8)
+    for ax, rules in zip(axes, KINDS.values(), strict=True):
+        for rule, colour in zip(rules, COLOURS, strict=False):
+            for tool, fill, mark in (("ns-2", "none", "o-"), ("ns-3", colour, "s-")):
+                points = found.of(rule, tool)
+                if len(points):
+                    style: dict[str, Any] = {"color": colour, "markerfacecolor": fill, "lw": 0.8}
+                    name = f"{rule}, {tool}"
+                    values = points["p"], points["ratio"], points["error"]
+                    errorbars(ax, *values, mark, label=name, **style)
+        ax.axhspan(1.0 - APART, 1.0 + APART, color="0.92", zorder=0)
+        label(ax, "loss rate p", log="x")
+        ax.legend(fontsize=6, ncols=2)
+    axes[0].set_ylabel("packets over window model")
+    return fig

@@ -1,0 +1,79 @@
+"""With DFC the packets of scenario 4 are spread over the nodes (D11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from validation.checks import claim
+from validation.claims.takano2006 import queues, queues_without_dfc
+from validation.claims.takano2006.queues import (
+    BUFFER,
+    DFC_CASE,
+    READINGS,
+    Runs,
+    every,
+    with_dfc,
+)
+from validation.claims.takano2006.studies import HOSTS
+from validation.drawing import figure
+from validation.verdicts import Judgement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SPREAD = 0.2
+"""Share of all stored packets below which the largest queue counts as one of many."""
+
+
+@dataclass(frozen=True)
+class SpreadOut:
+    """The queues of every run with DFC: in the default reading by host, shaped by reading."""
+
+    hosts: dict[str, Runs]
+    readings: dict[str, Runs]
+
+
+@claim("D11", cases=(DFC_CASE,))
+def measure() -> SpreadOut:
+    """Return the queues with DFC."""
+    others = [reading for reading in READINGS if READINGS[reading]]
+    return SpreadOut(
+        {host: with_dfc(host) for host in HOSTS},
+        {reading: with_dfc("shaped", reading) for reading in others},
+    )
+
+
+measure.constants_of(queues, queues_without_dfc)
+
+
+@measure.judge
+def judge(found: SpreadOut, *, spread: float = SPREAD) -> Judgement:
+    """Judge in every run with shaped hosts whether queues are spread, and hold everything."""
+    shaped = found.hosts["shaped"]
+    return {
+        "spread": every(shaped, lambda queues: queues.share_of_largest < spread),
+        "fits": every(shaped, lambda queues: queues.largest < BUFFER),
+        "lossless": every(shaped, lambda queues: queues.lost == 0),
+    }
+
+
+@measure.draw
+def queues_over_nodes(found: SpreadOut) -> Figure:
+    """Draw the queues over the nodes at three instants, by host, a run of each side."""
+    fig, axes = figure(9.0, 3.4, ncols=3)
+    for ax, (host, runs) in zip(axes, found.hosts.items(), strict=True):
+        fluid, packets = runs.model[0], runs.packets[0]
+        nodes = np.arange(1, len(fluid.stored) + 1)
+        for n, instant in enumerate((0.11, 0.13, 0.15)):
+            at = int(np.argmin(abs(fluid.time - instant)))
+            (line,) = ax.plot(nodes, fluid.stored[:, at], lw=1.2, label=f"{1e3 * instant:.0f} ms")
+            seen = int(np.argmin(abs(packets.time - instant)))
+            style = {"color": line.get_color(), "marker": "os^"[n], "ms": 3, "ls": "none"}
+            ax.plot(nodes, packets.stored[:, seen], **style)
+        ax.set(xlabel="node", title=f"{host} hosts", ylim=(0, None))
+    axes[0].set_ylabel("packets queued")
+    axes[0].legend(fontsize=8)
+    return fig

@@ -1,0 +1,81 @@
+"""Without DFC the packets of scenario 4 are stored at node 15 (D10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from validation.checks import claim
+from validation.claims.takano2006 import queues, studies
+from validation.claims.takano2006.queues import (
+    BUFFER,
+    FIFO,
+    MERGE,
+    Runs,
+    every,
+    without_dfc,
+)
+from validation.drawing import BLUE, RED, label, panels
+from validation.verdicts import Judgement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALONE = 0.95
+"""Share of all stored packets above which they count as being at one node."""
+EMPTY = 0.01
+"""Part of the buffer below which a queue has drained."""
+
+
+@dataclass(frozen=True)
+class AtNode15:
+    """The queues of every run without DFC."""
+
+    runs: Runs
+
+    @property
+    def late(self) -> list[float]:
+        """Packets at node 15 at the end of ns-2's runs."""
+        return [float(queues.stored[MERGE, -1]) for queues in self.runs.packets]
+
+
+@claim("D10", cases=(FIFO,))
+def measure() -> AtNode15:
+    """Return the queues without DFC."""
+    return AtNode15(without_dfc())
+
+
+measure.constants_of(studies, queues)
+
+
+@measure.judge
+def judge(found: AtNode15, *, empty: float = EMPTY) -> Judgement:
+    """Judge in every run whether the packets are at node 15, whether it overflows and drains."""
+    full = BUFFER - 1  # ns-2's queue does not count the packet in service
+    return {
+        "at_node_15": every(found.runs, lambda queues: queues.share_of_merge > ALONE),
+        "overflows": every(
+            found.runs, lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0
+        ),
+        "drains": every(found.runs, lambda queues: queues.left < empty * BUFFER),
+    }
+
+
+@measure.draw
+def queues_over_time(found: AtNode15) -> Figure:
+    """Draw the queues at nodes 1 and 15 of every run."""
+    titles = (
+        f"{name}, {len(side)} runs"
+        for name, side in zip(("fluid", "ns-2"), found.runs, strict=True)
+    )
+    fig, axes = panels(tuple(titles), 6.4, 3.6)
+    for ax, side in zip(axes, found.runs, strict=True):
+        for n, run in enumerate(side):
+            for node, colour in ((0, RED), (MERGE, BLUE)):
+                name = None if n else f"node {node + 1}"
+                ax.plot(1e3 * run.time, run.stored[node], color=colour, lw=1.0, label=name)
+        ax.axhline(BUFFER, color="black", lw=0.7, ls=":")
+        label(ax, "time (ms)", xlim=(50, 200))
+    axes[0].set_ylabel("packets queued")
+    axes[0].legend(fontsize=8)
+    return fig

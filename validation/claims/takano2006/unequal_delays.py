@@ -1,0 +1,123 @@
+"""Links of unequal delays (D18)."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel import Trajectory, simulate, takano2006
+from validation import evidence
+from validation.checks import claim
+from validation.claims.takano2006 import studies
+from validation.claims.takano2006.studies import NEAR, Efficiencies
+from validation.drawing import COLOURS, label, panels
+from validation.statistics import Values
+from validation.verdicts import Judgement, Sides, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+UNEQUAL = "takano2006/dfc-unequal-delays"
+SPREADS = (1, 3, 10)
+"""s: delays are s^u times the mean, u uniform in (-1, 1)."""
+DIFFUSION, LITTLE = 0.1, 0.01
+"""Values of D in the packet runs."""
+LINKS = 29
+
+
+@dataclass(frozen=True)
+class UnequalDelays:
+    """The target's mean efficiency by spread: the fluid's run, ns-3's runs by D; packets lost."""
+
+    fluid: dict[int, float]
+    packets: dict[float, dict[int, Values]]
+    lost: Sides[float]
+
+    @property
+    def cost(self) -> float:
+        """Relative effect of one packet of difference on the rate of scenario 1's links."""
+        link = takano2006("1").links[0]
+        return DIFFUSION / link.delay / link.rate
+
+    def mean(self, diffusion: float) -> dict[int, float]:
+        """Return ns-3's means over the runs by spread."""
+        return {s: float(runs.mean()) for s, runs in self.packets[diffusion].items()}
+
+
+@functools.cache
+def unequal(spread: float, seed: int = 1) -> Trajectory:
+    """Return scenario 1 over links of s^u times a mean of 0.1 ms, u uniform in (-1, 1).
+
+    In eighths of 0.1 ms, so that every delay is a whole number of steps.
+    """
+    plain = takano2006("1")
+    draw = spread ** np.random.default_rng(seed).uniform(-1.0, 1.0, len(plain.links))
+    eighths = np.maximum(1, np.round(8 * draw / draw.mean()))
+    links = [
+        replace(link, delay=link.delay * float(part) / 8)
+        for link, part in zip(plain.links, eighths, strict=True)
+    ]
+    steps = round(min(eighths))
+    return simulate(replace(plain, links=tuple(links)), duration=0.6, steps_per_delay=steps)
+
+
+def packets(name: str, diffusion: float) -> pd.DataFrame:
+    """Return the rows of ns-3's runs with shaped hosts."""
+    rows = evidence.table(UNEQUAL, name)
+    return rows[(rows["host"] == "shaped") & (rows["diffusion"] == diffusion)]
+
+
+@claim("D18", cases=(UNEQUAL,))
+def measure() -> UnequalDelays:
+    """Return the efficiencies over links of unequal delays, D_i = D / d_i, periods of one delay."""
+    runs = {s: unequal(float(s)) for s in SPREADS}
+    flows = {D: packets("flows", D) for D in (DIFFUSION, LITTLE)}
+    targets = {D: rows[rows["flow"] == "target"] for D, rows in flows.items()}
+    return UnequalDelays(
+        {s: float(run.mean_efficiency(0.3)[0]) for s, run in runs.items()},
+        {
+            D: {s: rows.loc[rows["spread"] == s, "mean_efficiency"].to_numpy() for s in SPREADS}
+            for D, rows in targets.items()
+        },
+        Sides(
+            float(sum(run.lost.sum() for run in runs.values())),
+            float(flows[DIFFUSION]["dropped"].sum()),
+        ),
+    )
+
+
+measure.constants_of(studies)
+
+
+@measure.judge
+def judge(found: UnequalDelays, *, near: float = NEAR) -> Judgement:
+    """Judge losses, and efficiencies against those of equal delays."""
+    model, means, runs = found.fluid, found.mean(DIFFUSION), found.packets[DIFFUSION]
+    even = [max(abs(each[s] - each[1]) for s in SPREADS) < near for each in (model, means)]
+    lower = all(runs[s].max() < runs[1].min() - near for s in SPREADS[1:])
+    return {
+        "lossless": found.lost.each(lambda lost: Verdict.of(lost == 0.0)),
+        "even": Sides(Verdict.of(even[0]), Verdict.of(even[1], lower)),
+    }
+
+
+@measure.draw
+def efficiencies(found: UnequalDelays) -> Figure:  # noqa: ARG001
+    """Draw the target's efficiency over time, by spread."""
+    fig, axes = panels(("fluid", "ns-3, mean of 5 runs"), height=3.6)
+    rows = packets("efficiency", DIFFUSION)
+    for s, colour in zip(SPREADS, COLOURS, strict=False):
+        run = unequal(float(s)).efficiency.sel(flow="target")
+        axes[0].plot(run.time, run, color=colour, lw=0.8, label=f"spread {s}")
+        seen = Efficiencies.of_packets(rows[rows["spread"] == s])
+        mean = seen.flows["target"].mean(axis=0)
+        axes[1].plot(seen.time, mean, color=colour, lw=0.9, label=f"spread {s}")
+    for ax in axes:
+        label(ax, "time (s)", xlim=(0, 0.6), ylim=(0, 1.05))
+    axes[0].set_ylabel("efficiency of the target")
+    axes[0].legend(fontsize=8)
+    return fig

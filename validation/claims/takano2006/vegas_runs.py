@@ -1,0 +1,127 @@
+"""Scenarios 4V and 4V' with Vegas: the fluid's run beside ns-3's and ns-2's."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dfcmodel import Trajectory, simulate, takano2006
+from hopflow import maximum, minimum, where
+from responsefn import Vegas
+from validation import evidence
+from validation.claims.takano2006.studies import SETTLED, rows
+from validation.statistics import Values
+from validation.verdicts import Sides
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NS2 = "takano2006/scenario-4v-without-dfc"
+SMALL = "takano2006/scenario-4v-small-buffer-without-dfc"
+NS3 = "takano2006/scenario-4v-with-dfc"
+SIDES = {"with DFC": ("dfc", "shaped"), "without DFC": ("fifo", "direct")}
+LARGE_BUFFER, SMALL_BUFFER = 1800, 400
+ALIKE = 0.1
+"""Relative difference below which means are the same: a round trip of slow start doubles them."""
+END = 0.5
+"""Simulated time in s of the runs with DFC in ns-3."""
+
+
+class PatientVegas(Vegas):
+    """Vegas with its own slow start (Brakmo and Peterson 1995, Sect. 3.3).
+
+    It doubles every other round trip, and ends when more than gamma packets are queued. As
+    in ns-2 the round-trip time is an average over about a window.
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, shortest and mean RTT in s, end of two RTTs in s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        mean_rtt: float = 0.0
+        turn: float = 0.0
+
+    class Params(NamedTuple):
+        """Packets queued: alpha (grow below), beta (shrink above), gamma (end slow start)."""
+
+        alpha: float = 1.0
+        beta: float = 3.0
+        gamma: float = 1.0
+
+    assigned = ("base_rtt", "turn", "ssthresh")
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start in every other round trip, or one packet per round trip up or down."""
+        base = minimum(s.base_rtt, e.rtt)
+        mean = where(s.mean_rtt > 0.0, s.mean_rtt + (e.rtt - s.mean_rtt) / s.cwnd, e.rtt)
+        waiting = s.cwnd * (mean - base) / mean
+        turn = where(e.time > s.turn, e.time + 1.75 * e.rtt, s.turn)
+        doubling = where(turn - e.time > 0.875 * e.rtt, 1.0, 0.0)
+        threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
+        step = where(waiting < q.alpha, 1.0, where(waiting > q.beta, -1.0, 0.0)) / s.cwnd
+        grown = s.cwnd + where(s.cwnd < threshold, doubling, step)
+        return s._replace(
+            cwnd=maximum(2.0, grown), ssthresh=threshold, base_rtt=base, mean_rtt=mean, turn=turn
+        )
+
+
+@dataclass(frozen=True)
+class VegasRuns:
+    """Efficiency of the target after 0.2 s, shape (runs, T), and packets lost by both flows."""
+
+    target: Values
+    lost: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over time and runs."""
+        return float(self.target.mean())
+
+    @property
+    def swing(self) -> float:
+        """The smallest standard deviation over time of the runs, over the mean."""
+        return float((self.target.std(axis=1) / self.target.mean(axis=1)).min())
+
+
+@functools.cache
+def fluid(side: str, buffer: int = LARGE_BUFFER, times: int = 1) -> Trajectory:
+    """Return the fluid's run, with a multiple of Vegas' usual thresholds."""
+    name = "4V" if buffer == LARGE_BUFFER else "4V'"
+    scenario = takano2006(name, dfc=side == "with DFC")
+    rule = PatientVegas(alpha=times, beta=3.0 * times, gamma=times)
+    flows = tuple(replace(flow, source=rule) for flow in scenario.flows)
+    return simulate(replace(scenario, flows=flows), duration=END)
+
+
+def packets(side: str, name: str, buffer: int = LARGE_BUFFER) -> pd.DataFrame:
+    """Return the rows of ns-3's chain, which has both sides, with ns-3's Vegas."""
+    discipline, host = SIDES[side]
+    sender = "ns3-vegas"
+    return rows(
+        NS3, name, discipline=discipline, host=host, buffer=buffer,
+        target_source=sender, background_source=sender,
+    )  # fmt: skip
+
+
+def runs_of(side: str, buffer: int = LARGE_BUFFER) -> Sides[VegasRuns]:
+    """Return the fluid's run and ns-3's, whose losses include ns-2's without DFC."""
+    run, data = fluid(side, buffer), packets(side, "efficiency", buffer)
+    late = data[(data["time"] > SETTLED) & (data["flow"] == "target")]
+    drops = float(packets(side, "flows", buffer)["dropped"].sum())
+    if side == "without DFC":
+        case = NS2 if buffer == LARGE_BUFFER else SMALL
+        drops += float(evidence.table(case, "flows")["dropped"].sum())
+    return Sides(
+        VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], float(run.lost.sum())),
+        VegasRuns(late.pivot_table("efficiency", "seed", "time").to_numpy(float), drops),
+    )
+
+
+def alike(one: float, other: float, apart: float) -> bool:
+    """Return whether two means are the same within a relative difference."""
+    return abs(one - other) < apart * max(one, other)

@@ -1,0 +1,104 @@
+"""Responsiveness and aggressiveness of TCP(a, b) and TFRC (Z19)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
+from validation import evidence
+from validation.checks import claim
+from validation.claims.zheng2002.loss_sweeps import REFERENCE, RULES
+from validation.verdicts import Judgement, Sides, Verdict, packets_only
+
+TRACE = "zheng2002/tfrc-receiver-trace"
+WINDOW = 100
+"""Packets: the window from which the metrics are counted."""
+LEAST_DISCOUNT = 0.5
+"""ns-2's bound of the discount."""
+ROUNDING = 0.5e-5
+"""ns-2 prints p to five decimals."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Agreement of the loss history with a receiver: its reports, and its loss events.
+
+    Attributes
+    ----------
+    reports, met, error
+        Reports of ns-2's receiver; those met to the printed digits; the largest difference.
+    events, found
+        ns-2's loss events; those that begin at the same packet by the trace of packets alone.
+    """
+
+    reports: int
+    met: int
+    error: float
+    events: int
+    found: int
+
+
+@dataclass(frozen=True)
+class Reactions:
+    """The two metrics by rule, and the replayed receiver by seed.
+
+    ``down`` is round trips of a loss each until the rate is halved, ``up`` the largest growth of the
+    window in a round trip without loss, packets.
+    """
+
+    down: dict[str, float]
+    up: dict[str, float]
+    replays: dict[int, Replay]
+
+    def total(self, name: str) -> int:
+        """Return a count of all seeds together."""
+        return sum(getattr(replay, name) for replay in self.replays.values())
+
+
+def replay(seed: int) -> Replay:
+    """Feed a seed's loss intervals to the loss history, and compare it with ns-2's reports.
+
+    The history gets ns-2's first interval, the intervals of its loss events as they come, and the
+    open interval of each report.
+    """
+    tables = (evidence.table(TRACE, name) for name in ("reports", "events", "packets"))
+    reports, events, packets = (table[table["seed"] == seed] for table in tables)
+    history = LossHistory(float(reports["interval_1"].iloc[0]), least_discount=LEAST_DISCOUNT)
+    times, lengths = events["time"].to_numpy(), events["interval"].to_numpy()
+    known, errors = 0, []
+    for time, since, p in reports[["time", "interval_0", "p"]].to_numpy(dtype=np.float64)[1:]:
+        while known < len(times) and times[known] <= time + 1e-9:
+            history.close(float(lengths[known]))
+            known += 1
+        errors.append(abs(history.rate(float(since)) - float(p)))
+    met = sum(error <= ROUNDING * 1.0001 for error in errors)
+    lost, arrived = packets[packets["lost"] == 1], packets[packets["lost"] == 0]
+    rtt = 2 * float((arrived["arrived"] - arrived["sent"]).median())
+    first = loss_events(lost["sequence"].to_numpy(), lost["sent"].to_numpy(), rtt)
+    found = int(events["sequence"].isin(first).sum())
+    return Replay(len(errors), met, max(errors), len(events), found)
+
+
+@claim("Z19", cases=(TRACE,))
+def measure() -> Reactions:
+    """Compute the metrics that zheng2002 names, and replay ns-2's TFRC receiver."""
+    rules = {name: AIMD(*values) for name, values in RULES.items()} | {"TFRC": TFRC()}
+    return Reactions(
+        {name: responsiveness(rule) for name, rule in rules.items()},
+        {name: aggressiveness(rule) for name, rule in rules.items()},
+        {seed: replay(seed) for seed in evidence.provenance(TRACE)["seeds"]},
+    )
+
+
+@measure.judge
+def judge(found: Reactions) -> Judgement:
+    """Judge whether TFRC reacts slower than TCP, and whether its loss history is ns-2's."""
+    down, up = found.down, found.up
+    slower = down["TFRC"] > down[REFERENCE] and up["TFRC"] < up[REFERENCE]
+    met = found.total("met") == found.total("reports")
+    return {
+        "slower": Sides(Verdict.of(slower), Verdict.UNDECIDABLE),
+        "history": packets_only(Verdict.of(met)),
+    }

@@ -1,0 +1,70 @@
+"""The recorded tables of ``published/``: the claims, the verdicts found, and the thresholds used."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from validation.verdicts import Sides, Threshold, Verdict
+
+__all__ = ["PUBLISHED", "Entry", "entries", "recorded_thresholds", "recorded_verdicts"]
+
+PUBLISHED = Path(__file__).parent / "published"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of ``claims.csv`` or ``own_claims.csv``: the claim, its place in the paper, the setting."""
+
+    id: str
+    paper: str
+    where: str
+    setting: str
+    text: str
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@functools.cache
+def entries() -> dict[str, Entry]:
+    """Return all claims by id, paper by paper in the order of the files, checked or not."""
+    rows = {row["id"]: row for row in [*_rows("claims.csv"), *_rows("own_claims.csv")]}
+    letters = list(dict.fromkeys(id[0] for id in rows))  # one per paper
+    return {
+        id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, rows))
+        for id, row in sorted(rows.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
+    }
+
+
+def _text(row: dict[str, str], rows: dict[str, dict[str, str]]) -> str:
+    """Return the text of a claim; where it refers to another claim, with that claim's text."""
+    reference = re.match(r"same as ([A-Z]\d+)", row["claim"])
+    return f"{row['claim']} ({rows[reference[1]]['claim']})" if reference else row["claim"]
+
+
+def recorded_verdicts() -> dict[str, Sides[Verdict]]:
+    """Return the verdicts of ``verdicts.csv`` by claim."""
+    return {
+        row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"]))
+        for row in _rows("verdicts.csv")
+    }
+
+
+def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
+    """Return the rows of ``thresholds.csv`` by claim and name, without their meanings."""
+    return {
+        (row["id"], row["threshold"]): Threshold(
+            row["threshold"],
+            "",
+            float(row["value"]),
+            Sides(Verdict(row["model at half"]), Verdict(row["packets at half"])),
+            Sides(Verdict(row["model at twice"]), Verdict(row["packets at twice"])),
+        )
+        for row in _rows("thresholds.csv")
+    }

@@ -1,0 +1,78 @@
+"""The statistics that all claims share: estimates, intervals, tests, and when they decide.
+
+`estimates` has means with their errors and what follows for sums, ratios and slopes; `intervals`
+the intervals of means of independent runs; `significance` the hypothesis tests; `decisions` turns
+them into verdicts.
+"""
+
+from __future__ import annotations
+
+from validation.statistics.decisions import (
+    above,
+    below,
+    everywhere,
+    monotone,
+    ranked,
+    settles,
+    swings,
+    within,
+)
+from validation.statistics.estimates import (
+    CONFIDENCE,
+    Estimate,
+    Values,
+    combine,
+    difference,
+    of_runs,
+    quantile,
+    ratio,
+    ratio_gain,
+    slope,
+    weakest,
+)
+from validation.statistics.intervals import Swing, bootstrap_interval, half_width, interval, swing
+from validation.statistics.significance import (
+    LEVEL,
+    Normality,
+    Outcome,
+    chi2_test,
+    normality,
+    rank_test,
+    variance_test,
+    welch_test,
+)
+
+__all__ = [
+    "CONFIDENCE",
+    "LEVEL",
+    "Estimate",
+    "Normality",
+    "Outcome",
+    "Swing",
+    "Values",
+    "above",
+    "below",
+    "bootstrap_interval",
+    "chi2_test",
+    "combine",
+    "difference",
+    "everywhere",
+    "half_width",
+    "interval",
+    "monotone",
+    "normality",
+    "of_runs",
+    "quantile",
+    "rank_test",
+    "ranked",
+    "ratio",
+    "ratio_gain",
+    "settles",
+    "slope",
+    "swing",
+    "swings",
+    "variance_test",
+    "weakest",
+    "welch_test",
+    "within",
+]

@@ -1,0 +1,110 @@
+"""Decisions: each function returns the verdict on one kind of statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from validation.statistics.estimates import Estimate, Values
+from validation.statistics.intervals import Swing, interval
+from validation.statistics.significance import LEVEL, rank_test
+from validation.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["above", "below", "everywhere", "monotone", "ranked", "settles", "swings", "within"]
+
+
+def everywhere(estimates: Iterable[Estimate]) -> Verdict:
+    """Return whether all of several quantities are positive.
+
+    REPRODUCED when each one is, at `LEVEL`: an intersection-union test, which needs no correction
+    since all have to pass. CONTRADICTED when one of them is negative at `LEVEL` over their number
+    (Bonferroni). NOT_REPRODUCED otherwise.
+
+    Examples
+    --------
+    >>> print(everywhere([Estimate(5.0, 1.0), Estimate(4.0, 1.0)]))
+    reproduced
+    >>> print(everywhere([Estimate(5.0, 1.0), Estimate(1.0, 1.0)]))
+    not reproduced
+    """
+    estimates = list(estimates)
+    if all(e.p_positive() < LEVEL for e in estimates):
+        return Verdict.REPRODUCED
+    if any((-e).p_positive() < LEVEL / len(estimates) for e in estimates):
+        return Verdict.CONTRADICTED
+    return Verdict.NOT_REPRODUCED
+
+
+def within(values: ArrayLike, half: ArrayLike, tolerance: float, target: float = 1.0) -> Verdict:
+    """Return whether several quantities are a target within a tolerance.
+
+    REPRODUCED when every interval lies inside the tolerance, CONTRADICTED when one lies outside.
+
+    Parameters
+    ----------
+    values, half
+        The quantities and the half-widths of their intervals, shape (n,).
+    tolerance
+        The largest difference allowed.
+
+    Examples
+    --------
+    >>> print(within([1.02, 0.97], half=[0.01, 0.01], tolerance=0.05))
+    reproduced
+    """
+    deviation = np.abs(np.asarray(values, dtype=np.float64) - target)
+    widths = np.asarray(half, dtype=np.float64)
+    inside, outside = deviation + widths <= tolerance, deviation - widths > tolerance
+    return Verdict.of(bool(inside.all()), bool(outside.any()))
+
+
+def below(ends: tuple[float, float], level: float, margin: float = 0.0) -> Verdict:
+    """Return whether an interval, widened by a margin, lies below a level; above is the opposite."""
+    low, high = ends
+    return Verdict.of(high + margin < level, low - margin > level)
+
+
+def above(one: Values, other: Values, margin: float = 0.0) -> Verdict:
+    """Return whether the mean of one set of runs is larger than that of another.
+
+    REPRODUCED when Student's interval of the first lies above that of the second, both widened by a
+    margin; CONTRADICTED when it lies below. Use `ranked` where runs have several modes.
+    """
+    (bottom, top), (least, most) = interval(one), interval(other)
+    return Verdict.of(bottom - margin > most + margin, top + margin < least - margin)
+
+
+def ranked(larger: Values, smaller: Values) -> Verdict:
+    """Return whether runs of one kind rank above those of another (`rank_test`, at `LEVEL`)."""
+    return Verdict.of(rank_test(larger, smaller) < LEVEL, rank_test(smaller, larger) < LEVEL)
+
+
+def monotone(steps: ArrayLike) -> Verdict:
+    """Return whether an exact quantity grows at every step; one step down is the opposite.
+
+    Examples
+    --------
+    >>> print(monotone(np.diff([0.1, 4.8, 13.8])))
+    reproduced
+    """
+    return Verdict.of(bool(np.all(np.asarray(steps, dtype=np.float64) > 0)))
+
+
+def settles(runs: Swing, level: float, near: float) -> Verdict:
+    """Return whether every run stays at a level: its mean and its swings within ``near``."""
+    close = (abs(runs.mean - level) < near).all() and (runs.absolute < near).all()
+    return Verdict.of(bool(close))
+
+
+def swings(deviations: Values, least: float, steady: float) -> Verdict:
+    """Return whether every run moves by more than ``least``.
+
+    That none moves by ``steady`` is the opposite. ``deviations`` are absolute or relative
+    (`Swing`), shape (runs,), at one bin.
+    """
+    return Verdict.of(bool(deviations.min() > least), bool(deviations.max() < steady))
