@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
 
 from markov import costs
 from markov.elimination import band
 from markov.levels import Levels, partition
 from markov.methods import GTH, SparseLU
 from markov.multilevel import Multilevel
-from markov.sparse_lu import BYTES, best_order
+from markov.sparse_lu import best_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from markov.solution import Method
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["choose"]
 
 WORTH_A_LOOK = 0.3  # of the cost of multigrid: of predicting what might be faster
-SHALLOW = (
-    4.0  # times the seconds allowed: a bound from the graph's depth that rules elimination out
-)
+SHALLOW = 4.0  # times the seconds allowed: levels take about as long as single states, or less
+FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
 
 
 class _Option(NamedTuple):
@@ -42,8 +40,8 @@ def choose(
     """Return a method for an irreducible generator, and why this one.
 
     The predicted seconds of a solution with its bound decide (see `markov.costs`). Methods with factors
-    are preferred to multigrid up to 1.5 times its cost, and elimination whatever else is faster when it
-    takes less than a tenth of a second: they are right to rounding.
+    are preferred to multigrid at up to 1.25 times its cost, and where they take some milliseconds: they are
+    right to rounding.
 
     Parameters
     ----------
@@ -56,35 +54,14 @@ def choose(
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     allowed = max(costs.LENIENT * cycles, costs.GRACE)
     beside = f"multigrid {_seconds(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
-    options = _eliminations(Q, components, allowed) if _deep_enough(Q, allowed) else []
-    option = min(options, default=None, key=lambda each: each.seconds)
+    option = min(_eliminations(Q, components, allowed), default=None, key=_cost)
     if option is None or option.seconds > allowed:
-        if costs.order(entries) <= WORTH_A_LOOK * cycles:
-            order = best_order(Q)
-            if BYTES * order.fill <= costs.MEMORY:
-                seconds = order.seconds + costs.substitutions(order.fill)
-                why = f"sparse factors with {order.fill:.2g} entries"
-                options = [*options, _Option(seconds, SparseLU(), why)]
-        option = min(options, default=None, key=lambda each: each.seconds)
+        found = [option, _sparse_lu(Q, cycles)]
+        option = min((each for each in found if each is not None), default=None, key=_cost)
     if option is not None and option.seconds <= allowed:
         return option.method, f"{n} states: {option.why}, {_seconds(option.seconds)}; {beside}"
     fastest = "" if option is None else f"; {option.why}, {_seconds(option.seconds)}"
     return Multilevel(), f"{n} states: {beside}{fastest or '; elimination would fill in'}"
-
-
-def _deep_enough(Q: sp.csr_matrix, allowed: float) -> bool:
-    """Return whether the graph is so deep that transitions may span few states in some order.
-
-    Whatever the order, some transition spans n / d states when the longest of the shortest paths has d
-    transitions, and that is at most twice the distance of the farthest state from any other.
-    """
-    n = Q.shape[0]
-    if costs.elimination(n, float(n) ** 3 / 3.0, blocked=True) <= allowed:
-        return True
-    pattern = sp.csr_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
-    distance = dijkstra(pattern, directed=False, indices=[0], unweighted=True)[0]
-    span = n / (2.0 * distance.max())
-    return bool(costs.elimination(n, n * span**2, blocked=span > 100.0) <= SHALLOW * allowed)
 
 
 def _eliminations(
@@ -92,19 +69,38 @@ def _eliminations(
 ) -> list[_Option]:
     """Return what elimination of single states and of levels is predicted to cost."""
     form = band(Q)
+    seconds = form.seconds + costs.substitutions(form.room)
     options = []
     if form.memory <= costs.MEMORY:
-        seconds = form.seconds + costs.substitutions(form.room)
         why = f"elimination in an order where none leads further than {form.span}"
         options.append(_Option(seconds, GTH(), why))
-        if seconds <= costs.GRACE:
-            return options
-    levels = partition(Q, components, most=costs.levels_work(allowed))
-    if levels.memory <= costs.MEMORY:
-        seconds = costs.levels(len(levels.sizes), levels.work)
-        shape = f"{len(levels.sizes)} levels of at most {levels.sizes.max()}"
-        options.append(_Option(seconds, Levels(), f"{shape} by {levels.origin}"))
+    if costs.GRACE < seconds <= SHALLOW * allowed:
+        levels = partition(Q, components, most=costs.levels_work(allowed))
+        if levels.memory <= costs.MEMORY:
+            seconds = costs.levels(len(levels.sizes), levels.work)
+            shape = f"{len(levels.sizes)} levels of at most {levels.sizes.max()}"
+            options.append(_Option(seconds, Levels(), f"{shape} by {levels.origin}"))
     return options
+
+
+def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
+    """Return what sparse LU is predicted to cost, where it costs little to find out.
+
+    On a graph that is a tree, but for few transitions, the order is found at once and fills in little.
+    """
+    n, entries = Q.shape[0], Q.nnz
+    tree = entries - n <= 2.0 * FEW_CYCLES * n
+    if not (tree or costs.order(entries) <= WORTH_A_LOOK * cycles):
+        return None
+    order = best_order(Q)
+    if order.nbytes > costs.MEMORY:
+        return None
+    seconds = order.seconds + costs.substitutions(order.fill)
+    return _Option(seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
+
+
+def _cost(option: _Option) -> float:
+    return option.seconds
 
 
 def _seconds(value: float) -> str:

@@ -37,9 +37,9 @@ LOADING = 1.0
 MEMORY = 4e9
 """Bytes of factors that are never exceeded by a choice, only on request."""
 
-GRACE = 0.1
+GRACE = 5e-3
 """Seconds that are spent on an elimination, whose every entry is right, whatever else is faster."""
-LENIENT = 1.5
+LENIENT = 1.25
 """Times the cost of multigrid that may be spent on a method with factors, which is more accurate."""
 
 PER_STATE, PER_STATE_BLOCKED = 3e-7, 6e-6
@@ -51,7 +51,7 @@ PER_FACTOR_ENTRY, PER_FACTOR_PRODUCT = 4e-8, 2.5e-10
 PER_SUBSTITUTION = 8e-9
 LAYOUT, PLAIN_LAYOUT = 1e-7, 2e-7
 ORDERING, SYMBOLIC, PLAIN_SYMBOLIC = 1e-6, 2e-7, 6e-6
-MULTIGRID, MULTIGRID_STATE, MULTIGRID_ENTRY = 6e-3, 1.2e-6, 5e-7
+MULTIGRID, MULTIGRID_STATE, MULTIGRID_ENTRY = 6e-3, 1e-6, 4.2e-7
 SHARED_PROOF, OWN_PROOF = 0.25, 0.6  # of the time of a solution by multigrid
 PLAIN_ENTRY = 1e-6
 

@@ -57,6 +57,11 @@ class LUOrder(NamedTuple):
     work: float
 
     @property
+    def nbytes(self) -> float:
+        """Bytes of both factors."""
+        return BYTES * self.fill
+
+    @property
     def seconds(self) -> float:
         """Predicted time of the factorization."""
         return costs.sparse_lu(self.fill, self.work)
@@ -138,7 +143,7 @@ class LUFactors:
     def __init__(
         self, Q: sp.csr_matrix, reference: int, order: LUOrder, damping: float = 0.0
     ) -> None:
-        check_room(f"sparse LU on {Q.shape[0]} states", BYTES * order.fill)
+        check_room(f"sparse LU on {Q.shape[0]} states", order.nbytes)
         self.reference, self.n = reference, Q.shape[0]
         self.others = order.order[order.order != reference]
         matrix = sp.csc_matrix(Q[self.others][:, self.others])
