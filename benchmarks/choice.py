@@ -122,7 +122,7 @@ SET_ASIDE: dict[str, Callable[[], MarkovChain]] = {
     "M/M/1/100,000": lambda: MarkovChain(MM1K(capacity=100_000)),
     "pause 40, 80": lambda: pause(40, 80),
     "pause 120, 150": lambda: pause(120, 150),
-    "pause, three queues": lambda: MarkovChain(PauseChain(buffers=(8, 12, 16))),
+    "pause, three queues": lambda: MarkovChain(PauseChain(buffers=(8, 12, 16), high_threshold=9)),
     "Jackson, 100 each": lambda: MarkovChain(JacksonTandem(capacity=100)),
     "manufacturing 2": lambda: parts(2),
     "manufacturing 3": lambda: parts(3),

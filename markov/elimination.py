@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from markov import _gth_kernels as kernels
 from markov import _gth_numpy as plain
 from markov import costs
 from markov.compilation import remembered, without_numba
+from markov.interruption import interruptible
 from markov.memory import check_room
 
 if TYPE_CHECKING:
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "Band", "BandFactors", "Pattern", "band", "eliminate_down_to", "eliminated"]
+__all__ = [
+    "BLOCK",
+    "Band",
+    "BandFactors",
+    "Pattern",
+    "band",
+    "eliminate_down_to",
+    "eliminated",
+    "short_order",
+]
 
 BLOCK = 64
 REMEMBERED = 32  # layouts of chains with few transitions
@@ -185,7 +195,7 @@ def _eliminate(
     run = _kernel("eliminate", seconds)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
-        run(rates, wide, first, low, high, room)
+        interruptible(partial(run, rates, wide, first, low, high, room), seconds * (high - low) / n)
         rest, panel = slice(first[low], low), slice(low, high)
         if rest.stop - rest.start > 1:
             square[rest, rest] += square[rest, panel] @ square[panel, rest]
@@ -230,7 +240,7 @@ class Pattern:
 @lru_cache(maxsize=REMEMBERED)
 def _band(pattern: Pattern, block: int, reference: int | None) -> Band:
     indptr, indices = pattern.arrays
-    order = _order(indptr, indices, reference)
+    order = short_order(indptr, indices, reference)
     n = len(order)
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
@@ -247,8 +257,10 @@ def _band(pattern: Pattern, block: int, reference: int | None) -> Band:
     return Band(order, rank, first, block, wide, span, work)
 
 
-def _order(indptr: NDArray[Any], indices: NDArray[Any], reference: int | None) -> NDArray[np.int64]:
-    """Return the states in an order in which transitions span few places."""
+def short_order(
+    indptr: NDArray[Any], indices: NDArray[Any], reference: int | None = None
+) -> NDArray[np.int64]:
+    """Return the states in an order in which transitions span few places; arguments as for `band`."""
     n = len(indptr) - 1
     if DENSE * len(indices) >= n * n:
         order = np.arange(n)

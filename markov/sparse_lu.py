@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import spilu, splu
+from scipy.sparse.linalg import splu
 
 from hopflow.kernels import shape_of
 from markov import _symbolic_kernels as kernels
 from markov import costs
 from markov.compilation import remembered, without_numba
-from markov.elimination import Pattern
+from markov.elimination import Pattern, short_order
 from markov.interruption import interruptible
 from markov.memory import check_room
+from markov.minimum_degree import minimum_degree
 from markov.solution import Solution
 from markov.vectors import inner
 
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order"]
 
-ORDERS: tuple[Literal["COLAMD", "MMD_AT_PLUS_A"], ...] = (
-    "COLAMD",
-    "MMD_AT_PLUS_A",
-)  # SuperLU's: minimum degree of A'A, and of A + A'
+LITTLE = 1.5  # times the entries of the matrix: fill-in that no order would make much less
+MINIMUM_DEGREE = 5e-8
+"""Seconds that an order of minimum degree takes at most, per entry of the factors in the other one."""
 UNLIKELY = 1e3  # times as likely as the reference: another one is better
 ROUNDED = 1e-14  # of the flow: what rounding leaves
 BYTES = 12  # per entry of the factors
@@ -68,11 +68,12 @@ class LUOrder(NamedTuple):
 
 
 def best_order(Q: sp.csr_matrix) -> LUOrder:
-    """Return the cheapest of SuperLU's orders for a generator, shape (n, n).
+    """Return the cheaper of two orders for a generator, shape (n, n).
 
-    SuperLU tells its order only with factors: an incomplete factorization that drops everything is made
-    in no time. How much a complete one fills in, at most, follows from the pattern in nearly linear
-    time; supernodes that are not there, which SuperLU may make wider than that, are switched off.
+    Reverse Cuthill-McKee, and SuperLU's minimum degree of A + A' where the first one fills in and the
+    second is found in less time than that costs. How much each fills in follows from the pattern in
+    nearly linear time; supernodes that are not there, which SuperLU may make wider than that, are
+    switched off.
     """
     return _best_order(Pattern(Q))
 
@@ -84,20 +85,21 @@ def _best_order(of: Pattern) -> LUOrder:
     matrix = sp.csc_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n))
     matrix.setdiag(n)  # no pivot is zero
     pattern = sp.csc_matrix(matrix + matrix.T)
-    found = []
-    for name in ORDERS:
-        rough = spilu(
-            matrix,
-            drop_tol=1.0,
-            fill_factor=1.0,
-            permc_spec=name,
-            diag_pivot_thresh=0.0,
-            options=SYMMETRIC,
-        )
-        order = np.argsort(rough.perm_c)
-        counts = _column_counts(pattern, order, rough.perm_c)
-        found.append(LUOrder(order, 2.0 * counts.sum() - len(order), float(counts @ counts)))
-    return min(found, key=lambda each: each.seconds)
+    short = short_order(indptr, indices)[::-1].copy()
+    rank = np.empty_like(short)
+    rank[short] = np.arange(n)
+    first = _counted(pattern, short, rank)
+    if first.fill <= LITTLE * len(indices):
+        return first
+    place = minimum_degree(matrix, MINIMUM_DEGREE * first.fill, first.seconds)
+    if place is None:
+        return first
+    return min(first, _counted(pattern, np.argsort(place), place), key=lambda each: each.seconds)
+
+
+def _counted(pattern: sp.csc_matrix, order: NDArray[np.int64], rank: NDArray[np.int64]) -> LUOrder:
+    counts = _column_counts(pattern, order, rank)
+    return LUOrder(order, 2.0 * counts.sum() - len(order), float(counts @ counts))
 
 
 def _column_counts(
