@@ -74,7 +74,7 @@ def _eliminations(
     if form.memory <= costs.MEMORY:
         why = f"elimination in an order where none leads further than {form.span}"
         options.append(_Option(seconds, GTH(), why))
-    if costs.GRACE < seconds <= SHALLOW * allowed:
+    if allowed < seconds <= SHALLOW * allowed:
         levels = partition(Q, components, most=costs.levels_work(allowed))
         if levels.memory <= costs.MEMORY:
             seconds = costs.levels(len(levels.sizes), levels.work)

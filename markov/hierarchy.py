@@ -29,6 +29,7 @@ MUTUAL = 0.01  # of the strongest coupling: what counts in a pass
 FEWER = 0.8  # of the states: aggregates that are worth it
 TWICE = 2.5  # times as many states: two visits per cycle pay
 SPILL = 64  # places for what nobody reads, so that no sum waits for the one before
+WIDE = 16  # times as many numbers as states: too many to look at all
 TINY = 1e-300
 
 
@@ -166,13 +167,21 @@ class _Cells:
         code = np.zeros(len(self.values[0]), dtype=np.int64)
         for values in self.values:
             code = code * (int(values.max()) + 1) + values
-        present = np.zeros(int(code.max()) + 1, dtype=bool)
-        present[code] = True
-        labels = (np.cumsum(present) - 1)[code]
+            if code.max() >= WIDE * len(code):  # as for many components: the code would overflow
+                code = np.unique(code, return_inverse=True)[1]
+        labels = _consecutive(code)
         some = np.empty(int(labels.max()) + 1, dtype=np.int64)
         some[labels] = np.arange(len(labels))
         self.values = [values[some] for values in self.values]
         return labels
+
+
+def _consecutive(code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rank of each number among those that occur, shape (n,)."""
+    present = np.zeros(int(code.max()) + 1, dtype=bool)
+    present[code] = True
+    found: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
+    return found
 
 
 def _grouped(
