@@ -67,8 +67,11 @@ class CoarseLevels(NamedTuple):
         parts = grid.first, grid.repeats, grid.indptr, grid.indices, grid.values
         return cls(*parts, grid.parent, grid.scale, inverse)
 
-    def left(self) -> CoarseLevels:
-        """Return the same levels by what they leave: for Q g = -f."""
+    def left(self, reference: int, leak: float) -> CoarseLevels:
+        """Return the same levels by what they leave: for Q g = -f, with a leak in one state.
+
+        ``leak`` is the flow out of the reference that ends there.
+        """
         first, n, total = self.first, self.first[1], self.first[-1]
         begin, end = self.indptr[n], self.indptr[total]
         rows = np.zeros(total + 1, dtype=np.int64)
@@ -77,8 +80,14 @@ class CoarseLevels(NamedTuple):
         for low, high in pairwise(first[1:].tolist()):
             arguments = low, high, self.indptr, self.indices, self.values, rows, columns, entries
             compiled(kernels.transpose, shape_of(arguments))(*arguments)
-        inverse = np.ascontiguousarray(self.inverse.T)
-        return self._replace(indptr=rows, indices=columns, values=entries, inverse=inverse)
+        scale, place = self.scale.copy(), reference
+        for _ in first[1:-1]:
+            place = int(self.parent[place])
+            scale[place] = 1.0 / (1.0 / scale[place] + leak)
+        inverse = np.ascontiguousarray(self.inverse.T) + 1.0 / leak
+        return self._replace(
+            indptr=rows, indices=columns, values=entries, scale=scale, inverse=inverse
+        )
 
     @property
     def jumps(self) -> Rows:

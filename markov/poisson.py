@@ -77,15 +77,30 @@ class MultigridPoisson:
     ) -> None:
         self.reference = int(np.argmax(pi))
         self._pi, self._weights, self._ones = pi, weights, np.ones_like(pi)
-        rows, diagonal = (Q.indptr, Q.indices, Q.data), np.asarray(Q.diagonal())
-        self._right = LinearMultigrid(rows, 0.0, diagonal, pi, self._ones, entered.left())
-        self._entered, self._exits = entered, -diagonal
+        self._entered, self._exits = entered, -np.asarray(Q.diagonal())
+        self._right = self._leaking(Q, entered)
         self._left: LinearMultigrid | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return self._right.nbytes + self._entered.nbytes
+
+    def _leaking(self, Q: sp.csr_matrix, entered: CoarseLevels) -> LinearMultigrid:
+        """Return multigrid for Q g = -f with a leak in the reference, as large as its exit rate.
+
+        There is one solution then, of any f, and up to a constant it solves the other equations without
+        the leak. Else, with pi f not quite zero, there would be none: far from the reference, where pi
+        is smallest, what is left would grow and grow.
+        """
+        place, entries, diagonal = self.reference, Q.data.copy(), -self._exits
+        row = slice(Q.indptr[place], Q.indptr[place + 1])
+        entries[row][Q.indices[row] == place] -= self._exits[place]
+        diagonal[place] *= 2.0
+        leak = float(self._pi[place] * self._exits[place])
+        rows = Q.indptr, Q.indices, entries
+        levels = entered.left(place, leak)
+        return LinearMultigrid(rows, 0.0, diagonal, self._pi, self._ones, levels)
 
     def poisson(self, f: Vector, enough: Callable[[Vector], bool], plain: int = 0) -> Vector:
         """Return g, shape (n,); arguments as for `LinearMultigrid.solve`."""
