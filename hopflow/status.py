@@ -13,9 +13,18 @@ OnFailure = Literal["raise", "return"]
 
 
 class Status(enum.Enum):
-    """How a computation ended; ``.remedy`` says what to try next."""
+    """How a computation ended; ``.remedy`` says what to try next.
+
+    Of the statuses that are ``ok``, ``CONVERGED`` alone says that the error is known to be small: where
+    a result has an error bound, that the bound was asked for and is small enough to be of use.
+    """
 
     CONVERGED = "converged", ""
+    SOLVED = "solved, error unknown", "the equations are met; no bound on the error was computed"
+    UNPROVED = (
+        "unproved",
+        "the equations are met, but no useful bound on the error was found: try markov's GTH()",
+    )
     INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
@@ -27,8 +36,8 @@ class Status(enum.Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the result may be used."""
-        return self is Status.CONVERGED
+        """Whether the result may be used: the equations are met to the tolerance."""
+        return self in (Status.CONVERGED, Status.SOLVED, Status.UNPROVED)
 
     def __str__(self) -> str:
         return f"{self.label}: {self.remedy}" if self.remedy else self.label

@@ -45,7 +45,8 @@ def stationary_by_level(
     chain
         A `QuasiBirthDeath`, or a model: `QuasiBirthDeath.of` it.
     on_failure
-        ``"raise"`` or ``"return"``: what to do with a result whose status is not CONVERGED.
+        ``"raise"`` or ``"return"``: what to do with a result whose status is not ``ok``. A good one is
+        SOLVED: the equations that were looked at are met, and no bound on the error is known.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def stationary_by_level(
     segments = [Segment(partial(getattr, run, "rows"), run.length) for run in chain.levels]
     reduction = Reduction(segments)
     residual, checked = _residual(chain, reduction) if reduction.finite else (math.inf, 0)
-    status = Status.CONVERGED if residual <= TOLERANCE else Status.INACCURATE
+    status = Status.SOLVED if residual <= TOLERANCE else Status.INACCURATE
     result = StationaryByLevel(
         chain=chain,
         reduction=reduction,

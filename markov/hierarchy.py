@@ -13,14 +13,14 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov import _multilevel_kernels as kernels
-from markov.methods import compiled
+from markov.compilation import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["Hierarchy", "lumped_levels", "summed"]
+__all__ = ["Hierarchy", "build_hierarchy", "summed"]
 
 COARSEST = 32  # states that are eliminated
 STRONG = 0.5  # of the largest flow: components that are halved
@@ -29,6 +29,7 @@ MUTUAL = 0.01  # of the strongest coupling: what counts in a pass
 FEWER = 0.8  # of the states: aggregates that are worth it
 TWICE = 2.5  # times as many states: two visits per cycle pay
 SPILL = 64  # places for what nobody reads, so that no sum waits for the one before
+WIDE = 16  # times as many numbers as states: too many to look at all
 TINY = 1e-300
 
 
@@ -62,8 +63,18 @@ class Hierarchy(NamedTuple):
         better /= better.sum()
         return better
 
+    def freeze(self, flow: NDArray[np.float64]) -> None:
+        """Sum the flows between the aggregates of all levels, for a flow out of the states."""
+        self.x[: self.first[1]] = flow
+        for low, high, end in zip(self.first, self.first[1:], self.first[2:], strict=False):
+            if low > 0:
+                self.x[low:high] = 1.0
+            index = low, high, end, self.indptr, self.indices
+            arguments = *index, self.values, self.target, self.scale, self.x
+            compiled(kernels.restrict, shape_of(arguments))(*arguments)
 
-def lumped_levels(
+
+def build_hierarchy(
     matrix: sp.csr_matrix,
     flow: NDArray[np.float64],
     mass: NDArray[np.float64],
@@ -156,13 +167,21 @@ class _Cells:
         code = np.zeros(len(self.values[0]), dtype=np.int64)
         for values in self.values:
             code = code * (int(values.max()) + 1) + values
-        present = np.zeros(int(code.max()) + 1, dtype=bool)
-        present[code] = True
-        labels = (np.cumsum(present) - 1)[code]
+            if code.max() >= WIDE * len(code):  # as for many components: the code would overflow
+                code = np.unique(code, return_inverse=True)[1]
+        labels = _consecutive(code)
         some = np.empty(int(labels.max()) + 1, dtype=np.int64)
         some[labels] = np.arange(len(labels))
         self.values = [values[some] for values in self.values]
         return labels
+
+
+def _consecutive(code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rank of each number among those that occur, shape (n,)."""
+    present = np.zeros(int(code.max()) + 1, dtype=bool)
+    present[code] = True
+    found: NDArray[np.int64] = (np.cumsum(present) - 1)[code]
+    return found
 
 
 def _grouped(

@@ -17,8 +17,9 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hopflow.checks import choice, number, one_number, whole
 from hopflow.kernels import shape_of
-from markov.methods import Solution, compiled
+from markov.compilation import compiled
 from markov.progress import report
+from markov.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,17 +11,21 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import spilu
 
 from hopflow.checks import choice, number
-from markov.corrections import Corrections
+from markov import costs
+from markov.interruption import interruptible
 from markov.iterative import SWEEPS_AT_ONCE, _bytes, _check, _jumps, _relax, _unit
-from markov.methods import Solution
+from markov.linear_multigrid import CoarseLevels, LinearMultigrid
 from markov.multilevel import Multilevel
 from markov.progress import watched
 from markov.projections import RESTART, bicgstab, gmres
+from markov.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    from markov.hierarchy import Hierarchy
 
 __all__ = ["Krylov"]
 
@@ -82,13 +87,13 @@ class Krylov:
         if n == 1:
             return Solution(np.ones(1))
         inflow, exit_rates = _jumps(Q)
-        flow, iterations = self._rough(Q, inflow, exit_rates, components)
+        flow, iterations, grid = self._rough(Q, inflow, exit_rates, components)
         reference = int(np.argmax(flow))
         others = np.delete(np.arange(n), reference)
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
         right = inflow[others][:, [reference]].toarray().ravel()
         with np.errstate(all="ignore"):  # what is not finite is left to Gauss-Seidel
-            inverse, held = self._inverse(matrix, inflow, flow, reference, components)
+            inverse, held = self._inverse(matrix, flow, reference, grid)
             if inverse is not None:
                 start = flow[others] / flow[reference]
                 found, count = self._iterate(matrix, right, inverse, start)
@@ -100,7 +105,7 @@ class Krylov:
         )
         vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
         memory = _bytes(inflow) + _bytes(matrix) + held + vectors
-        return Solution(_unit(flow / exit_rates), iterations + sweeps, memory)
+        return Solution(_unit(flow / exit_rates), iterations + sweeps, memory, hierarchy=grid)
 
     def _rough(
         self,
@@ -108,45 +113,50 @@ class Krylov:
         inflow: sp.csr_matrix,
         exit_rates: NDArray[np.float64],
         components: Mapping[str, NDArray[np.int64]] | None,
-    ) -> tuple[NDArray[np.float64], int]:
-        """Return a flow to start from, and the number of iterations that it took."""
+    ) -> tuple[NDArray[np.float64], int, Hierarchy | None]:
+        """Return a flow to start from, the number of iterations that it took, and its levels."""
         if self.preconditioner == "ilu":
-            return _relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE)
+            return *_relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE), None
         cycles = Multilevel(tolerance=ROUGH, max_iterations=MOST_CYCLES)
         with watched(None):  # what is reported are residuals of the answer
-            pi, iterations, *_ = cycles.solve(Q, components)
-        return pi * exit_rates, iterations
+            solution = cycles.solve(Q, components)
+        return solution.pi * exit_rates, solution.iterations, solution.hierarchy
 
     def _inverse(
         self,
         matrix: sp.csc_matrix,
-        inflow: sp.csr_matrix,
         flow: NDArray[np.float64],
         reference: int,
-        components: Mapping[str, NDArray[np.int64]] | None,
+        grid: Hierarchy | None,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]] | None, int]:
-        """Return what nearly solves ``matrix @ x = right``, or None, and its bytes.
-
-        With x = flow z, balance reads (D - F) z = right, F(s, t) being the flow from t to s: nearly,
-        the row sums of F are the flows out of the states, D.
-        """
+        """Return what nearly solves ``matrix @ x = right``, or None, and its bytes."""
+        if grid is not None:
+            return self._cycles(flow, reference, grid)
+        make = partial(spilu, matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
         try:
-            if self.preconditioner == "ilu":
-                ilu = spilu(matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
-                return ilu.solve, 12 * int(ilu.nnz)
-            into = inflow.data * flow[inflow.indices]
-            flows = sp.csr_matrix((into, inflow.indices, inflow.indptr), shape=inflow.shape)
-            corrections = Corrections(flows, reference, flow, components)
-        except (RuntimeError, np.linalg.LinAlgError):  # exactly singular: left to Gauss-Seidel
+            ilu = interruptible(make, costs.sparse_lu(self.fill_factor * matrix.nnz, np.inf))
+        except RuntimeError:  # exactly singular: left to Gauss-Seidel
             return None, 0
+        return ilu.solve, 12 * int(ilu.nnz)
+
+    def _cycles(
+        self,
+        flow: NDArray[np.float64],
+        reference: int,
+        grid: Hierarchy,
+    ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], int]:
+        """Return a cycle on frozen levels as an inverse, and its bytes."""
+        levels = CoarseLevels.entered(grid, flow)
+        linear = LinearMultigrid(levels.jumps, -1.0, -1.0, np.ones_like(flow), flow, levels)
         others = np.delete(np.arange(len(flow)), reference)
 
         def solve(right: NDArray[np.float64]) -> NDArray[np.float64]:
-            corrections.start(np.insert(right, reference, 0.0))
-            found: NDArray[np.float64] = (flow * corrections.cycle())[others]
-            return found
+            linear.start(np.insert(right, reference, -right.sum()))
+            found = linear.cycle()
+            shifted: NDArray[np.float64] = found - found[reference] / flow[reference] * flow
+            return shifted[others]
 
-        return solve, corrections.nbytes
+        return solve, linear.nbytes
 
     def _iterate(
         self,

@@ -10,9 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
+from markov.elimination import BLOCK
+from markov.entrywise import entry_error, level_counts
 from markov.memory import check_room
-from markov.methods import Solution
 from markov.reduction import WORTH_IT, Reduction, Rows, Segment
+from markov.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,7 +153,11 @@ class Levels:
         for segment, (first, count) in enumerate(runs):
             states = order[blocks.start[first] : blocks.start[first + count]]
             pi[states] = reduction.values(segment, np.arange(count)).ravel()
-        return Solution(pi / pi.sum(), memory=reduction.memory)
+        pi /= pi.sum()
+        error = math.inf
+        if reduction.finite and reduction.extremes.keep_edges(Q, pi):
+            error = entry_error(blocks.counts(runs), len(pi))
+        return Solution(pi, memory=reduction.memory, entry_error=error)
 
 
 class _Blocks:
@@ -175,6 +181,16 @@ class _Blocks:
         predicted = 8.0 * float((kept * m * (m + below)).sum() + ((m + below) ** 2).max())
         check_room(f"Levels() of up to {int(m.max())} states", predicted)
         return Reduction([Segment(self.rows(level), n) for level, n in runs])
+
+    def counts(self, runs: list[tuple[int, int]]) -> float:
+        """Return the roundings that an entry of pi may have, for a reduction by such runs."""
+        sizes = np.diff(self.start)
+        below, above = np.append(0, sizes[:-1]), np.append(sizes[1:], 0)
+        beside = np.maximum(below, above)
+        for first, count in runs:
+            if count > WORTH_IT:  # between two levels that stay
+                beside[first : first + count] = (below + above)[first : first + count]
+        return level_counts(sizes, beside, BLOCK)
 
     def rows(self, level: int) -> Callable[[], Rows]:
         """Return what makes the rates out of a level dense when they are needed."""

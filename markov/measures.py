@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from markov.rules import ChainModel
 
-__all__ = ["Mean", "Measure", "functionals", "measured", "measures_of"]
+__all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of"]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
@@ -81,6 +81,65 @@ def functionals(model: ChainModel, s: Any) -> dict[str, Mean]:
         name = f"{model.name}.{kind}"
         found |= _over_states(two_arguments(getattr(model, kind), name), model.symbols(), name, s)
     return found
+
+
+def chosen(measure: Any, model: ChainModel | None, s: Any, over: NDArray[np.int64]) -> Mean:
+    """Return what a measure is a mean of, or a ratio of means, over some of the states, checked.
+
+    Parameters
+    ----------
+    measure
+        Name of a label or reward of the model; or an array of shape (states,) or (..., states); or
+        two such arrays, for the ratio of their means.
+    model
+        None for a chain that is given by its matrix.
+    s
+        All states, as for `functionals`, or a sequence of as many.
+    over
+        Numbers of the states over which the mean is taken.
+
+    Raises
+    ------
+    ValueError
+        For a name that is no label or reward, another shape, or values that are not finite.
+    """
+    if isinstance(measure, str):
+        if model is None:
+            msg = "the chain is given by its matrix and has no measures; pass an array over its states"
+            raise ValueError(f"measure = {measure!r}: {msg}")
+        known = functionals(model, s)
+        if measure not in known:
+            names = ", ".join(map(repr, known)) or "none"
+            msg = (
+                f"must be a label or reward of {model.name} ({names}), or an array over its states"
+            )
+            raise ValueError(f"measure = {measure!r}: {msg}")
+        mean = known[measure]
+        count = mean.of.shape[-1]
+    else:
+        pair = isinstance(measure, tuple) and len(measure) == 2 and np.ndim(measure[0]) >= 1
+        mean = Mean(*measure) if pair else Mean(measure)
+        count = len(s) if model is None else len(_arrays(s)[0])
+    of = _checked(mean.of, count, over, measure)
+    above = None if mean.over is None else _checked(mean.over, count, over, measure)
+    if above is not None and above.shape != of.shape:
+        raise ValueError(f"measure: shapes {of.shape} and {above.shape} of a ratio differ")
+    return mean._replace(of=of, over=above)
+
+
+def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:
+    """Return numbers over some of the states, shape (..., over)."""
+    try:
+        f = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"measure = {measure!r}: numbers over the states are expected") from None
+    if f.ndim == 0 or f.shape[-1] != count:
+        raise ValueError(f"measure has shape {f.shape}: must be ({count},), one number per state")
+    finite = np.isfinite(f[..., over]).reshape(-1, len(over)).all(axis=0)
+    if not finite.all():
+        state = int(over[np.argmin(finite)])
+        raise ValueError(f"measure is not finite in state number {state}, where the chain recurs")
+    return f[..., over]
 
 
 def measured(model: ChainModel, pi: NDArray[np.float64], s: Any) -> dict[str, Measure]:

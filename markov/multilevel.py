@@ -19,10 +19,11 @@ import scipy.sparse as sp
 from hopflow.checks import choice, one_number, whole
 from hopflow.kernels import shape_of
 from markov import _multilevel_kernels as kernels
-from markov.hierarchy import Hierarchy, lumped_levels
+from markov.compilation import compiled
+from markov.hierarchy import Hierarchy, build_hierarchy
 from markov.iterative import _bytes, _jumps, _relax, _unit
-from markov.methods import Solution, compiled
 from markov.progress import report
+from markov.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,10 +90,10 @@ class Multilevel:
         inflow, exit_rates = _jumps(Q)
         start, _ = _relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
-            grid = lumped_levels(inflow, start, start, components if self.geometric else None)
+            grid = build_hierarchy(inflow, start, start, components if self.geometric else None)
             flow, cycles = self._iterate(inflow, grid, start)
         memory = _bytes(inflow) + grid.nbytes + (2 * KEPT + 6) * flow.nbytes
-        return Solution(_unit(flow / exit_rates), cycles, memory)
+        return Solution(_unit(flow / exit_rates), cycles, memory, hierarchy=grid)
 
     def _iterate(
         self, inflow: sp.csr_matrix, grid: Hierarchy, flow: NDArray[np.float64]

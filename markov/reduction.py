@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.sparse.csgraph import connected_components
 
-from markov.methods import eliminate_down_to
+from markov.elimination import eliminate_down_to
+from markov.entrywise import Extremes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,6 +88,8 @@ class Reduction:
         Whether no rate or probability left the range of float64.
     memory
         Bytes of what is kept.
+    extremes
+        Of all rates that occurred, by which underflow is looked for.
 
     Raises
     ------
@@ -96,13 +99,14 @@ class Reduction:
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         nodes: list[_Node] = []
+        self.extremes = Extremes()
         self._steps: list[list[NDArray[np.float64]]] = []
         with np.errstate(all="ignore"):  # what leaves float64 shows in ``finite``
             for number, segment in enumerate(segments):
-                found, steps = _reduced(number, segment)
+                found, steps = _reduced(number, segment, self.extremes)
                 nodes += found
                 self._steps.append(steps)
-            pi, kept = _eliminated(nodes)
+            pi, kept = _eliminated(nodes, self.extremes)
         self.memory = kept + sum(step.nbytes for steps in self._steps for step in steps)
         self._counts = [segment.length for segment in segments]
         self._highest = segments[-1].rows, nodes[-1].rows
@@ -165,7 +169,9 @@ class Reduction:
         return found
 
 
-def _reduced(number: int, segment: Segment) -> tuple[list[_Node], list[NDArray[np.float64]]]:
+def _reduced(
+    number: int, segment: Segment, extremes: Extremes
+) -> tuple[list[_Node], list[NDArray[np.float64]]]:
     """Return the levels of a segment that are left by cyclic reduction, and its steps.
 
     Step s, shape (2 m, m), gives pi of the levels that went in stage s from pi of the levels 2^s
@@ -193,6 +199,7 @@ def _reduced(number: int, segment: Segment) -> tuple[list[_Node], list[NDArray[n
             top, top_up, top_sums = local, up, sums + (count - 1) * h * slope
         window = np.block([[zero, zero, up], [zero, zero, down], [down, up, local]])
         eliminate_down_to(window, 2 * m)
+        extremes.see(window.ravel())
         step = _substitute(window[: 2 * m, 2 * m :], window[2 * m :, 2 * m :])
         steps.append(step)
         below, above = step[:m], step[m:]
@@ -224,7 +231,7 @@ def _flushed(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(rates < _TINY, 0.0, rates)
 
 
-def _eliminated(nodes: list[_Node]) -> tuple[list[NDArray[np.float64]], int]:
+def _eliminated(nodes: list[_Node], extremes: Extremes) -> tuple[list[NDArray[np.float64]], int]:
     """Return pi on the levels that are left, up to a factor, and the bytes that it took."""
     pivot = _likeliest(nodes)
     last, kept = len(nodes) - 1, 0
@@ -241,6 +248,7 @@ def _eliminated(nodes: list[_Node]) -> tuple[list[NDArray[np.float64]], int]:
             m = len(out)
             window = np.block([[np.zeros((m, m)), out], [back, local]])
             eliminate_down_to(window, m)
+            extremes.see(window.ravel())
             steps[far] = window[:m, m:].copy(), window[m:, m:].copy()
             kept += sum(part.nbytes for part in steps[far])
             returned = window[:m, :m].copy()
@@ -248,7 +256,7 @@ def _eliminated(nodes: list[_Node]) -> tuple[list[NDArray[np.float64]], int]:
                 into += returned
             from_far, local = from_near, from_near.local + returned
     pi = [np.zeros(0)] * len(nodes)
-    pi[pivot] = _pivot_pi(nodes[pivot].rows().local + into)
+    pi[pivot] = _pivot_pi(nodes[pivot].rows().local + into, extremes)
     for side, far_end in ((1, last), (-1, 0)):
         for far in range(pivot + side, far_end + side, side):
             inward, within = steps.pop(far)
@@ -271,7 +279,7 @@ def _likeliest(nodes: list[_Node]) -> int:
     return best
 
 
-def _pivot_pi(local: NDArray[np.float64]) -> NDArray[np.float64]:
+def _pivot_pi(local: NDArray[np.float64], extremes: Extremes) -> NDArray[np.float64]:
     """Return the stationary distribution of a dense chain, its largest entry of order 1."""
     if not np.all(np.isfinite(local)):
         return np.full(len(local), np.nan)
@@ -285,6 +293,7 @@ def _pivot_pi(local: NDArray[np.float64]) -> NDArray[np.float64]:
     pi: NDArray[np.float64] = np.zeros(len(local))
     rates = local[np.ix_(states, states)]
     eliminate_down_to(rates, 1)
+    extremes.see(rates.ravel())
     inner = _substitute(rates[:1, 1:], rates[1:, 1:])[0] if len(states) > 1 else np.zeros(0)
     pi[states] = np.append(1.0, inner)
     pi /= pi.max()

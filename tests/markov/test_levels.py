@@ -65,7 +65,7 @@ def test_a_number_of_levels_that_nobody_lists(rates):
     answer = stationary_by_level(
         PauseTandem(buffers=(10**9, 5), high_threshold=4, arrival_rates=rates)
     )
-    assert answer.status is Status.CONVERGED
+    assert answer.status is Status.SOLVED  # met, and no bound is known
     assert answer.checked > 10
     np.testing.assert_allclose(answer["throughput_expressions"], answer.throughput, rtol=1e-11)
     fewer = stationary_by_level(
