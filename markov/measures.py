@@ -7,17 +7,15 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from hopflow.errors import RuleError, failed_rule, place_of
-from markov.generators.calls import two_arguments
+from markov.signatures import two_arguments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from markov.rules import ChainModel
 
 __all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of"]
 
@@ -60,7 +58,24 @@ def _mean(values: Any, pi: NDArray[np.float64]) -> Any:
     return found if found.ndim else float(found)
 
 
-def functionals(model: ChainModel, s: Any) -> dict[str, Mean]:
+class Measurable(Protocol):
+    """What a model needs for measures, beside ``labels`` and ``rewards``."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
+
+    def symbols(self) -> Any:
+        """Return the parameters as labels and rewards see them."""
+        ...
+
+    def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
+        """Return the measures of a distribution over states ``s``."""
+        ...
+
+
+def functionals(model: Measurable, s: Any) -> dict[str, Mean]:
     """Return what a model's labels and rewards are means of.
 
     Parameters
@@ -83,7 +98,7 @@ def functionals(model: ChainModel, s: Any) -> dict[str, Mean]:
     return found
 
 
-def chosen(measure: Any, model: ChainModel | None, s: Any, over: NDArray[np.int64]) -> Mean:
+def chosen(measure: Any, model: Measurable | None, s: Any, over: NDArray[np.int64]) -> Mean:
     """Return what a measure is a mean of, or a ratio of means, over some of the states, checked.
 
     Parameters
@@ -142,7 +157,7 @@ def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> N
     return f[..., over]
 
 
-def measured(model: ChainModel, pi: NDArray[np.float64], s: Any) -> dict[str, Measure]:
+def measured(model: Measurable, pi: NDArray[np.float64], s: Any) -> dict[str, Measure]:
     """Return the measures of a distribution, shape (states,), over states ``s``."""
     return {
         name: (mean.dims, mean.value(pi), {"units": mean.units} if mean.units else {})
@@ -150,7 +165,7 @@ def measured(model: ChainModel, pi: NDArray[np.float64], s: Any) -> dict[str, Me
     }
 
 
-def measures_of(model: ChainModel, pi: NDArray[np.float64], s: Any) -> dict[str, Measure]:
+def measures_of(model: Measurable, pi: NDArray[np.float64], s: Any) -> dict[str, Measure]:
     """Return ``model.measures`` of a distribution over states ``s``.
 
     A model whose own ``measures`` takes the distribution alone finds these states where it looks for

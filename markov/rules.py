@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hopflow.parameters import Parametrized
-from markov.generators.calls import two_arguments
 from markov.measures import Measure, measured
+from markov.signatures import two_arguments
 from markov.spaces import NO_END, Space
 
 if TYPE_CHECKING:
