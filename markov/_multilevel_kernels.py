@@ -19,6 +19,8 @@ __all__ = [
     "cycle",
     "eliminate",
     "gain",
+    "leave",
+    "leave_first",
     "match",
     "merge",
     "moves",
@@ -205,18 +207,10 @@ def correct(
                 right[s] = 0.0
             if level == 0:
                 relax_first(high, False, rows, columns, entries, own, damping, x, right)
-                for s in range(high):
-                    rest = right[s] + own * x[s]
-                    for k in range(rows[s], rows[s + 1]):
-                        rest += entries[k] * x[columns[k]]
-                    right[parent[s]] += rest * into[s]
+                leave_first(high, rows, columns, entries, own, into, parent, x, right)
             else:
                 relax(low, high, False, indptr, indices, values, scale, x, right)
-                for s in range(low, high):
-                    rest = right[s] - x[s] / scale[s]
-                    for k in range(indptr[s], indptr[s + 1]):
-                        rest += x[indices[k]] * values[k]
-                    right[parent[s]] += rest
+                leave(low, high, indptr, indices, values, scale, parent, x, right)
             level += 1
             left[level] = repeats[level]
         low, high = first[last], first[last + 1]
@@ -251,6 +245,24 @@ def relax_first(n, backward, rows, columns, entries, own, damping, x, right):
         for k in range(rows[s], rows[s + 1]):
             total += entries[k] * x[columns[k]]
         x[s] += total * damping[s]
+
+
+def leave_first(high, rows, columns, entries, own, into, parent, x, right):
+    """Add what the equations of the first level leave to those of their aggregates."""
+    for s in range(high):
+        rest = right[s] + own * x[s]
+        for k in range(rows[s], rows[s + 1]):
+            rest += entries[k] * x[columns[k]]
+        right[parent[s]] += rest * into[s]
+
+
+def leave(low, high, indptr, indices, values, scale, parent, x, right):
+    """Add what the equations of the states low .. high - 1 leave to those of their aggregates."""
+    for s in range(low, high):
+        rest = right[s] - x[s] / scale[s]
+        for k in range(indptr[s], indptr[s + 1]):
+            rest += x[indices[k]] * values[k]
+        right[parent[s]] += rest
 
 
 def multiply(rows, columns, entries, own, x, product):

@@ -8,7 +8,7 @@ Cholesky factorization, SIAM J. Matrix Anal. Appl. 15, 1994: nearly linear in th
 
 from __future__ import annotations
 
-__all__ = ["column_counts", "elimination_tree"]
+__all__ = ["column_counts", "elimination_tree", "postorder"]
 
 
 def elimination_tree(indptr, indices, parent, ancestor):
@@ -26,24 +26,18 @@ def elimination_tree(indptr, indices, parent, ancestor):
                 i = above
 
 
-def column_counts(indptr, indices, parent, room, counts):
-    """Write the number of entries in each column of the factor L, the diagonal included (the template).
-
-    ``room`` has eight rows for as many numbers as there are columns.
-    """
+def postorder(parent, child, sibling, post, stack):
+    """Write the columns in an order with children before their parents (the template)."""
     n = len(parent)
-    child, sibling, post, first = room[0], room[1], room[2], room[3]
-    deepest, latest, ancestor, stack = room[4], room[5], room[6], room[7]
     for j in range(n):
-        child[j] = first[j] = deepest[j] = latest[j] = -1
-        ancestor[j] = j
+        child[j] = -1
     for step in range(n):
         j = n - 1 - step
         if parent[j] != -1:
             sibling[j] = child[parent[j]]
             child[parent[j]] = j
     done = 0
-    for root in range(n):  # children before their parents
+    for root in range(n):
         if parent[root] != -1:
             continue
         top = 0
@@ -58,6 +52,20 @@ def column_counts(indptr, indices, parent, room, counts):
                 top += 1
                 stack[top] = child[j]
                 child[j] = sibling[child[j]]
+
+
+def column_counts(indptr, indices, parent, room, counts):
+    """Write the number of entries in each column of the factor L, the diagonal included (the template).
+
+    ``room`` has eight rows for as many numbers as there are columns.
+    """
+    n = len(parent)
+    child, sibling, post, first = room[0], room[1], room[2], room[3]
+    deepest, latest, ancestor, stack = room[4], room[5], room[6], room[7]
+    for j in range(n):
+        first[j] = deepest[j] = latest[j] = -1
+        ancestor[j] = j
+    postorder(parent, child, sibling, post, stack)
     for k in range(n):
         j = post[k]
         counts[j] = 1 if first[j] == -1 else 0

@@ -32,6 +32,7 @@ TIGHT = 0.02  # of what plain residuals prove: what a better vector is to leave,
 LOOSE = 10.0  # of its distance from the first one
 TAIL = 0.1  # weights grow as this power of 1 / pi
 FLOOR = 1e-300
+UNIT = 1.0 + 1e-9  # a mass that is one but for rounding
 UNLIKELY = 1e-3  # of the largest probability: another reference may prove more
 
 
@@ -139,7 +140,8 @@ class Certificate:
                 self._search(components, solution, tight)
         self.distance = min(self.distance, self.entry_error)
         if self.distance < math.inf:
-            self.distance = min(self.distance, max(1.0, float(pi.sum()) * self.rounded_up))
+            mass = float(pi.sum())
+            self.distance = min(self.distance, 1.0 if mass <= UNIT else mass * self.rounded_up)
 
     def _search(
         self,

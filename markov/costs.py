@@ -1,8 +1,9 @@
 """Predicted seconds of what could be done, by which methods are chosen.
 
-One place for all constants. They were measured on one core of an Intel Xeon at 2.5 GHz with AVX-512, by
-``python -m benchmarks choice``; only their ratios matter, and those hold within a factor of about 1.5
-between machines.
+One place for all constants. They were fitted by hand to CPU seconds of each part (orders, layout, elimination,
+factors, multigrid, proofs) on the chains `FITTED` of ``benchmarks.choice``, on one core of an Intel Xeon at 2.0 to
+2.5 GHz with AVX-512; ``python -m benchmarks choice`` judges what is chosen by them, on others that were set
+aside. Only their ratios matter, and those hold within a factor of about 1.5 between machines.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class LinearMultigrid:
         self._first = *self._matrix, np.full(self.n, -1.0 / diagonal), into, out
         self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
         self._left = np.empty_like(levels.first)
-        helpers = kernels.relax_first, kernels.relax
+        helpers = kernels.relax_first, kernels.relax, kernels.leave_first, kernels.leave
         self._run = compiled(kernels.correct, shape_of(self._arguments()), helpers=helpers)
 
     @property

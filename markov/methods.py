@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import whole
-from markov.compilation import compiled
-from markov.elimination import BLOCK, Band, band, eliminate_down_to, eliminated
+from markov.elimination import BLOCK, Band, band, eliminated
 from markov.entrywise import Extremes, elimination_counts, entry_error
 from markov.solution import Method, Solution
 from markov.sparse_lu import SparseLU
@@ -26,8 +25,6 @@ __all__ = [
     "Method",
     "Solution",
     "SparseLU",
-    "compiled",
-    "eliminate_down_to",
 ]
 
 DENSE_LIMIT = 1500

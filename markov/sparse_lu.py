@@ -113,9 +113,10 @@ def _column_counts(
     room = np.empty((8, n), dtype=np.int64)
     plain = without_numba(costs.plain_symbolic(len(indices)))
     arguments = (indptr, indices, parent, room[0]), (indptr, indices, parent, room, counts)
+    helpers = (), (kernels.postorder,)
     templates: tuple[Callable[..., Any], ...] = kernels.elimination_tree, kernels.column_counts
-    for template, given in zip(templates, arguments, strict=True):
-        run = template if plain else remembered(template, shape_of(given))
+    for template, given, needed in zip(templates, arguments, helpers, strict=True):
+        run = template if plain else remembered(template, shape_of(given), needed)
         run(*given)
     return counts.astype(np.float64)
 

@@ -302,7 +302,8 @@ def test_bound_without_factors(method, monkeypatch):
     assert truth <= by_factors <= 3.0 * truth
     assert by_factors < by_cycles < 1e-8
     own_levels = error_bound(Q, found.pi)
-    assert own_levels == pytest.approx(by_cycles, rel=0.5)
+    # each h proves some c between 1/2, where cycles end, and its costs' own 1 and more
+    assert by_cycles / 4.0 < own_levels < by_cycles * 4.0
     monkeypatch.setattr(markov.linear_multigrid, "PATIENCE", 0)
     monkeypatch.setattr(markov.supersolutions, "PLAIN_CYCLES", 1)  # which is too few
     assert error_bound(Q, found.pi) == np.inf
