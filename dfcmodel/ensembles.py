@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.trajectories import Recorded, Trajectory
+from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
-from hopflow.results import figure
+from hopflow.results import Result, figure
 from hopflow.status import Status
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["Ensemble", "ensemble", "mean_interval"]
 
@@ -55,7 +56,7 @@ def mean_interval(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ensemble(Recorded):
+class Ensemble(Recorded, Result):
     """Runs of one scenario that differ in their random numbers.
 
     R runs, F flows, L sending nodes, T samples.

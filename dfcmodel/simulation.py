@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.kernel import columns
 from dfcmodel.engine.kernel.columns import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.disciplines import DFC
@@ -124,8 +124,8 @@ def simulate(
         lost=lost,
         queued=occupancy,
         peak_queue=peak,
-        timeouts=state.tcp[:, tcp_sender.TIMEOUTS].astype(int),
-        loss_events=state.tcp[:, tcp_sender.EPISODES].astype(int),
+        timeouts=state.tcp[:, columns.TIMEOUTS].astype(int),
+        loss_events=state.tcp[:, columns.EPISODES].astype(int),
         imbalance=_imbalance(plan, samples * every),
         seconds=seconds,
         first_loss=state.tally[:, FIRST_LOSS].copy(),
@@ -155,7 +155,7 @@ def _imbalance(plan: Plan, steps: int) -> Floats:
     found = np.zeros(len(s.flow))
     for f in range(len(found)):
         path = [f, *s.path[s.path_at[f] : s.path_at[f + 1]]]
-        emitted = s.tcp[f, tcp_sender.EMITTED]
+        emitted = s.tcp[f, columns.EMITTED]
         inside = emitted - s.cell[f, SENT] + (s.cell[path, SENT] - come[path]).sum()
         inside += s.cell[path[1:], QUEUE].sum()
         lost = s.cell[path, LOST].sum()

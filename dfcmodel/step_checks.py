@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel.tcp_sender import COLUMNS
+from dfcmodel.engine.kernel.columns import TCP_COLUMNS
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
@@ -154,7 +154,7 @@ def _disturbed(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
         plan = compile_scenario(scenario, m, np.random.default_rng(seed), duration=end)
         every = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
         steps = max(1, round(end / plan.step) // every) * every
-        plan.state.tcp[:, COLUMNS] += disturbance
+        plan.state.tcp[:, TCP_COLUMNS] += disturbance
         runs.append(driver.advance(plan, steps, every)[0][:, :, 2])
     apart: Floats = (np.abs(runs[1] - runs[0]) / np.maximum(runs[0], runs[1])).max(axis=1)
     return apart

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.engine.kernel.loop import QUEUE_FAULT, WINDOW_FAULT, run
+from dfcmodel.engine.kernel.columns import QUEUE_FAULT, WINDOW_FAULT
+from dfcmodel.engine.kernel.loop import run
 from dfcmodel.engine.splicing import splice
 
 if TYPE_CHECKING:

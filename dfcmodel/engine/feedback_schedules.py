@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.dfc_per_input import Ports
+from dfcmodel.engine.kernel.state import Ports
 from dfcmodel.network.disciplines import DFC, Pause
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.engine.kernel.queues import DIVIDED, PORTS, RANDOM, RATED, SHARED
+from dfcmodel.engine.kernel.columns import DIVIDED, PORTS, RANDOM, RATED, SHARED
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from dfcmodel.engine.kernel.columns import (
     ACK_END,
     ACK_FIRST,
     ACK_NOW,
+    BROKEN,
     BUDGET,
     CELL_COLUMNS,
     ECN,
@@ -26,15 +27,17 @@ from dfcmodel.engine.kernel.columns import (
     INTENSITY,
     LINK_RATE,
     OWED,
+    PORTS,
+    RANDOM,
+    RATED,
     RED_COLUMNS,
+    SHARED,
     START,
     TALLY_COLUMNS,
     TCP,
     WATCH,
 )
-from dfcmodel.engine.kernel.queues import PORTS, RANDOM, RATED, SHARED
 from dfcmodel.engine.kernel.state import State
-from dfcmodel.engine.kernel.tcp_sender import BROKEN
 from dfcmodel.engine.layouts import Layout, layout_of
 from dfcmodel.engine.sender_tables import Kind, in_steps, kinds_of, memory, schedules, senders
 from dfcmodel.network.disciplines import DFC, FIFO, RED

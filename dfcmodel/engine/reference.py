@@ -12,10 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.kernel.columns import ACK_END, ACK_FIRST, BUDGET, LINK_RATE, START, TCP
-from dfcmodel.engine.kernel.queues import PORTS
-from dfcmodel.engine.kernel.tcp_sender import COLUMNS, EMITTED, MAX_WINDOW, SIZE, UP_TO
+from dfcmodel.engine.kernel import columns, tcp_receiver, tcp_sender
+from dfcmodel.engine.kernel.columns import (
+    ACK_END,
+    ACK_FIRST,
+    BUDGET,
+    EMITTED,
+    LINK_RATE,
+    MAX_WINDOW,
+    PORTS,
+    SIZE,
+    START,
+    TCP,
+    TCP_COLUMNS,
+    UP_TO,
+)
 from dfcmodel.engine.splicing import splice
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.theory.law import rates
@@ -84,8 +95,8 @@ class _Run:
             for c in self.inside:
                 record[n, self.s.flow_of[c], 0] += sum(self.way[c]) / every
             if (k + 1) % every == 0:
-                window = np.minimum(self.s.tcp[:, COLUMNS], self.s.tcp[:, MAX_WINDOW])
-                trip = self.s.tcp[:, tcp_sender.RTT]
+                window = np.minimum(self.s.tcp[:, TCP_COLUMNS], self.s.tcp[:, MAX_WINDOW])
+                trip = self.s.tcp[:, columns.RTT]
                 record[n, :, 1:] = np.stack(
                     [self.s.tcp[:, UP_TO], window, self.queue[: self.F], trip], axis=1
                 )
@@ -179,7 +190,7 @@ class _Run:
                 self.emitted[f].append(0.0)
                 continue
             if k == s.flow[f, START] + 1:
-                s.tcp[f, tcp_sender.INFLATION] = 0.0
+                s.tcp[f, columns.INFLATION] = 0.0
             if s.flow[f, TCP]:
                 acks, advancing, acked, sent = self.acks[f].popleft()
                 answers = (
@@ -187,8 +198,8 @@ class _Run:
                 )
                 self.acks[f].append((*answers, s.tcp[f, UP_TO], self.date(f)))
                 if acks:
-                    s.tcp[f, tcp_sender.RTT] = (k - sent) * self.h
-                known = acked if acks else s.tcp[f, tcp_sender.ACKED]
+                    s.tcp[f, columns.RTT] = (k - sent) * self.h
+                known = acked if acks else s.tcp[f, columns.ACKED]
                 self.send(
                     s.tcp, s.log, f, k * self.h, self.h, acks, advancing, known, 0.0,
                     self.plan.scenario.min_rto, grid,
@@ -206,7 +217,7 @@ class _Run:
 
     def date(self, f: int) -> float:
         """Return when the last packet that came to a receiver was sent, in steps."""
-        sent, position = self.emitted[f], self.s.tcp[f, tcp_sender.RECEIVED] - 1e-9
+        sent, position = self.emitted[f], self.s.tcp[f, columns.RECEIVED] - 1e-9
         j = int(np.searchsorted(sent, position))
         if position <= 0.0:
             return 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.kernel import columns
 from dfcmodel.network.flows import OnOff
 from responsefn import NewReno, Reno, Tahoe, WindowRule
 from responsefn.responses.cycles import numbers_of
@@ -23,7 +23,7 @@ Kind = tuple[type[WindowRule], tuple[str, ...]]
 """A class of window rules and its numeric parameters: what a kernel is made of."""
 STANDARD: tuple[WindowRule, ...] = (Tahoe(), Reno(), NewReno())
 """Rules that share one kernel, so that most scenarios need no compilation of their own."""
-RECOVERY = {"tahoe": tcp_sender.TAHOE, "reno": tcp_sender.RENO, "newreno": tcp_sender.NEWRENO}
+RECOVERY = {"tahoe": columns.TAHOE, "reno": columns.RENO, "newreno": columns.NEWRENO}
 SAME_STEP = 1e-6
 """Part of a step: a start that is this near to the beginning of one is there."""
 LONGEST_MEMORY = 2**16
@@ -62,31 +62,31 @@ def senders(
     F = len(scenario.flows)
     fields = max(len(rule.State._fields) for rule, _ in kinds)
     params = max(len(names) for _, names in kinds)
-    tcp = np.zeros((F, tcp_sender.COLUMNS + fields + params))
+    tcp = np.zeros((F, columns.TCP_COLUMNS + fields + params))
     logs = holes = 0
     for f, flow in enumerate(scenario.flows):
         row = tcp[f]
-        row[tcp_sender.SIZE] = flow.size
-        row[tcp_sender.DEADLINE] = np.inf
+        row[columns.SIZE] = flow.size
+        row[columns.DEADLINE] = np.inf
         if not isinstance(flow.source, WindowRule):
             continue
-        row[tcp_sender.TIMED] = row[tcp_sender.RECOVER] = -1.0
-        row[tcp_sender.BACKOFF] = 1.0
-        row[tcp_sender.TIMEOUT] = scenario.min_rto
-        row[tcp_sender.OFFSET] = np.nan
-        row[tcp_sender.MAX_WINDOW] = flow.max_window
-        row[tcp_sender.KIND] = kinds.index(kind_of(flow.source))
-        row[tcp_sender.RECOVERY] = RECOVERY[flow.source.recovery]
+        row[columns.TIMED] = row[columns.RECOVER] = -1.0
+        row[columns.BACKOFF] = 1.0
+        row[columns.TIMEOUT] = scenario.min_rto
+        row[columns.OFFSET] = np.nan
+        row[columns.MAX_WINDOW] = flow.max_window
+        row[columns.KIND] = kinds.index(kind_of(flow.source))
+        row[columns.RECOVERY] = RECOVERY[flow.source.recovery]
         cells = 1 << math.ceil(math.log2(2 + 2 * flow.max_window))
         entries = min(4096, max(64, cells))
-        row[tcp_sender.LOG_AT], row[tcp_sender.LOG_MASK] = logs, entries - 1
-        row[tcp_sender.HOLES_AT], row[tcp_sender.HOLES_MASK] = holes, cells - 1
+        row[columns.LOG_AT], row[columns.LOG_MASK] = logs, entries - 1
+        row[columns.HOLES_AT], row[columns.HOLES_MASK] = holes, cells - 1
         logs, holes = logs + entries, holes + 2 * cells
         begin = flow.source.start(scenario.base_rtt(flow))
-        row[tcp_sender.COLUMNS : tcp_sender.COLUMNS + len(begin)] = begin
-        row[tcp_sender.INFLATION] = (1.0 - late[f]) * min(begin[0], flow.max_window) - begin[0]
+        row[columns.TCP_COLUMNS : columns.TCP_COLUMNS + len(begin)] = begin
+        row[columns.INFLATION] = (1.0 - late[f]) * min(begin[0], flow.max_window) - begin[0]
         values = list(numbers_of(flow.source).values())
-        row[tcp_sender.COLUMNS + fields : tcp_sender.COLUMNS + fields + len(values)] = values
+        row[columns.TCP_COLUMNS + fields : columns.TCP_COLUMNS + fields + len(values)] = values
     return tcp, np.zeros(2 * logs), np.zeros(holes)
 
 

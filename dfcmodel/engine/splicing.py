@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.engine.kernel import (
     burst_losses,
+    columns,
     dfc_per_flow,
     dfc_per_input,
     drops,
@@ -73,7 +74,7 @@ def splice(
     """Return a template of this package with the events of the window rules spliced in."""
     events = ("on_ack", "on_loss", "on_timeout")
     tuples: dict[str, Any] = {"Event": ("time", "rtt")}
-    first = tcp_sender.COLUMNS + max(len(rule.State._fields) for rule, _ in kinds)
+    first = columns.TCP_COLUMNS + max(len(rule.State._fields) for rule, _ in kinds)
     for n, (rule, names) in enumerate(kinds):
         tuples[f"R{n}State"] = rule.State._fields
         tuples[f"R{n}Params"] = names
@@ -101,13 +102,13 @@ def _snippet(kinds: tuple[Kind, ...], params: int, event: str) -> str:
     text = []
     for n, (rule, names) in enumerate(kinds):
         fields = rule.State._fields
-        own = [f"tcp[f, {tcp_sender.COLUMNS + w}]" for w in range(len(fields))]
+        own = [f"tcp[f, {columns.TCP_COLUMNS + w}]" for w in range(len(fields))]
         given = [f"tcp[f, {params + p}]" for p in range(len(names))]
         text += [
-            f"{'elif' if n else 'if'} tcp[f, {tcp_sender.KIND}] == {n}:",
+            f"{'elif' if n else 'if'} tcp[f, {columns.KIND}] == {n}:",
             f"    old = R{n}State({', '.join(own)},)",
             f"    q = R{n}Params({', '.join(given)},)",
-            f"    new = R{n}{event}(old, q, Event(now, tcp[f, {tcp_sender.RTT}]))",
+            f"    new = R{n}{event}(old, q, Event(now, tcp[f, {columns.RTT}]))",
         ]
         for place, name in zip(own, fields, strict=True):
             value = f"new.{name}"

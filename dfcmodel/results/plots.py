@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
     from numpy.typing import NDArray
 
-    from dfcmodel.results.trajectories import Trajectory
+    from dfcmodel.results.records import Records
 
 __all__ = ["Animation", "draw_efficiency", "draw_panels", "draw_space_time", "film_kind"]
 
@@ -27,7 +27,7 @@ MOST_LABELS = 10
 """Nodes beyond which not every one has its name on the axis."""
 
 
-def draw_efficiency(run: Trajectory, ax: Any) -> Any:
+def draw_efficiency(run: Records, ax: Any) -> Any:
     """Draw each flow's efficiency over time; return the Axes."""
     for flow, values in zip(run.scenario.flows, run.efficiency.values, strict=True):
         ax.plot(run.time, values, lw=0.9, label=flow.name)
@@ -36,7 +36,7 @@ def draw_efficiency(run: Trajectory, ax: Any) -> Any:
     return ax
 
 
-def draw_windows(run: Trajectory, ax: Any) -> Any:
+def draw_windows(run: Records, ax: Any) -> Any:
     """Draw each flow's congestion window over time; return the Axes."""
     for flow, values in zip(run.scenario.flows, run.window, strict=True):
         ax.plot(run.time, values, lw=0.9, label=flow.name)
@@ -45,7 +45,7 @@ def draw_windows(run: Trajectory, ax: Any) -> Any:
     return ax
 
 
-def draw_space_time(run: Trajectory, ax: Any) -> Any:
+def draw_space_time(run: Records, ax: Any) -> Any:
     """Draw the packets queued at each node over time as colours, and where packets are lost.
 
     Returns the Axes; the colour bar stands below them.
@@ -65,7 +65,7 @@ def draw_space_time(run: Trajectory, ax: Any) -> Any:
     return ax
 
 
-def draw_panels(run: Trajectory) -> Any:
+def draw_panels(run: Records) -> Any:
     """Draw efficiency, windows and occupancy below each other; return the uppermost Axes."""
     _, panels = figure(6.4, 6.6, nrows=3, sharex=True)
     draw_efficiency(run, panels[0])
@@ -99,7 +99,7 @@ class Animation:
         Naming the parameter, its value and what is allowed.
     """
 
-    run: Trajectory
+    run: Records
     since: float = 0.0
     until: float | None = None
     frames: int = 100
@@ -214,7 +214,7 @@ def film_kind(path: Path) -> str:
     return kind
 
 
-def _buffers(run: Trajectory) -> NDArray[np.float64]:
+def _buffers(run: Records) -> NDArray[np.float64]:
     """Return the packets that may wait at each sending node, shape (L,)."""
     at = dict.fromkeys(run.scenario.senders, 0.0)
     for link in run.scenario.links:
@@ -222,7 +222,7 @@ def _buffers(run: Trajectory) -> NDArray[np.float64]:
     return np.array(list(at.values()))
 
 
-def _name_nodes(run: Trajectory, axis: Any) -> None:
+def _name_nodes(run: Records, axis: Any) -> None:
     senders = run.scenario.senders
     every = next(n for n in _steps() if len(senders) <= MOST_LABELS * n)
     shown = range(every - 1, len(senders), every)
@@ -234,7 +234,7 @@ def _steps() -> Iterator[int]:
     return (n * 10**power for power in itertools.count() for n in (1, 2, 5))
 
 
-def _title(run: Trajectory) -> str:
+def _title(run: Records) -> str:
     """Return the scenario's name with its disciplines and sources, where these are few."""
     scenario = run.scenario
     about = [type(link.discipline).__name__ for link in scenario.links]

@@ -9,14 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dfcmodel.results.trajectories import Trajectory
+    from dfcmodel.results.records import Records
 
 __all__ = ["QUANTILES", "measures"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
 
-def measures(run: Trajectory) -> xr.Dataset:
+def measures(run: Records) -> xr.Dataset:
     """Return measures of every flow, of every node that sends, and of their pairs.
 
     Means count every step of the run: ``mean_queue``, ``queueing_delay`` (by Little's law, of what a

@@ -9,8 +9,7 @@ import numpy as np
 from dfcmodel.theory.law import rates
 
 if TYPE_CHECKING:
-    from dfcmodel.twin.loop import Shape
-    from dfcmodel.twin.plans import TwinPlan
+    from dfcmodel.twin.plans import Shape, TwinPlan
 
 __all__ = ["Told", "begin", "note", "serve", "speak"]
 

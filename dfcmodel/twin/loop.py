@@ -11,9 +11,9 @@ import numpy as np
 from dfcmodel.twin import dfc, pause
 
 if TYPE_CHECKING:
-    from dfcmodel.twin.plans import TwinPlan
+    from dfcmodel.twin.plans import Shape, TwinPlan
 
-__all__ = ["Shape", "TwinRun", "compiled"]
+__all__ = ["TwinRun", "compiled"]
 
 
 class TwinRun(NamedTuple):
@@ -29,18 +29,6 @@ class TwinRun(NamedTuple):
     backlog: Any
     lost: Any
     delivered: Any
-
-
-class Shape(NamedTuple):
-    """What the compiled loop depends on beside the shapes of its arguments."""
-
-    pause: bool  # IEEE 802.3x; otherwise DFC
-    oldest: int  # steps since the oldest pause message that may still count
-    slots: int  # steps of the longest link
-    acks: int  # steps of the longest way back
-    samples: int
-    every: int
-    smoothing: float
 
 
 class State(NamedTuple):

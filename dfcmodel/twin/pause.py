@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from dfcmodel.twin.loop import Shape
-    from dfcmodel.twin.plans import TwinPlan
+    from dfcmodel.twin.plans import Shape, TwinPlan
 
 __all__ = ["Paused", "begin", "note", "serve", "speak"]
 

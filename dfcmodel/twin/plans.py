@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["TwinPlan", "alike", "plan_of"]
+__all__ = ["Shape", "TwinPlan", "alike", "plan_of"]
 
 
 class TwinPlan(NamedTuple):
@@ -40,6 +40,18 @@ class TwinPlan(NamedTuple):
     pauses: NDArray[np.bool_]  # (L,) whether a link's queue pauses the link before it
     pause_delay: NDArray[np.int64]  # (L,) after which that one stops
     host_delay: NDArray[np.int64]  # (F,) and a host at the flow's first link
+
+
+class Shape(NamedTuple):
+    """What the compiled loop depends on beside the shapes of its arguments."""
+
+    pause: bool  # IEEE 802.3x; otherwise DFC
+    oldest: int  # steps since the oldest pause message that may still count
+    slots: int  # steps of the longest link
+    acks: int  # steps of the longest way back
+    samples: int
+    every: int
+    smoothing: float
 
 
 def alike(scenario: Scenario) -> Pause | None:

@@ -17,8 +17,8 @@ import numpy as np
 
 from dfcmodel.network.flows import CBR
 from dfcmodel.theory.law import law_of
-from dfcmodel.twin.loop import Shape, TwinRun, compiled
-from dfcmodel.twin.plans import TwinPlan, alike, plan_of
+from dfcmodel.twin.loop import TwinRun, compiled
+from dfcmodel.twin.plans import Shape, TwinPlan, alike, plan_of
 from hopflow.checks import one_number, whole
 from responsefn import AIMD, NewReno, Reno, Tahoe, WindowRule
 

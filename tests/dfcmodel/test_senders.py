@@ -21,7 +21,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine import driver, reference
-from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
+from dfcmodel.engine.kernel import columns, tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.burst_losses import book_bursts
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.engine.splicing import splice
@@ -77,7 +77,7 @@ def test_a_rule_hears_the_round_trip_times_of_a_burst(by: str, host: str) -> Non
     scenario = one_flow(Listener(), host)
     plan = plan_of(scenario, 16)
     ADVANCE[by](plan, 400, 40)
-    shortest, longest = plan.state.tcp[0, tcp_sender.COLUMNS + 2 : tcp_sender.COLUMNS + 4]
+    shortest, longest = plan.state.tcp[0, columns.TCP_COLUMNS + 2 : columns.TCP_COLUMNS + 4]
     base = scenario.base_rtt(scenario.flows[0])
     assert shortest == pytest.approx(base, rel=1e-9)
     assert longest == pytest.approx(base + 63 / RATE, abs=plan.step)
@@ -104,14 +104,12 @@ def test_starts_within_a_step(part: float) -> None:
     plan = plan_of(one_flow(CBR(5000.0), start=start))
     driver.advance(plan, 10, 1)
     # rounding of four amounts to the grid
-    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(
-        (10 * h - start) * 5000.0, abs=1e-6
-    )
+    assert plan.state.tcp[0, columns.EMITTED] == pytest.approx((10 * h - start) * 5000.0, abs=1e-6)
     emitted = []
     for steps in (2, 3, 4):
         plan = plan_of(one_flow(Listener(), start=start))
         driver.advance(plan, steps, 1)
-        emitted.append(plan.state.tcp[0, tcp_sender.EMITTED])
+        emitted.append(plan.state.tcp[0, columns.EMITTED])
     assert emitted == pytest.approx([0.0, 64.0 * (1.0 - part), 64.0], abs=1e-6)
 
 
@@ -119,7 +117,7 @@ def test_on_and_off_times_within_a_step() -> None:
     h = DELAY / 4
     plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
     record = driver.advance(plan, 14, 7)[0]
-    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
+    assert plan.state.tcp[0, columns.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
     assert record.shape == (2, 1, 5)
 
 
@@ -156,12 +154,12 @@ def taken_in(pieces, broken: float) -> tuple[np.ndarray, float]:
     """Return which packets a receiver misses after (arrived, gone) pieces of new data, and its ACKs."""
     plan = plan_of(one_flow(Listener()))
     s = plan.state
-    s.tcp[0, tcp_sender.BROKEN] = broken
+    s.tcp[0, columns.BROKEN] = broken
     assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
     receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
     acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.grid)[0] for piece in pieces]
-    first = int(s.tcp[0, tcp_sender.HOLES_AT])
-    return s.holes[first : first + int(s.tcp[0, tcp_sender.SEEN])], sum(acks)
+    first = int(s.tcp[0, columns.HOLES_AT])
+    return s.holes[first : first + int(s.tcp[0, columns.SEEN])], sum(acks)
 
 
 @pytest.mark.parametrize("broken", [0.0, 0.6])
@@ -185,14 +183,14 @@ def test_a_packet_sent_again_fills_its_own_hole() -> None:
     """And U jumps over what was received to the next one."""
     plan = plan_of(one_flow(Listener()))
     s = plan.state
-    s.tcp[0, tcp_sender.BROKEN] = 0.0
+    s.tcp[0, columns.BROKEN] = 0.0
     receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
     tcp_sender.emit(s.tcp, s.log, 0, 0.0, 8.0)
     receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.grid)
-    assert s.tcp[0, tcp_sender.UP_TO] == 1.0
+    assert s.tcp[0, columns.UP_TO] == 1.0
     tcp_sender.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
     assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.grid) == (2.0, 1.0)
-    assert s.tcp[0, tcp_sender.UP_TO] == 3.0
+    assert s.tcp[0, columns.UP_TO] == 3.0
 
 
 def test_losses_of_bursts_are_at_their_ends() -> None:
