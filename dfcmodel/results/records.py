@@ -31,7 +31,7 @@ class Recorded:
 
     @property
     def efficiency(self) -> xr.DataArray:
-        """Packets in transit on the links of each flow's path over the most that fit (flow, time)."""
+        """Packets in transit over the bandwidth-delay product of each flow's path (flow, time)."""
         return self._data["efficiency"]
 
     @property
@@ -45,7 +45,7 @@ class Recorded:
         return self._data["losses"]
 
     def to_xarray(self) -> xr.Dataset:
-        """Return everything that was recorded."""
+        """Return a copy of all recorded quantities."""
         return self._data.copy()
 
 
@@ -53,47 +53,54 @@ class Recorded:
 class Records(Recorded):
     """The recorded arrays of one run of a scenario, sampled at ``time``.
 
-    F flows, L sending nodes (the last node only receives), T samples.
+    F flows, L sending nodes (a node that only receives is not counted), T samples.
 
     Attributes
     ----------
     scenario
-        What was simulated.
+        The simulated scenario.
     step
         Time step in s.
     time
         Ends of the sampling intervals in s, shape (T,).
     in_transit
-        Mean packets on the links of the flow's path in each interval, shape (F, T).
+        Packets in transit on the flow's path, averaged over each interval, shape (F, T).
     delivered
-        Packets that the receiver has acknowledged, cumulative, shape (F, T).
+        Cumulative packets acknowledged by the receiver, shape (F, T).
     window
         Congestion window at the ends of the intervals, packets, shape (F, T).
     backlog
-        Packets waiting at the flow's host, shape (F, T).
+        Packets queued at the flow's host, shape (F, T).
     round_trip
-        Round-trip time that the last acknowledgement tells, s, shape (F, T); nan before the first,
-        and for sources without any.
+        Round-trip time measured by the latest acknowledgement, s, shape (F, T); nan before the
+        first one, and for sources without acknowledgements.
     lost
         Packets lost in each interval, shape (F, L, T).
     queued
-        Packets queued at each node, all flows, at the ends of the intervals, shape (L, T).
+        Packets of all flows queued at each node at the ends of the intervals, shape (L, T).
     peak_queue
-        Most packets ever queued at each node, shape (L,).
+        Largest queue of each node over all steps, packets, shape (L,).
     timeouts, loss_events
-        Per flow, shape (F,).
+        Numbers of retransmission timeouts and of loss events per flow, shape (F,).
     imbalance
-        Packets that the books cannot place, relative to those emitted, shape (F,): rounding.
+        Packets not accounted for, relative to those emitted, shape (F,): rounding errors.
     seconds
         Wall-clock time of the run in s.
     first_loss
-        When each flow lost its first packet, in s, shape (F,); nan: it lost none.
+        Time of the first loss of each flow, s, shape (F,); nan: no loss.
     finished
-        When a transfer was delivered in full, in s, shape (F,); nan: it was not.
+        Time at which a transfer was delivered completely, s, shape (F,); nan: not completed.
     carried
-        Packets of each flow that each node has sent, shape (F, L).
+        Packets of each flow sent by each node, shape (F, L).
     mean_queue
-        Packets of each flow that wait at each node, averaged over time, shape (F, L).
+        Packets of each flow queued at each node, averaged over time, shape (F, L).
+
+    Examples
+    --------
+    >>> from dfcmodel import simulate, takano2006
+    >>> run = simulate(takano2006("1", dfc=False), duration=0.05)
+    >>> run.lost.shape  # flows, sending nodes, samples of 1 ms
+    (2, 29, 50)
     """
 
     scenario: Scenario
@@ -138,7 +145,7 @@ class Records(Recorded):
                 "efficiency": variable(
                     ("flow", "time"),
                     self.in_transit / fits[:, np.newaxis],
-                    "packets in transit on the links of the path over the most that fit",
+                    "packets in transit over the bandwidth-delay product of the path",
                     "1",
                 ),
                 "occupancy": variable(("node", "time"), self.queued, "queue", "packets"),
@@ -149,9 +156,9 @@ class Records(Recorded):
                 "delivered": variable(
                     ("flow", "time"), self.delivered, "packets acknowledged", "packets"
                 ),
-                "backlog": variable(("flow", "time"), self.backlog, "wait at the host", "packets"),
+                "backlog": variable(("flow", "time"), self.backlog, "host's queue", "packets"),
                 "round_trip": variable(
-                    ("flow", "time"), self.round_trip, "round-trip time last told", "s"
+                    ("flow", "time"), self.round_trip, "latest measured round-trip time", "s"
                 ),
                 "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
             },
@@ -172,11 +179,11 @@ class Records(Recorded):
         return mean
 
     def to_netcdf(self, path: str | Path) -> Path:
-        """Write everything that was recorded to a netCDF file, which ``xarray.open_dataset`` reads.
+        """Write all recorded quantities to a netCDF file that ``xarray.open_dataset`` reads.
 
-        It is netCDF 3 with 64-bit offsets; nodes that are neither all numbers nor all text are
-        written as text. The attribute ``toml`` is the scenario as `read_scenario` takes it, where
-        its nodes allow that. Returns the path.
+        The format is netCDF 3 with 64-bit offsets. Node labels of mixed types are written as
+        strings. The attribute ``toml`` is the scenario for `read_scenario`, if its nodes can be
+        written as TOML. Returns the path.
         """
         from dfcmodel.network.toml_writing import write_scenario
 
@@ -185,14 +192,14 @@ class Records(Recorded):
         data = self.to_xarray()
         if data["node"].dtype == object:
             data["node"] = [str(node) for node in self.scenario.senders]
-        with contextlib.suppress(ValueError):  # a node that no document holds
+        with contextlib.suppress(ValueError):  # a node that TOML cannot represent
             data.attrs["toml"] = write_scenario(self.scenario)
         data.to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
         return path
 
 
 def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
-    """Return nodes as a coordinate: whole numbers, texts, or objects where they are mixed, (L,)."""
+    """Return node labels as a coordinate: integers, strings, or objects if they are mixed, (L,)."""
     for kind in (int, str):
         if all(type(node) is kind for node in nodes):
             return np.array(nodes)

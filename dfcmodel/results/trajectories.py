@@ -1,4 +1,4 @@
-"""What a simulation returns: a trajectory, its figures of merit and its display."""
+"""The result of a simulation: a trajectory with its measures and display."""
 
 from __future__ import annotations
 
@@ -21,20 +21,32 @@ __all__ = ["Trajectory"]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trajectory(Records, Result):
-    """One run of a scenario, sampled at ``time``.
+    """One run of a scenario, sampled at ``time``, as `simulate` returns it.
 
-    Its arrays are the attributes of `dfcmodel.results.records.Records`.
+    The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
+    ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
+    ``peak_queue``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
+    ``carried`` and ``mean_queue``.
+
+    Examples
+    --------
+    >>> from dfcmodel import simulate, takano2006
+    >>> run = simulate(takano2006("1"), duration=0.2)
+    >>> run.status.ok, run.window.shape
+    (True, (2, 200))
+    >>> axes = run.plot()
+    >>> axes.figure.savefig("run.png")  # doctest: +SKIP
     """
 
     @cached_property
     def measures(self) -> xr.Dataset:
-        """What each flow and each link did, over the whole run: see `dfcmodel.results.run_measures`."""
+        """Performance measures of flows and links, see `dfcmodel.results.run_measures.measures`."""
         from dfcmodel.results.run_measures import measures
 
         return measures(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw efficiency, windows and occupancy below each other, over time.
+        """Draw efficiency, windows and occupancy over time in three panels.
 
         Parameters
         ----------
@@ -43,14 +55,14 @@ class Trajectory(Records, Result):
 
         Returns
         -------
-        The Axes of the efficiency; ``.figure`` is the whole.
+        The Axes of the efficiency.
         """
         from dfcmodel.results.plots import draw_efficiency, draw_panels
 
         return draw_panels(self) if ax is None else draw_efficiency(self, ax)
 
     def plot_space_time(self, ax: Any = None) -> Any:
-        """Draw the packets queued at each node (upwards) over time, and where packets are lost.
+        """Draw the packets queued at each node (vertical axis) over time, and the losses.
 
         Parameters
         ----------
@@ -68,18 +80,18 @@ class Trajectory(Records, Result):
     def animate(
         self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
     ) -> Animation:
-        """Return the occupancy of the nodes in motion (takano2006, Figs. 12 and 13).
+        """Return an animation of the queues of the nodes (takano2006, Figs. 12 and 13).
 
-        In a notebook it plays; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
+        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
 
         Parameters
         ----------
         since, until
-            The part to show in s; None is the end.
+            Time interval to show in s; None is the end of the run.
         frames
-            How many pictures, evenly over that time.
+            Number of frames, evenly spaced over that interval.
         fps
-            Pictures per second.
+            Frames per second.
 
         Raises
         ------
@@ -91,7 +103,7 @@ class Trajectory(Records, Result):
         return Animation(self, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, efficiency, losses and what proves the run."""
+        """Return scenario, efficiency, losses, largest queue, imbalance and step."""
         scenario = self.scenario
         rows: dict[str, object] = {
             "status": self.status,

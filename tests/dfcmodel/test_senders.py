@@ -21,10 +21,10 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine import driver, reference
+from dfcmodel.engine.compilation import compile_template
 from dfcmodel.engine.kernel import columns, tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.burst_losses import book_bursts
 from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.engine.splicing import splice
 from hopflow import maximum, minimum
 from responsefn import Reno, Vegas, WindowRule, catalogue
 
@@ -156,8 +156,8 @@ def taken_in(pieces, broken: float) -> tuple[np.ndarray, float]:
     s = plan.state
     s.tcp[0, columns.BROKEN] = broken
     assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
-    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
-    acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.grid)[0] for piece in pieces]
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.quantum)[0] for piece in pieces]
     first = int(s.tcp[0, columns.HOLES_AT])
     return s.holes[first : first + int(s.tcp[0, columns.SEEN])], sum(acks)
 
@@ -184,12 +184,12 @@ def test_a_packet_sent_again_fills_its_own_hole() -> None:
     plan = plan_of(one_flow(Listener()))
     s = plan.state
     s.tcp[0, columns.BROKEN] = 0.0
-    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
     tcp_sender.emit(s.tcp, s.log, 0, 0.0, 8.0)
-    receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.grid)
+    receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.quantum)
     assert s.tcp[0, columns.UP_TO] == 1.0
     tcp_sender.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
-    assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.grid) == (2.0, 1.0)
+    assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.quantum) == (2.0, 1.0)
     assert s.tcp[0, columns.UP_TO] == 3.0
 
 
@@ -200,7 +200,7 @@ def test_losses_of_bursts_are_at_their_ends() -> None:
         s = plan.state
         for k in range(5):
             end = 40.0 * (k + 1)
-            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.grid, s)
+            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.quantum, s)
         found = s.records[1, : s.ends[1, 1]]
         assert found[:, 2].tolist() == runs
         np.testing.assert_array_equal(found[:, 1] - found[:, 0], found[:, 2])

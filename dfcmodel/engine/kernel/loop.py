@@ -7,7 +7,7 @@ Amounts are whole multiples of a power of two, so that every sum is exact and no
 created or lost by rounding. `reference` computes the same naively.
 
 `run` is a template: the functions that it calls, and the window rules of a scenario, are spliced into
-it (`splicing`).
+it (`compilation`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ parallel, maps one to the other. It bends where a sender goes back to resend.
 
 What the receiver does is in `receivers`.
 
-These functions are templates: the window rules of `responsefn` are spliced into them (`splicing`).
+These functions are templates: the window rules of `responsefn` are spliced into them (`compilation`).
 A flow's numbers stand in row f of `tcp`: the columns below, then the state of its window rule and
 the rule's parameters. Its emission log and its holes are rings in flat arrays.
 """
