@@ -33,7 +33,7 @@ def exported(package: str) -> list[tuple[str, str]]:
     return [(package, name) for name in names]
 
 
-def tested() -> Iterator[ParameterSet]:
+def all_modules() -> Iterator[ParameterSet]:
     """Yield all modules, the known failures marked."""
     for package in PACKAGES:
         for name in modules_of(package):
@@ -42,7 +42,7 @@ def tested() -> Iterator[ParameterSet]:
             yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", tested())
+@pytest.mark.parametrize("name", all_modules())
 def test_examples_run(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert found.failed == 0
