@@ -98,7 +98,7 @@ def one_number(
         name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint
     )
     if array.ndim:
-        raise ValueError(f"{name} = {value!r}: must be a single number")
+        raise ValueError(f"{name} = {value!r}: one number is expected")
     return float(array)
 
 

@@ -1,4 +1,4 @@
-"""Senders over the engine: what a rule hears, starts within a step, every rule of the catalogue."""
+"""Sender tables: starts and on/off times within a step, every rule as a source; receivers."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from hopflow import maximum, minimum
 from responsefn import Reno, Vegas, WindowRule, catalogue
 
 RATE, DELAY = 1e4, 5e-3
+
+
 RULES = [entry for entry in catalogue().entries if isinstance(entry, WindowRule)]
 
 
@@ -119,15 +121,6 @@ def test_on_and_off_times_within_a_step() -> None:
     record = driver.advance(plan, 14, 7)[0]
     assert plan.state.tcp[0, columns.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
     assert record.shape == (2, 1, 5)
-
-
-def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
-    scenario = one_flow(Reno(), start=0.0011)
-    whole = simulate(scenario, duration=0.2, sample=0.01)
-    monkeypatch.setattr(driver, "BLOCK", 1)
-    parts = simulate(scenario, duration=0.2, sample=0.01)
-    for key in ("in_transit", "delivered", "window", "queued"):
-        np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
 
 
 @pytest.mark.parametrize("discipline", [FIFO(), DFC()], ids=["fifo", "dfc"])

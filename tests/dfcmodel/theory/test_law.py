@@ -12,7 +12,19 @@ from dfcmodel.theory.analytic import packet_spread
 from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.law import bare_law, rates
 
+
+def test_bare_law() -> None:
+    with pytest.raises(ValueError, match="diffusion"):
+        bare_law([1.0, 2.0], 0.0, 3)
+    with pytest.raises(ValueError, match="packets = nan"):
+        bare_law([float("nan")], 0.1, 3)
+    with pytest.raises(ValueError, match="periods"):
+        bare_law([1.0], 0.1, -1)
+
+
 CAPACITY = 30_000.0
+
+
 GAIN = 1000.0
 
 
