@@ -90,6 +90,8 @@ def test_packets_have_a_size() -> None:
     [
         ("bit/s", 3.7e8, (1e6, "Mb/s")),
         ("bit/s", 1.23e10, (1e9, "Gb/s")),
+        ("bit/s", 1e9, (1e9, "Gb/s")),  # a whole unit is shown as one
+        ("s", 1e-3, (1e-3, "ms")),
         ("bit/s", 0.0, (1.0, "b/s")),
         ("s", 0.04, (1e-3, "ms")),
         ("s", 2.0, (1.0, "s")),

@@ -218,3 +218,21 @@ def test_what_comes_over_a_link_loses_less_beside_bursts() -> None:
     # what bursts lose more keeps their next windows smaller: a factor of two
     assert lost[1e-3][0] < 2.0 * lost[0.0][0] / 199
     assert lost[1e-3][1] > lost[0.0][1]
+
+
+@pytest.mark.parametrize("broken", [0.0, 0.35])
+def test_what_is_missing_is_holes_and_a_remainder_below_one_packet(broken: float) -> None:
+    """Over 40 stretches that each miss 0.7 of ten packets no part of a packet disappears."""
+    plan = plan_of(one_flow(Listener()))
+    s = plan.state
+    s.tcp[0, columns.BROKEN] = broken
+    assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, 400.0)
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    holes = 0.0
+    for n in range(40):
+        receive(s.tcp, s.log, s.holes, 0, 9.3, 0.7, plan.quantum)
+        first = int(s.tcp[0, columns.HOLES_AT])
+        holes = s.holes[first : first + 10 * (n + 1)].sum()
+        assert holes + s.tcp[0, columns.BROKEN] == pytest.approx(broken + 0.7 * (n + 1), abs=1e-9)
+        assert -1e-9 <= s.tcp[0, columns.BROKEN] < 1.0 + 1e-9
+    assert holes in (28.0, 27.0)
