@@ -1,4 +1,4 @@
-"""How a solver ended: a status whose text says what to try, and the error that carries the result."""
+"""Status of a computation with advice on failure, and the errors that carry the partial result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ OnFailure = Literal["raise", "return"]
 
 
 class Status(enum.Enum):
-    """How a computation ended; ``.remedy`` says what to try next.
+    """Outcome of a computation; ``remedy`` is advice on what to try next.
 
     Of the statuses that are ``ok``, ``CONVERGED`` alone says that the error is known to be small: where
     a result has an error bound, that the bound was asked for and is small enough to be of use.
+
+    >>> from hopflow import Status
+    >>> Status.CONVERGED.ok, Status.NEGATIVE.ok
+    (True, False)
+    >>> print(Status.NEGATIVE)
+    negative entries: rounding made probabilities negative: use method=GTH()
     """
 
     CONVERGED = "converged", ""
@@ -44,7 +50,17 @@ class Status(enum.Enum):
 
 
 class NotSolvedError(ArithmeticError):
-    """A solver failed. ``.result`` is what it had reached, ``.result.status`` says why."""
+    """A computation failed; ``result`` is its partial result, with the reason in ``result.status``.
+
+    >>> from types import SimpleNamespace
+    >>> from hopflow import NotSolvedError, Status
+    >>> from hopflow.status import deliver
+    >>> try:
+    ...     deliver(SimpleNamespace(status=Status.NOT_FINITE), "raise")
+    ... except NotSolvedError as error:
+    ...     print(error.result.status)
+    not finite: the result overflowed: check the magnitudes of the rates
+    """
 
     def __init__(self, result: Any) -> None:
         self.result = result
@@ -52,18 +68,18 @@ class NotSolvedError(ArithmeticError):
 
 
 class ConvergenceError(NotSolvedError):
-    """A solver stopped short of its tolerance: it stagnated, or had no iterations left."""
+    """An iteration did not reach its tolerance: it stagnated or ran out of iterations."""
 
 
 def deliver(result: Any, on_failure: OnFailure) -> Any:
-    """Return ``result``, or raise when its status is bad and that is asked for.
+    """Return ``result``, or raise an error for a status that is not ok if ``on_failure`` says so.
 
     Raises
     ------
     ConvergenceError
-        Where the tolerance was not reached.
+        If the tolerance was not reached.
     NotSolvedError
-        For any other bad status.
+        For any other status that is not ok.
     """
     choice("on_failure", on_failure, ("raise", "return"))
     if on_failure == "raise" and not result.status.ok:

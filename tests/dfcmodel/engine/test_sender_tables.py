@@ -1,4 +1,4 @@
-"""Senders over the engine: what a rule hears, starts within a step, every rule of the catalogue."""
+"""Sender tables: starts and on/off times within a step, every rule as a source; receivers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine import driver, reference
-from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
+from dfcmodel.engine.compilation import compile_template
+from dfcmodel.engine.kernel import columns, tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.burst_losses import book_bursts
 from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.engine.splicing import splice
 from hopflow import maximum, minimum
 from responsefn import Reno, Vegas, WindowRule, catalogue
 
 RATE, DELAY = 1e4, 5e-3
+
+
 RULES = [entry for entry in catalogue().entries if isinstance(entry, WindowRule)]
 
 
@@ -77,7 +79,7 @@ def test_a_rule_hears_the_round_trip_times_of_a_burst(by: str, host: str) -> Non
     scenario = one_flow(Listener(), host)
     plan = plan_of(scenario, 16)
     ADVANCE[by](plan, 400, 40)
-    shortest, longest = plan.state.tcp[0, tcp_sender.COLUMNS + 2 : tcp_sender.COLUMNS + 4]
+    shortest, longest = plan.state.tcp[0, columns.TCP_COLUMNS + 2 : columns.TCP_COLUMNS + 4]
     base = scenario.base_rtt(scenario.flows[0])
     assert shortest == pytest.approx(base, rel=1e-9)
     assert longest == pytest.approx(base + 63 / RATE, abs=plan.step)
@@ -104,14 +106,12 @@ def test_starts_within_a_step(part: float) -> None:
     plan = plan_of(one_flow(CBR(5000.0), start=start))
     driver.advance(plan, 10, 1)
     # rounding of four amounts to the grid
-    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(
-        (10 * h - start) * 5000.0, abs=1e-6
-    )
+    assert plan.state.tcp[0, columns.EMITTED] == pytest.approx((10 * h - start) * 5000.0, abs=1e-6)
     emitted = []
     for steps in (2, 3, 4):
         plan = plan_of(one_flow(Listener(), start=start))
         driver.advance(plan, steps, 1)
-        emitted.append(plan.state.tcp[0, tcp_sender.EMITTED])
+        emitted.append(plan.state.tcp[0, columns.EMITTED])
     assert emitted == pytest.approx([0.0, 64.0 * (1.0 - part), 64.0], abs=1e-6)
 
 
@@ -119,17 +119,8 @@ def test_on_and_off_times_within_a_step() -> None:
     h = DELAY / 4
     plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
     record = driver.advance(plan, 14, 7)[0]
-    assert plan.state.tcp[0, tcp_sender.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
+    assert plan.state.tcp[0, columns.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
     assert record.shape == (2, 1, 5)
-
-
-def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
-    scenario = one_flow(Reno(), start=0.0011)
-    whole = simulate(scenario, duration=0.2, sample=0.01)
-    monkeypatch.setattr(driver, "BLOCK", 1)
-    parts = simulate(scenario, duration=0.2, sample=0.01)
-    for key in ("in_transit", "delivered", "window", "queued"):
-        np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
 
 
 @pytest.mark.parametrize("discipline", [FIFO(), DFC()], ids=["fifo", "dfc"])
@@ -156,12 +147,12 @@ def taken_in(pieces, broken: float) -> tuple[np.ndarray, float]:
     """Return which packets a receiver misses after (arrived, gone) pieces of new data, and its ACKs."""
     plan = plan_of(one_flow(Listener()))
     s = plan.state
-    s.tcp[0, tcp_sender.BROKEN] = broken
+    s.tcp[0, columns.BROKEN] = broken
     assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
-    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
-    acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.grid)[0] for piece in pieces]
-    first = int(s.tcp[0, tcp_sender.HOLES_AT])
-    return s.holes[first : first + int(s.tcp[0, tcp_sender.SEEN])], sum(acks)
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.quantum)[0] for piece in pieces]
+    first = int(s.tcp[0, columns.HOLES_AT])
+    return s.holes[first : first + int(s.tcp[0, columns.SEEN])], sum(acks)
 
 
 @pytest.mark.parametrize("broken", [0.0, 0.6])
@@ -185,14 +176,14 @@ def test_a_packet_sent_again_fills_its_own_hole() -> None:
     """And U jumps over what was received to the next one."""
     plan = plan_of(one_flow(Listener()))
     s = plan.state
-    s.tcp[0, tcp_sender.BROKEN] = 0.0
-    receive = splice(tcp_receiver.receive, plan.kinds, compiled=False)
+    s.tcp[0, columns.BROKEN] = 0.0
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
     tcp_sender.emit(s.tcp, s.log, 0, 0.0, 8.0)
-    receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.grid)
-    assert s.tcp[0, tcp_sender.UP_TO] == 1.0
+    receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.quantum)
+    assert s.tcp[0, columns.UP_TO] == 1.0
     tcp_sender.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
-    assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.grid) == (2.0, 1.0)
-    assert s.tcp[0, tcp_sender.UP_TO] == 3.0
+    assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.quantum) == (2.0, 1.0)
+    assert s.tcp[0, columns.UP_TO] == 3.0
 
 
 def test_losses_of_bursts_are_at_their_ends() -> None:
@@ -202,7 +193,7 @@ def test_losses_of_bursts_are_at_their_ends() -> None:
         s = plan.state
         for k in range(5):
             end = 40.0 * (k + 1)
-            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.grid, s)
+            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.quantum, s)
         found = s.records[1, : s.ends[1, 1]]
         assert found[:, 2].tolist() == runs
         np.testing.assert_array_equal(found[:, 1] - found[:, 0], found[:, 2])
@@ -227,3 +218,21 @@ def test_what_comes_over_a_link_loses_less_beside_bursts() -> None:
     # what bursts lose more keeps their next windows smaller: a factor of two
     assert lost[1e-3][0] < 2.0 * lost[0.0][0] / 199
     assert lost[1e-3][1] > lost[0.0][1]
+
+
+@pytest.mark.parametrize("broken", [0.0, 0.35])
+def test_what_is_missing_is_holes_and_a_remainder_below_one_packet(broken: float) -> None:
+    """Over 40 stretches that each miss 0.7 of ten packets no part of a packet disappears."""
+    plan = plan_of(one_flow(Listener()))
+    s = plan.state
+    s.tcp[0, columns.BROKEN] = broken
+    assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, 400.0)
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    holes = 0.0
+    for n in range(40):
+        receive(s.tcp, s.log, s.holes, 0, 9.3, 0.7, plan.quantum)
+        first = int(s.tcp[0, columns.HOLES_AT])
+        holes = s.holes[first : first + 10 * (n + 1)].sum()
+        assert holes + s.tcp[0, columns.BROKEN] == pytest.approx(broken + 0.7 * (n + 1), abs=1e-9)
+        assert -1e-9 <= s.tcp[0, columns.BROKEN] < 1.0 + 1e-9
+    assert holes in (28.0, 27.0)

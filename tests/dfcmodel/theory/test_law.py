@@ -12,16 +12,28 @@ from dfcmodel.theory.analytic import packet_spread
 from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.law import bare_law, rates
 
+
+def test_bare_law() -> None:
+    with pytest.raises(ValueError, match="diffusion"):
+        bare_law([1.0, 2.0], 0.0, 3)
+    with pytest.raises(ValueError, match="packets = nan"):
+        bare_law([float("nan")], 0.1, 3)
+    with pytest.raises(ValueError, match="periods"):
+        bare_law([1.0], 0.1, -1)
+
+
 CAPACITY = 30_000.0
+
+
 GAIN = 1000.0
 
 
 def test_rate_of_a_single_flow_is_eq_2_clipped_by_eq_1() -> None:
-    told_rate = np.array([[10_000.0, 29_000.0, 100.0]])
-    told_queue = np.array([[0.0, 0.0, 50.0]])
+    target_rate = np.array([[10_000.0, 29_000.0, 100.0]])
+    next_queue = np.array([[0.0, 0.0, 50.0]])
     queue = np.array([[5.0, 8.0, 1.0]])
     active = np.ones((1, 3), dtype=bool)
-    J = rates(told_rate, told_queue, queue, active, 1.0, GAIN, CAPACITY)
+    J = rates(target_rate, next_queue, queue, active, 1.0, GAIN, CAPACITY)
     np.testing.assert_array_equal(J, [[15_000.0, CAPACITY, 0.0]])
 
 

@@ -1,4 +1,4 @@
-"""The engine: conservation, its NumPy twin, the law's steady states, convergence in the step."""
+"""Whole runs: conservation, shares, scaling, seeds, and input that `simulate` refuses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,41 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import DFC, Flow, Scenario, chain, simulate, takano2006
+from dfcmodel import (
+    DFC,
+    Flow,
+    Scenario,
+    chain,
+    simulate,
+    takano2006,
+)
 from hopflow import mbps
 from responsefn import NewReno, WindowRule
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [({"duration": 0.0}, "duration"), ({"steps_per_delay": 0}, "steps_per_delay"),
+     ({"steps_per_delay": 2.5}, "steps_per_delay"), ({"sample": 1e-9}, "sample"),
+     ({"jitter": -1e-6}, "jitter"), ({"backend": "fortran"}, "backend")],
+)  # fmt: skip
+def test_simulate(arguments, part) -> None:
+    with pytest.raises(ValueError, match=part):
+        simulate(takano2006("1"), **arguments)
+
+
+def test_beyond_the_stability_limit() -> None:
+    """(2 - alpha) / (alpha (5 alpha - 4)): 1 for alpha = 1."""
+    beyond = with_law(DFC(diffusion=1.01))
+    with pytest.warns(UserWarning, match=r"diffusion of link 1->2 = 1\.01: beyond 1, its stab"):
+        simulate(beyond, duration=0.01)
+    simulate(with_law(DFC(diffusion=1.0)), duration=0.01)
+
+
+def with_law(law: DFC) -> Scenario:
+    base = takano2006("1")
+    return replace(base, links=[replace(link, discipline=law) for link in base.links])
+
 
 CASES = [
     ({"tcp": "newreno"}, 0.3),

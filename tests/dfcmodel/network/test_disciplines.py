@@ -26,6 +26,27 @@ from dfcmodel import (
 )
 from responsefn import NewReno, Reno
 
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: DFC(diffusion=-0.1), ["diffusion", "-0.1"]),
+        (lambda: DFC(diffusion=0.0), ["diffusion", "0"]),
+        (lambda: DFC(intensity=0.5), ["intensity", "0.5", ">= 1"]),
+        (lambda: DFC(phases="odd"), ["phases", "'odd'"]),
+        (lambda: Pause(high=10, low=20), ["low", "20", "<= 10"]),
+        (lambda: FIFO(burst=8.0), ["burst", "8", "<= 1", "ms(0.1)"]),
+        (lambda: Pause(quanta=70_000), ["quanta", "70000"]),
+        (lambda: RED(low=5, high=5), ["high", "5", "low < high"]),
+        (lambda: RED(max_p=2.0), ["max_p", "2"]),
+        (lambda: CBR(0.0), ["rate", "0"]),
+        (lambda: OnOff(1.0, on=0.0, off=1.0), ["on", "0"]),
+    ],
+)
+def test_disciplines_and_sources(refused, make, parts) -> None:
+    refused(parts, make)
+
+
 RATE, DELAY = 1000.0, 5e-3
 
 
@@ -153,15 +174,6 @@ def test_dfc_per_input_shares_equally_and_loses_nothing() -> None:
     np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
     assert run.lost.sum() == 0
     assert run.peak_queue.max() <= 2 * run.scenario.links[0].capacity
-
-
-def test_quanta_that_are_no_steps_have_a_warning() -> None:
-    """Four quanta of 512 bit times at 120 Mb/s are 17 microseconds."""
-    scenario = bottleneck(Pause(30.0, 10.0, quanta=4), CBR(1500.0), buffer=400.0)
-    with pytest.warns(
-        UserWarning, match=r"quanta of link .* = 4: a pause of 1\.71e-05 s is rounded"
-    ):
-        simulate(scenario, duration=0.01)
 
 
 def test_dfc_per_flow_and_per_input_do_not_mix() -> None:

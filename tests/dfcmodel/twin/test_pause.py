@@ -11,7 +11,11 @@ from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate, takano2006
 from dfcmodel.twin.twins import Twin
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
+
+
 SECOND = 4000.0  # packets/s of the flow that joins at node 2
+
+
 AT = {"high": 41.3, "low": 22.7, "paused_rate": 530.0, "buffer": 77.0, "rate": SECOND}
 
 

