@@ -1,6 +1,6 @@
 """``stationary(chain)`` beside each method by itself, in CPU seconds: how good the choice is.
 
-The constants of `markov.costs` were fitted to the first set. The second one was set aside.
+The constants of `markov.computing.costs` were fitted to the first set. The second one was set aside.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from benchmarks.timing import Row
 from markov import (
     GTH,
     MM1K,
+    Cluster,
+    CoxTandem,
     JacksonTandem,
     Kanban,
     Levels,
@@ -28,15 +30,15 @@ from markov import (
     Multilevel,
     PauseChain,
     PauseTandem,
+    Polling,
     SparseLU,
     costs,
     explore,
     stationary,
 )
-from markov.elimination import _band, band
-from markov.levels import partition
-from markov.sparse_lu import _best_order, best_order
-from markov.suite import Cluster, CoxTandem, Polling
+from markov.methods.elimination import _band, band
+from markov.methods.level_reduction import partition
+from markov.methods.sparse_lu import _best_order, best_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,6 +35,15 @@ class RuleError(ValueError):
     ----------
     file, line
         Place in the user's source; None if unknown.
+
+    Examples
+    --------
+    >>> from markov import RuleError, explore
+    >>> try:
+    ...     explore(lambda n: [(n + 1, -1.0)], start=0)
+    ... except RuleError as error:
+    ...     print("-1.0" in str(error))
+    True
     """
 
     file: str | None = None
@@ -63,7 +72,14 @@ class RuleError(ValueError):
 
 
 class RuleWarning(UserWarning):
-    """A faster way of running a rule would differ from plain Python and is not used."""
+    """A faster way of running a rule would differ from plain Python and is not used.
+
+    Examples
+    --------
+    >>> from markov import RuleWarning
+    >>> issubclass(RuleWarning, UserWarning)
+    True
+    """
 
 
 def shown_place(place: tuple[str, int] | None) -> str:

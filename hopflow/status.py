@@ -68,7 +68,17 @@ class NotSolvedError(ArithmeticError):
 
 
 class ConvergenceError(NotSolvedError):
-    """An iteration did not reach its tolerance: it stagnated or ran out of iterations."""
+    """An iteration did not reach its tolerance: it stagnated or ran out of iterations.
+
+    Examples
+    --------
+    >>> from markov import ConvergenceError, PauseTandem, Power, stationary
+    >>> try:
+    ...     stationary(PauseTandem(), Power(max_iterations=5))
+    ... except ConvergenceError as error:
+    ...     print(error.result.status.label)
+    inaccurate
+    """
 
 
 def deliver(result: Any, on_failure: OnFailure) -> Any:

@@ -16,7 +16,7 @@ from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.ways import Built
-from markov.rules import ChainModel
+from markov.models.rules import ChainModel
 from markov.structure import absorption, period
 
 if TYPE_CHECKING:

@@ -12,19 +12,19 @@ import numpy as np
 from hopflow.checks import one_number
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from markov.certificates import Certificate
-from markov.double_double import U
-from markov.means import bounded, input_error
-from markov.measures import chosen, measures_of
+from markov.computing.double_double import U
+from markov.models.measures import chosen, measures_of
+from markov.proofs.certificates import Certificate
+from markov.proofs.means import bounded, input_error
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
-    from markov.bounded import Bounded
     from markov.chains import MarkovChain
-    from markov.measures import Measure
-    from markov.methods import Method
+    from markov.methods.solution import Method
+    from markov.models.measures import Measure
+    from markov.proofs.bounded import Bounded
 
 __all__ = ["Solved", "Stationary"]
 
@@ -121,7 +121,7 @@ class Stationary(Solved):
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, at most one; inf
         where none was asked for or could be verified, which says nothing against pi: see
-        `markov.certificates.Certificate` for what is tried.
+        `markov.proofs.certificates.Certificate` for what is tried.
     entry_error
         Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
@@ -133,6 +133,13 @@ class Stationary(Solved):
         Of the method; 0 when it is direct.
     history
         What an iterative method reported on its way: (iteration, relative residual).
+
+    Examples
+    --------
+    >>> from markov import PauseTandem, stationary
+    >>> answer = stationary(PauseTandem())
+    >>> round(answer.throughput, 4), answer.probability((0, 0, 1, 1)) > 0.0
+    (13.7401, True)
     """
 
     chain: MarkovChain
@@ -191,7 +198,7 @@ class Stationary(Solved):
         """Return a measure with a bound on its error, more accurate than under ``pi``.
 
         The solution of Poisson's equation for a function of the state takes the error of pi out of its
-        mean to first order (see `markov.means.bounded_mean`). The first call may take as long as the
+        mean to first order (see `markov.proofs.means.bounded_mean`). The first call may take as long as the
         error bound, others less: they share factors or levels.
 
         Parameters
@@ -218,8 +225,9 @@ class Stationary(Solved):
         --------
         >>> from markov import stationary
         >>> answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
-        >>> answer.bound([1.0, 0.0])
-        0.75 +- 4.5e-16
+        >>> first = answer.bound([1.0, 0.0])
+        >>> first.value, first.error < 1e-15
+        (0.75, True)
         >>> answer.bound(([1.0, 0.0], [0.0, 1.0])).value
         3.0
         """

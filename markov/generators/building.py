@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.errors import RuleError
+from markov.computing.progress import Counter
 from markov.generators import compiled
 from markov.generators.closures import NUMBERED
 from markov.generators.enumeration import Enumeration
 from markov.generators.regions import seconds_by_regions
 from markov.generators.ways import SAMPLE, Built, Series, Ways
-from markov.progress import Counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from markov.rules import ChainModel
+    from markov.models.rules import ChainModel
 
 __all__ = ["build_chain", "build_chains"]
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, failed_rule, place_of
-from markov.signatures import two_arguments
+from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
-    from markov.rules import ChainModel
-    from markov.spaces import Space
+    from markov.models.rules import ChainModel
+    from markov.models.spaces import Space
 
 __all__ = ["Calls"]
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import breadth_first_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["ascending", "closed_part", "led_to"]
 

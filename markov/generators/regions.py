@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["Region", "edges_by_regions", "find_regions", "steps_of"]
 

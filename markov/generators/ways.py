@@ -17,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
+from markov.computing.memory import TooLargeError, check_room
+from markov.computing.progress import Counter
 from markov.generators import compiled
 from markov.generators.agreement import disagreement, ends_of, sample_of
 from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
@@ -27,14 +29,12 @@ from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration, Rows
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.sets import edges_by_sets
-from markov.memory import TooLargeError, check_room
-from markov.progress import Counter
-from markov.spaces import Space
+from markov.models.spaces import Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.rules import ChainModel
+    from markov.models.rules import ChainModel
 
 __all__ = ["Built", "Series", "Ways"]
 

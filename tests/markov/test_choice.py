@@ -13,18 +13,19 @@ import scipy.sparse as sp
 from hopflow import Status
 from markov import (
     GTH,
+    CoxTandem,
     Kanban,
     MarkovChain,
     Multilevel,
     PauseTandem,
+    Polling,
     SparseLU,
-    costs,
     explore,
-    minimum_degree,
     stationary,
 )
-from markov.sparse_lu import BYTES, LUFactors, best_order
-from markov.suite import CoxTandem, Polling
+from markov.computing import costs
+from markov.methods import minimum_degree
+from markov.methods.sparse_lu import BYTES, LUFactors, best_order
 
 
 def tree(n, seed=1):
@@ -70,11 +71,11 @@ def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
     Q = CHAINS["pause"]().irreducible(0)
     matrix = sp.csc_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
     matrix.setdiag(Q.shape[0])
-    here = minimum_degree.minimum_degree(matrix, 0.0, 0.0)
-    there = minimum_degree.minimum_degree(matrix, math.inf, 60.0)
+    here = minimum_degree.minimum_degree_order(matrix, 0.0, 0.0)
+    there = minimum_degree.minimum_degree_order(matrix, math.inf, 60.0)
     np.testing.assert_array_equal(here, there)
     monkeypatch.setattr(minimum_degree, "SHORT", 1e-3)
-    assert minimum_degree.minimum_degree(matrix, math.inf, 0.0) is None
+    assert minimum_degree.minimum_degree_order(matrix, math.inf, 0.0) is None
 
 
 def test_what_is_chosen():

@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from markov.interruption import interruptible
+from markov.computing.interruption import interruptible
 
 SCRIPT = """
 from markov import {method}, PauseTandem, explore, stationary
 import markov.{module} as module
-from markov.suite import Polling
+from markov import Polling
 
 def told(call, seconds):
     print("starts", flush=True)
@@ -62,7 +62,7 @@ def test_a_factorization_is_interrupted(module, method, arguments, model):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_a_call_that_never_looks_is_interrupted():
     """A call that waits for longer than the test, without holding the interpreter's lock."""
-    script = "import os, time, markov.interruption as m; print(1, flush=True); "
+    script = "import os, time, markov.computing.interruption as m; print(1, flush=True); "
     script += "m.interruptible(lambda: time.sleep(60), 60.0)"
     assert "KeyboardInterrupt" in interrupted(script, "1\n", 0.3)
 

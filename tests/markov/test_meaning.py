@@ -43,7 +43,7 @@ def queue(space: Any, rules: Any, given: Any = None) -> ChainModel:
 
 
 def explore_model(rules: Any, space: Any, params: Any = None) -> ChainModel:
-    from markov.bare import FunctionModel
+    from markov.models.bare import FunctionModel
 
     return FunctionModel(rules, None, params or {}, space=space)
 

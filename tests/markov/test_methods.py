@@ -32,7 +32,7 @@ from markov import (
     SparseLU,
     stationary,
 )
-from markov.levels import partition
+from markov.methods.level_reduction import partition
 
 METHODS = [
     SparseLU(),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import markov.hierarchy
-import markov.linear_multigrid
-import markov.multilevel
-import markov.poisson_solvers
-import markov.supersolutions
+import markov.methods.hierarchy
+import markov.methods.linear_multigrid
+import markov.methods.multilevel
+import markov.proofs.poisson_solvers
+import markov.proofs.supersolutions
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
@@ -27,9 +27,9 @@ from markov import (
     explore,
     stationary,
 )
-from markov.certificates import Certificate, error_bound, relative_residual
-from markov.linear_multigrid import CoarseLevels
-from markov.poisson import MultigridPoisson
+from markov.methods.linear_multigrid import CoarseLevels
+from markov.proofs.certificates import Certificate, error_bound, relative_residual
+from markov.proofs.poisson import MultigridPoisson
 
 BOTH = pytest.mark.parametrize(
     "method", [Multilevel(), Multilevel(geometric=False)], ids=["cells", "groups"]
@@ -187,7 +187,7 @@ def test_probabilities_that_underflow():
 def test_plain_python_does_the_same(monkeypatch):
     model = PauseTandem(buffers=(4, 8), high_threshold=6)
     compiled = stationary(model, Multilevel())
-    for module in (markov.multilevel, markov.hierarchy):
+    for module in (markov.methods.multilevel, markov.methods.hierarchy):
         monkeypatch.setattr(module, "compiled", lambda template, *_, **__: template)
     plain = stationary(model, Multilevel())
     assert plain.iterations == compiled.iterations
@@ -261,13 +261,13 @@ def test_both_equations(model, known):
 def cycles_of(monkeypatch):
     """Return a list that grows by one with each cycle for a linear equation."""
     counted = []
-    cycle = markov.linear_multigrid.LinearMultigrid.cycle
+    cycle = markov.methods.linear_multigrid.LinearMultigrid.cycle
 
     def counting(self):
         counted.append(1)
         return cycle(self)
 
-    monkeypatch.setattr(markov.linear_multigrid.LinearMultigrid, "cycle", counting)
+    monkeypatch.setattr(markov.methods.linear_multigrid.LinearMultigrid, "cycle", counting)
     return counted
 
 
@@ -296,16 +296,16 @@ def test_bound_without_factors(method, monkeypatch):
     found = method.solve(Q, chain.components_of(chain.recurrent_classes[0]))
     truth = 0.5 * np.abs(found.pi - GTH().solve(Q).pi).sum() - 1e-15  # GTH's own rounding
     by_factors = error_bound(Q, found.pi)
-    monkeypatch.setattr(markov.poisson_solvers, "WORTH_A_LOOK", 0.0)
-    monkeypatch.setattr(markov.poisson_solvers, "MOST_LU", 0.0)
+    monkeypatch.setattr(markov.proofs.poisson_solvers, "WORTH_A_LOOK", 0.0)
+    monkeypatch.setattr(markov.proofs.poisson_solvers, "MOST_LU", 0.0)
     by_cycles = Certificate(Q, found.pi, None, found).distance
     assert truth <= by_factors <= 3.0 * truth
     assert by_factors < by_cycles < 1e-8
     own_levels = error_bound(Q, found.pi)
     # each h proves some c between 1/2, where cycles end, and its costs' own 1 and more
     assert by_cycles / 4.0 < own_levels < by_cycles * 4.0
-    monkeypatch.setattr(markov.linear_multigrid, "PATIENCE", 0)
-    monkeypatch.setattr(markov.supersolutions, "PLAIN_CYCLES", 1)  # which is too few
+    monkeypatch.setattr(markov.methods.linear_multigrid, "PATIENCE", 0)
+    monkeypatch.setattr(markov.proofs.supersolutions, "PLAIN_CYCLES", 1)  # which is too few
     assert error_bound(Q, found.pi) == np.inf
 
 
@@ -326,15 +326,17 @@ def test_bound_tries_one_solver_after_the_other(monkeypatch):
             return np.full(len(f), np.nan), np.zeros(len(f))
 
     monkeypatch.setattr(
-        markov.poisson_solvers,
+        markov.proofs.poisson_solvers,
         "_multigrid",
         lambda *arguments: Failing("groups" if arguments[3] is None else "cells"),
     )
     monkeypatch.setattr(
-        markov.poisson_solvers, "_lu", lambda Q, reference: (0.0, lambda: Failing("sparse LU"))
+        markov.proofs.poisson_solvers,
+        "_lu",
+        lambda Q, reference: (0.0, lambda: Failing("sparse LU")),
     )
     assert error_bound(Q, pi, components) < 1e-14  # by elimination, which is the fastest here
-    monkeypatch.setattr(markov.costs, "MEMORY", 0.0)
+    monkeypatch.setattr(markov.computing.costs, "MEMORY", 0.0)
     assert error_bound(Q, pi, components) == np.inf
     assert set(tried) == {"cells", "sparse LU", "groups"}
     assert tried[-1] == "groups"
@@ -396,7 +398,7 @@ def test_levels_that_cannot_be_frozen_are_left_to_sweeps(monkeypatch):
     def broken(self):
         return np.full(self.n, np.nan)
 
-    monkeypatch.setattr(markov.linear_multigrid.LinearMultigrid, "cycle", broken)
+    monkeypatch.setattr(markov.methods.linear_multigrid.LinearMultigrid, "cycle", broken)
     answer = stationary(PauseTandem(), Krylov(preconditioner="multilevel"))
     assert answer.status.ok
     few = Krylov(preconditioner="multilevel", max_iterations=1)

@@ -28,7 +28,7 @@ from markov import (
     explore,
     stationary,
 )
-from markov.measures import functionals
+from markov.models.measures import functionals
 
 SUITES = os.environ.get("HOPFLOW_SUITES")
 

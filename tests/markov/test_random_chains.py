@@ -21,7 +21,7 @@ from markov import (
     stationary,
     stationary_by_class,
 )
-from markov.certificates import error_bound
+from markov.proofs.certificates import error_bound
 
 METHODS = [
     GTH(),

@@ -27,8 +27,8 @@ from markov.generators.building import build_chain
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions, seconds_by_regions
 from markov.generators.tracing import Span, Traced
-from markov.rules import ChainModel
-from markov.spaces import Space
+from markov.models.rules import ChainModel
+from markov.models.spaces import Space
 
 BOTH = {"low_threshold": 5, "pause_at_threshold": "both", "recovery": "up"}
 ALIKE = [

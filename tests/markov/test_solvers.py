@@ -21,7 +21,7 @@ from markov import (
     stationary,
     stationary_by_class,
 )
-from markov.certificates import error_bound, relative_residual
+from markov.proofs.certificates import error_bound, relative_residual
 
 BOTH = pytest.mark.parametrize("method", [GTH(), GTH(block=3), SparseLU()], ids=repr)
 

@@ -21,6 +21,7 @@ from markov import (
     BirthDeath,
     Cluster,
     Courtois,
+    CoxTandem,
     GaussSeidel,
     JacksonTandem,
     Kanban,
@@ -30,11 +31,11 @@ from markov import (
     Multilevel,
     PauseChain,
     PauseTandem,
+    Polling,
     SparseLU,
     explore,
     stationary,
 )
-from markov.suite import CoxTandem, Polling
 
 EXACT = [
     (Cluster(workstations=2), "premium_steady", 276, 1120, 0.9999615335623628),
