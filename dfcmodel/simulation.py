@@ -1,4 +1,4 @@
-"""Run a scenario: the driver between scenarios, plans, the engine and trajectories."""
+"""Simulation of a scenario: checks the input, compiles a plan, runs the engine, returns a trajectory."""
 
 from __future__ import annotations
 
@@ -53,32 +53,49 @@ def simulate(
     Parameters
     ----------
     scenario
-        What to simulate, for example ``takano2006("1")``.
+        The scenario to simulate, for example ``takano2006("1")``.
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
-        m: the step is h = shortest link delay / m. First-loss times and peak queues converge as h.
+        m: the time step is h = shortest link delay / m. First-loss times and peak queues converge
+        with first order in h.
     sample
-        Interval of the records in s, rounded to whole steps; None is 1 ms, or a longer step.
+        Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
+        that is longer.
     jitter
-        Each flow starts later by a uniform random time up to this, in s; below a step too.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s; it is
+        resolved within a step.
     packet_jitter
-        A window-controlled sender delays its packets by a uniform random time up to this, in s, in
-        order (ns-2's ``overhead_``).
+        Upper end of the uniform random delay of each packet at a window-controlled sender, in s;
+        packets stay in order (``overhead_`` in ns-2).
     rng
-        Seed or generator of the feedback phases, the jitters, on/off times, RED, and whether a packet
-        is lost of which the fluid loses a part.
+        Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
+        fractional losses to whole packets.
     backend
-        ``"numba"``, or ``"python"``: the same uncompiled, hundreds of times slower.
+        ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
     fluid
-        Which refinements the fluid has; None: all (`Fluid`).
+        Refinements of the fluid; None: all (`Fluid`).
+
+    Returns
+    -------
+    Trajectory
+        The records of the run; ``status`` says whether every packet is accounted for.
 
     Raises
     ------
     ValueError
         For a parameter out of range.
     ArithmeticError
-        When a number becomes NaN, with the time and the place.
+        When a number becomes NaN; the message names the time and the queue or flow.
+
+    Examples
+    --------
+    >>> from dfcmodel import simulate, takano2006
+    >>> run = simulate(takano2006("1", tcp="newreno"), duration=0.1)
+    >>> run.status.ok
+    True
+    >>> run.efficiency.sizes["time"]
+    100
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 10_000)
     choice("backend", backend, BACKENDS)
@@ -167,7 +184,7 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
 
 
 def _warn_if_unstable(scenario: Scenario) -> None:
-    """Warn of the first link whose law amplifies waves on an endless chain (von Neumann)."""
+    """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
     for link in scenario.links:
         if isinstance(link.discipline, DFC):
             D, alpha = link.discipline.diffusion, link.discipline.intensity

@@ -76,7 +76,7 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
         began = time.perf_counter()
         stopped = run(
             first, end - first, every, plan.step, plan.quantum, plan.min_rto,
-            plan.layout.rated_links, len(plan.layout.order), *groups, plan.host_pace,
+            plan.layout.per_flow_links, len(plan.layout.order), *groups, plan.host_pace,
             *(record[first // every : end // every] for record in records), fault,
         )  # fmt: skip
         seconds += time.perf_counter() - began
@@ -87,7 +87,7 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
 
 def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     """Return the loop and the groups of arrays that it takes, ready to run."""
-    events = events_of(plan.kinds, compiled=compiled)
+    events = events_of(plan.rules, compiled=compiled)
     groups = (
         plan.network,
         plan.transport._replace(events=events),

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["feedback", "pauses"]
 
-ROUGH = 0.1
-"""Part of a pause: one that is rounded to steps by more has a warning."""
-MOST = 3
-"""Links of one flow, of two, and of this many or more have their own loops."""
+LARGEST_ROUNDING = 0.1
+"""Relative rounding of a pause to whole steps above which a warning is issued."""
+ROUNDING = 1e-6
+"""Part of a step: delays that are this near to whole steps are."""
+MANY = 3
+"""The kernel has separate loops for links with one flow, with two, and with this many or more."""
 
 
 def feedback(
@@ -78,7 +80,7 @@ def feedback(
 
 def _add(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> tuple[int, int, int, int]:
     """Append a slot's entries; return where those of one, two and more flows begin, and their end."""
-    starts = [len(table) + sum(entry[0] < n for entry in entries) for n in (1, 2, MOST, MOST + 1)]
+    starts = [len(table) + sum(entry[0] < n for entry in entries) for n in (1, 2, MANY, MANY + 1)]
     table += [entry[1:] for entry in sorted(entries)]
     return tuple(starts)  # type: ignore[return-value]
 
@@ -99,9 +101,9 @@ def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, 
 
 
 def _queues(layout: Layout, i: int) -> tuple[int, int, int]:
-    """Return how many flows a link has, at most `MOST`, and its queues as the loops want them."""
+    """Return how many flows a link has, at most `MANY`, and its queues as the loops want them."""
     first, end = map(int, layout.queues[i])
-    return min(end - first, MOST), first, end if end - first >= MOST else end - 1
+    return min(end - first, MANY), first, end if end - first >= MANY else end - 1
 
 
 def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
@@ -115,7 +117,7 @@ def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int,
         flows, first, last = _queues(layout, j)
         nobody = len(layout.up)
         hear = [min(own), max(own) + 1]
-        if flows < MOST:
+        if flows < MANY:
             hear = [int(layout.up[d]) if d in own else nobody for d in (first, last)]
         found.append((flows, first, last, *hear))
     return found
@@ -135,7 +137,7 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
             if n in hops:
                 before = hops.index(n) - 1
                 u = hops[before] if before >= 0 else -1 - f
-                feeders[u] = layout.delays[hops[max(0, before)]]
+                feeders[u] = scenario.links[hops[max(0, before)]].delay
         for u, delay in feeders.items():
             if u < 0 and scenario.flows[-1 - u].host == "direct":
                 continue
@@ -144,12 +146,14 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
             if d.quanta is not None:
                 lasts = d.quanta * 512.0 / (fed.rate * 8.0 * scenario.packet_size)
                 quanta = max(1, round(lasts / h))
-                if abs(quanta * h / lasts - 1.0) > ROUGH:
+                if abs(quanta * h / lasts - 1.0) > LARGEST_ROUNDING:
                     name = f"quanta of link {scenario.links[n].name} = {d.quanta:g}"
                     msg = f"a pause of {lasts:.3g} s is rounded to {quanta * h:.3g} s, whole steps"
-                    warnings.warn(f"{name}: {msg}; take more steps_per_delay", stacklevel=4)
-            wait = delay + round(d.signalling / h)
+                    warnings.warn(f"{name}: {msg}; increase steps_per_delay", stacklevel=4)
+            steps = max(1.0, (delay + d.signalling) / h)
+            lag = math.floor(steps + ROUNDING)
+            part = steps - lag if steps - lag > ROUNDING else 0.0
             passes = math.floor(d.paused_rate * h / quantum) * quantum
             paused = place[u] if u >= 0 else u
-            pairs.append((d.high, d.low, passes, place[n], paused, wait, quanta, 0, 0))
+            pairs.append((d.high, d.low, passes, part, place[n], paused, lag, quanta, 0, 0))
     return np.array(pairs, dtype=PAUSE)

@@ -48,11 +48,11 @@ class Layout:
         Of the scenario's links in steps, whole ones or not.
     order
         Places in the scenario's links of the L links that have queues.
-    kinds
+    queue_types
         Of those, shape (L,).
     shaped
         The S flows whose hosts receive rates.
-    rated_links
+    per_flow_links
         One past the last link whose queues are served at rates of their own.
     queues
         First queue of each link and one past the last, shape (L + S, 2).
@@ -77,9 +77,9 @@ class Layout:
 
     delays: tuple[float, ...]
     order: tuple[int, ...]
-    kinds: tuple[int, ...]
+    queue_types: tuple[int, ...]
     shaped: tuple[int, ...]
-    rated_links: int
+    per_flow_links: int
     queues: Ints
     bands: Ints
     bands_at: Ints
@@ -116,7 +116,7 @@ class Layout:
         """
         rows: list[list[int]] = []
         for (first, end), together in zip(
-            self.queues[: self.rated_links].tolist(), shared, strict=False
+            self.queues[: self.per_flow_links].tolist(), shared, strict=False
         ):
             flows = end - first if together else 1
             for c in range(first, end, flows):
@@ -151,7 +151,7 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
             continue
         (u,) = before[n]  # a host's link is kept: there packets enter the network
         queues[n] = u < 0 or scenario.links[u].rate > link.rate
-    kinds = []
+    queue_types = []
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
         several = len(flows_on.get(n, ())) > 1
@@ -161,16 +161,16 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
             kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
         elif several or n in fed_by_pause or isinstance(link.discipline, (Pause, QueueManager)):
             kind = SHARED_FIFO
-        kinds.append(kind)
-    return queues, kinds
+        queue_types.append(kind)
+    return queues, queue_types
 
 
 def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
     """Return how a scenario's queues are numbered, ``delays`` being those of its links in steps."""
     F = len(scenario.flows)
-    can_queue, kinds = queueing(scenario)
-    order = [n for n in range(len(kinds)) if can_queue[n] and kinds[n] == PER_FLOW_RATE]
-    order += [n for n in range(len(kinds)) if can_queue[n] and kinds[n] != PER_FLOW_RATE]
+    can_queue, queue_types = queueing(scenario)
+    order = [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] == PER_FLOW_RATE]
+    order += [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] != PER_FLOW_RATE]
     on_link: list[list[int]] = [[] for _ in scenario.links]
     for f, flow in enumerate(scenario.flows):
         for n in scenario.path_index(flow):
@@ -184,7 +184,7 @@ def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
     C = F
     for i, n in enumerate(order):
         rank = {f: _rank(scenario, n, f) for f in on_link[n]}
-        group = {f: _group(kinds[n], scenario, n, f) for f in on_link[n]}
+        group = {f: _group(queue_types[n], scenario, n, f) for f in on_link[n]}
         flows = sorted(on_link[n], key=lambda f: (rank[f], group[f], _before(scenario, n, f)))
         queues.append((C, C + len(flows)))
         for (order_rank, _), together in itertools.groupby(flows, lambda f: (rank[f], group[f])):
@@ -224,9 +224,9 @@ def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
     return Layout(
         delays=tuple(delays),
         order=tuple(order),
-        kinds=tuple(kinds[n] for n in order),
+        queue_types=tuple(queue_types[n] for n in order),
         shaped=tuple(shaped),
-        rated_links=sum(kinds[n] == PER_FLOW_RATE for n in order),
+        per_flow_links=sum(queue_types[n] == PER_FLOW_RATE for n in order),
         queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
         bands_at=np.array(bands_at),

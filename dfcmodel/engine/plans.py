@@ -26,12 +26,12 @@ from dfcmodel.engine.kernel.records import (
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.rule_events import Kind, ManagerKind, manager_kind_of
+from dfcmodel.engine.rule_events import RuleSignature, ManagerSignature, manager_signature_of
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
     in_steps,
-    kinds_of,
+    rule_signatures,
     schedules,
 )
 from dfcmodel.network.disciplines import DFC
@@ -66,8 +66,8 @@ class Plan:
         Amounts of packets are multiples of it.
     layout
         How queues and links are numbered.
-    kinds
-        Its window rules.
+    rules
+        Signatures of its window rules.
     min_rto
         Smallest timeout in s; inf: there are none.
     host_pace
@@ -83,8 +83,8 @@ class Plan:
     step: float
     quantum: float
     layout: Layout
-    kinds: tuple[Kind, ...]
-    managers: tuple[ManagerKind, ...]
+    rules: tuple[RuleSignature, ...]
+    managers: tuple[ManagerSignature, ...]
     host_pace: Floats
     min_rto: float
     network: Network
@@ -142,8 +142,8 @@ def compile_scenario(
     queues = _queues(scenario, layout, links, h, quantum)
     tables = feedback(scenario, layout, h, rng)
     stops = pauses(scenario, layout, h, quantum)
-    kinds = kinds_of(scenario)
-    flows, log, holes = flow_records(scenario, layout, kinds, in_steps(begin, h), fluid)
+    rules = rule_signatures(scenario)
+    flows, log, holes = flow_records(scenario, layout, rules, in_steps(begin, h), fluid)
     flows["jitter"] = np.where(flows["has_window"] == 1, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
     schedule = schedules(scenario, flows, begin, h, end, quantum, rng)
@@ -186,9 +186,9 @@ def compile_scenario(
     shared = np.zeros((COLUMNS, C + 8 + C % 2))  # columns never a power of two apart
     shared[MARKABLE, :C] = flows["has_window"][layout.flow_of]
     longest = max([*stops["wait"].tolist(), 1])
-    pausing = np.zeros((_power_of_two(longest + 2), len(stops)), dtype=np.int64)
+    pausing = np.zeros((_power_of_two(longest + 3), len(stops)), dtype=np.int64)
     return Plan(
-        scenario, steps_per_delay, h, quantum, layout, kinds, managers,
+        scenario, steps_per_delay, h, quantum, layout, rules, managers,
         queues["service"][:F].copy(),
         float(scenario.min_rto) if fluid.timeouts else math.inf, network, transport, service, order, shared,
         Feedback(**tables, pauses=stops, pausing=pausing),
@@ -213,7 +213,7 @@ def whole_steps(name: str, time: float, h: float) -> int:
     error = abs(steps * h / time - 1.0)
     if error > LARGEST_ROUNDING:
         msg = f"must be a multiple of the step {h:g} s to 1 %, is {time / h:.4g} steps"
-        raise ValueError(f"{name} = {time:g} s: {msg}; take more steps_per_delay")
+        raise ValueError(f"{name} = {time:g} s: {msg}; increase steps_per_delay")
     if error > 1e-9:
         msg = f"{name} = {time:g} s is rounded to {steps} steps of {h:g} s, {100 * error:.2g} % off"
         warnings.warn(msg, stacklevel=4)
@@ -240,7 +240,7 @@ def _links(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     links["rate"] = [math.floor(link.rate * h / quantum) * quantum for link in rows]
     links["pace"] = links["rate"]
     links["limit"] = [float(link.buffer) if i < L else np.inf for i, link in enumerate(rows)]
-    links["kind"] = [*layout.kinds, *([PER_FLOW_RATE] * len(layout.shaped))]
+    links["kind"] = [*layout.queue_types, *([PER_FLOW_RATE] * len(layout.shaped))]
     links["shared"] = [link.shared for link in rows]
     links["first"], links["end"] = layout.queues.T
     links["first_band"], links["end_band"] = layout.bands_at[:-1], layout.bands_at[1:]
@@ -269,7 +269,7 @@ def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: f
         if isinstance(link.discipline, DFC):
             own["intensity"] = link.discipline.intensity
             own["gain"] = link.discipline.diffusion / link.delay * h
-        if i < layout.rated_links:
+        if i < layout.per_flow_links:
             own["service"] = 0.0 if dfc else links["rate"][i]
             own["peak"][0 if link.shared else slice(None)] = 0.0
     return queues
@@ -283,14 +283,14 @@ def _rows(links: Any, layout: Layout, quantum: float) -> int:
     return _power_of_two(int(min(longest, MAX_ROWS)) + 8)
 
 
-def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerKind, ...]:
+def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSignature, ...]:
     """Fill in the queue managers of the links; return those that there are."""
-    kinds: list[ManagerKind] = []
+    kinds: list[ManagerSignature] = []
     links["manager"] = -1
     for i, n in enumerate(layout.order):
         manager = scenario.links[n].discipline
         if isinstance(manager, QueueManager):
-            kind = manager_kind_of(manager)
+            kind = manager_signature_of(manager)
             if kind not in kinds:
                 kinds.append(kind)
             links["manager"][i] = kinds.index(kind)

@@ -40,7 +40,7 @@ def advance(plan: Plan, steps: int, every: int) -> Records:
     """
     if plan.managers:
         raise NotImplementedError("the reference knows no queue managers")
-    run = _ByInput if PER_INPUT in plan.layout.kinds else _Run
+    run = _ByInput if PER_INPUT in plan.layout.queue_types else _Run
     return run(plan).advance(steps, every)
 
 
@@ -53,7 +53,7 @@ class _Run:
         self.F, self.C = len(s.ack_lag), len(s.up)
         self.flows = plan.network.flows.view(np.recarray)
         self.log, self.holes = (each.view(np.recarray) for each in plan.transport[2:4])
-        self.events = events_of(plan.kinds, compiled=False)
+        self.events = events_of(plan.rules, compiled=False)
         self.links = [plan.scenario.links[n] for n in s.order]
         self.members = [np.arange(*s.queues[i]) for i in range(len(self.links))]
         self.way = [deque([0.0] * lag) for lag in s.lag]  # packets per step, the oldest first
@@ -173,12 +173,14 @@ class _Run:
                 on, until = int(waits > rule.low), until + quanta
             row.on, row.until = on, until
             self.heard[n].append(bool(on))
-            stopped = k >= wait and self.heard[n][k - wait]
+            now, before = (k >= lag and self.heard[n][k - lag] for lag in (wait, wait + 1))
+            stopped = (1.0 - row.part) * now + row.part * before
+            full = self.plan.host_pace[-1 - paused] if paused < 0 else self.links[paused].rate * self.h
+            pace = full - stopped * (full - rule.paused_rate * self.h) if stopped else full
             if paused < 0:
-                full = self.plan.host_pace[-1 - paused]
-                self.budget[-1 - paused] = rule.paused_rate * self.h if stopped else full
+                self.budget[-1 - paused] = pace
             elif stopped:
-                self.open[paused] = min(self.open[paused], rule.paused_rate * self.h)
+                self.open[paused] = min(self.open[paused], pace)
 
     def sources(self, k: int) -> None:
         """Receivers take in what arrived, senders answer, hosts send."""

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from dfcmodel.network.managers import QueueManager
     from responsefn import WindowRule
 
-__all__ = ["Kind", "ManagerKind", "events_of", "kind_of", "manager_events_of", "manager_kind_of"]
+__all__ = ["RuleSignature", "ManagerSignature", "events_of", "signature_of", "manager_events_of", "manager_signature_of"]
 
-Kind = tuple["type[WindowRule]", tuple[str, ...]]
+RuleSignature = tuple["type[WindowRule]", tuple[str, ...]]
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
-ManagerKind = tuple["type[QueueManager]", tuple[str, ...]]
+ManagerSignature = tuple["type[QueueManager]", tuple[str, ...]]
 """The same of a queue manager."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
 """Of an event: window, time in s, round-trip time in s, ACKs, marked ones among them."""
 
 
-def kind_of(rule: WindowRule) -> Kind:
+def signature_of(rule: WindowRule) -> RuleSignature:
     """Return a rule's class and the names of the parameters that its dynamics can use.
 
     Raises
@@ -42,8 +42,8 @@ def kind_of(rule: WindowRule) -> Kind:
     return _checked(rule, tuple(numbers_of(rule)))
 
 
-def manager_kind_of(manager: QueueManager) -> ManagerKind:
-    """Return a manager's class and the names of its parameters; errors as for `kind_of`."""
+def manager_signature_of(manager: QueueManager) -> ManagerSignature:
+    """Return a manager's class and the names of its parameters; errors as for `signature_of`."""
     return _checked(manager, tuple(manager.numbers(1500.0)))
 
 
@@ -57,11 +57,11 @@ def _checked(owner: Any, names: tuple[str, ...]) -> Any:
     return type(owner), names
 
 
-def events_of(kinds: tuple[Kind, ...], *, compiled: bool = True) -> Any:
+def events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
     """Return the events of window rules, shape (rules, 3): addresses, or Python functions."""
-    table = np.empty((max(1, len(kinds)), len(EVENTS)), dtype=np.uint64 if compiled else object)
+    table = np.empty((max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object)
     table.fill(0)
-    for row, (rule, names) in zip(table, kinds, strict=False):
+    for row, (rule, names) in zip(table, signatures, strict=False):
         callbacks = build_callbacks(
             {f"rule_{event}": getattr(rule, event) for event in EVENTS},
             {
@@ -112,11 +112,11 @@ def _on_record(event: Callable[..., None]) -> Callable[..., None]:
     return apply
 
 
-def manager_events_of(kinds: tuple[ManagerKind, ...], *, compiled: bool = True) -> Any:
+def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: bool = True) -> Any:
     """Return the events of queue managers, shape (managers,): addresses, or Python functions."""
-    table = np.empty(max(1, len(kinds)), dtype=np.uint64 if compiled else object)
+    table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
     table.fill(0)
-    for n, (manager, names) in enumerate(kinds):
+    for n, (manager, names) in enumerate(signatures):
         lines = [
             "def on_step(w):",
             f"    old = State({_places(0, len(manager.State._fields))})",

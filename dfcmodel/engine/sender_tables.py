@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, SACK, STRETCH, TAHOE
-from dfcmodel.engine.rule_events import Kind, kind_of
+from dfcmodel.engine.rule_events import RuleSignature, signature_of
 from dfcmodel.network.flows import OnOff
 from responsefn import WindowRule
 from responsefn.responses.cycles import numbers_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["emission_memory", "flow_records", "in_steps", "kinds_of", "schedules"]
+__all__ = ["emission_memory", "flow_records", "in_steps", "rule_signatures", "schedules"]
 
 RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO, "sack": SACK}
 SAME_STEP = 1e-6
@@ -32,10 +32,10 @@ LONGEST_MEMORY = 2**16
 """Steps: a round-trip time is told exactly up to this, or twice that of empty queues."""
 
 
-def kinds_of(scenario: Scenario) -> tuple[Kind, ...]:
+def rule_signatures(scenario: Scenario) -> tuple[RuleSignature, ...]:
     """Return the window rules of a scenario."""
     return tuple(
-        dict.fromkeys(kind_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule))
+        dict.fromkeys(signature_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule))
     )
 
 
@@ -47,7 +47,7 @@ def in_steps(times: Any, h: float) -> Any:
 
 
 def flow_records(
-    scenario: Scenario, layout: Layout, kinds: tuple[Kind, ...], starts: Floats, fluid: Fluid
+    scenario: Scenario, layout: Layout, rules: tuple[RuleSignature, ...], starts: Floats, fluid: Fluid
 ) -> tuple[Any, Any, Any]:
     """Return the flows' records, the emission logs and the rings of holes; ``starts`` in steps.
 
@@ -74,7 +74,7 @@ def flow_records(
         row["acks_each"] = 0.5 if flow.delayed_acks else 1.0
         row["offset"] = np.nan
         row["max_window"] = flow.max_window
-        row["rule"] = kinds.index(kind_of(flow.source))
+        row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
         cells = 1 << math.ceil(math.log2(2 + 2 * flow.max_window))
         entries = min(4096, max(64, cells))

@@ -9,13 +9,9 @@ from .loss_curves import all_lost, stop_tracking
 from .quantum import TINY, quantize
 from .tcp_receiver import receive, receive_fast_path, time_of_emission
 from .tcp_sender import send, send_fast_path
-from .records import LOST, MARKED, PACKETS
+from .records import LOST, MARKED, PACKETS, STEPS_BETWEEN_CHECKS
 
 __all__ = ["advance_endpoints"]
-
-STEPS_BETWEEN_CHECKS = 16
-"""Whether a receiver knows of all losses is asked so seldom."""
-
 
 @compiled
 def reset_feedback(flow: Any, f: int, part: float, net: Any) -> None:

@@ -58,7 +58,7 @@ def run(
         left = every - (k - first_step) % every  # steps up to the next record
         exchange_feedback(net, service.bands, feedback, quantum)
         if feedback.pauses.shape[0] > 0:
-            exchange_pauses(k, net, feedback, host_pace)
+            exchange_pauses(k, net, feedback, host_pace, quantum)
         for f in range(net.flows.shape[0]):
             if not advance_endpoints(f, k, h, min_rto, quantum, net, shared, transport):
                 fault[0], fault[1] = LOG_FULL, f

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled
+from .quantum import quantize
 
 __all__ = ["exchange_pauses"]
 
@@ -23,8 +24,16 @@ def update_pause(pause: Any, backlog: float, k: int) -> None:
 
 
 @compiled
-def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any) -> None:
-    """Let links send what they ask for in step k, and obey what was sent one way ago."""
+def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
+    """Return for which part of step k the message sent one delay ago stops a link."""
+    mask = pausing.shape[0] - 1
+    now, before = pausing[(k - pause.wait) & mask, n], pausing[(k - pause.wait - 1) & mask, n]
+    return now + pause.part * (before - now)
+
+
+@compiled
+def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any, quantum: float) -> None:
+    """Let links send what they ask for in step k, and obey what was sent one delay ago."""
     pauses, pausing = feedback.pauses, feedback.pausing
     mask = pausing.shape[0] - 1
     for i in range(net.links.shape[0]):
@@ -37,10 +46,12 @@ def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any) -> None:
         pause = pauses[n]
         update_pause(pause, net.links[pause.pausing].backlog, k)
         pausing[k & mask, n] = pause.on
-        if pausing[(k - pause.wait) & mask, n] == 1:
-            if pause.paused < 0:
-                host = net.queues[-1 - pause.paused]
-                host.service = min(host.service, pause.paused_rate)
-            else:
-                link = net.links[pause.paused]
-                link.pace = min(link.pace, pause.paused_rate)
+        stopped = heard(k, n, pause, pausing)
+        if stopped > 0.0 and pause.paused < 0:
+            f = -1 - pause.paused
+            open_rate = host_pace[f] - stopped * (host_pace[f] - pause.paused_rate)
+            net.queues[f].service = min(net.queues[f].service, quantize(open_rate, quantum))
+        elif stopped > 0.0:
+            link = net.links[pause.paused]
+            open_rate = link.rate - stopped * (link.rate - pause.paused_rate)
+            link.pace = min(link.pace, quantize(open_rate, quantum))

@@ -20,6 +20,8 @@ PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 rate of its own per input."""
 LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
 """Why a run stops: an emission log is full, a window or a queue is not a number."""
+STEPS_BETWEEN_CHECKS = 16
+"""Steps between two questions whether a receiver knows of all losses."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have, and that a manager sees."""
 
@@ -166,11 +168,12 @@ INPUT_SENDING = np.dtype([(name, np.int64) for name in ("to", "band", "queue")])
 INPUT_LINK = np.dtype([(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")])
 """What a link with a queue per input was told, and what is on its way."""
 PAUSE = np.dtype(
-    [(name, np.float64) for name in ("high", "low", "paused_rate")]
+    [(name, np.float64) for name in ("high", "low", "paused_rate", "part")]
     + [(name, np.int64) for name in ("pausing", "paused", "wait", "quanta", "on", "until")]
 )
 """A link that pauses and one that it pauses (-1 - flow: the access link of its host): thresholds, what
-still passes per step, delay and duration of a message in steps (0: until told otherwise)."""
+still passes per step; delay of a message in whole steps and the part of one beyond, its duration in
+steps (0: until told otherwise)."""
 
 
 PACKETS, LOST, MARKED = 0, 1, 2

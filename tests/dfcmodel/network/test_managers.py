@@ -1,0 +1,127 @@
+"""Queue managers: RED as Floyd and Jacobson have it, CoDel and PIE as their RFCs, step marking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import PIE, RED, CoDel, StepMarking
+from dfcmodel.network.managers import Arrivals, QueueManager
+
+RATE, STEP = 1e3, 1e-3
+
+
+def seen(arrivals: float = 1.0, backlog: float = 10.0, **more: float) -> Arrivals:
+    """What a manager sees of a step of a link of 1,000 packets/s."""
+    known = {"time": 0.0, "step": STEP, "capacity": RATE, "delay": backlog / RATE, "random": 0.5}
+    return Arrivals(**{**known, **more}, backlog=backlog, arrivals=arrivals)
+
+
+def parameters(manager: QueueManager):
+    """The parameters as `on_step` sees them."""
+    return type("Q", (), manager.numbers(1500.0))
+
+
+@pytest.mark.parametrize(
+    ("average", "gentle", "probability"),
+    [
+        (4.9, True, 0.0),
+        (5.0, True, 0.0),
+        (10.0, True, 0.05),
+        (14.9, True, 0.099),
+        (15.0, True, 0.1),
+        (15.5, True, 0.1 + 0.9 / 30.0),
+        (22.5, True, 0.55),
+        (14.9, False, 0.099),
+    ],
+)
+def test_probability_is_that_of_floyd_and_jacobson(average, gentle, probability) -> None:
+    """From 0 at ``low`` to max_p at ``high``, and with ``gentle`` to 1 at twice that."""
+    q = parameters(RED(5.0, 15.0, weight=1e-300, max_p=0.1, gentle=gentle))
+    state = RED.State(average=average, gap=1e6)
+    after = RED.on_step(state, q, seen(0.5))
+    assert (1e6 - after.gap) / 0.5 == pytest.approx(probability, abs=1e-9)
+
+
+@pytest.mark.parametrize("average", [15.0, 30.0, 40.0])
+def test_without_gentle_everything_is_dropped_from_high_on(average: float) -> None:
+    q = parameters(RED(5.0, 15.0, weight=1e-300, gentle=False))
+    assert RED.on_step(RED.State(average=average), q, seen(2.0)).drop == 2.0
+
+
+def test_the_next_drop_comes_after_one_to_two_over_p_packets() -> None:
+    """As in ns-2 with wait_: the count from one drop to the next is uniform in [1/p, 2/p]."""
+    q = parameters(RED(5.0, 15.0, weight=1e-300, max_p=0.1))  # p = 0.05 at an average of 10
+    state, random, dropped = RED.State(average=10.0), np.random.default_rng(0), []
+    for _ in range(12_000):
+        state = RED.on_step(state, q, seen(random=random.random()))
+        dropped.append(state.drop > 0.5)
+    gaps = np.diff(np.flatnonzero(dropped))
+    assert gaps.min() >= 20
+    assert gaps.max() <= 41
+    # parts of a packet are carried over: the mean is 1.5/p; 5 standard errors of a uniform gap
+    assert gaps.mean() == pytest.approx(30.0, abs=5 * (20 / 12**0.5) / len(gaps) ** 0.5)
+
+
+def test_average_follows_the_queue_by_its_weight_per_arrival() -> None:
+    """n arrivals: avg += (1 - (1 - w)^n) (q - avg)."""
+    q = parameters(RED(50.0, 150.0, weight=0.01))
+    after = RED.on_step(RED.State(), q, seen(3.0, 20.0))
+    assert after.average == pytest.approx(20.0 * (1.0 - 0.99**3), rel=1e-12)
+
+
+def test_average_decays_over_idle_time_as_over_arrivals_of_small_packets() -> None:
+    """Floyd and Jacobson: by (1 - w)^m, m the packets that the link could have sent."""
+    q = parameters(RED(50.0, 150.0, weight=0.01))
+    after = RED.on_step(RED.State(average=40.0), q, seen(0.0, 0.0, step=7e-3))
+    assert after.average == pytest.approx(40.0 * 0.99**7, rel=1e-12)
+
+
+def test_ecn_marks_below_the_high_threshold_and_drops_above() -> None:
+    """RFC 3168, section 7: an average above the upper threshold means drops."""
+    law = RED(5.0, 15.0, weight=1e-300, max_p=0.1, ecn=True)
+    low = RED.on_step(RED.State(average=10.0, gap=0.01), parameters(law), seen(1.0))
+    high = RED.on_step(RED.State(average=40.0, gap=0.01), parameters(law), seen(1.0))
+    assert (low.drop, low.mark) == (0.0, 1.0)
+    assert (high.drop, high.mark) == (1.0, 0.0)
+
+
+def test_red_counts_bytes_in_units_of_its_mean_packet() -> None:
+    """ns-2 multiplies the probability by packet size over mean packet size."""
+    red = RED(5, 15, mean_packet=500)
+    assert red.numbers(1000.0)["unit"] == 2.0
+    assert replace(red, mean_packet=None).numbers(1000.0)["unit"] == 1.0
+
+
+def test_step_marking_marks_all_that_comes_above_the_threshold() -> None:
+    """RFC 8257, section 3.1."""
+    q = parameters(StepMarking(threshold=20.0))
+    assert StepMarking.on_step(StepMarking.State(), q, seen(2.0, 21.0)).mark == 2.0
+    assert StepMarking.on_step(StepMarking.State(), q, seen(2.0, 20.0)).mark == 0.0
+
+
+def test_codel_drops_at_intervals_over_the_square_root_of_the_count() -> None:
+    """RFC 8289, 5.4: a delay above the target for an interval starts it; then interval/sqrt(n)."""
+    law, state, times = CoDel(target=0.005, interval=0.1), CoDel.State(), []
+    for k in range(600):
+        state = CoDel.on_step(state, parameters(law), seen(1.0, 20.0, time=k * STEP))
+        times += [k * STEP] * int(state.drop)
+    expected = 0.1 + np.cumsum([0.0, *(0.1 / np.sqrt(np.arange(1, 10)))])
+    # times are those of whole steps
+    np.testing.assert_allclose(times[:10], expected, atol=STEP)
+
+
+def test_codel_stops_when_the_delay_is_below_the_target() -> None:
+    law, state = CoDel(), CoDel.State(dropping=1.0, next=0.2, count=3.0)
+    after = CoDel.on_step(state, parameters(law), seen(1.0, 4.0, time=0.3))
+    assert (after.drop, after.dropping) == (0.0, 0.0)
+
+
+def test_pie_raises_its_probability_by_the_delay_beyond_the_target() -> None:
+    """RFC 8033, 4.2: p += alpha (delay - target) + beta (delay - old), scaled down below 0.1."""
+    q = parameters(PIE())
+    state = PIE.State(p=0.2, next=0.0, delay=0.03)
+    after = PIE.on_step(state, q, seen(1.0, 35.0, time=1.0))
+    assert after.p == pytest.approx(0.2 + 0.125 * (0.035 - 0.015) + 1.25 * (0.035 - 0.03))
