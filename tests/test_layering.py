@@ -80,16 +80,20 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def imported(tree: ast.Module, importing: str = "") -> Iterator[tuple[str, int]]:
     """Yield each module of the packages that is imported anywhere, for types too, and the line."""
     for node in ast.walk(tree):
         names: Iterable[str] = ()
         if isinstance(node, ast.Import):
             names = (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module is not None, "imports are absolute"
-            full = (f"{node.module}.{alias.name}" for alias in node.names)
-            names = (name if name in modules() else node.module for name in full)
+            assert node.module is not None, "imports name a module"
+            source = node.module
+            if node.level:  # in the engine's kernel, which is copied and compiled as a whole
+                assert node.level == 1 and importing.startswith("dfcmodel.engine.kernel.")
+                source = f"{importing.rpartition('.')[0]}.{source}"
+            full = [f"{source}.{alias.name}" for alias in node.names]
+            names = [name if name in modules() else source for name in full]
         for name in names:
             if name.partition(".")[0] in {*PACKAGES, "tests", "notebooks", "benchmarks"}:
                 yield name, node.lineno
@@ -100,7 +104,7 @@ def imports() -> dict[tuple[str, str], str]:
     """Return all imports between modules, (importing, imported), with file and line."""
     found: dict[tuple[str, str], str] = {}
     for name, path in modules().items():
-        for target, line in imported(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        for target, line in imported(ast.parse(path.read_text(encoding="utf-8"), str(path)), name):
             found.setdefault((name, target), f"{path.relative_to(ROOT)}:{line}")
     return found
 

@@ -62,7 +62,8 @@ def test_every_packet_is_accounted_for(name, setting, duration) -> None:
     assert (run.queued >= 0).all()
     assert (run.in_transit >= 0).all()
     assert run.peak_queue.max() <= 1800
-    assert (run.efficiency.values <= 1 + 1e-12).all()
+    # a queue's packets in transit are rounded to a quantum, 2^-26 of some 3,000
+    assert (run.efficiency.values <= 1 + 1e-11).all()
 
 
 @pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "4S", "4L"])
@@ -81,11 +82,14 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
     for window in (50.0, 400.0):
         flow = Flow("only", range(1, 31), NewReno(), window)
         links = chain(30, rate=rate, delay=delay, buffer=1800)
-        run = simulate(Scenario("test", links, (flow,)), duration=0.6)
-        expected = min(1.0, window / (2 * 29 * delay * rate))
-        fifty_rtts = run.mean_efficiency(since=0.31, until=0.6)  # the window leaves in bursts
-        assert fifty_rtts[0] == pytest.approx(expected, rel=1e-6)
-        assert run.lost.sum() == 0
+        scenario = Scenario("test", links, (flow,))
+        # with store-and-forward 0.29 s are 43 round trips and a part of one burst: 1e-3
+        for fluid, packet, error in ((Fluid(store_and_forward=False), 0.0, 1e-6), (None, 0.5, 1e-3)):
+            run = simulate(scenario, duration=0.6, fluid=fluid)
+            expected = min(1.0, window / (2 * 29 * (delay * rate + packet)))
+            fifty_rtts = run.mean_efficiency(since=0.31, until=0.6)  # the window leaves in bursts
+            assert fifty_rtts[0] == pytest.approx(expected, rel=error)
+            assert run.lost.sum() == 0
 
 
 def test_overshoot_losses_of_slow_start() -> None:

@@ -28,10 +28,9 @@ def input_share(link: Any, told: Any, intensity: float, queues: Any, bands: Any)
     waiting = 0.0
     for n in range(link.first_band, link.end_band):
         band = bands[n]
-        backlog = 0.0
+        backlog = band.arrivals - band.served
         sends = 0.0
         for c in range(band.first, band.end):
-            backlog += queues[c].backlog
             sends += queues[c].told_rate
         alone = 0.0
         if sends > 0.0:
@@ -67,12 +66,10 @@ def input_message(entry: Any, net: Any, bands: Any, input_links: Any) -> Any:
         return queue.link_rate if sends else 0.0, 0.0, sends
     band = bands[entry.band]
     part = input_share(net.links[band.link], input_links[band.link], 1.0, queues, bands)
-    backlog = 0.0
     sends = False
     for c in range(band.first, band.end):
-        backlog += queues[c].backlog
         sends = sends or queues[c].told_rate > 0.0
-    return part * queues[band.first].unconstrained_rate, backlog, sends
+    return part * queues[band.first].unconstrained_rate, band.arrivals - band.served, sends
 
 
 @compiled

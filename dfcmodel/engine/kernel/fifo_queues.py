@@ -12,13 +12,9 @@ from typing import Any
 
 from .jit import compiled, inlined, summing
 from .quantum import quantize
-from .records import AREA, ARRIVED, LOST, LOST_HERE, LOST_SENT, MARKED, MARKED_HERE, MARKS_SENT, NOW, PACKETS, SENT
+from .records import FINE, AREA, ARRIVED, LOST, LOST_HERE, LOST_SENT, MARKED, MARKED_HERE, MARKS_SENT, NOW, PACKETS, SENT
 
 __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
-
-FINE = 2.0**-40
-"""Marks are counted in parts of packets as fine as this."""
-
 
 @summing
 def gather_arrivals(first: int, end: int, here: Any, origin: Any, shared: Any) -> float:

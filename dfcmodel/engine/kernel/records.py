@@ -20,6 +20,8 @@ PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 rate of its own per input."""
 LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
 """Why a run stops: an emission log is full, a window or a queue is not a number."""
+FINE = 2.0**-40
+"""Quantum of marks, which add up to no balance, in packets."""
 STEPS_BETWEEN_CHECKS = 16
 """Steps between two questions whether a receiver knows of all losses."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7

@@ -19,9 +19,9 @@ SIGNATURES = tuple(signature_of(rule) for rule in (Tahoe(), Reno(), NewReno()))
 def test_the_retransmission_timer_is_that_of_rfc_6298() -> None:
     """Sections 2.2 and 2.3: SRTT = 7/8 SRTT + 1/8 R', RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|."""
     flow = np.zeros(1, dtype=FLOW).view(np.recarray)[0]
-    tcp_sender.measure(flow, 0.1, 0.2)
+    tcp_sender.sample_rtt(flow, 0.1, 0.2)
     assert [flow.srtt, flow.rttvar, flow.rto] == pytest.approx([0.1, 0.05, 0.3])
-    tcp_sender.measure(flow, 0.2, 0.2)
+    tcp_sender.sample_rtt(flow, 0.2, 0.2)
     assert [flow.srtt, flow.rttvar] == pytest.approx([0.1125, 0.0625])
     assert flow.rto == pytest.approx(0.1125 + 4 * 0.0625)
 

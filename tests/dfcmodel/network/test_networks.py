@@ -59,7 +59,7 @@ def test_a_pause_must_be_able_to_come(refused, count, shared, room) -> None:
 
     refused(["high", "b->c", f"< {room:g}"], lambda: network(room))
     waits = simulate(network(room - 0.001)).occupancy.max("time")
-    assert waits[1] == room
+    assert float(waits[1]) == pytest.approx(room, abs=1e-6)  # drops are rounded up to the quantum
     assert waits[0] > 1  # it comes at link a's own rate, and waits there only while that is paused
 
 

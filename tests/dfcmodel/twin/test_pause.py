@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate, takano2006
+from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, chain, simulate, takano2006
 from dfcmodel.twin.twins import Twin
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
@@ -38,7 +38,8 @@ def test_twin_takes_the_engines_steps(low: float, joins) -> None:
     `high` is met 1e-9 packets before the end of a step: a threshold must be exceeded.
     """
     scenario = network(40.0 - 1e-9, low, **joins)
-    engine = simulate(scenario, sample=d, steps_per_delay=1)
+    plain = Fluid(store_and_forward=False)
+    engine = simulate(scenario, sample=d, steps_per_delay=1, fluid=plain)
     twin = Twin(scenario, sample=d, steps_per_delay=1)()
     queued = np.asarray(twin.queued).sum(axis=1).T
     np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-6)
