@@ -90,7 +90,8 @@ def imported(tree: ast.Module, importing: str = "") -> Iterator[tuple[str, int]]
             assert node.module is not None, "imports name a module"
             source = node.module
             if node.level:  # in the engine's kernel, which is copied and compiled as a whole
-                assert node.level == 1 and importing.startswith("dfcmodel.engine.kernel.")
+                assert node.level == 1
+                assert importing.startswith("dfcmodel.engine.kernel.")
                 source = f"{importing.rpartition('.')[0]}.{source}"
             full = [f"{source}.{alias.name}" for alias in node.names]
             names = [name if name in modules() else source for name in full]

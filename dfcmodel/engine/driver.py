@@ -98,7 +98,9 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     )
     if not compiled:
         loop = importlib.import_module(f"{KERNEL}.loop")
-        plain = [_as(importlib.import_module(f"{KERNEL}.records"), g, attributes=True) for g in groups]
+        plain = [
+            _as(importlib.import_module(f"{KERNEL}.records"), g, attributes=True) for g in groups
+        ]
         return loop.run, plain
     with _lock:
         package = compiled_package(KERNEL)

@@ -50,7 +50,10 @@ def feedback(
             slots[int(phase[node] * period) if random else 0].append(i)
     rows: list[tuple[int, ...]] = []
     clocks: list[tuple[int, int, int]] = []
-    hearing, sending, input_hearing, input_sending = [], [], [], []
+    hearing: list[tuple[int, ...]] = []
+    sending: list[tuple[int, ...]] = []
+    input_hearing: list[int] = []
+    input_sending: list[tuple[int, int, int]] = []
     for period, slots in periods.items():
         clocks.append((period, 0, len(rows)))
         for slot in slots:
@@ -100,7 +103,7 @@ def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, 
     return sorted(found)
 
 
-def _queues(layout: Layout, i: int) -> tuple[int, int, int]:
+def _queues(layout: Layout, i: int) -> tuple[int, ...]:
     """Return how many flows a link has, at most `MANY`, and its queues as the loops want them."""
     first, end = map(int, layout.queues[i])
     return min(end - first, MANY), first, end if end - first >= MANY else end - 1

@@ -170,7 +170,9 @@ def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
     F = len(scenario.flows)
     can_queue, queue_types = queueing(scenario)
     order = [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] == PER_FLOW_RATE]
-    order += [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] != PER_FLOW_RATE]
+    order += [
+        n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] != PER_FLOW_RATE
+    ]
     on_link: list[list[int]] = [[] for _ in scenario.links]
     for f, flow in enumerate(scenario.flows):
         for n in scenario.path_index(flow):
@@ -187,7 +189,8 @@ def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
         group = {f: _group(queue_types[n], scenario, n, f) for f in on_link[n]}
         flows = sorted(on_link[n], key=lambda f: (rank[f], group[f], _before(scenario, n, f)))
         queues.append((C, C + len(flows)))
-        for (order_rank, _), together in itertools.groupby(flows, lambda f: (rank[f], group[f])):
+        bands_of = {f: (rank[f], group[f]) for f in flows}
+        for (order_rank, _), together in itertools.groupby(flows, bands_of.__getitem__):
             begin = C
             for f in together:
                 queue[f, n] = C

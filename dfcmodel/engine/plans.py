@@ -13,8 +13,8 @@ from dfcmodel.engine.feedback_schedules import feedback, pauses
 from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.kernel.records import (
     ACK,
-    COLUMNS,
     BAND,
+    COLUMNS,
     LINK,
     MARKABLE,
     PER_FLOW_RATE,
@@ -26,7 +26,7 @@ from dfcmodel.engine.kernel.records import (
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.rule_events import RuleSignature, ManagerSignature, manager_signature_of
+from dfcmodel.engine.rule_events import ManagerSignature, RuleSignature, manager_signature_of
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
@@ -136,7 +136,9 @@ def compile_scenario(
     h = min(link.delay for link in scenario.links) / steps_per_delay
     quantum = finest_quantum(scenario, end)
     delays = [_in_steps(link, h, fluid) for link in scenario.links]
-    begin = np.array([flow.start for flow in scenario.flows], dtype=float) if starts is None else starts
+    begin = (
+        np.array([flow.start for flow in scenario.flows], dtype=float) if starts is None else starts
+    )
     layout = layout_of(scenario, delays)
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)

@@ -175,7 +175,9 @@ class _Run:
             self.heard[n].append(bool(on))
             now, before = (k >= lag and self.heard[n][k - lag] for lag in (wait, wait + 1))
             stopped = (1.0 - row.part) * now + row.part * before
-            full = self.plan.host_pace[-1 - paused] if paused < 0 else self.links[paused].rate * self.h
+            full = (
+                self.plan.host_pace[-1 - paused] if paused < 0 else self.links[paused].rate * self.h
+            )
             pace = full - stopped * (full - rule.paused_rate * self.h) if stopped else full
             if paused < 0:
                 self.budget[-1 - paused] = pace
@@ -254,7 +256,8 @@ class _Run:
 
     def by_rate(self, i: int, cells: NDArray[np.int64], came: Floats) -> Floats:  # noqa: ARG002
         """Serve each flow at its rate."""
-        return np.minimum(self.queue[cells], self.budget[cells])
+        leaves: Floats = np.minimum(self.queue[cells], self.budget[cells])
+        return leaves
 
     def in_order(self, batches: deque[Floats], left: float, came: Floats) -> Floats:
         """Serve first what came first: whole batches, then a part of one."""

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from dfcmodel.network.managers import QueueManager
     from responsefn import WindowRule
 
-__all__ = ["RuleSignature", "ManagerSignature", "events_of", "signature_of", "manager_events_of", "manager_signature_of"]
+__all__ = [
+    "ManagerSignature",
+    "RuleSignature",
+    "events_of",
+    "manager_events_of",
+    "manager_signature_of",
+    "signature_of",
+]
 
 RuleSignature = tuple["type[WindowRule]", tuple[str, ...]]
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
@@ -39,12 +46,14 @@ def signature_of(rule: WindowRule) -> RuleSignature:
     ValueError
         For more numbers than a flow's record holds.
     """
-    return _checked(rule, tuple(numbers_of(rule)))
+    signature: RuleSignature = _checked(rule, tuple(numbers_of(rule)))
+    return signature
 
 
 def manager_signature_of(manager: QueueManager) -> ManagerSignature:
     """Return a manager's class and the names of its parameters; errors as for `signature_of`."""
-    return _checked(manager, tuple(manager.numbers(1500.0)))
+    signature: ManagerSignature = _checked(manager, tuple(manager.numbers(1500.0)))
+    return signature
 
 
 def _checked(owner: Any, names: tuple[str, ...]) -> Any:
@@ -59,7 +68,9 @@ def _checked(owner: Any, names: tuple[str, ...]) -> Any:
 
 def events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
     """Return the events of window rules, shape (rules, 3): addresses, or Python functions."""
-    table = np.empty((max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object)
+    table = np.empty(
+        (max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object
+    )
     table.fill(0)
     for row, (rule, names) in zip(table, signatures, strict=False):
         callbacks = build_callbacks(

@@ -35,7 +35,9 @@ LONGEST_MEMORY = 2**16
 def rule_signatures(scenario: Scenario) -> tuple[RuleSignature, ...]:
     """Return the window rules of a scenario."""
     return tuple(
-        dict.fromkeys(signature_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule))
+        dict.fromkeys(
+            signature_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule)
+        )
     )
 
 
@@ -47,7 +49,11 @@ def in_steps(times: Any, h: float) -> Any:
 
 
 def flow_records(
-    scenario: Scenario, layout: Layout, rules: tuple[RuleSignature, ...], starts: Floats, fluid: Fluid
+    scenario: Scenario,
+    layout: Layout,
+    rules: tuple[RuleSignature, ...],
+    starts: Floats,
+    fluid: Fluid,
 ) -> tuple[Any, Any, Any]:
     """Return the flows' records, the emission logs and the rings of holes; ``starts`` in steps.
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dfcmodel.network.disciplines import Discipline
 from hopflow.checks import flag, one_number
 
-__all__ = ["RED", "Arrivals", "CoDel", "PIE", "QueueManager", "StepMarking"]
+__all__ = ["PIE", "RED", "Arrivals", "CoDel", "QueueManager", "StepMarking"]
 
 
 class Arrivals(NamedTuple):
@@ -84,7 +84,9 @@ class QueueManager(Discipline):
     def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
         """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {"none": 0.0}
+        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {
+            "none": 0.0
+        }
 
 
 @dataclass(frozen=True)
@@ -212,16 +214,19 @@ class CoDel(QueueManager):
     interval: float = 0.1
 
     class State(NamedTuple):
-        """Dropped, marked; when a long delay has lasted long enough, s; whether it drops; when next, s;
-        how often it has dropped, now and when it stopped last."""
+        """Packets to drop and mark, and the variables of RFC 8289, 5.3.
+
+        deadline: first_above_time, s; dropping: whether it drops; next: drop_next, s; drop_count,
+        last_drop_count: count, lastcount.
+        """
 
         drop: float = 0.0
         mark: float = 0.0
         deadline: float = 0.0
         dropping: float = 0.0
         next: float = 0.0
-        count: float = 0.0
-        last_count: float = 0.0
+        drop_count: float = 0.0
+        last_drop_count: float = 0.0
 
     def __post_init__(self) -> None:
         one_number("target", self.target, above=0.0, hint="in s")
@@ -235,7 +240,7 @@ class CoDel(QueueManager):
         if long:
             deadline = s.deadline if s.deadline > 0.0 else e.time + q.interval
         act = long and e.time >= deadline
-        drop, count, at, last = 0.0, s.count, s.next, s.last_count
+        drop, count, at, last = 0.0, s.drop_count, s.next, s.last_drop_count
         if act and s.dropping == 0.0:
             drop = 1.0
             recent = e.time - at < 16.0 * q.interval and count - last > 1.0
@@ -249,8 +254,8 @@ class CoDel(QueueManager):
                 count += 1.0
                 at += q.interval / count**0.5
         return s._replace(
-            drop=drop, deadline=deadline, dropping=1.0 if act else 0.0, next=at, count=count,
-            last_count=last,
+            drop=drop, deadline=deadline, dropping=1.0 if act else 0.0, next=at, drop_count=count,
+            last_drop_count=last,
         )  # fmt: skip
 
 

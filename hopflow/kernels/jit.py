@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
-from numba.extending import intrinsic
+import numba
+import numba.extending
+from numba import types
 
 __all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
 
+njit: Any = numba.njit  # its stubs lack three of these options
+intrinsic: Any = numba.extending.intrinsic
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "no_cpython_wrapper": True,
@@ -27,10 +30,10 @@ def _caller(field: str, given: int, reads: tuple[str, ...]) -> Any:
     They are ``given`` arguments, and before them the record's fields ``reads``.
     """
 
-    def call(typing_context, address, record, *numbers):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202, ARG001
+    def call(typing_context, address, record, *numbers):  # type: ignore[no-untyped-def]  # noqa: ARG001
         signature = types.void(types.uint64, record, *[types.float64] * given)
 
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ARG001
             from llvmlite import ir
 
             real, byte = ir.DoubleType(), ir.IntType(8).as_pointer()
@@ -52,20 +55,20 @@ def _caller(field: str, given: int, reads: tuple[str, ...]) -> Any:
 
 
 @intrinsic
-def _call_event(typing_context, address, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _call_event(typing_context, address, flow, now, acks, marks):  # type: ignore[no-untyped-def]
     return _caller("cwnd", 3, ("rtt",))(typing_context, address, flow, now, acks, marks)
 
 
 @intrinsic
-def _call_manager(typing_context, address, link):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _call_manager(typing_context, address, link):  # type: ignore[no-untyped-def]
     return _caller("drop", 0, ())(typing_context, address, link)
 
 
 @inlined
-def call_event(event, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, D103
+def call_event(event, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_event(event, flow, now, acks, marks)
 
 
 @inlined
-def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, D103
+def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_manager(manager, link)

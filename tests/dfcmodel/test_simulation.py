@@ -10,6 +10,7 @@ import pytest
 from dfcmodel import (
     DFC,
     Flow,
+    Fluid,
     Scenario,
     chain,
     simulate,
@@ -84,7 +85,10 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
         links = chain(30, rate=rate, delay=delay, buffer=1800)
         scenario = Scenario("test", links, (flow,))
         # with store-and-forward 0.29 s are 43 round trips and a part of one burst: 1e-3
-        for fluid, packet, error in ((Fluid(store_and_forward=False), 0.0, 1e-6), (None, 0.5, 1e-3)):
+        for fluid, packet, error in (
+            (Fluid(store_and_forward=False), 0.0, 1e-6),
+            (None, 0.5, 1e-3),
+        ):
             run = simulate(scenario, duration=0.6, fluid=fluid)
             expected = min(1.0, window / (2 * 29 * (delay * rate + packet)))
             fifty_rtts = run.mean_efficiency(since=0.31, until=0.6)  # the window leaves in bursts

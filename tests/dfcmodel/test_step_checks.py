@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from dfcmodel import CBR, DFC, Flow, Fluid, Scenario, chain, simulate, takano2006
 from dfcmodel.step_checks import check_step

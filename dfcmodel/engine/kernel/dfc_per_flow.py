@@ -14,9 +14,7 @@ __all__ = ["receive_feedback", "send_feedback"]
 @inlined
 def unconstrained_rate(queue: Any, intensity: float) -> float:
     """Return what a queue would send if its link were for it alone, J-tilde of eq. (13)."""
-    rate = diffusive_rate(
-        intensity, queue.told_rate, queue.gain, queue.told_backlog, queue.backlog
-    )
+    rate = diffusive_rate(intensity, queue.told_rate, queue.gain, queue.told_backlog, queue.backlog)
     return max(0.0, rate)
 
 

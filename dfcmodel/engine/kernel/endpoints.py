@@ -7,11 +7,12 @@ from typing import Any
 from .jit import compiled, inlined
 from .loss_curves import all_lost, stop_tracking
 from .quantum import TINY, quantize
+from .records import LOST, MARKED, PACKETS, STEPS_BETWEEN_CHECKS
 from .tcp_receiver import receive, receive_fast_path, time_of_emission
 from .tcp_sender import send, send_fast_path
-from .records import LOST, MARKED, PACKETS, STEPS_BETWEEN_CHECKS
 
 __all__ = ["advance_endpoints"]
+
 
 @compiled
 def reset_feedback(flow: Any, f: int, part: float, net: Any) -> None:
@@ -95,9 +96,10 @@ def advance_tcp(
     usual = ack.acks > 0.0 and ack.acks == ack.advancing and ack.marked == 0.0
     if usual and send_fast_path(flow, events, now, h, ack, min_rto, quantum):
         pass
-    elif ack.acks > 0.0 or now >= flow.deadline or k - flow.start <= 1:
-        if not send(flow, transport.log, transport.holes, events, now, h, ack, min_rto, quantum):
-            return False
+    elif (ack.acks > 0.0 or now >= flow.deadline or k - flow.start <= 1) and not send(
+        flow, transport.log, transport.holes, events, now, h, ack, min_rto, quantum
+    ):
+        return False
     ack.acks = 0.0
     transport.emitted[k & (transport.emitted.shape[0] - 1), f] = flow.emitted
     return True

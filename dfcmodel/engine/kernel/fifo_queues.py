@@ -12,9 +12,23 @@ from typing import Any
 
 from .jit import compiled, inlined, summing
 from .quantum import quantize
-from .records import FINE, AREA, ARRIVED, LOST, LOST_HERE, LOST_SENT, MARKED, MARKED_HERE, MARKS_SENT, NOW, PACKETS, SENT
+from .records import (
+    AREA,
+    ARRIVED,
+    FINE,
+    LOST,
+    LOST_HERE,
+    LOST_SENT,
+    MARKED,
+    MARKED_HERE,
+    MARKS_SENT,
+    NOW,
+    PACKETS,
+    SENT,
+)
 
 __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
+
 
 @summing
 def gather_arrivals(first: int, end: int, here: Any, origin: Any, shared: Any) -> float:
@@ -60,7 +74,9 @@ def append_arrivals(
         here = k & (net.wire.shape[1] - 1)
         lost, marked = net.wire[LOST, here], net.wire[MARKED, here]
         add_own(band.first, band.end, lost, net.origin, shared[LOST_HERE], order.rows[LOST, row])
-        add_own(band.first, band.end, marked, net.origin, shared[MARKED_HERE], order.rows[MARKED, row])
+        add_own(
+            band.first, band.end, marked, net.origin, shared[MARKED_HERE], order.rows[MARKED, row]
+        )
 
 
 @compiled

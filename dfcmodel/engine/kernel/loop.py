@@ -18,7 +18,17 @@ from .jit import compiled, entry, inlined
 from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks
-from .records import AREA, ARRIVED, BAD_QUEUE, BAD_WINDOW, LOG_FULL, LOST_AREA, LOST_HERE, MARKED_HERE, SENT
+from .records import (
+    AREA,
+    ARRIVED,
+    BAD_QUEUE,
+    BAD_WINDOW,
+    LOG_FULL,
+    LOST_AREA,
+    LOST_HERE,
+    MARKED_HERE,
+    SENT,
+)
 from .shared_queues import serve_shared
 
 __all__ = ["run"]

@@ -12,7 +12,17 @@ from typing import Any
 
 from .jit import compiled
 from .quantum import quantize
-from .records import IS_TRACKED, LOST, LOST_HERE, LOST_SENT, MARKED, MARKED_HERE, MARKS_SENT, PACKETS, PER_FLOW_RATE
+from .records import (
+    IS_TRACKED,
+    LOST,
+    LOST_HERE,
+    LOST_SENT,
+    MARKED,
+    MARKED_HERE,
+    MARKS_SENT,
+    PACKETS,
+    PER_FLOW_RATE,
+)
 
 __all__ = ["all_lost", "append_row", "carry_losses", "start_tracking", "stop_tracking"]
 
@@ -47,9 +57,7 @@ def start_tracking(f: int, k: int, net: Any, order: Any, shared: Any, bands: Any
 
 
 @compiled
-def fill_order(
-    c: int, lost: float, marked: float, link: Any, bands: Any, order: Any
-) -> None:
+def fill_order(c: int, lost: float, marked: float, link: Any, bands: Any, order: Any) -> None:
     """Give what waits at queue c in a FIFO queue of several flows constant curves."""
     mask = order.rows.shape[1] - 1
     for b in range(link.first_band, link.end_band):
@@ -65,7 +73,9 @@ def begin_order(
     queue: Any, c: int, k: int, lost: float, marked: float, net: Any, order: Any
 ) -> None:
     """Begin the order of a queue that is served alone with all that has come, of constant curves."""
-    order.rows[PACKETS, 0, c] = net.wire[PACKETS, k & (net.wire.shape[1] - 1), queue.origin] - queue.lost
+    order.rows[PACKETS, 0, c] = (
+        net.wire[PACKETS, k & (net.wire.shape[1] - 1), queue.origin] - queue.lost
+    )
     order.rows[LOST, 0, c] = lost
     order.rows[MARKED, 0, c] = marked
     queue.head = 0
@@ -124,7 +134,10 @@ def carry_losses(queue: Any, c: int, k: int, quantum: float, net: Any, order: An
     """Let the curves of a queue that is served alone follow what came and left in step k."""
     append_row(queue, c, k, net, order)
     mask = order.rows.shape[1] - 1
-    while queue.head < queue.tail - 1 and order.rows[PACKETS, (queue.head + 1) & mask, c] <= queue.sent:
+    while (
+        queue.head < queue.tail - 1
+        and order.rows[PACKETS, (queue.head + 1) & mask, c] <= queue.sent
+    ):
         queue.head += 1
     low, high = queue.head & mask, (queue.head + 1) & mask
     lost, marked = order.rows[LOST, low, c], order.rows[MARKED, low, c]

@@ -13,7 +13,19 @@ from .jit import call_manager, compiled
 from .loss_curves import start_tracking
 from .overflow import note_first_loss, take_from_arrivals
 from .quantum import quantize
-from .records import AREA, ARRIVED, IS_TRACKED, LOST_AREA, LOST_HERE, MARKABLE, MARKED_HERE, NOW, OWED, OWED_MARKS, PREVIOUS
+from .records import (
+    AREA,
+    ARRIVED,
+    IS_TRACKED,
+    LOST_AREA,
+    LOST_HERE,
+    MARKABLE,
+    MARKED_HERE,
+    NOW,
+    OWED,
+    OWED_MARKS,
+    PREVIOUS,
+)
 
 __all__ = ["manage"]
 

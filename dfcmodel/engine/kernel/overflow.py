@@ -8,9 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, summing
-from .loss_curves import append_row, begin_order, start_tracking
+from .loss_curves import append_row, start_tracking
 from .quantum import quantize
-from .records import AREA, ARRIVED, FAIR_SHARES, IS_TRACKED, LOST, LOST_AREA, LOST_HERE, NOW, PACKETS, PER_FLOW_RATE, PREVIOUS, SENT
+from .records import (
+    AREA,
+    ARRIVED,
+    FAIR_SHARES,
+    IS_TRACKED,
+    LOST,
+    LOST_AREA,
+    LOST_HERE,
+    NOW,
+    PACKETS,
+    PER_FLOW_RATE,
+    PREVIOUS,
+    SENT,
+)
 
 __all__ = ["drop_tail", "take_from_arrivals"]
 
@@ -134,7 +147,14 @@ def drop_from_band(
         growth = link.arrivals - link.pace
         track_losers(first, end, k, excess, growth, now, h, net, order, shared, bands)
     take_from_arrivals(
-        first, end, left, shared[LOST_HERE], shared[ARRIVED], shared[AREA], shared[LOST_AREA], shared[NOW]
+        first,
+        end,
+        left,
+        shared[LOST_HERE],
+        shared[ARRIVED],
+        shared[AREA],
+        shared[LOST_AREA],
+        shared[NOW],
     )
     if band.tail > band.head:
         row = (band.tail - 1) & (order.rows.shape[1] - 1)
@@ -208,9 +228,7 @@ def drop_tail(
                 excess = drop_from_bands(
                     link, k, excess, spared, now, h, left, quantum, net, order, shared, bands
                 )
-            drop_from_bands(
-                link, k, excess, -1.0, now, h, left, quantum, net, order, shared, bands
-            )
+            drop_from_bands(link, k, excess, -1.0, now, h, left, quantum, net, order, shared, bands)
         else:
             for b in range(link.first_band, link.end_band):
                 drop_own(link, bands[b], b, k, now, h, left, quantum, net, order, shared, bands)
@@ -257,6 +275,8 @@ def drop_own(
     )  # fmt: skip
     if band.tail > band.head:
         row = (band.tail - 1) & (order.rows.shape[1] - 1)
-        take_from_row(band.first, band.end, shared[NOW], order.rows[PACKETS, row], order.rows[LOST, row])
+        take_from_row(
+            band.first, band.end, shared[NOW], order.rows[PACKETS, row], order.rows[LOST, row]
+        )
         order.total[row, b] -= total
     band.arrivals -= total

@@ -107,9 +107,9 @@ step; unconstrained_rate: J-tilde.
 """
 
 LINK = np.dtype(
-    [(name, np.float64) for name in "rate pace limit peak backlog arrivals total due due_marks owed weight".split()]
+    [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
-       "kind shared tracked lag first_band end_band manager".split()]
+       ["kind", "shared", "tracked", "lag", "first_band", "end_band", "manager"]]
     + [(name, np.uint64) for name in ("first", "end")]
     + [
         ("drop", np.float64),
@@ -167,7 +167,9 @@ SENDING = np.dtype([(name, np.uint64) for name in ("first", "last", "to_first", 
 """Queues of a link that sends feedback, and those that it goes to."""
 INPUT_SENDING = np.dtype([(name, np.int64) for name in ("to", "band", "queue")])
 """Who is told (a link, or -1 - flow for its host), by which band, or -1 and of which queue."""
-INPUT_LINK = np.dtype([(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")])
+INPUT_LINK = np.dtype(
+    [(name, np.float64) for name in ("rate", "backlog", "next_rate", "next_backlog")]
+)
 """What a link with a queue per input was told, and what is on its way."""
 PAUSE = np.dtype(
     [(name, np.float64) for name in ("high", "low", "paused_rate", "part")]

@@ -145,9 +145,7 @@ def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
 
 
 @compiled
-def receive(
-    flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantum: float
-) -> Any:
+def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantum: float) -> Any:
     """Take in ``arrived`` packets and the ``gone`` lost among them; move rcv_nxt.
 
     Parameters

@@ -39,7 +39,9 @@ def test_rates_per_step_are_whole_quanta_just_below_the_links() -> None:
     rate = plan.scenario.links[0].rate * plan.step
     quanta = plan.network.links["rate"] / plan.quantum
     np.testing.assert_array_equal(quanta, np.floor(quanta))
-    assert np.all((plan.network.links["rate"] <= rate) & (plan.network.links["rate"] > rate - plan.quantum))
+    assert np.all(
+        (plan.network.links["rate"] <= rate) & (plan.network.links["rate"] > rate - plan.quantum)
+    )
 
 
 def test_flows_start_in_the_step_of_their_time() -> None:

@@ -25,7 +25,7 @@ from dfcmodel.engine import driver, reference
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.plans import compile_scenario
 from hopflow import maximum, minimum
-from responsefn import Reno, Vegas, WindowRule, catalogue
+from responsefn import Vegas, WindowRule, catalogue
 
 RATE, DELAY = 1e4, 5e-3
 
@@ -107,9 +107,7 @@ def test_starts_within_a_step(part: float) -> None:
     plan = plan_of(one_flow(CBR(5000.0), start=start))
     driver.advance(plan, 10, 1)
     # rounding of four amounts to the grid
-    assert plan.network.flows["emitted"][0] == pytest.approx(
-        (10 * h - start) * 5000.0, abs=1e-6
-    )
+    assert plan.network.flows["emitted"][0] == pytest.approx((10 * h - start) * 5000.0, abs=1e-6)
     emitted = []
     for steps in (2, 3, 4):
         plan = plan_of(one_flow(Listener(), start=start))

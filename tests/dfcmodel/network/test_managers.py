@@ -114,7 +114,7 @@ def test_codel_drops_at_intervals_over_the_square_root_of_the_count() -> None:
 
 
 def test_codel_stops_when_the_delay_is_below_the_target() -> None:
-    law, state = CoDel(), CoDel.State(dropping=1.0, next=0.2, count=3.0)
+    law, state = CoDel(), CoDel.State(dropping=1.0, next=0.2, drop_count=3.0)
     after = CoDel.on_step(state, parameters(law), seen(1.0, 4.0, time=0.3))
     assert (after.drop, after.dropping) == (0.0, 0.0)
 

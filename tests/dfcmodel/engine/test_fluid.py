@@ -1,0 +1,96 @@
+"""Refinements of the fluid, each against what it is for: SACK, timeouts, delayed ACKs, packet jitter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel import Flow, Fluid, Link, Scenario, ensemble, simulate
+from responsefn import NewReno, Reno
+
+RATE, DELAY = 1e3, 1e-2
+
+
+def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> Scenario:
+    """A sender behind a fast link, and a slow link whose buffer it overflows in slow start."""
+    links = [Link("a", "b", 1e4, DELAY, 1e4), Link("b", "c", RATE, DELAY, buffer)]
+    return Scenario("one", links, [Flow("one", "abc", source or NewReno(), window, **more)], 3.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
+        ({"timeouts": "no"}, ["timeouts", "no"]),
+        ({"store_and_forward": 1}, ["store_and_forward", "1"]),
+    ],
+)
+def test_settings_are_checked(refused, change, words) -> None:
+    refused(words, lambda: Fluid(**change))
+
+
+def test_sack_repairs_in_a_round_trip_what_takes_newreno_one_for_each_loss() -> None:
+    """RFC 6675 against RFC 6582: an overflow in slow start loses tens of packets of one window.
+
+    When both windows are halved once, NewReno needs a round trip per hole: here tens of 50 ms.
+    """
+    delivered = {}
+    for recovery in ("newreno", "sack"):
+        fluid = Fluid(recovery=recovery, timeouts=False)
+        run = simulate(one_flow(), duration=1.2, fluid=fluid, sample=0.01)
+        lost = run.lost.sum()
+        assert lost > 15
+        assert run.imbalance.max() == 0.0
+        behind = run.time[np.argmax(run.delivered[0] > 150.0)]
+        delivered[recovery] = (run.delivered[0, -1], behind, run.loss_events[0])
+    assert delivered["sack"][0] > delivered["newreno"][0]
+    assert delivered["sack"][2] >= 1
+    # nothing is lost for good: at 1,000 packets/s the link was busy for most of the time
+    assert delivered["sack"][0] > 0.8 * RATE * 1.2
+
+
+def test_a_sender_without_timeouts_has_none() -> None:
+    """Reno after many losses of one window waits for its timer (RFC 5681)."""
+    with_timer = simulate(one_flow(Reno()), sample=0.01)
+    without = simulate(one_flow(Reno()), sample=0.01, fluid=Fluid(timeouts=False))
+    assert with_timer.timeouts[0] > 0
+    assert without.timeouts[0] == 0
+    assert without.imbalance.max() == 0.0
+
+
+def test_a_window_grows_half_as_fast_per_round_trip_with_delayed_acks() -> None:
+    """Slow start: a factor of 2 per round trip, of 1.5 where every second packet is answered."""
+    trip = 4 * DELAY + 1 / RATE + 1 / 1e4
+    for delayed, factor in ((False, 2.0), (True, 1.5)):
+        scenario = one_flow(delayed_acks=delayed, buffer=1e4)
+        run = simulate(scenario, duration=5.2 * trip, sample=trip / 40, steps_per_delay=40)
+        at = np.searchsorted(run.time, [2.9 * trip, 3.9 * trip])
+        before, after = run.window[0, at]
+        # ACKs of one round trip arrive spread over a part of it
+        assert after / before == pytest.approx(factor, rel=0.05)
+
+
+def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
+    found = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0)
+    again = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0)
+    np.testing.assert_array_equal(found.efficiency, again.efficiency)
+    late = simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, rng=1)
+    assert late.imbalance.max() == 0.0
+    on_time = simulate(one_flow(), duration=1.0, rng=1)
+    assert not np.array_equal(late.delivered, on_time.delivered)
+    assert (np.diff(late.delivered, axis=1) >= 0.0).all()
+
+
+def test_packet_jitter_delays_an_unlimited_window_by_half_of_it_on_average() -> None:
+    """A window-limited flow: its rate is window over round trip, longer by what packets wait.
+
+    Packets stay in order, so that the mean delay is between a half and all of the jitter.
+    """
+    long = 5e-3
+    scenario = one_flow(window=10.0, buffer=1e4)
+    rates = [
+        simulate(scenario, duration=3.0, packet_jitter=each, rng=0).delivered[0, -1] / 3.0
+        for each in (0.0, long)
+    ]
+    more = 10.0 / rates[1] - 10.0 / rates[0]
+    assert 0.5 * long < more < 1.1 * long
