@@ -24,7 +24,8 @@ import numpy as np
 from tqdm import tqdm
 
 from benchmarks.timing import Row
-from dfcmodel import Scenario, engine, takano2006
+from dfcmodel import Scenario, takano2006
+from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.step_checks import check_step
 from dfcmodel.theory.ring_arrays import advance_rings
@@ -89,7 +90,7 @@ def seconds_of(scenario: Scenario, steps_per_delay: int = 4, rounds: int = 5) ->
         every = round(1e-3 / plan.step)
         steps = round(scenario.duration / plan.step) // every * every
         start = time.process_time()
-        engine.advance(plan, steps, every)
+        driver.advance(plan, steps, every)
         found.append(time.process_time() - start)
     return tuple(found[1:])
 
