@@ -200,8 +200,13 @@ def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
     if what == 1:
         return replace(best, taken=int(random.integers(0, cells + 1)))
     sizes = best.sizes.copy()
-    start, stop = np.sort(random.integers(0, len(sizes) + 1, 2))
-    sizes[start:stop] = _sizes(link, 1, random)[0]
+    new = int(_sizes(link, 1, random)[0])
+    if what == 2:  # one size instead of another, everywhere
+        sizes[sizes == random.choice(sizes)] = new
+    else:  # some frames, most often the last ones that are sent
+        sent = best.run().sent
+        start = sent - 1 - int(sent * random.random() ** 3)
+        sizes[start : start + 1 + int(sent * random.random() ** 3)] = new
     return replace(best, sizes=sizes)
 
 
@@ -211,7 +216,7 @@ def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
     if link.small_packets == 0.0:
         return np.full(count, top)
     some = random.integers(SMALLEST_FRAME, top + 1, count)
-    edges = random.integers(0, link.cells_of(top), count) * cell + 1
+    edges = (link.cells_of(top) * random.random(count) ** 2).astype(np.int64) * cell + 1
     sizes = np.where(random.random(count) < 0.5, some, edges)
     return np.asarray(np.clip(sizes, SMALLEST_FRAME, top), dtype=np.int64)
 
