@@ -46,6 +46,15 @@ class FrameScenario:
         Cells that the receiver has.
     reverse_phase
         Bit time at which a frame of the receiver's own begins; others precede and follow back to back.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
+    >>> from dfcmodel.lossless import witness
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> run = witness(link).overflows.run()
+    >>> run.lost
+    1
     """
 
     link: PausedLink
@@ -103,6 +112,12 @@ class Witness:
         Cells above the threshold, or bytes where the link's cell is 1.
     fills, overflows
         The same frames with a buffer of exactly that, and with one cell less.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> headroom("400Gbps", "300m", cell=192).witness().holds
+    True
     """
 
     headroom: int
@@ -125,7 +140,9 @@ def witness(link: PausedLink) -> Witness:
         Any; its largest burst decides the sizes, and the receiver's own frame begins when the pause
         frame is ready.
 
-    >>> from dfcmodel.lossless.paused_links import PausedLink
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
     >>> found = witness(PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304))
     >>> found.holds, found.fills.run().peak - found.fills.threshold == found.headroom
     (True, True)
@@ -163,6 +180,14 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
     ------
     ValueError
         For another share of small packets, or tries out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink, search_worst
+    >>> from dfcmodel.lossless.worst_cases import largest_burst
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> search_worst(link, 50) <= largest_burst(link).cells
+    True
     """
     tries = whole("tries", tries, 1, 10**6)
     if link.small_packets not in (0.0, 1.0):

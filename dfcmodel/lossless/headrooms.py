@@ -103,6 +103,13 @@ class Headroom(Result):
         Whether cells are counted, or bytes.
     ranged
         Names of the inputs that have a range.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> port = headroom("400Gbps", "300m", cell=192)
+    >>> port.bytes, port.cells
+    (225792, 1176)
     """
 
     low: PausedLink

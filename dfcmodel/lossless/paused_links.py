@@ -52,6 +52,13 @@ class PausedLink:
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> link.cells_of(1500), link.window
+    (8, 111768)
     """
 
     rate: int
