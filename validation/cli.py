@@ -17,7 +17,7 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence
+from validation import evidence, tally
 from validation.claims import find, ledger
 from validation.records import recorded_verdicts
 from validation.texts import plain
@@ -38,9 +38,11 @@ NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes"
 STYLES = {
     Verdict.REPRODUCED: "green",
     Verdict.CONTRADICTED: "red",
+    Verdict.DEPENDS: "yellow",
     Verdict.NOT_REPRODUCED: "yellow",
-    Verdict.NOT_APPLICABLE: "dim",
+    Verdict.OPEN: "dim",
     Verdict.UNDECIDABLE: "dim",
+    Verdict.NOT_APPLICABLE: "dim",
 }
 
 
@@ -99,23 +101,41 @@ def validate(
     evidence.verify()
     findings = _check(chosen, console)
     seconds = time.perf_counter() - start
-    recorded = recorded_verdicts()
-    table = Table("claim", "paper", "model", "packets", "what was found", title="Verdicts")
-    different = []
-    for item, finding in findings.items():
-        found = Sides(finding.model, finding.simulation)
-        if recorded.get(item.id) != found:
-            different.append(item.id)
-        cells = [f"[{STYLES[verdict]}]{verdict}[/]" for verdict in found]
-        table.add_row(
-            item.id, item.paper, *cells, plain(finding.summary).split(". ")[0].rstrip(".") + "."
-        )
-    console.print(table)
     page = write(findings, report, seconds)
+    _print_tally(findings, console)
+    _print_findings(findings, console)
+    recorded = recorded_verdicts()
+    different = [
+        claim.id
+        for claim, finding in findings.items()
+        if recorded.get(claim.id) != Sides(finding.model, finding.simulation)
+    ]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
     if different:
         console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
         raise typer.Exit(1)
+
+
+def _print_tally(findings: dict[Claim, Finding], console: Console) -> None:
+    console.print(tally.headline(findings), highlight=False)
+    for title, counted in tally.tables(findings).items():
+        table = Table(title, *(Column(name, justify="right") for name in counted.columns))
+        for paper, counts in counted.rows.items():
+            table.add_row(paper, *(str(count or "") for count in counts))
+        console.print(table)
+
+
+def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
+    """Print one line for each claim: what it says, the verdicts, and what was found."""
+    for claim, finding in findings.items():
+        model, packets = (f"[{STYLES[v]}]{v}[/]" for v in (finding.model, finding.simulation))
+        readings = dict.fromkeys(name for names in finding.turning for name in names)
+        turned = f" (turned by: {'; '.join(readings)})" if readings else ""
+        console.print(
+            f"[bold]{claim.id}[/] {claim.text}: model {model}, packets {packets}{turned}. "
+            f"{plain(finding.headline)}",
+            highlight=False,
+        )
 
 
 @app.command("claims")

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from validation.verdicts import Sides, Threshold, Verdict
 
-__all__ = ["PUBLISHED", "Entry", "entries", "recorded_thresholds", "recorded_verdicts"]
+__all__ = [
+    "PUBLISHED",
+    "Entry",
+    "entries",
+    "recorded_readings",
+    "recorded_thresholds",
+    "recorded_verdicts",
+]
 
 PUBLISHED = Path(__file__).parent / "published"
 
@@ -52,6 +59,15 @@ def recorded_verdicts() -> dict[str, Sides[Verdict]]:
     """Return the verdicts of ``verdicts.csv`` by claim."""
     return {
         row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"]))
+        for row in _rows("verdicts.csv")
+    }
+
+
+def recorded_readings() -> dict[str, Sides[tuple[str, ...]]]:
+    """Return the readings that turn the verdicts of ``verdicts.csv``, by claim."""
+    columns = "model depends on", "simulation depends on"
+    return {
+        row["id"]: Sides(*(tuple(filter(None, row[column].split("; "))) for column in columns))
         for row in _rows("verdicts.csv")
     }
 
