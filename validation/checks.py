@@ -138,6 +138,10 @@ class Check(Generic[T]):
             raise TypeError(f"{self.text.stem} has no function that judges")
         return self._judge(found, **thresholds)
 
+    def judged_process(self, found: T, **thresholds: float) -> dict[str, Verdict]:
+        """Return the verdicts on packet runs of the model's own events, with their thresholds."""
+        return _with(self._process, found, thresholds)
+
     def thresholds(self) -> dict[str, float]:
         """Return the thresholds of the verdicts: the keyword parameters of the judging function."""
         assert self._judge is not None
@@ -197,7 +201,7 @@ class Check(Generic[T]):
     def _findings(self, found: T, thresholds: dict[str, float]) -> Finding:
         """Return the verdicts in all readings as a finding whose statements are their keys."""
         default = self.judged(found, **thresholds)
-        process = _with(self._process, found, thresholds)
+        process = self.judged_process(found, **thresholds)
 
         def parts(judgement: Judgement) -> tuple[Part, ...]:
             return tuple(
