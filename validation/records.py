@@ -33,7 +33,8 @@ class Entry:
     text: str
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of one of the published tables."""
     with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -41,25 +42,25 @@ def _rows(name: str) -> list[dict[str, str]]:
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Return all claims by id, paper by paper in the order of the files, checked or not."""
-    rows = {row["id"]: row for row in [*_rows("claims.csv"), *_rows("own_claims.csv")]}
-    letters = list(dict.fromkeys(id[0] for id in rows))  # one per paper
+    known = {row["id"]: row for row in [*rows("claims.csv"), *rows("own_claims.csv")]}
+    letters = list(dict.fromkeys(id[0] for id in known))  # one per paper
     return {
-        id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, rows))
-        for id, row in sorted(rows.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
+        id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, known))
+        for id, row in sorted(known.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
     }
 
 
-def _text(row: dict[str, str], rows: dict[str, dict[str, str]]) -> str:
+def _text(row: dict[str, str], known: dict[str, dict[str, str]]) -> str:
     """Return the text of a claim; where it refers to another claim, with that claim's text."""
     reference = re.match(r"same as ([A-Z]\d+)", row["claim"])
-    return f"{row['claim']} ({rows[reference[1]]['claim']})" if reference else row["claim"]
+    return f"{row['claim']} ({known[reference[1]]['claim']})" if reference else row["claim"]
 
 
 def recorded_verdicts() -> dict[str, Sides[Verdict]]:
     """Return the verdicts of ``verdicts.csv`` by claim."""
     return {
         row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"]))
-        for row in _rows("verdicts.csv")
+        for row in rows("verdicts.csv")
     }
 
 
@@ -68,7 +69,7 @@ def recorded_readings() -> dict[str, Sides[tuple[str, ...]]]:
     columns = "model depends on", "simulation depends on"
     return {
         row["id"]: Sides(*(tuple(filter(None, row[column].split("; "))) for column in columns))
-        for row in _rows("verdicts.csv")
+        for row in rows("verdicts.csv")
     }
 
 
@@ -82,5 +83,5 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
             Sides(Verdict(row["model at half"]), Verdict(row["packets at half"])),
             Sides(Verdict(row["model at twice"]), Verdict(row["packets at twice"])),
         )
-        for row in _rows("thresholds.csv")
+        for row in rows("thresholds.csv")
     }

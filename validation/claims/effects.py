@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from validation import evidence
 from validation.checks import Check, claim
 from validation.drawing import COLOURS, figure, label, legend_beside, points, reference
 from validation.statistics import (
@@ -32,7 +33,18 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["EQUAL", "Curve", "Effects", "Estimates", "Statement", "by", "deviation", "effects"]
+__all__ = [
+    "EQUAL",
+    "Curve",
+    "Effects",
+    "Estimates",
+    "Statement",
+    "beyond",
+    "by",
+    "deviation",
+    "effects",
+    "where",
+]
 
 Estimates = tuple[Estimate, ...]
 EQUAL = 0.1
@@ -125,21 +137,23 @@ class Effects:
 
 
 def effects(
-    id: str, cases: tuple[str, ...], *, equal: bool = False
+    id: str, *arguments: object, cases: tuple[str, ...], equal: bool = False
 ) -> Callable[[Callable[..., Effects]], Check[Effects]]:
     """Register the function below as the measurement of a claim of this kind.
 
     Parameters
     ----------
-    id, cases
+    id, arguments, cases
         As for `validation.checks.claim`.
     equal
         Whether one of its statements is one of equality, which makes its margin a threshold.
     """
 
     def register(measure: Callable[..., Effects]) -> Check[Effects]:
+        if isinstance(measure, Check):
+            return claim(id, *arguments, cases=cases)(measure)
         text = f"{measure.__name__}.md"
-        check = claim(id, cases=cases, text=text)(measure)
+        check = claim(id, *arguments, cases=cases, text=text)(measure)
         check.judge(judge_equal if equal else judge)
         check.readings(readings)
         check.draw(curves)
@@ -211,6 +225,19 @@ def by(frame: pd.DataFrame, columns: str | list[str], value: str) -> dict[Any, E
     runs = frame.groupby([*keys, "seed"])[value].mean()
     names = keys[0] if len(keys) == 1 else keys
     return {key: of_runs(seeds.to_numpy()) for key, seeds in runs.groupby(names)}
+
+
+def beyond(estimate: Estimate, least: float) -> Estimate:
+    """Return by how much an estimate exceeds the least difference that counts."""
+    return combine((estimate, Estimate(least, 0.0)), (1.0, -1.0))
+
+
+def where(case: str, name: str | None = None, **columns: object) -> pd.DataFrame:
+    """Return the rows of a bundled table with these entries."""
+    frame = evidence.table(case, name)
+    for column, entry in columns.items():
+        frame = frame[frame[column] == entry]
+    return frame
 
 
 def deviation(one: Estimate, other: Estimate | float) -> Estimate:
