@@ -18,7 +18,7 @@ GREEDY = ("highspeed", "bic", "cubic")
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
-SEEDS = 3
+SEEDS = 8
 """Runs of the model."""
 
 
