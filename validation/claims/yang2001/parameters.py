@@ -1,0 +1,146 @@
+"""Small transfers, slots per turn, and ageing (Y10, Y14 to Y16)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from validation import evidence
+from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
+from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes
+from validation.statistics import Estimate, combine, of_runs
+
+SMALL = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
+TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
+AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
+MOST, LEAST = 64.0, 1 / 64
+"""Largest and smallest multiple of the slots per turn."""
+SHORT, NONE = 10, 0
+"""The shortest ageing time, s, and none."""
+STARVED = 0.01
+"""Share of the packets below which a class starves."""
+
+
+@effects("Y10", cases=SMALL, equal=True)
+def total_time() -> Effects:
+    """Measure the total time of small transfers by the ratio of TCP to UDP."""
+    every = []
+    curves = {}
+    for environment in ("ts/ts", "ts/be"):
+        for case, discipline in zip(SMALL, DISCIPLINES, strict=True):
+            frame = where(case, "sources", environment=environment)
+            finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
+            found = {int(n): of_runs(v) for n, v in finish.groupby("tcp_flows")}
+            mean = sum(e.value for e in found.values()) / len(found)
+            every += [deviation(e, mean) for e in found.values()]
+            if discipline == "FCFS":
+                curves[environment] = Curve(list(found), list(found.values()))
+    return Effects(
+        {"same": Statement(tuple(every), equal=True)},
+        curves,
+        ("TCP flows of a hundred", "total time of all transfers (s)"),
+        values={"largest": max(every, key=lambda e: abs(e.value))},
+    )
+
+
+def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
+    mechanism = environment.partition("/")[0]
+    frame = classes(case).reset_index()
+    kept = (frame["value"] == value) & (frame["environment"] == environment)
+    return frame[kept].set_index("seed")[mechanism]
+
+
+@effects("Y14", cases=(TURNS, LOST), equal=True)
+def slots_per_turn() -> Effects:
+    """Measure the order of the classes, and retransmissions, by the slots of a turn."""
+    many = _of_value(TURNS, "ts/ts", MOST)
+    mean = many[list(TCP)].mean(axis=1)
+    same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in TCP)
+
+    def resent(case: str, value: float) -> Estimate:
+        frame = where(case, value=value, protocol="TCP")
+        return of_runs(frame.groupby("seed")["resent"].mean().to_numpy())
+
+    values = sorted(evidence.table(TURNS)["value"].unique())
+    curves = {
+        kind: Curve(
+            values, [of_runs(_of_value(TURNS, "ts/ts", v)[kind].to_numpy()) for v in values]
+        )
+        for kind in TCP
+    }
+    return Effects(
+        {
+            "many": Statement(same, equal=True),
+            "few": Statement((beyond(resent(TURNS, LEAST), 1.0),)),
+        },
+        curves,
+        ("slots per turn over the default", "mean transfer time (s)"),
+        "x",
+        values={"resent": resent(TURNS, LEAST), "lost": resent(LOST, LEAST)},
+        readings={
+            "acknowledgements outside of a flow's turns are lost": {
+                "few": Statement((beyond(resent(LOST, LEAST), 1.0),))
+            }
+        },
+    )
+
+
+@effects("Y15", cases=(AGEING, ENDLESS), equal=True)
+def ageing() -> Effects:
+    """Measure the order of the classes with short ageing, and the share of the lowest with none."""
+    same: list[Estimate] = []
+    for environment in ("cc/cc", "ts/ts"):
+        short = _of_value(AGEING, environment, SHORT)
+        mean = short[list(TCP)].mean(axis=1)
+        same += [of_runs((short[kind] / mean - 1.0).to_numpy()) for kind in TCP]
+
+    def share(environment: str, value: float) -> Estimate:
+        frame = where(ENDLESS, environment=environment, value=value)
+        frame = frame[(frame["time"] == frame["time"].max()) & (frame["protocol"] == "TCP")]
+        sent = frame.groupby(["seed", "priority"])["departed"].sum().unstack()  # noqa: PD010
+        return of_runs((sent[4] / sent.sum(axis=1)).to_numpy())
+
+    none = {e: share(e, NONE) for e in ("cc/cc", "ts/ts")}
+    times = sorted(evidence.table(AGEING)["value"].unique())
+    times = [time for time in times if time > 0]
+    curves = {
+        f"cc/cc {kind}": Curve(
+            times, [of_runs(_of_value(AGEING, "cc/cc", t)[kind].to_numpy()) for t in times]
+        )
+        for kind in TCP
+    }
+    return Effects(
+        {
+            "short": Statement(tuple(same), equal=True),
+            "long": Statement(tuple(beyond(-e, -STARVED) for e in none.values())),
+        },
+        curves,
+        ("ageing time (s)", "mean transfer time (s)"),
+        "x",
+        values={"none": none},
+    )
+
+
+@effects("Y16", cases=SMALL)
+def small_transfers() -> Effects:
+    """Measure the order of the classes of small transfers under cc."""
+    gaps, wrong = [], []
+    for environment in ("cc/cc", "cc/be"):
+        for case in SMALL:
+            frame = classes(case).reset_index()
+            kept = frame[frame["environment"] == environment].set_index("seed")
+            first, last = kept["cc", "TCP1"], kept["cc", "TCP4"]
+            gaps.append(of_runs((last / first - 1.0).groupby("seed").mean().to_numpy()))
+            times = kept["cc"][list(TCP)]
+            against = (times.diff(axis=1).iloc[:, 1:] < 0).any(axis=1)
+            wrong.append(of_runs(against.groupby("seed").mean().to_numpy()))
+    names = [f"{e} {d}" for e in ("cc/cc", "cc/be") for d in DISCIPLINES]
+    return Effects(
+        {"some": Statement(tuple(gaps)), "cases": Statement((_mean(wrong),))},
+        {"runs against the priorities": Curve(names, wrong)},
+        ("environment and discipline", "part of the runs"),
+        values={"wrong": _mean(wrong), "gaps": gaps},
+    )
+
+
+def _mean(estimates: list[Estimate]) -> Estimate:
+    return combine(estimates, [1.0 / len(estimates)] * len(estimates))

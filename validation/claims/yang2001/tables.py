@@ -1,0 +1,79 @@
+"""Transfer times by class of flow, as in the paper's Table 4, run by run."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+
+from validation import evidence
+from validation.claims.effects import Estimates
+from validation.statistics import Estimate, of_runs
+
+DISCIPLINES = ("FCFS", "DRR", "RED", "SFQ")
+ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
+TCP = ("TCP1", "TCP2", "TCP3", "TCP4")
+UDP = ("UDP3", "UDP4")
+CLASSES = (*TCP, *UDP)
+
+
+def case_of(environment: str, discipline: str) -> str:
+    """Return the case of a row of Table 4."""
+    return f"yang2001/{environment.replace('/', '-')}-{discipline.lower()}"
+
+
+def cases(*environments: str) -> tuple[str, ...]:
+    """Return the cases of environments under all disciplines."""
+    return tuple(case_of(e, d) for e in environments for d in DISCIPLINES)
+
+
+@functools.cache
+def classes(case: str, statistic: str = "mean") -> pd.DataFrame:
+    """Return a statistic of the transfer times of every class, one row for each run.
+
+    The index has the run (environment, discipline, ratio of TCP, other parameters, seed), the
+    columns are mechanism and class, such as ``("cc", "TCP1")``. Both sources count together.
+    """
+    frame = evidence.table(case)
+    known = ("environment", "discipline", "size", "tcp_flows", "parameter", "value", "seed")
+    keys = [column for column in known if column in frame]
+    named = frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
+    groups = named.groupby([*keys, "mechanism", "kind"], observed=True)["transfer_time"]
+    found = groups.std() if statistic == "std" else groups.mean()
+    return found.unstack(["mechanism", "kind"])  # noqa: PD010
+
+
+def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
+    """Return the classes of a row of Table 4 by seed: the mean over the ratios of TCP."""
+    return classes(case, statistic).groupby("seed").mean()
+
+
+def regulated(environment: str) -> str:
+    """Return the mechanism of the first source."""
+    return environment.partition("/")[0]
+
+
+def apart(
+    frame: pd.DataFrame, more: tuple[str, str], less: tuple[str, str], factor: float = 1.0
+) -> Estimate:
+    """Return the relative difference of two classes, seed by seed, the second times a factor."""
+    return of_runs((frame[more] / (factor * frame[less]) - 1.0).to_numpy())
+
+
+def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
+    """Return by how much each class takes longer than the one of the next higher priority."""
+    pairs = [*itertools.pairwise(TCP), UDP]
+    return tuple(apart(frame, (mechanism, low), (mechanism, high)) for high, low in pairs)
+
+
+def everywhere_in(
+    environments: Sequence[str], estimate: Callable[[pd.DataFrame, str], Estimates]
+) -> Estimates:
+    """Return estimates of the classes of environments under all disciplines."""
+    return tuple(
+        each
+        for environment, discipline in itertools.product(environments, DISCIPLINES)
+        for each in estimate(by_seed(case_of(environment, discipline)), regulated(environment))
+    )
