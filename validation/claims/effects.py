@@ -137,7 +137,7 @@ class Effects:
 
 
 def effects(
-    id: str, *arguments: object, cases: tuple[str, ...], equal: bool = False
+    id: str, *arguments: object, cases: tuple[str, ...], equal: bool | float = False
 ) -> Callable[[Callable[..., Effects]], Check[Effects]]:
     """Register the function below as the measurement of a claim of this kind.
 
@@ -146,7 +146,8 @@ def effects(
     id, arguments, cases
         As for `validation.checks.claim`.
     equal
-        Whether one of its statements is one of equality, which makes its margin a threshold.
+        Whether one of its statements is one of equality, which makes its margin a threshold; the
+        margin itself where it is not `EQUAL`.
     """
 
     def register(measure: Callable[..., Effects]) -> Check[Effects]:
@@ -154,8 +155,9 @@ def effects(
             return claim(id, *arguments, cases=cases)(measure)
         text = f"{measure.__name__}.md"
         check = claim(id, *arguments, cases=cases, text=text)(measure)
-        check.judge(judge_equal if equal else judge)
-        check.readings(readings)
+        margin = EQUAL if isinstance(equal, bool) else equal
+        check.judge(_judge_equal(margin) if equal else judge)
+        check.readings(_readings(margin))
         check.draw(curves)
         check.constants_of(sys.modules[__name__])
         return check
@@ -171,25 +173,33 @@ def judge(found: Effects, *, level: float = LEVEL) -> Judgement:
     }
 
 
-def judge_equal(found: Effects, *, level: float = LEVEL, margin: float = EQUAL) -> Judgement:
-    """Judge signs, and equality within a margin."""
-    return {
-        key: statement.judged(level, margin, Verdict.OPEN)
-        for key, statement in found.statements.items()
-    }
+def _judge_equal(standard: float) -> Callable[..., Judgement]:
+    """Return the function that judges signs, and equality within a margin."""
 
-
-def readings(
-    found: Effects, *, level: float = LEVEL, margin: float = EQUAL
-) -> dict[str, Judgement]:
-    """Judge other readings, of the statements that they change."""
-    return {
-        name: {
-            key: statement.judged(level, margin, Verdict.NOT_APPLICABLE)
-            for key, statement in statements.items()
+    def judge_equal(found: Effects, *, level: float = LEVEL, margin: float = standard) -> Judgement:
+        return {
+            key: statement.judged(level, margin, Verdict.OPEN)
+            for key, statement in found.statements.items()
         }
-        for name, statements in found.readings.items()
-    }
+
+    return judge_equal
+
+
+def _readings(standard: float) -> Callable[..., dict[str, Judgement]]:
+    """Return the function that judges other readings, of the statements that they change."""
+
+    def readings(
+        found: Effects, *, level: float = LEVEL, margin: float = standard
+    ) -> dict[str, Judgement]:
+        return {
+            name: {
+                key: statement.judged(level, margin, Verdict.NOT_APPLICABLE)
+                for key, statement in statements.items()
+            }
+            for name, statements in found.readings.items()
+        }
+
+    return readings
 
 
 def curves(found: Effects) -> Figure:
