@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -18,20 +19,25 @@ from validation.claims.effects import (
     deviation,
     effects,
 )
+from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times, turns
 from validation.claims.yang2001.tables import (
     CLASSES,
     DISCIPLINES,
     TCP,
     UDP,
+    Times,
     apart,
+    both,
     by_seed,
     case_of,
     cases,
     classes,
     everywhere_in,
     ordered,
+    seen,
 )
 from validation.statistics import Estimate, combine, of_runs
+from validation.verdicts import Verdict
 
 SHORT = "yang2001/short-queues"
 SLOTS = "yang2001/sensitivity-slots"
@@ -51,7 +57,10 @@ def shown(*environments: str, mechanism: str | None = None) -> dict[str, Curve]:
         for each in dict.fromkeys(name for name, _ in found.columns):
             if mechanism in (None, each):
                 values = [of_runs(found[each, kind].to_numpy()) for kind in CLASSES]
-                curves[f"{environment} {discipline}, {each}"] = Curve(CLASSES, values)
+                model = modelled(environment, discipline)[each].iloc[0]
+                curves[f"{environment} {discipline}, {each}"] = Curve(
+                    CLASSES, values, [float(model[kind]) for kind in CLASSES]
+                )
     return curves
 
 
@@ -73,7 +82,7 @@ def order_of_cc() -> Effects:
     curves = shown("cc/cc")
     found = {d: ordered(by_seed(case_of("cc/cc", d)), "cc") for d in DISCIPLINES}
     return Effects(
-        {"ordered": Statement(tuple(e for each in found.values() for e in each))},
+        both(lambda times: {"ordered": everywhere_in(("cc/cc",), ordered, times)}),
         curves, AXES,
         values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
     )  # fmt: skip
@@ -82,17 +91,21 @@ def order_of_cc() -> Effects:
 @effects("Y04", cases=(*cases("ts/ts"), SHORT, SLOTS), equal=True)
 def order_of_ts() -> Effects:
     """Measure the order of the transfer times under ts, and the influence of the discipline."""
-    frames = {d: by_seed(case_of("ts/ts", d)) for d in DISCIPLINES}
-    deviations = []
-    for kind in CLASSES:
-        means = {d: of_runs(frame["ts", kind].to_numpy()) for d, frame in frames.items()}
-        middle = sum(e.value for e in means.values()) / len(means)
-        deviations += [deviation(e, middle) for e in means.values()]
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        deviations: list[Estimate] = []
+        for kind in CLASSES:
+            means = [of_runs(times("ts/ts", d)["ts", kind].to_numpy()) for d in DISCIPLINES]
+            middle = sum(e.value for e in means) / len(means)
+            deviations += [deviation(e, middle) for e in means]
+        return {
+            "ordered": everywhere_in(("ts/ts",), ordered, times),
+            "independent": tuple(deviations),
+        }
+
+    deviations = statements(seen)["independent"]
     return Effects(
-        {
-            "ordered": Statement(everywhere_in(("ts/ts",), ordered)),
-            "independent": Statement(tuple(deviations), equal=True),
-        },
+        both(statements, equal="independent"),
         shown("ts/ts"), AXES,
         values={"largest": max(deviations, key=lambda e: abs(e.value))},
     )  # fmt: skip
@@ -102,12 +115,9 @@ def order_of_ts() -> Effects:
 def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
-    def fastest(frame: pd.DataFrame, mechanism: str) -> Estimates:
+    def fastest(frame: pd.DataFrame, _: str) -> Estimates:
         others = [(m, k) for m, k in frame.columns if (m, k[:3]) != ("be", "UDP")]
-        return (
-            tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
-            + ordered(frame, mechanism)[:0]
-        )
+        return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
 
     environments = ("cc/be", "ts/be")
     udp = {
@@ -116,11 +126,23 @@ def best_effort_among_regulated() -> Effects:
         for d in DISCIPLINES
     }
     return Effects(
+        both(
+            lambda times: {
+                "fastest": everywhere_in(environments, fastest, times),
+                "ordered": everywhere_in(environments, ordered, times),
+            }
+        ),
         {
-            "fastest": Statement(everywhere_in(environments, fastest)),
-            "ordered": Statement(everywhere_in(environments, ordered)),
+            "best-effort UDP": Curve(
+                list(udp),
+                list(udp.values()),
+                [
+                    float(modelled(e, d)["be"][list(UDP)].mean(axis=1).iloc[0])
+                    for e in environments
+                    for d in DISCIPLINES
+                ],
+            )
         },
-        {"best-effort UDP": Curve(list(udp), list(udp.values()))},
         ("environment and discipline", "mean transfer time (s)"),
         values={"udp": udp},
     )
@@ -129,29 +151,50 @@ def best_effort_among_regulated() -> Effects:
 @effects("Y06", cases=(*cases("be/be"), SHORT, *QUEUES), equal=True)
 def best_effort_alone() -> Effects:
     """Measure best-effort flows alone."""
-    same, udp = [], []
-    ratios = {}
-    for discipline in DISCIPLINES:
-        frame = by_seed(case_of("be/be", discipline))["be"]
-        tcp, other = (frame[list(kinds)].mean(axis=1) for kinds in (TCP, UDP))
-        same += [of_runs((frame[kind] / tcp - 1.0).to_numpy()) for kind in TCP]
-        ratios[discipline] = of_runs((tcp / other).to_numpy())
-        udp.append(beyond(ratios[discipline], FAR))
+
+    def ratios(times: Times) -> dict[str, Estimate]:
+        found = {}
+        for discipline in DISCIPLINES:
+            frame = times("be/be", discipline)["be"]
+            tcp, other = (frame[list(kinds)].mean(axis=1) for kinds in (TCP, UDP))
+            found[discipline] = of_runs((tcp / other).to_numpy())
+        return found
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        same: list[Estimate] = []
+        for discipline in DISCIPLINES:
+            frame = times("be/be", discipline)["be"]
+            mean = frame[list(TCP)].mean(axis=1)
+            same += [of_runs((frame[kind] / mean - 1.0).to_numpy()) for kind in TCP]
+        return {
+            "same": tuple(same),
+            "udp": tuple(beyond(e, FAR) for e in ratios(times).values()),
+        }
+
+    found = ratios(seen)
     return Effects(
-        {"same": Statement(tuple(same), equal=True), "udp": Statement(tuple(udp))},
-        {"TCP over UDP": Curve(list(ratios), list(ratios.values()))},
+        both(statements, equal="same"),
+        {
+            "TCP over UDP": Curve(
+                list(found), list(found.values()), [e.value for e in ratios(modelled).values()]
+            )
+        },
         ("discipline", "ratio of the mean transfer times"),
-        values={"ratios": ratios},
+        values={"ratios": found},
     )
 
 
 def _between(
-    one: str, other: str, mechanism: str, second: str, kinds: tuple[str, ...] = CLASSES
+    one: str,
+    other: str,
+    mechanism: str,
+    second: str,
+    kinds: tuple[str, ...] = CLASSES,
+    times: Times = seen,
 ) -> Estimates:
     """Return the relative differences of classes of two environments, ``other`` less ``one``."""
     return tuple(
-        of_runs((by_seed(case_of(other, d))[second, k] / by_seed(case_of(one, d))[mechanism, k] - 1.0)
-                .to_numpy())
+        of_runs((times(other, d)[second, k] / times(one, d)[mechanism, k] - 1.0).to_numpy())
         for d in DISCIPLINES for k in kinds
     )  # fmt: skip
 
@@ -159,11 +202,18 @@ def _between(
 @effects("Y07", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
 def cc_against_ts() -> Effects:
     """Measure by how much ts takes longer than cc, class by class."""
-    pure, mixed = (_between(*e, "cc", "ts") for e in (("cc/cc", "ts/ts"), ("cc/be", "ts/be")))
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        return {
+            "pure": _between("cc/cc", "ts/ts", "cc", "ts", times=times),
+            "mixed": _between("cc/be", "ts/be", "cc", "ts", times=times),
+        }
+
+    pure, mixed = statements(seen).values()
     names = [f"{d} {k}" for d in DISCIPLINES for k in CLASSES]
     against = [n for n, e in zip(names, pure, strict=True) if e.value < 0]
     return Effects(
-        {"pure": Statement(pure), "mixed": Statement(mixed)},
+        both(statements),
         {"ts/ts over cc/cc": Curve(names, pure), "ts/be over cc/be": Curve(names, mixed)},
         ("discipline and class", "relative difference of the times"),
         values={"against": against, "number": len(names)},
@@ -177,16 +227,17 @@ def udp_against_tcp() -> Effects:
     def differences(frame: pd.DataFrame, mechanism: str) -> Estimates:
         return tuple(apart(frame, (mechanism, f"TCP{udp[-1]}"), (mechanism, udp)) for udp in UDP)
 
-    found = {
-        f"{e} {d}, {u}": each
-        for e in ENVIRONMENTS
-        for d in DISCIPLINES
-        for u, each in zip(
-            UDP, differences(by_seed(case_of(e, d)), e.partition("/")[0]), strict=True
-        )
-    }
+    def every(times: Times) -> dict[str, Estimate]:
+        return {
+            f"{e} {d}, {u}": each
+            for e in ENVIRONMENTS
+            for d in DISCIPLINES
+            for u, each in zip(UDP, differences(times(e, d), e.partition("/")[0]), strict=True)
+        }
+
+    found = every(seen)
     return Effects(
-        {"faster": Statement(tuple(found.values()))},
+        both(lambda times: {"faster": tuple(every(times).values())}),
         {"TCP over UDP": Curve(list(found), list(found.values()))},
         ("environment, discipline and class", "relative difference of the times"),
         values={"against": [name for name, e in found.items() if e.value < 0]},
@@ -212,25 +263,47 @@ def ratio_of_tcp() -> Effects:
     more = of_runs(np.subtract(scatter["cc"], scatter["ts"]))
     spread = {name: of_runs(values) for name, values in scatter.items()}
     return Effects(
-        {"ordered": Statement(tuple(order)), "fluctuates": Statement((more,))},
+        {
+            "ordered": Statement(tuple(order), tuple(_modelled_order())),
+            "fluctuates": Statement((more,), Verdict.NOT_APPLICABLE),
+        },
         {"scatter": Curve(list(spread), list(spread.values()))},
         ("mechanism", "scatter of a class over the ratios, over its mean"),
         values={"spread": spread, "wrong": sum(e.value < 0 for e in order), "all": len(order)},
     )
 
 
+def _modelled_order() -> Iterator[Estimate]:
+    """Yield by how much TCP of a class takes longer than the next higher one, at every ratio."""
+    for environment, discipline in itertools.product(ENVIRONMENTS[:4], DISCIPLINES):
+        for tcp_flows in RATIOS:
+            times = transfer_times(environment, discipline, tcp_flows)
+            own = {k.name: t for k, t in times.items() if k.source == 0}
+            for high, low in itertools.pairwise(TCP):
+                yield Estimate(own[low] / own[high] - 1.0, 0.0)
+
+
 @effects("Y11", cases=cases("cc/be", "ts/be", "be/be"))
 def gain_over_best_effort() -> Effects:
     """Measure by how much regulated classes gain over best effort."""
-    gains = _between("cc/be", "be/be", "cc", "be", TCP)
     names = [f"{d} {k}" for d in DISCIPLINES for k in TCP]
-    found = dict(zip(names, gains, strict=True))
-    first = tuple(e for name, e in found.items() if name.endswith("TCP1"))
-    rest = tuple(-e for name, e in found.items() if not name.endswith("TCP1"))
+
+    def gains(times: Times) -> dict[str, Estimate]:
+        found = _between("cc/be", "be/be", "cc", "be", TCP, times)
+        return dict(zip(names, found, strict=True))
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        every = gains(times).items()
+        return {
+            "first": tuple(e for name, e in every if name.endswith("TCP1")),
+            "others": tuple(-e for name, e in every if not name.endswith("TCP1")),
+        }
+
+    found = gains(seen)
     ts = _between("ts/be", "be/be", "ts", "be", TCP)
     return Effects(
-        {"first": Statement(first), "others": Statement(rest)},
-        {"cc": Curve(names, gains), "ts": Curve(names, ts)},
+        both(statements),
+        {"cc": Curve(names, list(found.values()), [e.value for e in gains(modelled).values()]), "ts": Curve(names, ts)},
         ("discipline and class", "gain over best effort, relative"),
         values={"gaining": [n for n, e in found.items() if e.value > 0]},
     )
@@ -240,10 +313,12 @@ def gain_over_best_effort() -> Effects:
 def disciplines() -> Effects:
     """Measure which discipline is best and worst for which flows."""
 
-    def mean(environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]) -> pd.DataFrame:
+    def mean(
+        times: Times, environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]
+    ) -> pd.DataFrame:
         columns = {}
         for discipline in DISCIPLINES:
-            tables = [by_seed(case_of(e, discipline))[mechanism][list(kinds)] for e in environments]
+            tables = [times(e, discipline)[mechanism][list(kinds)] for e in environments]
             columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
         return pd.DataFrame(columns)
 
@@ -254,26 +329,33 @@ def disciplines() -> Effects:
         )
 
     mixed = ("cc/be", "ts/be", "be/be")
-    groups = {
-        Y12_UDP: mean(mixed, "be", UDP),
-        "TCP 2 to 4 of cc": mean(("cc/cc",), "cc", TCP[1:]),
-        "TCP of best effort": mean(mixed, "be", TCP),
-        "UDP of cc": mean(("cc/cc",), "cc", UDP),
-    }
-    udp, cc, tcp, cc_udp = groups.values()
+
+    def groups(times: Times) -> dict[str, pd.DataFrame]:
+        return {
+            Y12_UDP: mean(times, mixed, "be", UDP),
+            "TCP 2 to 4 of cc": mean(times, ("cc/cc",), "cc", TCP[1:]),
+            "TCP of best effort": mean(times, mixed, "be", TCP),
+            "UDP of cc": mean(times, ("cc/cc",), "cc", UDP),
+        }
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        udp, cc, tcp, cc_udp = groups(times).values()
+        return {
+            "fcfs": against(udp, "FCFS", 1.0),
+            "drr": against(cc, "DRR", -1.0) + against(tcp, "DRR", -1.0),
+            "sfq": against(udp, "SFQ", -1.0) + against(cc_udp, "SFQ", -1.0),
+        }
+
+    found = groups(seen)
     return Effects(
-        {
-            "fcfs": Statement(against(udp, "FCFS", 1.0)),
-            "drr": Statement(against(cc, "DRR", -1.0) + against(tcp, "DRR", -1.0)),
-            "sfq": Statement(against(udp, "SFQ", -1.0) + against(cc_udp, "SFQ", -1.0)),
-        },
+        both(statements),
         {
             name: Curve(DISCIPLINES, [of_runs(frame[d].to_numpy()) for d in DISCIPLINES])
-            for name, frame in groups.items()
+            for name, frame in found.items()
         },
         ("discipline", "mean transfer time (s)"),
-        values={"best": {n: f.mean().idxmin() for n, f in groups.items()},
-                "worst": {n: f.mean().idxmax() for n, f in groups.items()}},
+        values={"best": {n: f.mean().idxmin() for n, f in found.items()},
+                "worst": {n: f.mean().idxmax() for n, f in found.items()}},
     )  # fmt: skip
 
 
@@ -302,11 +384,21 @@ def spread_of_times() -> Effects:
     }
     most = of_runs(share)
     return Effects(
-        {"below": Statement((beyond(most, 0.5),)), "priority": Statement(steps)},
+        {
+            "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
+            "priority": Statement(steps, Verdict.NOT_APPLICABLE),
+        },
         curves,
         ("class of flows", "standard deviation of the transfer time (s)"),
         values={"share": most},
     )
+
+
+def _turns_spread() -> Estimates:
+    """Return how much more a class scatters than the next higher one when flows take turns."""
+    found = [turns(n).groupby("kind")["time"].std() for n in RATIOS]
+    mean = sum(found) / len(found)
+    return tuple(Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP))
 
 
 @effects("Y18", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
@@ -324,7 +416,10 @@ def spread_by_discipline() -> Effects:
         for high, low in itertools.pairwise(TCP)
     )
     return Effects(
-        {"priority": Statement(ts), "stable": Statement(stable)},
+        {
+            "priority": Statement(ts, _turns_spread()),
+            "stable": Statement(stable, Verdict.NOT_APPLICABLE),
+        },
         {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
         ("discipline", "standard deviation, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
@@ -342,9 +437,11 @@ def unused_slots() -> Effects:
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max().groupby("seed").mean()
             extra[f"{environment} {discipline}"] = of_runs(finish / (SIZE * FLOWS / LINK) - 1.0)
     ts = [e for name, e in extra.items() if name.startswith("ts")]
+    ends = [float(turns(n)["time"].max()) for n in RATIOS]
+    model = Estimate(float(np.mean(ends)) / (SIZE * FLOWS / LINK) - 1.0, 0.0)
     return Effects(
-        {"loses": Statement(tuple(beyond(e, EQUAL) for e in ts))},
+        {"loses": Statement(tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),))},
         {"total time": Curve(list(extra), list(extra.values()))},
         ("environment and discipline", "total time over load / capacity, less one"),
-        values={"extra": extra, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},
+        values={"extra": extra, "model": model.value, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},
     )

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effects import Estimates
+from validation.claims.effects import Estimates, Statement
+from validation.claims.yang2001.sharing import modelled
 from validation.statistics import Estimate, of_runs
 
 DISCIPLINES = ("FCFS", "DRR", "RED", "SFQ")
@@ -45,6 +46,23 @@ def classes(case: str, statistic: str = "mean") -> pd.DataFrame:
     return found.unstack(["mechanism", "kind"])  # noqa: PD010
 
 
+Times = Callable[[str, str], pd.DataFrame]
+"""Mean times of the classes, a row for each run, by environment and discipline."""
+
+
+def seen(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the packet runs by seed; `sharing.modelled` is the same of the model."""
+    return by_seed(case_of(environment, discipline))
+
+
+def both(make: Callable[[Times], dict[str, Estimates]], equal: str = "") -> dict[str, Statement]:
+    """Return statements made from the packet runs and from the model in the same way."""
+    packets, model = make(seen), make(modelled)
+    return {
+        key: Statement(packets[key], model[key], equal=key == equal) for key in packets
+    }
+
+
 def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
     """Return the classes of a row of Table 4 by seed: the mean over the ratios of TCP."""
     return classes(case, statistic).groupby("seed").mean()
@@ -69,11 +87,13 @@ def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
 
 
 def everywhere_in(
-    environments: Sequence[str], estimate: Callable[[pd.DataFrame, str], Estimates]
+    environments: Sequence[str],
+    estimate: Callable[[pd.DataFrame, str], Estimates],
+    times: Times = seen,
 ) -> Estimates:
     """Return estimates of the classes of environments under all disciplines."""
     return tuple(
         each
         for environment, discipline in itertools.product(environments, DISCIPLINES)
-        for each in estimate(by_seed(case_of(environment, discipline)), regulated(environment))
+        for each in estimate(times(environment, discipline), regulated(environment))
     )
