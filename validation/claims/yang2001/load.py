@@ -6,10 +6,13 @@ import itertools
 
 import pandas as pd
 
+from responsefn import PFTK
 from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects
 from validation.claims.kaneko2007.runs import of_cases
+from validation.claims.yang2001.sharing import UDP_RATE
 from validation.records import rows
 from validation.statistics import Estimate, of_runs
+from validation.verdicts import Verdict
 
 TIMES = ("yang2001/transfer-times", "yang2001/transfer-times-100mb")
 LOAD = "yang2001/sensitivity-load"
@@ -20,6 +23,8 @@ FLOWS, UDP_FLOWS = 13, 6
 EARLY, LATE = 50, 100
 """Times until which the share drops, and from which it is small, s."""
 SMALL = 0.01
+DELAY, BUFFER, PACKET = 0.048, 50, 1000
+"""Round-trip time without queues in s, buffer in packets of UDP and TCP, bytes of TCP's packets."""
 LEAST = 100_000
 """Size in bytes from which a transfer outlasts its slow start."""
 
@@ -77,6 +82,19 @@ def transfer_times() -> Effects:
     )  # fmt: skip
 
 
+def share_by_law() -> float:
+    """Return TCP's share of the link at the loss that UDP's overload causes, by its response.
+
+    p = 1 - C / (rates of the UDP flows), to which TCP's own packets add less than the share itself;
+    the round-trip time is that of a full buffer.
+    """
+    lost = 1.0 - LINK / (UDP_FLOWS * UDP_RATE)
+    rtt = DELAY + BUFFER * 8.0 * PACKET / LINK
+    rate = float(PFTK().rate(p=lost, rtt=rtt))
+    sent = (FLOWS - UDP_FLOWS) * rate * (1.0 - lost) * 8.0 * PACKET
+    return sent / LINK
+
+
 @effects("Y02", cases=(SHARES, OTHERS))
 def shares_of_the_link() -> Effects:
     """Measure TCP's share of what left the bottleneck, by the time since the start."""
@@ -88,17 +106,21 @@ def shares_of_the_link() -> Effects:
         of_runs((shares[a] - shares[b]).to_numpy())
         for a, b in itertools.pairwise(time for time in found if time <= EARLY)
     ]
+    law = share_by_law()
     other = of_cases(OTHERS).query("time == @LATE")
     counts = other.groupby(["parameter", "value", "protocol"])["departed"].sum().unstack()  # noqa: PD010
     largest = (counts["TCP"] / counts.sum(axis=1)).max()
     return Effects(
         {
-            "drops": Statement(tuple(drops)),
-            "below": Statement(tuple(beyond(-e, -SMALL) for t, e in found.items() if t >= LATE)),
+            "drops": Statement(tuple(drops), Verdict.NOT_APPLICABLE),
+            "below": Statement(
+                tuple(beyond(-e, -SMALL) for t, e in found.items() if t >= LATE),
+                (Estimate(SMALL - law, 0.0),),
+            ),
         },
         {"TCP": Curve(list(found), list(found.values()))},
         ("time since the start (s)", "share of TCP (1)"),
         "x",
-        values={"early": found[EARLY], "late": found[LATE], "first": found[1],
+        values={"early": found[EARLY], "late": found[LATE], "first": found[1], "law": law,
                 "largest": float(largest), "others": len(counts)},
     )  # fmt: skip
