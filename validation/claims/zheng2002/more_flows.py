@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -19,6 +20,9 @@ from validation.claims.effects import (
     where,
 )
 from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.red import FAST as FAST_LINK
+from validation.claims.zheng2002.red import SLOW as SLOW_LINK
+from validation.claims.zheng2002.red import Group, Link, fixed_point, variation
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
@@ -28,6 +32,8 @@ FEW = (2, 4)
 """Flows of each kind that count as few; with one of each ns-2's starts decide."""
 BOTH = (4, 16, 32, 64)
 """Flows of each kind on both links."""
+LARGE = (16, 32, 64)
+"""Flows of each kind at which the order of the kinds is judged."""
 READING = "ns-2's decrease setting is b"
 
 
@@ -38,6 +44,14 @@ def gap(case: str, one: str, other: str, reading: str = "1-b") -> dict[int, Esti
     rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
     ratio = (rates[one] / rates[other]).map(math.log)
     return {int(number): of_runs(values.to_numpy()) for number, values in ratio.groupby("number")}
+
+
+def modelled(
+    one: str, other: str, numbers: Sequence[int], link: Link = SLOW_LINK
+) -> dict[int, Estimate]:
+    """Return the same logarithms by the fixed point of RED, to six digits."""
+    found = {n: fixed_point(Group(one, n), Group(other, n), link=link).rates for n in numbers}
+    return {n: Estimate(round(math.log(a / b), 6), 0.0) for n, (a, b) in found.items()}
 
 
 def size(gap: Estimate) -> Estimate:
@@ -56,16 +70,33 @@ def growing_numbers(one: str, other: str) -> Effects:
         chosen = reading if one != TFRC else "1-b"
         lost = by(where(SLOW, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss")
         closer = [difference(size(slow[n]), size(fast[n])) for n in BOTH]
+        own, wide = modelled(one, other, list(slow)), modelled(one, other, list(fast), FAST_LINK)
+        losses = [fixed_point(Group(one, n), Group(other, n)).loss for n in lost]
+        nearer = [abs(own[n].value) - abs(wide[n].value) for n in BOTH]
+        above = modelled(TFRC, TCP, LARGE), modelled(QUARTER, TCP, LARGE)
+        order = tuple(e for e in above[0].values()) + tuple(-e for e in above[1].values())
         return {
-            "close": Statement(tuple(slow[n] for n in FEW), equal=True),
-            "gap": Statement((_trend(slow),)),
-            "loss": Statement(_steps(lost)),
-            "closer": Statement((combine(closer, [1.0 / len(closer)] * len(closer)),)),
-        } | ({"order": Statement(_order())} if one == TFRC else {})
+            "close": Statement(
+                tuple(slow[n] for n in FEW), tuple(own[n] for n in FEW), equal=True
+            ),
+            "gap": Statement((_trend(slow),), (_trend(own),)),
+            "loss": Statement(
+                _steps(lost), tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses))
+            ),
+            "closer": Statement(
+                (combine(closer, [1.0 / len(closer)] * len(closer)),),
+                (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
+            ),
+        } | ({"order": Statement(_order(), order)} if one == TFRC else {})
 
     curves = {f"{one}, {rate} Mb/s": gap(case, one, other) for rate, case in
               (("15", SLOW), ("60", FAST))}  # fmt: skip
-    shown = {name: Curve(list(found), list(found.values())) for name, found in curves.items()}
+    exact = [modelled(one, other, list(found), link) for found, link in
+             zip(curves.values(), (SLOW_LINK, FAST_LINK), strict=True)]  # fmt: skip
+    shown = {
+        name: Curve(list(found), list(found.values()), [e.value for e in own.values()])
+        for (name, found), own in zip(curves.items(), exact, strict=True)
+    }
     slow, fast = curves.values()
     return Effects(
         statements("1-b"),
@@ -98,6 +129,17 @@ def _order() -> Estimates:
     return tuple(above[0][n] for n in numbers) + tuple(-above[1][n] for n in numbers)
 
 
+ACCESS = tuple(0.002 + 0.0025 * n for n in range(8))
+"""Access delays of Figs. 17 to 21, s."""
+
+
+def by_delay(one: str, other: str) -> dict[str, list[float]]:
+    """Return the rates of both kinds by access delay, by the fixed point of RED, packets/s."""
+    groups = [Group(kind, 1, 0.04 + 4.0 * delay) for kind in (one, other) for delay in ACCESS]
+    rates = fixed_point(*groups).rates
+    return {one: list(rates[: len(ACCESS)]), other: list(rates[len(ACCESS) :])}
+
+
 @effects("Z14", cases=(DELAYS,))
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
@@ -105,6 +147,7 @@ def growing_delays() -> Effects:
 
     def statements(reading: str) -> dict[str, Statement]:
         rates, variances, above = [], [], []
+        model: dict[str, list[Estimate]] = {"rate": [], "variance": [], "order": []}
         for lower, upper in pairs:
             chosen = "1-b" if lower == TFRC else reading
             frame = where(DELAYS, pair=f"{lower} with {upper}", reading=chosen)
@@ -112,11 +155,20 @@ def growing_delays() -> Effects:
                 flows = frame[frame["kind"] == kind]
                 rates.append(_fall(by(flows, "access_delay", "rate")))
                 variances.append(_fall(by(flows, "access_delay", "rate_variance")))
-            above.append(_above(frame, *((lower, upper) if lower == TFRC else (upper, lower))))
+            first, second = (lower, upper) if lower == TFRC else (upper, lower)
+            above.append(_above(frame, first, second))
+            own = by_delay(lower, upper)
+            for kind in (lower, upper):
+                falls = [a - b for a, b in itertools.pairwise(own[kind])]
+                model["rate"] += [Estimate(fall, 0.0) for fall in falls]
+                square = [(variation(kind) * rate) ** 2 for rate in own[kind]]
+                model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
+            apart = sum(own[first]) / sum(own[second]) - 1.0
+            model["order"].append(Estimate(apart + EQUAL, 0.0))
         return {
-            "rate": Statement(tuple(rates)),
-            "variance": Statement(tuple(variances)),
-            "order": Statement(tuple(above)),
+            "rate": Statement(tuple(rates), tuple(model["rate"])),
+            "variance": Statement(tuple(variances), tuple(model["variance"])),
+            "order": Statement(tuple(above), tuple(model["order"])),
         }
 
     shown = where(DELAYS, pair=f"{TFRC} with {TCP}", reading="1-b")
@@ -126,7 +178,10 @@ def growing_delays() -> Effects:
     ends = {kind: list(found.values()) for kind, found in curves.items()}
     return Effects(
         statements("1-b"),
-        {kind: Curve(list(found), list(found.values())) for kind, found in curves.items()},
+        {
+            kind: Curve(list(found), list(found.values()), by_delay(TFRC, TCP)[kind])
+            for kind, found in curves.items()
+        },
         ("access delay (s)", "rate (packets/s)"),
         values={"ends": ends, "pairs": len(pairs)},
         readings={READING: statements("b")},

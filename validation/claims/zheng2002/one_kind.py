@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
 from validation.statistics import Estimate, difference
 
 SWEEP = "zheng2002/window-sweep"
@@ -61,6 +62,16 @@ def _by_number(case: str, reading: str, rule: str, column: str) -> dict[int, Est
     return by(where(case, "link", rule=rule, reading=own), "number", column)
 
 
+def _losses(case: str, rule: str, numbers: list[int]) -> list[float]:
+    """Return the loss rates of the fixed point of RED by the number of flows of a kind."""
+    link = LOW_THRESHOLDS if case == LOW else SLOW
+    return [fixed_point(Group(rule, number), link=link).loss for number in numbers]
+
+
+def _grows(values: list[float]) -> tuple[Estimate, ...]:
+    return tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(values))
+
+
 @effects("Z04", cases=(MANY, LOW))
 def number_of_tcp_flows() -> Effects:
     """Measure utilisation and loss of TCP flows by their number."""
@@ -70,14 +81,18 @@ def number_of_tcp_flows() -> Effects:
         others = [number for number in used if number != PEAK]
         falls = [beyond(difference(used[PEAK], used[n]), VISIBLE) for n in others]
         steps = [difference(lost[b], lost[a]) for a, b in itertools.pairwise(lost)]
-        return {"peak": Statement(tuple(falls)), "loss": Statement(tuple(steps))}
+        exact = _losses(case, RULES[0], list(used))
+        return {
+            "peak": Statement(tuple(falls), tuple(Estimate(-VISIBLE, 0.0) for _ in others)),
+            "loss": Statement(tuple(steps), _grows(exact)),
+        }
 
     used, lost = (_by_number(MANY, "1-b", RULES[0], c) for c in ("utilisation", "loss"))
     return Effects(
         statements(MANY),
         {
-            "utilisation": Curve(list(used), list(used.values())),
-            "loss": Curve(list(lost), list(lost.values())),
+            "utilisation": Curve(list(used), list(used.values()), [1.0] * len(used)),
+            "loss": Curve(list(lost), list(lost.values()), _losses(MANY, RULES[0], list(lost))),
         },
         ("flows", "of the link, of the packets (1)"),
         values={"used": used, "lost": lost},
@@ -101,16 +116,21 @@ def kinds_of_flows() -> Effects:
         reverse = [difference(lost[b][n], lost[a][n]) for a, b in pairs for n in numbers]
         worse = [difference(lost[r][b], lost[r][a]) for r in RULES
                  for a, b in itertools.pairwise(numbers)]  # fmt: skip
+        model = {rule: _losses(case, rule, numbers) for rule in RULES}
+        orders = [b - a for one, two in pairs for a, b in zip(model[one], model[two], strict=True)]
         return {
-            "utilisation": Statement(tuple(order)),
-            "loss": Statement(tuple(reverse)),
-            "worse": Statement(tuple(worse)),
+            "utilisation": Statement(tuple(order), (Estimate(-VISIBLE, 0.0),)),
+            "loss": Statement(tuple(reverse), tuple(Estimate(round(x, 6), 0.0) for x in orders)),
+            "worse": Statement(tuple(worse), tuple(e for r in RULES for e in _grows(model[r]))),
         }
 
     lost = {rule: _by_number(MANY, "1-b", rule, "loss") for rule in RULES}
     return Effects(
         statements(MANY, "1-b"),
-        {rule: Curve(list(values), list(values.values())) for rule, values in lost.items()},
+        {
+            rule: Curve(list(values), list(values.values()), _losses(MANY, rule, list(values)))
+            for rule, values in lost.items()
+        },
         ("flows of one kind", "loss (1)"),
         values={
             "most": max(lost[RULES[0]]),

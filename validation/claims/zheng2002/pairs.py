@@ -7,6 +7,7 @@ import math
 import pandas as pd
 
 from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
+from validation.claims.zheng2002.red import variation
 from validation.statistics import Estimate, combine, difference, of_runs
 
 CASE = "zheng2002/pairs-8x8"
@@ -79,10 +80,14 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         mine, law = ratio(found, one, other), Estimate(derived(one, kept=kept), 0.0)
         said = {
             "share": Statement((deviation(mine, share),), (deviation(law, share),), equal=True),
-            "smooth": Statement((combine((smoother(found, one, other),), (sign,)),)),
+            "smooth": Statement(
+                (combine((smoother(found, one, other),), (sign,)),),
+                (Estimate(sign * (variation(other) - variation(one)), 0.0),),
+            ),
         }
         if gentle is not None:
-            said["more"] = Statement((difference(mine, gentle),))
+            more = derived(QUARTER, kept=kept) - derived(GENTLE, kept=kept)
+            said["more"] = Statement((difference(mine, gentle),), (Estimate(round(more, 9), 0.0),))
         return said
 
     def gentle(**reading: object) -> Estimate | None:
@@ -103,7 +108,13 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     reversed_ = pair(one, other, reading="b")
     return Effects(
         statements(found, gentle()),
-        {"variation over time": shown["variation over time"]},
+        {
+            "variation over time": Curve(
+                (one, other),
+                shown["variation over time"].packets,
+                [variation(one), variation(other)],
+            )
+        },
         ("kind of flow", "standard deviation of the rate over its mean"),
         values={
             "one": one, "other": other, "share": share, "ratio": ratio(found, one, other),
@@ -145,8 +156,8 @@ def flows_of_one_kind() -> Effects:
         rest = [e for name, e in found.items() if name != EXCEPTION]
         mean = combine(rest, [1.0 / len(rest)] * len(rest))
         return {
-            "similar": Statement(tuple(beyond(-e, -ALIKE) for e in rest)),
-            "varies": Statement((difference(varied, mean),)),
+            "similar": Statement(tuple(beyond(-e, -ALIKE) for e in rest), (Estimate(ALIKE, 0.0),)),
+            "varies": Statement((difference(varied, mean),), (Estimate(0.0, 0.0),)),
         }
 
     found = apart()

@@ -6,9 +6,11 @@ import pandas as pd
 
 from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.one_kind import VISIBLE
+from validation.claims.zheng2002.red import RATES, Group, fixed_point, variation
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
+KINDS = tuple(RATES)
 PHASE = 0.0005
 """Largest random time before a packet is sent, s, which keeps phase effects away."""
 READINGS = {
@@ -37,14 +39,19 @@ def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
 
     def statement(**reading: object) -> Statement:
-        return Statement(tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()))
+        model = (variation(kind, periodic=True) - variation(kind) for kind in KINDS)
+        return Statement(
+            tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
+            tuple(Estimate(each, 0.0) for each in model),
+        )
 
     found = _compared(_chosen(), "rate_cov", -1.0)
     return Effects(
         {"smooth": statement()},
         {"ns-2": Curve(list(found), list(found.values()))},
         ("pair of kinds, and the kind", "fall of the variation with RED"),
-        values={"smoother": [name for name, e in found.items() if e.value > 0], "all": found},
+        values={"smoother": [name for name, e in found.items() if e.value > 0], "all": found,
+                "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS}},
         readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},
     )
 
@@ -55,7 +62,7 @@ def throughput_with_red() -> Effects:
 
     def statement(**reading: object) -> Statement:
         found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
-        return Statement(tuple(beyond(e, VISIBLE) for e in found))
+        return Statement(tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),))
 
     frame = _chosen("link")
     curves = {
@@ -77,6 +84,7 @@ def marks_instead_of_drops() -> Effects:
 
     def statements(reading: str) -> dict[str, Statement]:
         used, fewer, more = [], [], []
+        spared: list[list[float]] = []
         for pair, frame in where(ECN, "link").groupby("pair"):
             chosen = frame[frame["reading"] == ("1-b" if pair.startswith("TFRC") else reading)]
             off, on = (chosen[chosen["ecn"] == n] for n in (0, 1))
@@ -86,10 +94,12 @@ def marks_instead_of_drops() -> Effects:
             gains = [difference(x[n], y[n]) for n in x]
             fewer += gains
             more.append(difference(gains[-1], gains[0]))
+            one, other = str(pair).split(" with ")
+            spared.append([fixed_point(Group(one, n), Group(other, n)).loss for n in x])
         return {
-            "utilisation": Statement(tuple(used)),
-            "loss": Statement(tuple(fewer)),
-            "more": Statement(tuple(more)),
+            "utilisation": Statement(tuple(used), (Estimate(-VISIBLE, 0.0),)),
+            "loss": Statement(tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e)),
+            "more": Statement(tuple(more), tuple(Estimate(e[-1] - e[0], 0.0) for e in spared)),
         }
 
     frame = where(ECN, "link", reading="1-b", pair="TFRC with TCP(1,1/2)")
