@@ -163,6 +163,12 @@ def fast_links() -> Effects:
         )
         for r in rates[:2]
     )
+    alone = modelled(FAST_LINKS_NS2)
+    own = tuple(
+        relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
+                   for f, rule in ((model, "fusion"), (alone, "reno"))))
+        for r in rates[:2]
+    )  # fmt: skip
     curves = {
         NAMES[rule]: Curve(
             [rate / 1e6 for rate in rates],
@@ -173,7 +179,7 @@ def fast_links() -> Effects:
     }
     return Effects(
         {"highest": Statement(highest(packets), highest(model)),
-         "friendly": Statement(kept, equal=True)},
+         "friendly": Statement(kept, own, equal=True)},
         curves,
         ("link (Mb/s)", "utilisation by both flows (1)"),
         "x",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 
+from scipy.optimize import brentq
+
+from responsefn import Reno
 from validation.claims.effects import (
     Curve,
     Effects,
@@ -161,6 +165,27 @@ def windows_alone() -> Effects:
     )  # fmt: skip
 
 
+def by_hops() -> dict[int, float]:
+    """Return the throughput of Reno by the number of bottlenecks, by its response, in Mb/s.
+
+    Over h links a flow has h times the loss rate and round-trip time of one; the loss rate is that
+    at which two flows of each length fill a link.
+    """
+
+    def rates(p: float) -> dict[int, float]:
+        packet = 8 * 1500 / 1e6
+        return {h: packet * float(Reno().rate(p=h * p, rtt=h * HOP_RTT)) for h in HOPS}
+
+    def excess(log_p: float) -> float:
+        return 2.0 * sum(rates(math.exp(log_p)).values()) - LOT_LINK
+
+    return rates(math.exp(float(brentq(excess, math.log(1e-8), math.log(0.1)))))
+
+
+HOPS, HOP_RTT, LOT_LINK = (1, 2, 3), 0.02, 100.0
+"""Bottlenecks passed, round-trip time of each in s, rate of a link in Mb/s."""
+
+
 @effects("K10", cases=LOT)
 def parking_lot() -> Effects:
     """Measure the throughput by the number of bottlenecks, with and without reverse traffic."""
@@ -176,8 +201,11 @@ def parking_lot() -> Effects:
             falls += [difference(found[a], found[b]) for a, b in itertools.pairwise(found)]
             label = f"{NAMES[rule]}, {name}, {'with' if reverse else 'no'} reverse traffic"
             curves[label] = Curve(list(found), [combine((e,), (1e-6,)) for e in found.values()])
+    law = by_hops()
+    curves["Reno's law"] = Curve(list(law), (), list(law.values()))
+    down = tuple(Estimate(law[a] - law[b], 0.0) for a, b in itertools.pairwise(law))
     return Effects(
-        {"hops": Statement(tuple(falls))},
+        {"hops": Statement(tuple(falls), down)},
         curves,
         ("bottlenecks", "throughput of a flow (Mb/s)"),
         values={"down": sum(e.value > 0.0 for e in falls)},

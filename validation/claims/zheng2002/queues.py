@@ -6,7 +6,7 @@ import pandas as pd
 
 from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.one_kind import VISIBLE
-from validation.claims.zheng2002.red import RATES, Group, fixed_point, variation
+from validation.claims.zheng2002.red import RATES, SLOW, Group, fixed_point, variation
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
@@ -78,6 +78,12 @@ def throughput_with_red() -> Effects:
     )
 
 
+def _marked(one: str, other: str, number: int) -> float:
+    """Return the part of the packets that is marked instead of lost: all, up to ns-2's limit."""
+    loss = fixed_point(Group(one, number), Group(other, number)).loss
+    return loss if loss < SLOW.most else 0.0
+
+
 @effects("Z16", cases=(ECN,))
 def marks_instead_of_drops() -> Effects:
     """Measure utilisation and loss with and without marks."""
@@ -95,7 +101,7 @@ def marks_instead_of_drops() -> Effects:
             fewer += gains
             more.append(difference(gains[-1], gains[0]))
             one, other = str(pair).split(" with ")
-            spared.append([fixed_point(Group(one, n), Group(other, n)).loss for n in x])
+            spared.append([_marked(one, other, n) for n in x])
         return {
             "utilisation": Statement(tuple(used), (Estimate(-VISIBLE, 0.0),)),
             "loss": Statement(tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e)),
