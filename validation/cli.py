@@ -18,7 +18,7 @@ import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
 from validation import evidence, tally
-from validation.claims import find, ledger
+from validation.claims import claims_of_figure, find, ledger
 from validation.records import recorded_verdicts
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Sides, Verdict
@@ -46,7 +46,9 @@ STYLES = {
 }
 
 
-def _check(claims: list[Claim], console: Console) -> dict[Claim, Finding]:
+def _check(claims: list[Claim], console: Console, *, fresh: bool) -> dict[Claim, Finding]:
+    from validation.running import checked
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -55,12 +57,11 @@ def _check(claims: list[Claim], console: Console) -> dict[Claim, Finding]:
     )
     findings = {}
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(claims))
-        for claim in claims:
-            progress.update(task, description=f"{claim.id} {claim.paper}")
-            findings[claim] = claim.check()
-            progress.advance(task)
-    return findings
+        task = progress.add_task("checking", total=len(claims))
+        for claim, finding in checked(claims, fresh=fresh):
+            findings[claim] = finding
+            progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
+    return {claim: findings[claim] for claim in claims}
 
 
 def _print_version(wanted: bool) -> None:
@@ -88,10 +89,13 @@ def validate(
         typer.Option(help="Only this one of `hopflow claims`; may be given several times."),
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Check all anew, also where nothing has changed.")
+    ] = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    Exit status 1 when a verdict differs from the recorded one.
+    A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
     """
     from validation.report import write
 
@@ -99,7 +103,7 @@ def validate(
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
     evidence.verify()
-    findings = _check(chosen, console)
+    findings = _check(chosen, console, fresh=fresh)
     seconds = time.perf_counter() - start
     page = write(findings, report, seconds)
     _print_tally(findings, console)
@@ -136,6 +140,23 @@ def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
             f"{plain(finding.headline)}",
             highlight=False,
         )
+
+
+@app.command("figure")
+def draw_figure(
+    name: Annotated[
+        str, typer.Argument(help="PAPER/FIGURE, such as malhotra2005/4, or a claim, such as M03.")
+    ],
+    folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
+) -> None:
+    """Draw a figure of a paper: what its claims say, by the model and by packets with intervals."""
+    console = Console()
+    for claim in claims_of_figure(name):
+        for n, picture in enumerate(claim.check().pictures, 1):
+            target = folder / f"{claim.id}-{n}.svg"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            picture.draw().savefig(target)
+            console.print(f"[bold]{claim.id}[/] {claim.where}: {plain(picture.caption)}\n{target}")
 
 
 @app.command("claims")

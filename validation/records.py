@@ -14,6 +14,7 @@ __all__ = [
     "PUBLISHED",
     "Entry",
     "entries",
+    "excused_cases",
     "recorded_readings",
     "recorded_thresholds",
     "recorded_verdicts",
@@ -85,3 +86,8 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
         )
         for row in rows("thresholds.csv")
     }
+
+
+def excused_cases() -> dict[tuple[str, str], str]:
+    """Return why a claim does not use a bundled case that is tagged with it, by case and claim."""
+    return {(row["case"], row["claim"]): row["reason"] for row in rows("excused_cases.csv")}

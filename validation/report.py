@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
-__all__ = ["write"]
+__all__ = ["drawn", "write"]
 
 HERE = Path(__file__).parent
 PAPERS = {
@@ -164,16 +164,27 @@ def _columns(finding: Finding) -> list[tuple[str, str]]:
     ]
 
 
-def _svg(picture: Picture, prefix: str) -> Markup:
-    """Return a picture as inline SVG, its ids made unique, with its alternative text."""
+def drawn(picture: Picture) -> str:
+    """Return a picture as the text of an SVG element, drawn now unless it was before."""
     import matplotlib as mpl
-    from markupsafe import Markup
+    import matplotlib.pyplot as plt
 
+    if picture.svg:
+        return picture.svg
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
-        picture.draw().savefig(buffer, format="svg", metadata={"Date": None})
+        figure = picture.draw()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        plt.close(figure)
     text = buffer.getvalue()
-    text = text[text.index("<svg") :]
+    return text[text.index("<svg") :]
+
+
+def _svg(picture: Picture, prefix: str) -> Markup:
+    """Return a picture as inline SVG, its ids made unique, with its alternative text."""
+    from markupsafe import Markup
+
+    text = drawn(picture)
     text = re.sub(r'\bid="', f'id="{prefix}', text)
     text = re.sub(r'href="#', f'href="#{prefix}', text)
     text = re.sub(r"url\(#", f"url(#{prefix}", text)

@@ -208,11 +208,15 @@ class Number:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it."""
+    """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it.
+
+    ``svg`` is the figure as drawn before, where it was.
+    """
 
     draw: Callable[[], Figure]
     caption: str
     alt: str
+    svg: str = ""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ __all__ = [
     "by",
     "deviation",
     "effects",
+    "judging_equality",
+    "judging_readings",
     "where",
 ]
 
@@ -156,8 +158,8 @@ def effects(
         text = f"{measure.__name__}.md"
         check = claim(id, *arguments, cases=cases, text=text)(measure)
         margin = EQUAL if isinstance(equal, bool) else equal
-        check.judge(_judge_equal(margin) if equal else judge)
-        check.readings(_readings(margin))
+        check.judge(judging_equality(margin) if equal else judge)
+        check.readings(judging_readings(margin))
         check.draw(curves)
         check.constants_of(sys.modules[__name__])
         return check
@@ -173,7 +175,7 @@ def judge(found: Effects, *, level: float = LEVEL) -> Judgement:
     }
 
 
-def _judge_equal(standard: float) -> Callable[..., Judgement]:
+def judging_equality(standard: float) -> Callable[..., Judgement]:
     """Return the function that judges signs, and equality within a margin."""
 
     def judge_equal(found: Effects, *, level: float = LEVEL, margin: float = standard) -> Judgement:
@@ -185,7 +187,7 @@ def _judge_equal(standard: float) -> Callable[..., Judgement]:
     return judge_equal
 
 
-def _readings(standard: float) -> Callable[..., dict[str, Judgement]]:
+def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:
     """Return the function that judges other readings, of the statements that they change."""
 
     def readings(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from validation.claims.effects import (
+    EQUAL,
     Curve,
     Effects,
     Statement,
@@ -14,8 +15,8 @@ from validation.claims.effects import (
     curves,
     deviation,
     judge,
-    judge_equal,
-    readings,
+    judging_equality,
+    judging_readings,
 )
 from validation.statistics import Estimate
 from validation.verdicts import Verdict
@@ -43,13 +44,13 @@ def test_signs_decide(packets, verdict: Verdict) -> None:
 )
 def test_equality_needs_both_sides_within_the_margin(value, error, verdict: Verdict) -> None:
     found = of(Statement((Estimate(value, error),), equal=True))
-    assert judge_equal(found)["it"].packets is verdict
-    assert judge_equal(found, margin=1.0)["it"].packets is R
+    assert judging_equality(EQUAL)(found)["it"].packets is verdict
+    assert judging_equality(EQUAL)(found, margin=1.0)["it"].packets is R
 
 
 def test_a_reading_leaves_the_model_as_it_is() -> None:
     found = of(Statement((SURE,), (SURE,)), it=Statement((-SURE,)))
-    assert readings(found) == {"other": {"it": (A, C)}}
+    assert judging_readings(EQUAL)(found) == {"other": {"it": (A, C)}}
 
 
 def test_means_over_seeds_average_the_flows_of_a_run_first() -> None:

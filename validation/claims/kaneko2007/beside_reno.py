@@ -163,7 +163,7 @@ def fast_links() -> Effects:
         )
         for r in rates[:2]
     )
-    alone = modelled(FAST_LINKS_NS2)
+    alone = modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9")
     own = tuple(
         relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((model, "fusion"), (alone, "reno"))))

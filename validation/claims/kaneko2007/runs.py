@@ -28,16 +28,18 @@ def of_cases(*cases: str, name: str | None = None) -> pd.DataFrame:
 
 
 @functools.cache
-def modelled(case: str) -> pd.DataFrame:
+def modelled(case: str, query: str = "") -> pd.DataFrame:
     """Return the rows of a case as `responsefn.coexist` has them, of the friendly rules.
 
     Rules, rates, buffers, losses, round-trip times, starts and durations are those of the bundled
     runs of the first seed; the columns are those that identify a row, ``flow_rule``,
-    ``goodput_bits`` and ``mean_cwnd``.
+    ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows.
     """
     record = evidence.provenance(case)["files"]["flows.csv"]
     keys = [column for column in record["index"] if column not in ("seed", "flow")]
     flows, links = evidence.table(case), evidence.table(case, "links")
+    if query:
+        flows = flows.query(query)
     seed = flows["seed"].min()
     links = links[links["seed"] == seed].set_index(keys) if keys else links
     found = []

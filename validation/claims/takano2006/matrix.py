@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from validation.claims.effects import where
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
 from validation.statistics import Swing, Values, ranked, swings
@@ -63,7 +64,8 @@ class Matrix:
     with_dfc
         By host; after 0.2 s.
     direct, unshaped
-        Without DFC, after 0.1 s; FIFO has no rate to shape hosts to. Unshaped: the fluid's only.
+        Without DFC, after 0.1 s; FIFO has no rate to shape hosts to. Unshaped: the packets of
+        scenario 1 only.
     part
         The links of the background flow over those of the target.
     bias
@@ -72,13 +74,13 @@ class Matrix:
 
     with_dfc: dict[str, Sides[Cell]]
     direct: Sides[Cell]
-    unshaped: Cell
+    unshaped: Sides[Cell | None]
     part: float
     bias: float
 
-    def without(self, hosts: Hosts) -> tuple[Cell, Cell | None]:
+    def without(self, hosts: Hosts) -> Sides[Cell] | Sides[Cell | None]:
         """Return the runs without DFC of fluid and packets; None: there are none in packets."""
-        return self.direct if hosts.without == "direct" else (self.unshaped, None)
+        return self.direct if hosts.without == "direct" else self.unshaped
 
     def fair(self, hosts: Hosts) -> float:
         """Return the efficiency when both flows have half of the links that they share."""
@@ -100,7 +102,7 @@ def matrix(name: str) -> Matrix:
     return Matrix(
         {host: _with_dfc(study, host) for host in HOSTS},
         _without_dfc(study),
-        unshaped,
+        Sides(unshaped, _unshaped_packets(study)),
         study.part,
         studies.bias(name),
     )
@@ -151,6 +153,18 @@ def _without_dfc(study: Study) -> Sides[Cell]:
     losses = studies.lost(studies.fluid_without_dfc(study.name)), np.concatenate(drops)
     pairs = zip(study.without_dfc(), losses, strict=True)
     return Sides(*(_cell(runs, START, study.part, lost) for runs, lost in pairs))
+
+
+def _unshaped_packets(study: Study) -> Cell | None:
+    """Return the packet runs without DFC whose hosts have a link of their own: of scenario 1."""
+    if study.name != "1":
+        return None
+    chosen = {"target_source": "tahoe", "host": "unshaped", "jitter": studies.PACKET_JITTER}
+    table, flows = (
+        where(studies.FIFO_IN_NS3, name, **chosen) for name in ("efficiency", "flows")
+    )
+    drops = flows.groupby("seed")["dropped"].sum().to_numpy(float)
+    return _cell(Efficiencies.of_packets(table), START, study.part, drops)
 
 
 def _cell(runs: Efficiencies, since: float, part: float, lost: Values) -> Cell:

@@ -84,6 +84,12 @@ class Efficiencies:
         return swing(self.flows[flow][:, self.time > since])
 
 
+FIFO_IN_NS3 = "takano2006/fifo-370-in-ns3"
+"""Scenario 1 without DFC in ns-3, also with hosts that have a link of their own."""
+PACKET_JITTER = 2e-5
+"""Its largest random time before a packet, s."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A scenario of takano2006: its fluid ensembles beside its bundled packet runs.
@@ -128,6 +134,8 @@ class Study:
         """The bundled cases without DFC and with, and those that tell the fluid's bias."""
         wanted = {self.without_dfc_case, *map(self.case_of, HOSTS), self.starts_case}
         wanted |= {case for case, _ in recoveries(self.name).values()}
+        if self.name == "1":
+            wanted.add(FIFO_IN_NS3)
         return tuple(sorted(wanted & set(evidence.cases())))
 
     def with_dfc(self, host: str = "shaped") -> Sides[Efficiencies]:
