@@ -19,6 +19,7 @@ from hopflow import __version__
 from hopflow.checks import choice
 from validation import evidence, tally
 from validation.claims import claims_of_figure, find, ledger
+from validation.records import record as write_records
 from validation.records import recorded_verdicts
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Sides, Verdict
@@ -92,6 +93,9 @@ def validate(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Check all anew, also where nothing has changed.")
     ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
+    ] = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
@@ -115,6 +119,9 @@ def validate(
         if recorded.get(claim.id) != Sides(finding.model, finding.simulation)
     ]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
+    if record and not claim:
+        write_records(findings)
+        return
     if different:
         console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
         raise typer.Exit(1)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import functools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.verdicts import Sides, Threshold, Verdict
+from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
 
 __all__ = [
     "PUBLISHED",
     "Entry",
     "entries",
     "excused_cases",
+    "record",
     "recorded_readings",
     "recorded_thresholds",
     "recorded_verdicts",
@@ -91,3 +93,31 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
 def excused_cases() -> dict[tuple[str, str], str]:
     """Return why a claim does not use a bundled case that is tagged with it, by case and claim."""
     return {(row["case"], row["claim"]): row["reason"] for row in rows("excused_cases.csv")}
+
+
+def record(findings: Mapping[Claim, Finding]) -> None:
+    """Write the verdicts and thresholds of all claims to ``published``."""
+    _write(
+        "verdicts.csv",
+        "id,model,simulation,same process,model depends on,simulation depends on",
+        (
+            (c.id, f.model, f.simulation, f.process, *("; ".join(names) for names in f.turning))
+            for c, f in findings.items()
+        ),
+    )
+    _write(
+        "thresholds.csv",
+        "id,threshold,value,model at half,packets at half,model at twice,packets at twice",
+        (
+            (c.id, t.name, f"{t.value:g}", *t.half, *t.twice)
+            for c, f in findings.items()
+            for t in f.thresholds
+        ),
+    )
+
+
+def _write(name: str, header: str, table: Iterable[tuple[object, ...]]) -> None:
+    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header.split(","))
+        writer.writerows(table)

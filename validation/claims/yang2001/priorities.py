@@ -23,6 +23,7 @@ from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times,
 from validation.claims.yang2001.tables import (
     CLASSES,
     DISCIPLINES,
+    SHORT,
     TCP,
     UDP,
     Times,
@@ -35,11 +36,12 @@ from validation.claims.yang2001.tables import (
     everywhere_in,
     ordered,
     seen,
+    short,
+    with_short_queues,
 )
 from validation.statistics import Estimate, combine, of_runs
 from validation.verdicts import Verdict
 
-SHORT = "yang2001/short-queues"
 SLOTS = "yang2001/sensitivity-slots"
 CONTROL = "yang2001/sensitivity-control"
 QUEUES = ("yang2001/sensitivity-queues", "yang2001/sensitivity-best-effort")
@@ -82,11 +84,15 @@ def order_of_cc() -> Effects:
     """Measure the order of the transfer times under cc."""
     curves = shown("cc/cc")
     found = {d: ordered(by_seed(case_of("cc/cc", d)), "cc") for d in DISCIPLINES}
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        return {"ordered": everywhere_in(("cc/cc",), ordered, times)}
+
     return Effects(
-        both(lambda times: {"ordered": everywhere_in(("cc/cc",), ordered, times)}),
+        both(statements),
         curves, AXES,
         values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
-        readings=_other_controls(),
+        readings=_other_controls() | with_short_queues(statements),
     )  # fmt: skip
 
 
@@ -122,6 +128,7 @@ def order_of_ts() -> Effects:
         both(statements, equal="independent"),
         shown("ts/ts"), AXES,
         values={"largest": max(deviations, key=lambda e: abs(e.value))},
+        readings=with_short_queues(statements, equal="independent"),
     )  # fmt: skip
 
 
@@ -134,18 +141,20 @@ def best_effort_among_regulated() -> Effects:
         return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
 
     environments = ("cc/be", "ts/be")
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        return {
+            "fastest": everywhere_in(environments, fastest, times),
+            "ordered": everywhere_in(environments, ordered, times),
+        }
+
     udp = {
         f"{e} {d}": of_runs(by_seed(case_of(e, d))["be"][list(UDP)].mean(axis=1).to_numpy())
         for e in environments
         for d in DISCIPLINES
     }
     return Effects(
-        both(
-            lambda times: {
-                "fastest": everywhere_in(environments, fastest, times),
-                "ordered": everywhere_in(environments, ordered, times),
-            }
-        ),
+        both(statements),
         {
             "best-effort UDP": Curve(
                 list(udp),
@@ -159,6 +168,7 @@ def best_effort_among_regulated() -> Effects:
         },
         ("environment and discipline", "mean transfer time (s)"),
         values={"udp": udp},
+        readings=with_short_queues(statements),
     )
 
 
@@ -194,7 +204,8 @@ def best_effort_alone() -> Effects:
             )
         },
         ("discipline", "ratio of the mean transfer times"),
-        values={"ratios": found},
+        values={"ratios": found, "short": ratios(short)["FCFS"]},
+        readings=with_short_queues(statements, equal="same"),
     )
 
 
@@ -230,7 +241,10 @@ def cc_against_ts() -> Effects:
         both(statements),
         {"ts/ts over cc/cc": Curve(names, pure), "ts/be over cc/be": Curve(names, mixed)},
         ("discipline and class", "relative difference of the times"),
-        values={"against": against, "number": len(names)},
+        values={
+            "against": against, "number": len(names), "last": pure[names.index("FCFS TCP4")],
+            "last_model": statements(modelled)["pure"][names.index("FCFS TCP4")].value,
+        },
     )
 
 
@@ -370,6 +384,7 @@ def disciplines() -> Effects:
         ("discipline", "mean transfer time (s)"),
         values={"best": {n: f.mean().idxmin() for n, f in found.items()},
                 "worst": {n: f.mean().idxmax() for n, f in found.items()}},
+        readings=with_short_queues(statements),
     )  # fmt: skip
 
 

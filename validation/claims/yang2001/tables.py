@@ -63,6 +63,24 @@ def both(make: Callable[[Times], dict[str, Estimates]], equal: str = "") -> dict
     }
 
 
+SHORT = "yang2001/short-queues"
+"""All rows of Table 4 with queues so short that those of best effort come near the paper's."""
+
+
+def short(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the packet runs with short queues by seed."""
+    frame = classes(SHORT)
+    return frame.xs((environment, discipline), level=("environment", "discipline")).groupby("seed").mean()
+
+
+def with_short_queues(
+    make: Callable[[Times], dict[str, Estimates]], equal: str = ""
+) -> dict[str, dict[str, Statement]]:
+    """Return the reading with short queues of statements made like those of `both`."""
+    found = make(short).items()
+    return {"short queues": {k: Statement(e, equal=k == equal) for k, e in found}}
+
+
 def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
     """Return the classes of a row of Table 4 by seed: the mean over the ratios of TCP."""
     return classes(case, statistic).groupby("seed").mean()
