@@ -116,7 +116,9 @@ def _common() -> str:
     digest = hashlib.sha256(MANIFEST_SHA256.encode())
     versions = [sys.version, *(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES)]
     digest.update(" ".join(versions).encode())
-    folders = [Path(str(module.__file__)).parent for module in (hopflow, dfcmodel, markov, responsefn)]
+    folders = [
+        Path(str(module.__file__)).parent for module in (hopflow, dfcmodel, markov, responsefn)
+    ]
     files = [path for folder in folders for path in _sources(folder)]
     files += [path for path in HERE.glob("*.py") if path.name not in ("cli.py", "running.py")]
     files += [*_sources(HERE / "published"), *_sources(HERE / "statistics")]
@@ -136,7 +138,7 @@ def _place(claim: Claim) -> Path:
 
 def _load(claim: Claim) -> Finding | None:
     try:
-        finding = pickle.loads(_place(claim).read_bytes())  # noqa: S301 - written by `_keep`
+        finding = pickle.loads(_place(claim).read_bytes())
     except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, TypeError):
         return None
     return finding if isinstance(finding, Finding) else None

@@ -40,9 +40,13 @@ def queue_depths() -> Effects:
     """Measure the lowest per cent of the queue, and how many flows raise it."""
     table = pd.DataFrame(rows(TABLE))
     table = table.astype({name: float for name in table.columns if name != "algorithm"})
-    depth = table.set_index(["algorithm", "flows", "buffer"])
+
+    def depths(rule: str, number: float, column: str) -> pd.Series[float]:
+        chosen = table[(table["algorithm"] == rule) & (table["flows"] == number)]
+        return chosen.set_index("buffer")[column]
+
     found: dict[str, dict[float, float]] = {
-        rule: depth.loc[(rule, FEW)]["depth_p01"].to_dict() for rule in CUTS
+        rule: dict(depths(rule, FEW, "depth_p01")) for rule in CUTS
     }
 
     def apart(rtt: float) -> list[float]:
@@ -55,7 +59,7 @@ def queue_depths() -> Effects:
 
     raised = []
     for rule in CUTS:
-        one, many = (depth.loc[(rule, number)]["depth_p05"] for number in (FEW, MANY))
+        one, many = (depths(rule, number, "depth_p05") for number in (FEW, MANY))
         gain = ((many - one) / one.index.to_numpy()).dropna()
         raised += gain[gain.index >= SHALLOW].tolist()
     return Effects(

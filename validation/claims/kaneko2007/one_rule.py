@@ -142,7 +142,8 @@ def added_delay() -> Effects:
 @effects("K09", cases=ALONE, equal=True)
 def windows_alone() -> Effects:
     """Measure the mean windows of one flow."""
-    found, model = {}, {}
+    found: dict[str, Estimate] = {}
+    model: dict[str, Estimate] = {}
     for into, frame in ((found, of_cases(ALONE[0])), (model, modelled(ALONE[0]))):
         for rule in FRIENDLY:
             windows = seeds_of(frame, "mean_cwnd", rule=rule)
@@ -194,12 +195,14 @@ def parking_lot() -> Effects:
     for case, name in zip(LOT, ("ns-3", "ns-2"), strict=True):
         frame = of_cases(case)
         frame = frame[frame["direction"] == "forward"]
-        for (rule, reverse), group in frame.groupby(["rule", "reverse"]):
+        for (rule, reversed_), group in frame.groupby(["rule", "reverse"]):
             if rule not in NAMES:
                 continue
             found = by(group[group["flow_rule"] == rule], "hops", "goodput_bits")
             falls += [difference(found[a], found[b]) for a, b in itertools.pairwise(found)]
-            label = f"{NAMES[rule]}, {name}, {'with' if reverse else 'no'} reverse traffic"
+            label = (
+                f"{NAMES[rule]}, {name}, {'with' if int(str(reversed_)) else 'no'} reverse traffic"
+            )
             curves[label] = Curve(list(found), [combine((e,), (1e-6,)) for e in found.values()])
     law = by_hops()
     curves["Reno's law"] = Curve(list(law), (), list(law.values()))

@@ -46,8 +46,8 @@ def _equal(found: Cells) -> Estimates:
 def _greedy(found: Cells) -> Estimates:
     """Return how much more than an equal share HSTCP, BIC and CUBIC take, in Mb/s."""
     taken = []
-    for rule in map(NAMES.get, GREEDY):
-        for other in map(NAMES.get, FRIENDLY):
+    for rule in map(NAMES.__getitem__, GREEDY):
+        for other in map(NAMES.__getitem__, FRIENDLY):
             pair = found.get((rule, other)), found.get((other, rule))
             if pair[0] and pair[1]:
                 taken.append(combine((pair[0], pair[1]), (1.0, -1.0)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from markov import stationary
@@ -38,11 +39,13 @@ def _instant(mu2: float, high: int) -> float:
     return chain.solve(Setting(LIGHT, high, paused_rate=mu2)).throughput
 
 
-def fitted(target: Callable[[int], float]) -> float:
+def fitted(target: Mapping[int, float]) -> float:
     """Return the mu2 without a delay whose throughputs are nearest to the target's."""
 
     def distance(mu2: float) -> float:
-        return max(abs(_instant(mu2, high) / target(high) - 1.0) for high in FITTED)
+        return max(
+            abs(_instant(mu2, high) / throughput - 1.0) for high, throughput in target.items()
+        )
 
     return min(PAUSED, key=distance)
 
@@ -58,8 +61,8 @@ def mimicked_delay() -> Effects:
     """Fit mu2 to throughputs with delayed messages at some thresholds; compare at others."""
     seen = {"exponential packets": _tandem(TANDEM), "packets of fixed size": _tandem(FIXED)}
     packets = seen["exponential packets"]
-    rates = {d: fitted(lambda high, d=d: packets[d, high].value) for d in DELAYS}
-    own = {d: fitted(lambda high, d=d: throughput(d, high)) for d in DELAYS}
+    rates = {d: fitted({h: packets[d, h].value for h in FITTED}) for d in DELAYS}
+    own = {d: fitted({h: throughput(d, h) for h in FITTED}) for d in DELAYS}
     far = {
         (d, high): difference(
             ratio(Estimate(_instant(rates[d], high), 0.0), packets[d, high]), Estimate(1.0, 0.0)
@@ -116,7 +119,7 @@ def pauses(low: int, high: int = HIGH) -> float:
 def _falls(found: dict[int, Estimate]) -> Estimates:
     """Return how much each rate of messages is above that of the next lower threshold."""
     places = sorted(place for place in found if place <= HIGH)
-    return tuple(difference(found[b], found[a]) for a, b in zip(places, places[1:], strict=False))
+    return tuple(difference(found[b], found[a]) for a, b in itertools.pairwise(places))
 
 
 def _messages(case: str, column: str, query: str) -> dict[int, Estimate]:
@@ -166,5 +169,3 @@ def thresholds_and_messages() -> Effects:
         },
         readings={"a tandem with packets of fixed size": {"moves": Statement((_move(sized),))}},
     )  # fmt: skip
-
-

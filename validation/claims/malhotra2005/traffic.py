@@ -60,20 +60,28 @@ def growth_by_load() -> Effects:
     }
     random = bundled.tcp_gains(bundled.RANDOM_THINK)
     others = {
-        name: {"grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))}
+        name: {
+            "grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))
+        }
         for name in evidence.table(READINGS)["reading"].unique()
         if name not in ("default", "exponential think time")
     }
     stacks = {
         f"TCP of {name}": {
             "grows": Statement(
-                (_growth(protocol.gains(STACKS, query=f"reading == {name!r} and traffic == 'think'")),)
+                (
+                    _growth(
+                        protocol.gains(STACKS, query=f"reading == {name!r} and traffic == 'think'")
+                    ),
+                )
             )
         }
         for name in evidence.table(STACKS)["reading"].unique()
     }
     traffic = {
-        "a file per second by the clock": protocol.gains(protocol.CLOCK, query="file_size == 80000"),
+        "a file per second by the clock": protocol.gains(
+            protocol.CLOCK, query="file_size == 80000"
+        ),
         "files of 80 kbit": protocol.gains(protocol.SMALL),
     }
     at = {name: {"grows": Statement((_growth(each),))} for name, each in traffic.items()}
@@ -145,7 +153,9 @@ def threshold_trends() -> Effects:
     )  # fmt: skip
 
 
-def _far(think: Mapping[float, Estimate], endless: Mapping[float, Estimate]) -> tuple[Estimate, ...]:
+def _far(
+    think: Mapping[float, Estimate], endless: Mapping[float, Estimate]
+) -> tuple[Estimate, ...]:
     rtts = [rtt for rtt in IDLE if rtt in think and rtt in endless]
     return tuple(combine((think[rtt], endless[rtt]), (1.0, -FAR)) for rtt in rtts)
 
@@ -217,7 +227,7 @@ def short_round_trips() -> Effects:
     )
     alone = frame[frame["pause"] == "off"].groupby("rtt")
     lost, bursts = (
-        {float(rtt): of_runs(seeds.to_numpy()) for rtt, seeds in alone[column]}
+        {float(str(rtt)): of_runs(seeds.to_numpy()) for rtt, seeds in alone[column]}
         for column in ("lost", "bursts")
     )
     exact = {rtt: gain(Setting(THREE, rtt=rtt)) for rtt in gains}
@@ -245,12 +255,14 @@ def short_round_trips() -> Effects:
 def _law(case: str, columns: list[str]) -> dict[tuple[float, ...], dict[str, Estimate]]:
     """Return throughput per flow x RTT x sqrt(p) of each row, pausing on and off."""
     frame = evidence.table(case)
-    flows = frame["flows"] if "flows" in frame else 8
+    flows = frame.get("flows", 8)
     lost = (frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"]
     frame = frame.assign(law=frame["goodput"] / flows * frame["mean_rtt"] * np.sqrt(lost))
     found: dict[tuple[float, ...], dict[str, Estimate]] = {}
     for (*key, pause), seeds in frame.groupby([*columns, "pause"])["law"]:
-        found.setdefault(tuple(key), {})[str(pause)] = of_runs(seeds.to_numpy())
+        found.setdefault(tuple(float(str(each)) for each in key), {})[str(pause)] = of_runs(
+            seeds.to_numpy()
+        )
     return found
 
 

@@ -160,9 +160,7 @@ def _unshaped_packets(study: Study) -> Cell | None:
     if study.name != "1":
         return None
     chosen = {"target_source": "tahoe", "host": "unshaped", "jitter": studies.PACKET_JITTER}
-    table, flows = (
-        where(studies.FIFO_IN_NS3, name, **chosen) for name in ("efficiency", "flows")
-    )
+    table, flows = (where(studies.FIFO_IN_NS3, name, **chosen) for name in ("efficiency", "flows"))
     drops = flows.groupby("seed")["dropped"].sum().to_numpy(float)
     return _cell(Efficiencies.of_packets(table), START, study.part, drops)
 

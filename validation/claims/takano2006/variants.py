@@ -44,7 +44,8 @@ class Variant:
         found: dict[str, tuple[Values, Values | None]] = {}
         for name, each in ((self.name, self.matrix), (PLAIN, self.plain)):
             fluid, packets = each.without(hosts)
-            found[name] = fluid.of(hosts).mean, packets and packets.of(hosts).mean
+            assert fluid is not None
+            found[name] = fluid.of(hosts).mean, packets.of(hosts).mean if packets else None
         return found
 
 

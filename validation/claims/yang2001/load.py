@@ -101,7 +101,7 @@ def shares_of_the_link() -> Effects:
     frame = of_cases(SHARES)
     sent = frame.groupby(["time", "seed", "protocol"])["departed"].sum().unstack()  # noqa: PD010
     shares = sent["TCP"] / (sent["TCP"] + sent["UDP"])
-    found = {int(time): of_runs(seeds) for time, seeds in shares.groupby("time")}
+    found = {int(str(time)): of_runs(seeds) for time, seeds in shares.groupby("time")}
     drops = [
         of_runs((shares[a] - shares[b]).to_numpy())
         for a, b in itertools.pairwise(time for time in found if time <= EARLY)

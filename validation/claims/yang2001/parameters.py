@@ -7,7 +7,7 @@ import pandas as pd
 from validation import evidence
 from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
-from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes
+from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
 from validation.statistics import Estimate, combine, of_runs
 from validation.verdicts import Verdict
 
@@ -32,7 +32,7 @@ def total_time() -> Effects:
         for case, discipline in zip(SMALL, DISCIPLINES, strict=True):
             frame = where(case, "sources", environment=environment)
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
-            found = {int(n): of_runs(v) for n, v in finish.groupby("tcp_flows")}
+            found = {int(str(n)): of_runs(v) for n, v in finish.groupby("tcp_flows")}
             mean = sum(e.value for e in found.values()) / len(found)
             every += [deviation(e, mean) for e in found.values()]
             ends = [max(transfer_times(environment, discipline, n, small).values()) for n in found]
@@ -52,7 +52,7 @@ def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
     mechanism = environment.partition("/")[0]
     frame = classes(case).reset_index()
     kept = (frame["value"] == value) & (frame["environment"] == environment)
-    return frame[kept].set_index("seed")[mechanism]
+    return under(frame[kept].set_index("seed"), mechanism)
 
 
 @effects("Y14", cases=(TURNS, LOST), equal=True)
@@ -153,9 +153,9 @@ def small_transfers() -> Effects:
         for case in SMALL:
             frame = classes(case).reset_index()
             kept = frame[frame["environment"] == environment].set_index("seed")
-            first, last = kept["cc", "TCP1"], kept["cc", "TCP4"]
-            gaps.append(of_runs((last / first - 1.0).groupby("seed").mean().to_numpy()))
-            times = kept["cc"][list(TCP)]
+            ratio = kept["cc", "TCP4"] / kept["cc", "TCP1"]
+            gaps.append(of_runs((ratio - 1.0).groupby("seed").mean().to_numpy()))
+            times = under(kept, "cc")[list(TCP)]
             against = (times.diff(axis=1).iloc[:, 1:] < 0).any(axis=1)
             wrong.append(of_runs(against.groupby("seed").mean().to_numpy()))
     names = [f"{e} {d}" for e in ("cc/cc", "cc/be") for d in DISCIPLINES]

@@ -35,8 +35,10 @@ from validation.claims.yang2001.tables import (
     classes,
     everywhere_in,
     ordered,
+    regulated,
     seen,
     short,
+    under,
     with_short_queues,
 )
 from validation.statistics import Estimate, combine, of_runs
@@ -57,7 +59,7 @@ def shown(*environments: str, mechanism: str | None = None) -> dict[str, Curve]:
     curves = {}
     for environment, discipline in itertools.product(environments, DISCIPLINES):
         found = by_seed(case_of(environment, discipline))
-        for each in dict.fromkeys(name for name, _ in found.columns):
+        for each in dict.fromkeys(name for name, _ in found.columns.to_list()):
             if mechanism in (None, each):
                 values = [of_runs(found[each, kind].to_numpy()) for kind in CLASSES]
                 model = modelled(environment, discipline)[each].iloc[0]
@@ -137,7 +139,7 @@ def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
     def fastest(frame: pd.DataFrame, _: str) -> Estimates:
-        others = [(m, k) for m, k in frame.columns if (m, k[:3]) != ("be", "UDP")]
+        others = [(m, k) for m, k in frame.columns.to_list() if (m, k[:3]) != ("be", "UDP")]
         return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
 
     environments = ("cc/be", "ts/be")
@@ -149,7 +151,7 @@ def best_effort_among_regulated() -> Effects:
         }
 
     udp = {
-        f"{e} {d}": of_runs(by_seed(case_of(e, d))["be"][list(UDP)].mean(axis=1).to_numpy())
+        f"{e} {d}": of_runs(under(by_seed(case_of(e, d)), "be")[list(UDP)].mean(axis=1).to_numpy())
         for e in environments
         for d in DISCIPLINES
     }
@@ -160,7 +162,7 @@ def best_effort_among_regulated() -> Effects:
                 list(udp),
                 list(udp.values()),
                 [
-                    float(modelled(e, d)["be"][list(UDP)].mean(axis=1).iloc[0])
+                    float(under(modelled(e, d), "be")[list(UDP)].mean(axis=1).iloc[0])
                     for e in environments
                     for d in DISCIPLINES
                 ],
@@ -179,7 +181,7 @@ def best_effort_alone() -> Effects:
     def ratios(times: Times) -> dict[str, Estimate]:
         found = {}
         for discipline in DISCIPLINES:
-            frame = times("be/be", discipline)["be"]
+            frame = under(times("be/be", discipline), "be")
             tcp, other = (frame[list(kinds)].mean(axis=1) for kinds in (TCP, UDP))
             found[discipline] = of_runs((tcp / other).to_numpy())
         return found
@@ -187,7 +189,7 @@ def best_effort_alone() -> Effects:
     def statements(times: Times) -> dict[str, Estimates]:
         same: list[Estimate] = []
         for discipline in DISCIPLINES:
-            frame = times("be/be", discipline)["be"]
+            frame = under(times("be/be", discipline), "be")
             mean = frame[list(TCP)].mean(axis=1)
             same += [of_runs((frame[kind] / mean - 1.0).to_numpy()) for kind in TCP]
         return {
@@ -242,7 +244,9 @@ def cc_against_ts() -> Effects:
         {"ts/ts over cc/cc": Curve(names, pure), "ts/be over cc/be": Curve(names, mixed)},
         ("discipline and class", "relative difference of the times"),
         values={
-            "against": against, "number": len(names), "last": pure[names.index("FCFS TCP4")],
+            "against": against,
+            "number": len(names),
+            "last": pure[names.index("FCFS TCP4")],
             "last_model": statements(modelled)["pure"][names.index("FCFS TCP4")].value,
         },
     )
@@ -286,8 +290,8 @@ def ratio_of_tcp() -> Effects:
             frame = classes(case_of(environment, discipline))
             for _, runs in frame.groupby("tcp_flows"):
                 order += ordered(runs, mechanism)[:3]
-            means = frame.groupby("tcp_flows").mean()[mechanism][list(TCP)]
-            scatter[mechanism] += (means.std() / means.mean()).tolist()
+            means = under(frame.groupby("tcp_flows").mean(), mechanism)[list(TCP)]
+            scatter[mechanism] += (means.std() / means.mean()).to_numpy().tolist()
     more = of_runs(np.subtract(scatter["cc"], scatter["ts"]))
     spread = {name: of_runs(values) for name, values in scatter.items()}
     return Effects(
@@ -331,7 +335,10 @@ def gain_over_best_effort() -> Effects:
     ts = _between("ts/be", "be/be", "ts", "be", TCP)
     return Effects(
         both(statements),
-        {"cc": Curve(names, list(found.values()), [e.value for e in gains(modelled).values()]), "ts": Curve(names, ts)},
+        {
+            "cc": Curve(names, list(found.values()), [e.value for e in gains(modelled).values()]),
+            "ts": Curve(names, ts),
+        },
         ("discipline and class", "gain over best effort, relative"),
         values={"gaining": [n for n, e in found.items() if e.value > 0]},
     )
@@ -346,7 +353,7 @@ def disciplines() -> Effects:
     ) -> pd.DataFrame:
         columns = {}
         for discipline in DISCIPLINES:
-            tables = [times(e, discipline)[mechanism][list(kinds)] for e in environments]
+            tables = [under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
             columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
         return pd.DataFrame(columns)
 
@@ -389,7 +396,7 @@ def disciplines() -> Effects:
 
 
 def _spreads(environment: str, discipline: str) -> pd.DataFrame:
-    return by_seed(case_of(environment, discipline), "std")[environment.partition("/")[0]]
+    return under(by_seed(case_of(environment, discipline), "std"), regulated(environment))
 
 
 @effects("Y13", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
@@ -426,8 +433,10 @@ def spread_of_times() -> Effects:
 def _turns_spread() -> Estimates:
     """Return how much more a class scatters than the next higher one when flows take turns."""
     found = [turns(n).groupby("kind")["time"].std() for n in RATIOS]
-    mean = sum(found) / len(found)
-    return tuple(Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP))
+    mean = pd.concat(found, axis=1).mean(axis=1)
+    return tuple(
+        Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
+    )
 
 
 @effects("Y18", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-__all__ = ["CAPACITY", "RATIOS", "UDP_RATE", "SIZE", "modelled", "transfer_times", "turns"]
+__all__ = ["CAPACITY", "RATIOS", "SIZE", "UDP_RATE", "modelled", "transfer_times", "turns"]
 
 CAPACITY, UDP_RATE, SIZE = 1e6, 448e3, 8e6
 """Rates of the link and of a UDP source in bit/s, bits of a transfer."""
@@ -89,12 +89,14 @@ def _rates(of: list[Kind], sends: np.ndarray, discipline: str) -> np.ndarray:
         fair = CAPACITY / sends.sum()
         if fair > UDP_RATE and (sends[~udp].sum() > 0):
             fair = (CAPACITY - UDP_RATE * sends[udp].sum()) / sends[~udp].sum()
-        return np.where(udp, np.minimum(fair, UDP_RATE), fair) * sends
+        shared: np.ndarray = np.where(udp, np.minimum(fair, UDP_RATE), fair) * sends
+        return shared
     wanted = UDP_RATE * sends * udp
     taken = wanted * min(1.0, CAPACITY / wanted.sum()) if wanted.any() else wanted
     tcp = sends * ~udp
     rest = (CAPACITY - taken.sum()) * tcp / tcp.sum() if tcp.any() else 0.0
-    return taken + rest
+    total: np.ndarray = taken + rest
+    return total
 
 
 def transfer_times(
@@ -161,7 +163,9 @@ def turns(tcp_flows: int, size: float = SIZE, scale: float = 1.0) -> pd.DataFram
     """
     names = [f"TCP{1 + n % 4}" for n in range(tcp_flows)]
     names += [f"UDP{3 + n % 2}" for n in range(FLOWS - tcp_flows)]
-    rate = np.array([CAPACITY / 2 if name[0] == "T" else min(CAPACITY / 2, UDP_RATE) for name in names])
+    rate = np.array(
+        [CAPACITY / 2 if name[0] == "T" else min(CAPACITY / 2, UDP_RATE) for name in names]
+    )
     turn = np.array([2.0 ** (9 - int(name[3])) * SLOT * scale for name in names])
     need = size / rate
     time = np.zeros(len(names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -58,9 +59,7 @@ def seen(environment: str, discipline: str) -> pd.DataFrame:
 def both(make: Callable[[Times], dict[str, Estimates]], equal: str = "") -> dict[str, Statement]:
     """Return statements made from the packet runs and from the model in the same way."""
     packets, model = make(seen), make(modelled)
-    return {
-        key: Statement(packets[key], model[key], equal=key == equal) for key in packets
-    }
+    return {key: Statement(packets[key], model[key], equal=key == equal) for key in packets}
 
 
 SHORT = "yang2001/short-queues"
@@ -70,7 +69,13 @@ SHORT = "yang2001/short-queues"
 def short(environment: str, discipline: str) -> pd.DataFrame:
     """Return the times of the packet runs with short queues by seed."""
     frame = classes(SHORT)
-    return frame.xs((environment, discipline), level=("environment", "discipline")).groupby("seed").mean()
+    found: Any = (
+        frame.xs((environment, discipline), level=("environment", "discipline"))
+        .groupby("seed")
+        .mean()
+    )
+    table: pd.DataFrame = found
+    return table
 
 
 def with_short_queues(
@@ -102,6 +107,13 @@ def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
     """Return by how much each class takes longer than the one of the next higher priority."""
     pairs = [*itertools.pairwise(TCP), UDP]
     return tuple(apart(frame, (mechanism, low), (mechanism, high)) for high, low in pairs)
+
+
+def under(frame: pd.DataFrame, mechanism: str) -> pd.DataFrame:
+    """Return the columns of one mechanism, by class."""
+    found: Any = frame[mechanism]
+    table: pd.DataFrame = found
+    return table
 
 
 def everywhere_in(

@@ -43,7 +43,9 @@ def gap(case: str, one: str, other: str, reading: str = "1-b") -> dict[int, Esti
     frame = where(case, pair=f"{one} with {other}", reading=chosen)
     rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
     ratio = (rates[one] / rates[other]).map(math.log)
-    return {int(number): of_runs(values.to_numpy()) for number, values in ratio.groupby("number")}
+    return {
+        int(str(number)): of_runs(values.to_numpy()) for number, values in ratio.groupby("number")
+    }
 
 
 def modelled(
@@ -76,9 +78,7 @@ def growing_numbers(one: str, other: str) -> Effects:
         above = modelled(TFRC, TCP, LARGE), modelled(QUARTER, TCP, LARGE)
         order = tuple(e for e in above[0].values()) + tuple(-e for e in above[1].values())
         return {
-            "close": Statement(
-                tuple(slow[n] for n in FEW), tuple(own[n] for n in FEW), equal=True
-            ),
+            "close": Statement(tuple(slow[n] for n in FEW), tuple(own[n] for n in FEW), equal=True),
             "gap": Statement((_trend(slow),), (_trend(own),)),
             "loss": Statement(
                 _steps(lost), tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pandas as pd
 
@@ -15,7 +16,7 @@ SENSITIVITY = "zheng2002/sensitivity"
 HALF, SAME = 0.5, 1.0
 ALIKE = 0.2
 """Standard deviation of the rates of like flows over their mean, up to which they are similar."""
-READINGS = {
+READINGS: dict[str, dict[str, Any]] = {
     "ns-2's decrease setting is b": {"reading": "b"},
     "with background traffic": {"background": 5},
 }
@@ -24,7 +25,7 @@ VALUES = {"TCP(1/5,1/8)": (1 / 5, 1 / 8), "TCP(3/7,1/4)": (3 / 7, 1 / 4)}
 GENTLE, QUARTER, TCP, TFRC = "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TCP(1,1/2)", "TFRC"
 
 
-def kinds(case: str, **chosen: object) -> pd.DataFrame:
+def kinds(case: str, **chosen: Any) -> pd.DataFrame:
     """Return rate, variation over time, and variation over the flows, by seed and kind."""
     frame = where(case, **chosen)
     groups = frame[frame["kind"] != "background"].groupby(["seed", "kind"])
@@ -33,12 +34,18 @@ def kinds(case: str, **chosen: object) -> pd.DataFrame:
         "rough": groups["rate_cov"].mean(),
         "apart": groups["rate"].std() / groups["rate"].mean(),
     }
-    return pd.DataFrame(found).unstack()  # noqa: PD010
+    wide: Any = pd.DataFrame(found).unstack()  # noqa: PD010
+    table: pd.DataFrame = wide
+    return table
 
 
-def pair(one: str, other: str, **reading: object) -> pd.DataFrame:
+def pair(one: str, other: str, **reading: Any) -> pd.DataFrame:
     """Return the kinds of a pair of the figures, in the default reading but for ``reading``."""
-    chosen = {"pair": f"{one} with {other}", "reading": "1-b", "background": 0} | reading
+    chosen: dict[str, Any] = {
+        "pair": f"{one} with {other}",
+        "reading": "1-b",
+        "background": 0,
+    } | reading
     if TFRC in one:
         chosen["reading"] = "1-b"
     return kinds(CASE, **chosen)
@@ -90,7 +97,7 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             said["more"] = Statement((difference(mine, gentle),), (Estimate(round(more, 9), 0.0),))
         return said
 
-    def gentle(**reading: object) -> Estimate | None:
+    def gentle(**reading: Any) -> Estimate | None:
         more = (one, other) == (QUARTER, TCP)
         return ratio(pair(GENTLE, TCP, **reading), GENTLE, TCP) if more else None
 
@@ -143,7 +150,7 @@ def flows_of_one_kind() -> Effects:
     """Measure how much the rates of like flows differ."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
 
-    def apart(**reading: object) -> dict[str, Estimate]:
+    def apart(**reading: Any) -> dict[str, Estimate]:
         found = {}
         for names in pairs:
             table = pair(*names, **reading)

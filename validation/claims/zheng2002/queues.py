@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
@@ -13,13 +15,13 @@ CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
 KINDS = tuple(RATES)
 PHASE = 0.0005
 """Largest random time before a packet is sent, s, which keeps phase effects away."""
-READINGS = {
+READINGS: dict[str, dict[str, Any]] = {
     "without a random time before packets": {"jitter": 0.0},
     "ns-2's decrease setting is b": {"reading": "b"},
 }
 
 
-def _chosen(name: str | None = None, **reading: object) -> pd.DataFrame:
+def _chosen(name: str | None = None, **reading: Any) -> pd.DataFrame:
     return where(CASE, name, **({"reading": "1-b", "jitter": PHASE} | reading))
 
 
@@ -29,7 +31,7 @@ def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estima
     means = frame.groupby([*keys, "seed", "queue"])[column].mean().unstack()  # noqa: PD010
     apart = sign * (means["RED"] - means["DropTail"])
     return {
-        ", ".join(key) if isinstance(key, tuple) else str(key): of_runs(values.to_numpy())
+        ", ".join(map(str, key)) if isinstance(key, tuple) else str(key): of_runs(values.to_numpy())
         for key, values in apart.groupby(keys if len(keys) > 1 else keys[0])
     }
 
@@ -38,7 +40,7 @@ def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estima
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
 
-    def statement(**reading: object) -> Statement:
+    def statement(**reading: Any) -> Statement:
         model = (variation(kind, periodic=True) - variation(kind) for kind in KINDS)
         return Statement(
             tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
@@ -50,8 +52,11 @@ def smoother_with_red() -> Effects:
         {"smooth": statement()},
         {"ns-2": Curve(list(found), list(found.values()))},
         ("pair of kinds, and the kind", "fall of the variation with RED"),
-        values={"smoother": [name for name, e in found.items() if e.value > 0], "all": found,
-                "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS}},
+        values={
+            "smoother": [name for name, e in found.items() if e.value > 0],
+            "all": found,
+            "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
+        },
         readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},
     )
 
@@ -60,7 +65,7 @@ def smoother_with_red() -> Effects:
 def throughput_with_red() -> Effects:
     """Measure the utilisation with both queues."""
 
-    def statement(**reading: object) -> Statement:
+    def statement(**reading: Any) -> Statement:
         found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
         return Statement(tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),))
 
@@ -91,7 +96,8 @@ def marks_instead_of_drops() -> Effects:
     def statements(reading: str) -> dict[str, Statement]:
         used, fewer, more = [], [], []
         spared: list[list[float]] = []
-        for pair, frame in where(ECN, "link").groupby("pair"):
+        for name, frame in where(ECN, "link").groupby("pair"):
+            pair = str(name)
             chosen = frame[frame["reading"] == ("1-b" if pair.startswith("TFRC") else reading)]
             off, on = (chosen[chosen["ecn"] == n] for n in (0, 1))
             u, v = (by(each, "number", "utilisation") for each in (off, on))
@@ -100,7 +106,7 @@ def marks_instead_of_drops() -> Effects:
             gains = [difference(x[n], y[n]) for n in x]
             fewer += gains
             more.append(difference(gains[-1], gains[0]))
-            one, other = str(pair).split(" with ")
+            one, other = pair.split(" with ")
             spared.append([_marked(one, other, n) for n in x])
         return {
             "utilisation": Statement(tuple(used), (Estimate(-VISIBLE, 0.0),)),

@@ -17,7 +17,7 @@ import numpy as np
 
 from responsefn import AIMD, PFTK, TFRC, interval_weights
 
-__all__ = ["FixedPoint", "Group", "Link", "RATES", "fixed_point", "variation"]
+__all__ = ["RATES", "FixedPoint", "Group", "Link", "fixed_point", "variation"]
 
 RTO = 0.2
 """The least timeout of ns-2 here, s."""
