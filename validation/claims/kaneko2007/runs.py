@@ -82,5 +82,5 @@ def relative(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
 
 def share(frame: pd.DataFrame, flow: int, **where: Any) -> Estimate:
     """Return the part that one of two flows has of both."""
-    own, every = (seeds_of(frame, **where, **extra) for extra in ({"flow": flow}, {}))
+    own, every = seeds_of(frame, **where, flow=flow), seeds_of(frame, **where)
     return of_runs((own / every).to_numpy())

@@ -59,7 +59,7 @@ def shown(*environments: str, mechanism: str | None = None) -> dict[str, Curve]:
     curves = {}
     for environment, discipline in itertools.product(environments, DISCIPLINES):
         found = by_seed(case_of(environment, discipline))
-        for each in dict.fromkeys(name for name, _ in found.columns.to_list()):
+        for each in dict.fromkeys(found.columns.get_level_values(0)):
             if mechanism in (None, each):
                 values = [of_runs(found[each, kind].to_numpy()) for kind in CLASSES]
                 model = modelled(environment, discipline)[each].iloc[0]
@@ -139,7 +139,7 @@ def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
     def fastest(frame: pd.DataFrame, _: str) -> Estimates:
-        others = [(m, k) for m, k in frame.columns.to_list() if (m, k[:3]) != ("be", "UDP")]
+        others = [c for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")]
         return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
 
     environments = ("cc/be", "ts/be")
