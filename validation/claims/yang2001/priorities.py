@@ -139,7 +139,9 @@ def best_effort_among_regulated() -> Effects:
     """Measure best-effort flows beside regulated ones."""
 
     def fastest(frame: pd.DataFrame, _: str) -> Estimates:
-        others = [c for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")]
+        others = [
+            (c[0], c[1]) for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")
+        ]
         return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
 
     environments = ("cc/be", "ts/be")
