@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from validation.claims.zheng2002.more_flows import QUARTER, TCP, TFRC, by_delay, gap, modelled
@@ -25,4 +27,4 @@ def test_the_gap_of_runs_is_the_mean_logarithm_over_the_seeds() -> None:
 def test_rates_fall_as_the_inverse_of_the_round_trip_time() -> None:
     """All flows see one loss rate and one wait: rates are as 1/RTT where timeouts are alike."""
     rates = by_delay(TFRC, TCP)[TCP]
-    assert all(a > b for a, b in zip(rates, rates[1:], strict=False))
+    assert all(a > b for a, b in itertools.pairwise(rates))
