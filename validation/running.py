@@ -39,6 +39,8 @@ __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "matplotlib")
+RECORDED = ("verdicts.csv", "thresholds.csv")
+"""Published tables that are written from findings."""
 PATTERNS = ("*.py", "*.md", "*.csv", "*.toml")
 
 
@@ -84,14 +86,15 @@ def _longest_first(claim: Claim) -> tuple[int, str]:
 
 
 def _check(id: str) -> Finding:
-    """Check a claim, draw its figures, and keep the result."""
+    """Check a claim, draw its figures, and keep the result under the key of before."""
+    place = _place(find(id))
     found = find(id).check()
     pictures = tuple(
         replace(picture, svg=drawn(picture), draw=functools.partial(_redraw, id, n))
         for n, picture in enumerate(found.pictures)
     )
     finding = replace(found, pictures=pictures)
-    _keep(find(id), finding)
+    _keep(place, finding)
     return finding
 
 
@@ -121,7 +124,8 @@ def _common() -> str:
     ]
     files = [path for folder in folders for path in _sources(folder)]
     files += [path for path in HERE.glob("*.py") if path.name not in ("cli.py", "running.py")]
-    files += [*_sources(HERE / "published"), *_sources(HERE / "statistics")]
+    published = [path for path in _sources(HERE / "published") if path.name not in RECORDED]
+    files += [*published, *_sources(HERE / "statistics")]
     files += sorted((HERE / "claims").glob("*.*"))
     for path in files:
         digest.update(path.name.encode() + path.read_bytes())
@@ -144,13 +148,12 @@ def _load(claim: Claim) -> Finding | None:
     return finding if isinstance(finding, Finding) else None
 
 
-def _keep(claim: Claim, finding: Finding) -> None:
+def _keep(place: Path, finding: Finding) -> None:
     """Write a finding in one step, and remove those of the claim that were made from other sources."""
-    place = _place(claim)
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
         pickle.dump(finding, file)
     Path(file.name).replace(place)
-    for old in place.parent.glob(f"{claim.id}-*.pickle"):
+    for old in place.parent.glob(f"{place.name.partition('-')[0]}-*.pickle"):
         if old != place:
             old.unlink(missing_ok=True)
