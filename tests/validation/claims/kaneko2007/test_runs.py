@@ -24,4 +24,5 @@ def test_a_flow_differs_from_itself_by_nothing() -> None:
 def test_the_model_carries_no_more_than_the_link() -> None:
     frame = modelled(CASE, "rule == 'fusion'")
     assert set(frame["rule"]) == {"fusion"}
-    assert frame.groupby("seed")["goodput_bits"].sum().max() <= 30e6 * (1 + 1e-9)
+    packet = 8 * 1500 / frame["duration"].iloc[0]  # one begun before the window may end in it
+    assert frame.groupby("seed")["goodput_bits"].sum().max() <= 30e6 + packet * (1 + 1e-9)
