@@ -9,6 +9,16 @@ from __future__ import annotations
 
 from dfcmodel.engine.fluid import Fluid
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.lossless import (
+    FrameScenario,
+    Headroom,
+    PausedLink,
+    Witness,
+    headroom,
+    headroom_table,
+    search_worst,
+    witness,
+)
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel, QueueManager, StepMarking
@@ -40,10 +50,13 @@ __all__ = [
     "FeedbackEquation",
     "Flow",
     "Fluid",
+    "FrameScenario",
+    "Headroom",
     "Lines",
     "Link",
     "OnOff",
     "Pause",
+    "PausedLink",
     "Priority",
     "QueueManager",
     "Scenario",
@@ -53,6 +66,7 @@ __all__ = [
     "StepMarking",
     "Trajectory",
     "Twin",
+    "Witness",
     "bare_law",
     "chain",
     "check_step",
@@ -60,14 +74,18 @@ __all__ = [
     "ensemble",
     "evolve",
     "from_networkx",
+    "headroom",
+    "headroom_table",
     "load_scenario",
     "parking_lot",
     "ring",
     "save_scenario",
+    "search_worst",
     "simulate",
     "spectrum",
     "stability_limit",
     "stability_map",
     "takano2006",
     "tree",
+    "witness",
 ]
