@@ -1,0 +1,35 @@
+"""Functions of rules as C callbacks: same numbers compiled and plain, an edited constant met anew."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from hopflow.kernels import build_callbacks
+
+SIGNATURE = "void(CPointer(float64), float64)"
+
+
+def doubled(x):
+    """Return twice a number."""
+    return 2.0 * x
+
+
+def built(function, *, compiled: bool):
+    text = "def apply(w, x):\n    w[0] = rule(x)"
+    return build_callbacks({"rule": function}, {}, {"apply": text}, SIGNATURE, compiled=compiled)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_callback_applies_the_function(compiled: bool) -> None:
+    numbers = np.zeros(1)
+    callback = built(doubled, compiled=compiled)["apply"]
+    if not compiled:
+        callback(numbers, 3.0)
+    else:
+        pointer = ctypes.POINTER(ctypes.c_double)
+        call = ctypes.CFUNCTYPE(None, pointer, ctypes.c_double)(callback.address)
+        call(numbers.ctypes.data_as(pointer), 3.0)
+    assert numbers[0] == 6.0

@@ -1,0 +1,33 @@
+"""A package compiled as a whole: its copy stands under the hash of its sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from hopflow.kernels import package
+
+
+def write(folder, factor: str):
+    """Write a kernel package whose constant stands in a helper module."""
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "jit.py").write_text("compiled = entry = lambda f: f\n")
+    (folder / "constants.py").write_text(f"FACTOR = {factor}\n")
+
+
+def test_an_edited_constant_of_another_module_gives_another_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
+    places = []
+    for factor in ("1.0", "0.5", "1.0"):
+        write(tmp_path / "kernel_of_test", factor)
+        package._written.cache_clear()
+        places.append(package._written("kernel_of_test"))
+    package._written.cache_clear()
+    assert places[0] == places[2] != places[1]
+    assert "FACTOR = 0.5" in (places[1] / "constants.py").read_text()
+
+
+def test_an_unknown_package_is_refused() -> None:
+    with pytest.raises(ImportError, match="no package 'no_such_kernel'"):
+        package.compiled_package("no_such_kernel")
