@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effects import Estimates, Statement
+from validation.claims.effect_claims import Estimates, Statement
 from validation.claims.yang2001.sharing import modelled
 from validation.statistics import Estimate, of_runs
 
