@@ -29,6 +29,7 @@ from markov.rules import NO_END, ChainModel
 from markov.solvers import stationary, stationary_by_class
 from markov.suite import Cluster, CoxTandem, Kanban, Polling
 from markov.sweeps import sweep
+from markov.transients import Transient, transient
 from markov.vectors import add_at
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "Stationary",
     "StationaryByLevel",
     "TooLargeError",
+    "Transient",
     "add_at",
     "explore",
     "generator",
@@ -71,4 +73,5 @@ __all__ = [
     "stationary_by_class",
     "stationary_by_level",
     "sweep",
+    "transient",
 ]
