@@ -1,0 +1,8 @@
+"""Models and properties that other programs' files describe."""
+
+from __future__ import annotations
+
+from markov.files.errors import FileError
+from markov.files.models import FileModel, PropertyResult, read_prism
+
+__all__ = ["FileError", "FileModel", "PropertyResult", "read_prism"]
