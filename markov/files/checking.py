@@ -141,6 +141,8 @@ class Evaluation(Scope):
 
     def known_values(self, operator: Operator) -> Known:
         """Return the numbers that an operator is about, in each state."""
+        if operator.kind == "SR":
+            return self.checker.long_run(self._rewards_of(operator)[1])
         if operator.kind == "S":
             return self.checker.long_run(self.truth(operator.of).astype(float))
         if operator.kind == "P":
@@ -181,7 +183,7 @@ class Evaluation(Scope):
 
     def _reward(self, operator: Operator) -> Known:
         path: Path = operator.of
-        states, total = self.rewards(operator.reward, (self.file, operator.line))
+        states, total = self._rewards_of(operator)
         low, high = self._times(path.interval, path.line)
         if path.kind == "S":
             return self.checker.long_run(total)
@@ -192,6 +194,20 @@ class Evaluation(Scope):
         if path.kind == "C":
             return self.checker.reward_within(total, high)
         return self.checker.reward_until(total, self.truth(path.right))
+
+    def _rewards_of(self, operator: Operator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second in states, and with those on transitions, shape (n,) each."""
+        place = self.file, operator.line
+        if not isinstance(operator.reward, tuple):
+            return self.rewards(operator.reward, place)
+        tree, earned = operator.reward  # of JANI: an expression, and what transitions earn
+        states = np.zeros(self.n)
+        if tree is not None:
+            states = np.array(self.over_states(tree, "a reward"), dtype=np.float64)
+        if earned is None:
+            return states, states
+        mine, both = self.rewards(earned, place)
+        return states, states + (both - mine)
 
     def _compared(self, operator: Operator, known: Known) -> NDArray[np.bool_]:
         """Compare with a threshold; note where the error bound does not decide."""

@@ -123,9 +123,8 @@ class ExpressionParser:
             name = cursor.kind("name", "a function").text
             cursor.expect(",")
             return Call(self._function(name), self._arguments(), line)
-        if cursor.at("("):
-            cursor.take()
-            return Call(self._function(name), self._arguments(), line)
+        if name in FUNCTIONS and cursor.accept("("):  # F<=T (a | b) calls no function T
+            return Call(name, self._arguments(), line)
         return Name(name, line)
 
     def _function(self, name: str) -> str:

@@ -9,7 +9,6 @@ from markov.files.errors import FileError
 from markov.files.expression_parsing import RANKS, ExpressionParser
 from markov.files.program import Constant
 from markov.files.queries import Filter, Interval, Operator, Path, Properties
-from markov.files.syntax import Name
 from markov.files.tokens import Cursor, read_text, tokens_of
 
 __all__ = ["parse_properties", "parse_property"]
@@ -245,7 +244,7 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         if cursor.at("<=", "<", ">=", ">", "="):
             sign = cursor.take().text
-            time = self._time()
+            time = self._ranked(RANKS.index(("+", "-")))
             if sign == "=":
                 return Interval(time, time)
             return Interval(high=time) if sign in ("<=", "<") else Interval(low=time)
@@ -257,13 +256,6 @@ class _Parser(ExpressionParser):
             cursor.expect("]")
             return Interval(low, high)
         return Interval()
-
-    def _time(self) -> Any:
-        """Read a number, a name or what is in parentheses: ``F<=T (a|b)`` calls no function T."""
-        if self.cursor.token.kind == "name":
-            token = self.cursor.take()
-            return Name(token.text, token.line)
-        return self.primary()
 
     def _reward_path(self) -> Path:
         cursor = self.cursor

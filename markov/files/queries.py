@@ -59,13 +59,14 @@ class Operator:
     Attributes
     ----------
     kind
-        ``"P"``, ``"S"``, ``"R"``.
+        ``"P"``, ``"S"``, ``"R"``; ``"SR"``: the mean reward in the long run, as JANI's S of a number.
     sign, threshold
         ``"<"``, ``"<="``, ``">"``, ``">="`` and a number; None: =?.
     of
         A `Path`; of S a set of states.
     reward
-        Name or number of the rewards; None: the first ones.
+        Name or number of the rewards; None: the first ones; a tuple (JANI): an expression over the
+        states or None, and the name of what transitions earn or None.
     start, how
         An older way to write a filter: ``{states}{min}``.
     """
@@ -75,7 +76,7 @@ class Operator:
     threshold: Expression | None
     of: Any
     line: int
-    reward: str | int | None = None
+    reward: Any = None
     start: Any = None
     how: tuple[str, ...] = ()
 
