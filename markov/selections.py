@@ -8,7 +8,7 @@ import numpy as np
 
 from hopflow.checks import choice
 from markov.chains import MarkovChain
-from markov.measures import functionals
+from markov.models.measures import functionals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

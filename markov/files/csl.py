@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.chains import MarkovChain
+from markov.driver import stationary
 from markov.passages.absorbing import Absorbing
-from markov.solvers import stationary
 from markov.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.memory import check_room
 from markov.files.binding import Bound
 from markov.files.errors import FileError
 from markov.files.program import Branch, Command, Composition, Module
 from markov.files.values import Value, boolean
-from markov.memory import check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

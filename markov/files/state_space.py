@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.memory import TooLargeError, check_room
+from markov.computing.progress import Counter
 from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.moves import WRONG_RATE, Moves, Rows, moves_of
 from markov.files.values import boolean
 from markov.generators.assembly import from_edges
-from markov.memory import TooLargeError, check_room
-from markov.progress import Counter
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

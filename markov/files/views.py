@@ -12,8 +12,8 @@ import numpy as np
 
 from markov.chains import MarkovChain
 from markov.generators.building import Built
-from markov.rules import ChainModel
-from markov.spaces import Space
+from markov.models.rules import ChainModel
+from markov.models.spaces import Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

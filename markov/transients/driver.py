@@ -10,8 +10,8 @@ import numpy as np
 from hopflow.checks import number
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
+from markov.driver import stationary
 from markov.selections import as_chain, distribution
-from markov.solvers import stationary
 from markov.transients.results import Transient
 from markov.transients.uniformization import Limit, Uniformized
 

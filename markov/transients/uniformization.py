@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from markov.progress import Counter
+from markov.computing.progress import Counter
 from markov.transients.poisson import UNIT, poisson_weights
 
 if TYPE_CHECKING:

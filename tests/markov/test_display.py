@@ -21,7 +21,7 @@ from markov import (
     SparseLU,
     stationary,
 )
-from markov.progress import report, watched
+from markov.computing.progress import report, watched
 from validation.cli import app
 
 
@@ -130,8 +130,8 @@ def test_reports_are_collected():
 
 
 def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
-    monkeypatch.setattr("markov.progress.PATIENCE", 0.0)
-    monkeypatch.setattr("markov.progress.REFRESH", 0.0)
+    monkeypatch.setattr("markov.computing.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with watched(1e-4):
         for n in range(5):

@@ -1,0 +1,3 @@
+"""Times until a chain first enters a set of states, and what is earned until then."""
+
+from __future__ import annotations
