@@ -28,8 +28,7 @@ def questions(suites: Path) -> Iterator[Question]:
     for path in sorted(folder.rglob("*.props")):
         model = _model_of(path)
         if model is not None and TYPE.search(model.read_text(encoding="utf-8", errors="replace")):
-            for question in _of_file(folder, path, model):
-                yield question
+            yield from _of_file(folder, path, model)
 
 
 def _model_of(path: Path) -> Path | None:

@@ -190,7 +190,8 @@ class _Reader(JaniReader):
         share = given.get("probability", {}).get("exp", 1)
         if not _is_one(share):
             rate = Chain(rate, (("*", self.expression(share, where)),), 1)
-        changes, gains = [], []
+        changes: list[Assignment] = []
+        gains: list[Assignment] = []
         for assignment in [*shared, *given.get("assignments", [])]:
             ref = self._ref(assignment, where)
             value = self.expression(assignment.get("value"), where)
@@ -226,9 +227,7 @@ class _Reader(JaniReader):
                   for g in b.gains}  # fmt: skip
         numbers = tuple(n for n, (kind, _) in self.transient.items() if kind != "bool")
         transient = tuple(name for name in numbers if name in earned)
-        return Program(
-            **{**vars(found), "composition": composition, "transient": transient}  # type: ignore[arg-type]
-        )
+        return Program(**{**vars(found), "composition": composition, "transient": transient})
 
 
 def _at(place: str, number: int) -> Expression:

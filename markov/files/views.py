@@ -6,19 +6,21 @@ import keyword
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from markov.chains import MarkovChain
-from markov.generators.building import Built
+from markov.generators.ways import Built
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.files.models import FileModel
+    from markov.files.program import Program
+    from markov.files.state_space import Explored
+    from markov.files.values import Value
 
 __all__ = ["FileStates", "chain_of"]
 
@@ -31,6 +33,26 @@ class FileStates:
     codes: NDArray[np.int64]
 
 
+class Source(Protocol):
+    """What a chain needs of a `FileModel`."""
+
+    program: Program
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+
+    @property
+    def explored(self) -> Explored:
+        """The states and the rates between them."""
+
+    def bound_labels(self, name: str) -> Value | None:
+        """Return what a label of the file means."""
+
+    def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second, of states, and of transitions besides."""
+
+
 class FileChain(ChainModel):
     """What a chain from a file has of a model: its start, labels and rewards.
 
@@ -40,7 +62,7 @@ class FileChain(ChainModel):
         The model of the file.
     """
 
-    def __init__(self, source: FileModel) -> None:
+    def __init__(self, source: Source) -> None:
         ranges = source.explored.bound.ranges
         fields = [_field(r.name) for r in ranges]
         state: Any = namedtuple("State", fields)  # type: ignore[misc]  # noqa: PYI024
@@ -95,7 +117,7 @@ class FileChain(ChainModel):
         return repr(self.source)
 
 
-def members(source: FileModel) -> dict[str, NDArray[np.float64]]:
+def members(source: Source) -> dict[str, NDArray[np.float64]]:
     """Return labels (0 or 1) and rewards per second in each state, by name."""
     found, c = {}, source.explored.columns
     for name in source.program.labels:
@@ -107,7 +129,7 @@ def members(source: FileModel) -> dict[str, NDArray[np.float64]]:
     return found
 
 
-def chain_of(source: FileModel) -> MarkovChain:
+def chain_of(source: Source) -> MarkovChain:
     """Return the chain of a file's model."""
     explored, model = source.explored, FileChain(source)
     codes = explored.columns.codes
