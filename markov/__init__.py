@@ -14,6 +14,7 @@ from markov.computing.memory import TooLargeError
 from markov.computing.vectors import add_at
 from markov.driver import stationary, stationary_by_class
 from markov.exploration import Reachable, explore, generator
+from markov.files import FileError, FileModel, PropertyResult, read_jani, read_prism
 from markov.generators.operators import GeneratorOperator
 from markov.methods.gth import GTH
 from markov.methods.iterative import GaussSeidel, Power
@@ -28,6 +29,7 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import NO_END, ChainModel
+from markov.passages import Passage, passage
 from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
@@ -44,6 +46,8 @@ __all__ = [
     "ConvergenceError",
     "Courtois",
     "CoxTandem",
+    "FileError",
+    "FileModel",
     "GaussSeidel",
     "GeneratorOperator",
     "JacksonTandem",
@@ -54,10 +58,12 @@ __all__ = [
     "Mean",
     "Method",
     "Multilevel",
+    "Passage",
     "PauseChain",
     "PauseTandem",
     "Polling",
     "Power",
+    "PropertyResult",
     "QuasiBirthDeath",
     "Reachable",
     "RuleError",
@@ -71,6 +77,9 @@ __all__ = [
     "add_at",
     "explore",
     "generator",
+    "passage",
+    "read_jani",
+    "read_prism",
     "stationary",
     "stationary_by_class",
     "stationary_by_level",

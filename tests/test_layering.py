@@ -42,7 +42,7 @@ MAY_IMPORT = {
     },
     "markov.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
-        "markov.selections", "markov.transients",
+        "markov.selections", "markov.proofs.bounded", "markov.transients",
     },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",

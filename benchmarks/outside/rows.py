@@ -14,6 +14,7 @@ from typing import Any
 __all__ = ["Question", "Row", "answered", "suites", "written"]
 
 VARIABLE = "HOPFLOW_SUITES"
+MOST_DIGITS = 30
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,11 @@ def compared(question: Question, value: Any, bound: float) -> tuple[str, str]:
 
 
 def question_digits(low: Fraction, high: Fraction) -> float:
-    """Return the unit of the last digit that a printed value has; 0 of an interval."""
+    """Return the unit of the last digit of a printed decimal; 0 of intervals and other fractions."""
     if low != high:
         return 0.0
-    denominator, digits = low.denominator, 0
-    while denominator > 1 and digits < 30:
-        denominator, digits = max(denominator // 10, 1), digits + 1
-    return 10.0**-digits
+    digits = next((d for d in range(MOST_DIGITS) if (low * 10**d).denominator == 1), None)
+    return 0.0 if digits is None else 10.0**-digits
 
 
 def shown(low: Any, high: Any) -> str:

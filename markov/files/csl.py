@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.passages.absorbing import Absorbing
+from markov.passages.reachability import leads_to, off_diagonal, stopped
 from markov.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
@@ -58,10 +59,7 @@ class Checker:
         self.Q, self.loops = Q, loops
         self.n = Q.shape[0]
         self.chain = MarkovChain(Q) if self.n else None
-        off = sp.coo_matrix(Q)
-        moves = off.row != off.col
-        pairs = off.row[moves], off.col[moves]
-        self.rates = sp.csr_matrix((off.data[moves], pairs), shape=Q.shape)
+        self.rates = off_diagonal(Q)
 
     @cached_property
     def _backward(self) -> sp.csr_matrix:
@@ -69,17 +67,7 @@ class Checker:
 
     def leads_to(self, target: Truth, within: Truth | None = None) -> Truth:
         """Return the states from which a target can be reached through ``within`` (None: all)."""
-        found = target.copy()
-        frontier = np.flatnonzero(target)
-        graph = self._backward
-        while len(frontier):
-            before = _neighbours(graph, frontier)
-            before = before[~found[before]]
-            if within is not None:
-                before = before[within[before]]
-            frontier = np.unique(before)
-            found[frontier] = True
-        return found
+        return leads_to(self._backward, target, within)
 
     def until(self, left: Truth, right: Truth) -> Known:
         """P(left U right) in each state."""
@@ -100,7 +88,7 @@ class Checker:
         open_ = possible & ~right
         values, error = right.astype(float), np.zeros(self.n)
         if open_.any() and time > 0.0:
-            part, into = self._stopped(open_, right)
+            part, into = stopped(self.rates, open_, right)
             found = Uniformized(part).expectation(into, time, TOLERANCE)
             values[open_] = np.clip(found.values[:-2], 0.0, 1.0)
             error[open_] = found.error + self._merging(found.steps)
@@ -109,21 +97,6 @@ class Checker:
     def _merging(self, steps: int) -> float:
         """Return what it costs in all that rates into a set are added up and rounded."""
         return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * UNIT
-
-    def _stopped(self, open_: Truth, target: Truth) -> tuple[sp.csr_matrix, Vector]:
-        """Return the chain on some states, with two more where it stops: in the target, elsewhere."""
-        rows = sp.csr_matrix(self.rates[open_])
-        inner = sp.csr_matrix(rows[:, open_])
-        m = inner.shape[0]
-        to_target = np.asarray(rows @ target.astype(float))
-        elsewhere = np.asarray(rows @ (~(open_ | target)).astype(float))
-        own = sp.diags(-(np.asarray(inner.sum(axis=1)).ravel() + to_target + elsewhere))
-        ends = sp.csr_matrix(np.column_stack([to_target, elsewhere]))
-        top = sp.hstack([inner + own, ends])
-        found = sp.csr_matrix(sp.vstack([top, sp.csr_matrix((2, m + 2))]))
-        reached = np.zeros(m + 2)
-        reached[m] = 1.0
-        return found, reached
 
     def until_between(self, left: Truth, right: Truth, low: float, high: float) -> Known:
         """P(left U[low, high] right) in each state; ``high`` may be inf."""
@@ -137,7 +110,7 @@ class Checker:
         """E[later(X(time)); left until then] in each state."""
         values, error = np.zeros(self.n), np.zeros(self.n)
         if left.any():
-            part, _ = self._stopped(left, np.zeros(self.n, dtype=bool))
+            part, _ = stopped(self.rates, left, np.zeros(self.n, dtype=bool))
             given = np.append(later.values[left], [0.0, 0.0])
             found = Uniformized(part).expectation(given, time, TOLERANCE)
             values[left] = found.values[:-2]
@@ -233,11 +206,3 @@ class Checker:
         parts = answer.pi * rewards[states]
         mean, size = math.fsum(parts), math.fsum(np.abs(parts))
         return mean, answer.error_bound * (high - low) + 4.0 * UNIT * size
-
-
-def _neighbours(graph: sp.csr_matrix, states: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the entries of some rows are, one after the other."""
-    counts = graph.indptr[states + 1] - graph.indptr[states]
-    total = int(counts.sum())
-    within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.asarray(graph.indices[np.repeat(graph.indptr[states], counts) + within])

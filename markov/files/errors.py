@@ -19,6 +19,13 @@ class FileError(ValueError):
         Counted from one; None where that is not known.
     reason
         What is wrong, without the place.
+
+    Examples
+    --------
+    >>> from markov.files import FileError
+    >>> error = FileError(("queue.sm", 3), "'arival' is not defined")
+    >>> str(error), error.line
+    ("queue.sm, line 3: 'arival' is not defined", 3)
     """
 
     file: str

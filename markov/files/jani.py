@@ -42,6 +42,31 @@ def read_jani(
     FileError
         A ValueError, with the place in the file and the reason, where it cannot be used: it is no
         JSON, no continuous-time Markov chain, or uses arrays, functions or other extensions.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_jani, stationary
+    >>> def edge(source, target, rate):
+    ...     ends = [{"location": target}]
+    ...     return {"location": source, "rate": {"exp": rate}, "destinations": ends}
+    >>> machine = {
+    ...     "name": "machine",
+    ...     "locations": [{"name": "up"}, {"name": "down"}],
+    ...     "initial-locations": ["up"],
+    ...     "edges": [edge("up", "down", 0.25), edge("down", "up", 1.0)],
+    ... }
+    >>> system = {"elements": [{"automaton": "machine"}]}
+    >>> model = {"jani-version": 1, "name": "machine", "type": "ctmc", "system": system}
+    >>> model |= {"variables": [], "automata": [machine], "properties": []}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "machine.jani")
+    ...     _ = path.write_text(json.dumps(model))
+    ...     found = read_jani(path)
+    >>> stationary(found).pi.tolist()
+    [0.8, 0.2]
     """
     path = Path(path)
     reader = _Reader(path.name)

@@ -57,6 +57,26 @@ def read_prism(
     -----
     Nothing in a file is run as Python. Files above 64 MiB, expressions nested more than 60 deep and
     products of variables above 2^62 states are refused.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism
+    >>> text = '''ctmc
+    ... const double fails = 0.01;
+    ... module machine
+    ...   up : bool init true;
+    ...   [] up -> fails : (up' = false);
+    ...   [] !up -> 1 : (up' = true);
+    ... endmodule
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "machine.sm")
+    ...     _ = path.write_text(text)
+    ...     model = read_prism(path, constants={"fails": 0.25})
+    >>> model.property("S=? [ up ]").value
+    0.8
     """
     return FileModel(parse_prism(path), constants, most)
 
@@ -72,6 +92,21 @@ class FileModel:
         Values of constants by name.
     most
         Give up beyond so many states.
+
+    Examples
+    --------
+    See `read_prism`, which returns one.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism, stationary
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     text = "ctmc module m x : [0..1] init 0; [] true -> 1 + x : (x' = 1 - x); endmodule"
+    ...     _ = path.write_text(text)
+    ...     model = read_prism(path)
+    >>> model.chain.size, stationary(model).pi.round(4).tolist()
+    (2, [0.6667, 0.3333])
     """
 
     def __init__(
@@ -105,7 +140,7 @@ class FileModel:
             Of a model with discrete time: its properties are read, but it is no such chain.
         """
         if self.program.kind != "ctmc":
-            said = "a model with discrete time: markov.discrete.DiscreteChain(model) takes it"
+            said = "a model with discrete time: must be a ctmc"
             raise FileError((self.name, None), said)
         return chain_of(self)
 
@@ -263,6 +298,19 @@ class PropertyResult(Result):
         What is not decided.
     seconds
         Wall-clock time, in s.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     text = "ctmc module m x : [0..1] init 0; [] x = 0 -> 3 : (x' = 1); endmodule"
+    ...     _ = path.write_text(text)
+    ...     found = read_prism(path).property("P=? [ F<=1 x=1 ]")
+    >>> round(found.value, 12), found.error_bound < 1e-12  # 1 - exp(-3)
+    (0.950212931632, True)
     """
 
     text: str

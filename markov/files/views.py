@@ -6,6 +6,7 @@ import keyword
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -92,14 +93,38 @@ class FileChain(ChainModel):
             *(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True))
         )
 
-    def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Any]:
-        """Return the probability of each label and the mean of each reward of the file."""
-        del s
-        source = self.source
-        found: dict[str, Any] = {}
-        for name, values in members(source).items():
-            found[name] = (), float(values @ pi), {}
+    def labels(self, s: Any) -> Mapping[str, Any]:
+        """Return whether states are in the sets that the file names."""
+        places = self._places(s)
+        return {name: values[places] for name, values in self._labels.items()}
+
+    def rewards(self, s: Any) -> Mapping[str, Any]:
+        """Return the rewards per second of the file, those on transitions among them."""
+        places = self._places(s)
+        return {name: values[places] for name, values in self._rewards.items()}
+
+    def _places(self, s: Any) -> Any:
+        """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
+        bound, numbers = self.source.explored.bound, self.source.explored.columns.states
+        parts = [
+            (np.asarray(values, dtype=np.int64) - r.low) * weight
+            for values, r, weight in zip(s, bound.ranges, bound.weights, strict=True)
+        ]
+        return np.searchsorted(numbers, np.sum(parts, axis=0))
+
+    @cached_property
+    def _labels(self) -> dict[str, NDArray[np.bool_]]:
+        source, c = self.source, self.source.explored.columns
+        found = {}
+        for name in source.program.labels:
+            value = source.bound_labels(name)
+            found[name] = np.broadcast_to(np.asarray(value.run(c), dtype=bool), c.count)
         return found
+
+    @cached_property
+    def _rewards(self) -> dict[str, NDArray[np.float64]]:
+        names = enumerate(self.source.program.rewards, start=1)
+        return {name or f"reward {k}": self.source.rewards(name)[1] for k, name in names}
 
     @property
     def name(self) -> str:
@@ -115,18 +140,6 @@ class FileChain(ChainModel):
 
     def __repr__(self) -> str:
         return repr(self.source)
-
-
-def members(source: Source) -> dict[str, NDArray[np.float64]]:
-    """Return labels (0 or 1) and rewards per second in each state, by name."""
-    found, c = {}, source.explored.columns
-    for name in source.program.labels:
-        value = source.bound_labels(name)
-        assert value is not None
-        found[name] = np.broadcast_to(np.asarray(value.run(c), dtype=float), c.count)
-    for number, name in enumerate(source.program.rewards, start=1):
-        found[name or f"reward {number}"] = source.rewards(name)[1]
-    return found
 
 
 def chain_of(source: Source) -> MarkovChain:
