@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class FileChain(ChainModel):
 
     def __init__(self, source: Source) -> None:
         ranges = source.explored.bound.ranges
-        fields = [_field(r.name) for r in ranges]
+        fields = _fields([r.name for r in ranges])
         state: Any = namedtuple("State", fields)  # type: ignore[misc]  # noqa: PYI024
         codes = source.explored.columns.codes
         values = {
@@ -150,6 +151,14 @@ def chain_of(source: Source) -> MarkovChain:
     return MarkovChain.of_built(model, built)
 
 
-def _field(name: str) -> str:
-    """Return a name that fields of a NamedTuple may have."""
-    return f"v{name}" if name.startswith("_") or keyword.iskeyword(name) else name
+def _fields(names: list[str]) -> list[str]:
+    """Return the names that a NamedTuple may have in place of others: different ones."""
+    found: list[str] = []
+    for name in names:
+        field = re.sub(r"\W", "_", name)
+        if not field.isidentifier() or field.startswith("_") or keyword.iskeyword(field):
+            field = f"v{field}"
+        while field in found:
+            field += "_"
+        found.append(field)
+    return found

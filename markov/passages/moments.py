@@ -124,13 +124,10 @@ class Moments:
             gap = m[edges.col] - m[own]
             off = wrong[edges.col] + wrong[own] + UNIT * np.abs(gap)
             count = int(self._open.sum())
-            square: Vector = np.bincount(edges.row, edges.data * gap**2, minlength=count).astype(
-                float
-            )
-            slack: Vector = np.bincount(edges.row, edges.data * (2.0 * np.abs(gap) + off) * off,
-                                minlength=count)  # fmt: skip
+            square = _by_row(edges.row, edges.data * gap**2, count)
+            slack = _by_row(edges.row, edges.data * (2.0 * np.abs(gap) + off) * off, count)
             most = int(np.bincount(edges.row, minlength=1).max()) + 4
-            slack = np.asarray(slack + most * UNIT * square, dtype=float) * UP
+            slack = (slack + most * UNIT * square) * UP
             found, bound = self._system.solve(square)
             more, rest = self._system.solve(slack)
             values[self._open] = found
@@ -192,6 +189,10 @@ def _mean(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:
     bound = float(start[used] @ error[used]) * UP
     rounded = 0.0 if len(parts) == 1 and start[used][0] == 1.0 else 2.0 * UNIT
     return math.fsum(parts), bound + rounded * float(np.abs(parts).sum())
+
+
+def _by_row(rows: NDArray[np.int32], values: Vector, count: int) -> Vector:
+    return np.asarray(np.bincount(rows, values, minlength=count), dtype=np.float64)
 
 
 def _ratio(above: tuple[float, float], below: tuple[float, float]) -> Bounded:
