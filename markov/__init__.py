@@ -33,6 +33,7 @@ from markov.passages import Passage, passage
 from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
+from markov.sensitivities import Sensitivity
 from markov.sweeps import sweep
 from markov.transients import Transient, transient
 
@@ -68,6 +69,7 @@ __all__ = [
     "Reachable",
     "RuleError",
     "RuleWarning",
+    "Sensitivity",
     "Solution",
     "SparseLU",
     "Stationary",

@@ -117,6 +117,7 @@ class FileModel:
         # others may be constants of properties
         mine = {name: value for name, value in given.items() if name in program.constants}
         self.given = {name: value for name, value in given.items() if name not in mine}
+        self._mine = mine
         self.bound: Bound = bound(program, mine)
         self.properties: Properties | None = None
 
@@ -148,6 +149,10 @@ class FileModel:
     def checker(self) -> Checker:
         """What evaluates operators on the chain."""
         return Checker(self.explored.Q, self.explored.loops)
+
+    def replaced(self, changes: Mapping[str, Any]) -> FileModel:
+        """Return the model with other values of some constants."""
+        return FileModel(self.program, {**self.given, **self._mine, **changes}, self.most)
 
     def with_properties(self, path: str | File) -> FileModel:
         """Return the model with the properties of a file: ``.property(name)`` finds them."""

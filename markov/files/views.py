@@ -20,6 +20,7 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.files.binding import Bound
     from markov.files.program import Program
     from markov.files.state_space import Explored
     from markov.files.values import Value
@@ -39,6 +40,7 @@ class Source(Protocol):
     """What a chain needs of a `FileModel`."""
 
     program: Program
+    bound: Bound
 
     @property
     def name(self) -> str:
@@ -50,6 +52,9 @@ class Source(Protocol):
 
     def bound_labels(self, name: str) -> Value | None:
         """Return what a label of the file means."""
+
+    def replaced(self, changes: dict[str, Any]) -> Any:
+        """Return the model with other values of some constants."""
 
     def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rewards per second, of states, and of transitions besides."""
@@ -93,6 +98,15 @@ class FileChain(ChainModel):
         return self.State(
             *(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True))
         )
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The constants of the file by name."""
+        return dict(self.source.bound.constants)
+
+    def replace(self, **changes: Any) -> Any:
+        """Return the model of the file with other values of some constants."""
+        return self.source.replaced(changes)
 
     def labels(self, s: Any) -> Mapping[str, Any]:
         """Return whether states are in the sets that the file names."""
