@@ -29,10 +29,11 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import NO_END, ChainModel
-from markov.passages import Passage, passage
+from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
 from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
+from markov.sampling import Paths, paths
 from markov.sensitivities import Sensitivity
 from markov.sweeps import sweep
 from markov.transients import Transient, transient
@@ -60,12 +61,14 @@ __all__ = [
     "Method",
     "Multilevel",
     "Passage",
+    "Paths",
     "PauseChain",
     "PauseTandem",
     "Polling",
     "Power",
     "PropertyResult",
     "QuasiBirthDeath",
+    "QuasiStationary",
     "Reachable",
     "RuleError",
     "RuleWarning",
@@ -80,6 +83,8 @@ __all__ = [
     "explore",
     "generator",
     "passage",
+    "paths",
+    "quasi_stationary",
     "read_jani",
     "read_prism",
     "stationary",

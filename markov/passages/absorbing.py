@@ -129,6 +129,11 @@ class Absorbing:
         """Return the mean time until the states are left, and a bound on its error, shape (m,)."""
         return self.solve(np.ones(len(self.states)))
 
+    def net_flow(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return -v A, and a bound on the rounding error of each entry, shape (m,) each."""
+        product = self._exact.net_flow(np.append(v, np.zeros(self._exact.Q.shape[0] - len(v))))
+        return product.value[: len(v)], product.error[: len(v)]
+
     @cached_property
     def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return w > 0, and a lower bound > 0 on A w; inf and 1 where none is found."""
