@@ -16,6 +16,7 @@ from markov.driver import stationary, stationary_by_class
 from markov.exploration import Reachable, explore, generator
 from markov.files import FileError, FileModel, PropertyResult, read_jani, read_prism
 from markov.generators.operators import GeneratorOperator
+from markov.lumping import Lumped, lump
 from markov.methods.gth import GTH
 from markov.methods.iterative import GaussSeidel, Power
 from markov.methods.krylov import Krylov
@@ -56,6 +57,7 @@ __all__ = [
     "Kanban",
     "Krylov",
     "Levels",
+    "Lumped",
     "MarkovChain",
     "Mean",
     "Method",
@@ -82,6 +84,7 @@ __all__ = [
     "add_at",
     "explore",
     "generator",
+    "lump",
     "passage",
     "paths",
     "quasi_stationary",

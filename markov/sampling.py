@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Paths", "paths"]
 
 MOST_DRAWN = 5
+LOOK = 64  # jumps of each path between two looks at the memory
 BYTES_PER_JUMP = 60.0
 
 
@@ -172,7 +173,7 @@ class _Jumps:
     def __init__(self, chain: MarkovChain) -> None:
         entries = sp.coo_matrix(chain.Q)
         off = (entries.row != entries.col) & (entries.data > 0.0)
-        self.exit_rates = chain.exit_rates
+        self.exit_rates = np.abs(chain.exit_rates)  # an absorbing state's may be -0.0
         self.targets = entries.col[off].astype(np.int64)
         rows, rates = entries.row[off], entries.data[off]
         self.ends = np.searchsorted(rows, np.arange(chain.size), side="right")
@@ -199,7 +200,8 @@ class _Jumps:
                 found.append((who, now, states))
                 total += len(who)
                 bar.show(total)
-                check_room(f"{total} jumps", BYTES_PER_JUMP * total)
+                if len(found) % LOOK == 0:
+                    check_room(f"{total} jumps", BYTES_PER_JUMP * total)
         runs, times, visited = map(np.concatenate, zip(*found, strict=True))
         order = np.argsort(runs, kind="stable")
         counts = np.bincount(runs)
