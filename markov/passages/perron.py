@@ -86,8 +86,8 @@ class QuasiStationary(Result):
             "status": self.status,
             "chain": self.chain.how if model is None else repr(model),
             "states": f"{self.chain.size}, {int((self.pi > 0.0).sum())} of them not absorbing",
-            "decay rate": f"{self.decay_rate.value:.10g} 1/s +- {self.decay_rate.error:.1e}",
-            "mean time": f"{self.mean_time:.10g} s",
+            "decay rate": f"{self.decay_rate.value:.10g} +- {self.decay_rate.error:.1e}",
+            "mean time": f"{self.mean_time:.10g}",
             "factorizations": self.steps,
             "time": f"{self.seconds:.3f} s",
         }

@@ -156,8 +156,8 @@ class Passage(Result):
             "chain": self.chain.how if model is None else repr(model),
             "states": f"{self.chain.size}, {int(self.target.sum())} of them in the set",
             "probability": f"{self.probability:.10g} +- {self.probability_error:.1e}",
-            "mean": f"{self.mean:.10g} s +- {self.mean_error:.1e}",
-            "standard deviation": f"{self.standard_deviation:.6g} s",
+            "mean": f"{self.mean:.10g} +- {self.mean_error:.1e}",
+            "standard deviation": f"{self.standard_deviation:.6g}",
             "time": f"{self.seconds:.3f} s",
         }
 
