@@ -175,4 +175,4 @@ def readable(unit: str, largest: float) -> tuple[float, str]:
         return 1.0, "" if unit == "1" else unit
     scales = SHOWN[unit]
     plain = next(pair for pair in scales if pair[0] == 1.0)
-    return next((pair for pair in scales if largest > pair[0]), scales[-1] if largest else plain)
+    return next((pair for pair in scales if largest >= pair[0]), scales[-1] if largest else plain)

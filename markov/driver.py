@@ -145,6 +145,7 @@ def _solve(
         iterations=solution.iterations,
         memory=solution.memory,
         history=tuple(history),
+        levels=() if solution.hierarchy is None else solution.hierarchy.sizes,
     )
     deliver(result, on_failure)
     return result

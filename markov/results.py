@@ -136,6 +136,8 @@ class Stationary(Solved):
         Of the method; 0 when it is direct.
     history
         What an iterative method reported on its way: (iteration, relative residual).
+    levels
+        States and transitions of each level of a multigrid method, the finest first; () of others.
 
     Examples
     --------
@@ -154,6 +156,7 @@ class Stationary(Solved):
     certificate: Certificate | None = None
     iterations: int = 0
     history: tuple[tuple[int, float], ...] = ()
+    levels: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def _class(self) -> int:
@@ -446,7 +449,18 @@ class Stationary(Solved):
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,
+            **self._table_of_levels(),
         }
+
+    def _table_of_levels(self) -> dict[str, str]:
+        if not self.levels:
+            return {}
+        transitions = sum(count for _, count in self.levels) / max(self.levels[0][1], 1)
+        rows = {
+            f"  level {number}": f"{states:>9,} states {count:>10,} transitions"
+            for number, (states, count) in enumerate(self.levels)
+        }
+        return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
 
     def _said(self, bound: float) -> str:
         if bound < math.inf:

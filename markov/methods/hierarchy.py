@@ -51,6 +51,12 @@ class Hierarchy(NamedTuple):
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self)
 
+    @property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
+        """States and transitions of each level, the finest first."""
+        transitions = np.diff(self.indptr[self.first])
+        return tuple(zip(np.diff(self.first).tolist(), transitions.tolist(), strict=True))
+
     def improved(self, flow: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
         """Return the flow after one cycle, its sum one."""
         n, m = self.first[1], self.first[-1] - self.first[-2]

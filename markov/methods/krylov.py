@@ -14,11 +14,10 @@ from hopflow.checks import choice, number
 from markov.computing import costs
 from markov.computing.interruption import interruptible
 from markov.computing.progress import watched
-from markov.methods.iterative import SWEEPS_AT_ONCE, _bytes, _check, _jumps, _relax, _unit
+from markov.methods.jump_chain import SWEEPS_AT_ONCE, Flows, Iteration, held_bytes, relax, unit
 from markov.methods.linear_multigrid import CoarseLevels, LinearMultigrid
 from markov.methods.multilevel import Multilevel
 from markov.methods.projections import RESTART, bicgstab, gmres
-from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +35,7 @@ MOST_CYCLES = 20  # to get there
 
 
 @dataclass(frozen=True)
-class Krylov:
+class Krylov(Iteration):
     """GMRES or BiCGSTAB, preconditioned by incomplete LU or multigrid, then Gauss-Seidel.
 
     The flow of one likely state is held at one; what remains is a regular M-matrix with unit
@@ -84,17 +83,17 @@ class Krylov:
         choice("solver", self.solver, ("gmres", "bicgstab"))
         number("drop_tolerance", self.drop_tolerance, at_least=0.0, below=1.0)
         number("fill_factor", self.fill_factor, at_least=1.0)
-        _check(self.tolerance, self.max_iterations)
+        super().__post_init__()
 
-    def solve(
-        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
-    ) -> Solution:
-        """Return pi of an irreducible generator."""
-        n = Q.shape[0]
-        if n == 1:
-            return Solution(np.ones(1))
-        inflow, exit_rates = _jumps(Q)
-        flow, iterations, grid = self._rough(Q, inflow, exit_rates, components)
+    def flows(
+        self,
+        inflow: sp.csr_matrix,
+        exit_rates: NDArray[np.float64],
+        components: Mapping[str, NDArray[np.int64]] | None = None,
+    ) -> Flows:
+        """Return the flows out of the states of an irreducible chain."""
+        n = len(exit_rates)
+        flow, iterations, grid = self._rough(inflow, exit_rates, components)
         reference = int(np.argmax(flow))
         others = np.delete(np.arange(n), reference)
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
@@ -107,27 +106,24 @@ class Krylov:
                 iterations += count
                 if np.all(np.isfinite(found)):
                     flow = np.insert(np.maximum(found, 0.0), reference, 1.0)
-        flow, sweeps = _relax(
-            inflow, exit_rates, self.tolerance, self.max_iterations, flow, least=1
-        )
+        flow, sweeps = relax(inflow, exit_rates, self.tolerance, self.max_iterations, flow, least=1)
         vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
-        memory = _bytes(inflow) + _bytes(matrix) + held + vectors
-        return Solution(_unit(flow / exit_rates), iterations + sweeps, memory, hierarchy=grid)
+        memory = held_bytes(inflow) + held_bytes(matrix) + held + vectors
+        return Flows(flow, iterations + sweeps, memory, grid)
 
     def _rough(
         self,
-        Q: sp.csr_matrix,
         inflow: sp.csr_matrix,
         exit_rates: NDArray[np.float64],
         components: Mapping[str, NDArray[np.int64]] | None,
     ) -> tuple[NDArray[np.float64], int, Hierarchy | None]:
         """Return a flow to start from, the number of iterations that it took, and its levels."""
         if self.preconditioner == "ilu":
-            return *_relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE), None
+            return *relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE), None
         cycles = Multilevel(tolerance=ROUGH, max_iterations=MOST_CYCLES)
         with watched(None):  # what is reported are residuals of the answer
-            solution = cycles.solve(Q, components)
-        return solution.pi * exit_rates, solution.iterations, solution.hierarchy
+            found = cycles.flows(inflow, exit_rates, components)
+        return unit(found.flow), found.iterations, found.hierarchy
 
     def _inverse(
         self,

@@ -1,7 +1,7 @@
 """pi Q = 0 by aggregation multigrid: sweeps on every scale of the chain.
 
 The unknown is the flow y out of each state, y = y P with the transition matrix P of the jump chain,
-as in `markov.methods.iterative`. Neighbouring states are lumped to aggregates. The flows between them,
+as in `markov.methods.jump_chain`. Neighbouring states are lumped to aggregates. The flows between them,
 sum_x sum_z y(x) P(x, z), are those of a smaller chain; its solution c says by which factor the flow of
 each aggregate is to change: y(x) <- y(x) c(aggregate of x). It is found the same way, down to some ten
 aggregates, which are eliminated without subtractions. Only products, sums and quotients of positive
@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import choice, one_number, whole
+from hopflow.checks import choice
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.computing.progress import report
 from markov.methods import multilevel_kernels as kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
-from markov.methods.iterative import _bytes, _jumps, _relax, _unit
-from markov.methods.solution import Solution
+from markov.methods.jump_chain import Flows, Iteration, held_bytes, relax
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +45,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Multilevel:
+class Multilevel(Iteration):
     """Aggregation multigrid: the number of cycles hardly depends on the size of the chain.
 
     Where the components of a model's state are known, aggregates are pairs of values of those
@@ -85,22 +84,21 @@ class Multilevel:
 
     def __post_init__(self) -> None:
         choice("geometric", self.geometric, (True, False))
-        one_number("tolerance", self.tolerance, above=0.0, below=1.0)
-        whole("max_iterations", self.max_iterations, 1, 10**9)
+        super().__post_init__()
 
-    def solve(
-        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
-    ) -> Solution:
-        """Return pi of an irreducible generator."""
-        if Q.shape[0] == 1:
-            return Solution(np.ones(1))
-        inflow, exit_rates = _jumps(Q)
-        start, _ = _relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
+    def flows(
+        self,
+        inflow: sp.csr_matrix,
+        exit_rates: NDArray[np.float64],
+        components: Mapping[str, NDArray[np.int64]] | None = None,
+    ) -> Flows:
+        """Return the flows out of the states of an irreducible chain."""
+        start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
             grid = build_hierarchy(inflow, start, start, components if self.geometric else None)
             flow, cycles = self._iterate(inflow, grid, start)
-        memory = _bytes(inflow) + grid.nbytes + (2 * KEPT + 6) * flow.nbytes
-        return Solution(_unit(flow / exit_rates), cycles, memory, hierarchy=grid)
+        memory = held_bytes(inflow) + grid.nbytes + (2 * KEPT + 6) * flow.nbytes
+        return Flows(flow, cycles, memory, grid)
 
     def _iterate(
         self, inflow: sp.csr_matrix, grid: Hierarchy, flow: NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 from markov.computing import costs
 from markov.methods.elimination import band, eliminated
 from markov.methods.hierarchy import build_hierarchy
-from markov.methods.iterative import _jumps
+from markov.methods.jump_chain import jumps
 from markov.methods.linear_multigrid import CoarseLevels
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.proofs.poisson import MultigridPoisson
@@ -45,7 +45,8 @@ def candidates(
     """Yield what solves Q g = -f for a chain, by predicted cost.
 
     The method's own factors come first; then elimination towards the likeliest state, multigrid and
-    sparse LU, as they are predicted to be quick; last multigrid that does not look at the components.
+    sparse LU, as they are predicted to be quick; last multigrid on levels of its own, that does not look
+    at the components.
     """
     if solution is not None and solution.factors is not None:
         yield solution.factors
@@ -71,7 +72,7 @@ def candidates(
         if seconds <= MOST_LU * shared:
             with suppress(RuntimeError, MemoryError):
                 yield make()
-    if components is not None and costs.has_numba():
+    if (components is not None or grid is not None) and costs.has_numba():
         yield _multigrid(Q, pi, weights, None, None)
 
 
@@ -85,7 +86,7 @@ def _multigrid(
     """Return multigrid on given levels, or on others of its own."""
     flow = pi * -Q.diagonal()
     if grid is None:
-        inflow, _ = _jumps(Q)
+        inflow, _ = jumps(Q)
         grid = build_hierarchy(inflow, flow, flow, components)
     return MultigridPoisson(Q, pi, CoarseLevels.entered(grid, flow), weights)
 
