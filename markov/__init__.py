@@ -14,7 +14,18 @@ from markov.computing.memory import TooLargeError
 from markov.computing.vectors import add_at
 from markov.driver import stationary, stationary_by_class
 from markov.exploration import Reachable, explore, generator
-from markov.files import FileError, FileModel, PropertyResult, read_jani, read_prism
+from markov.files import (
+    ExplicitModel,
+    FileError,
+    FileModel,
+    PropertyResult,
+    from_networkx,
+    read_explicit,
+    read_jani,
+    read_prism,
+    to_networkx,
+    write_explicit,
+)
 from markov.generators.operators import GeneratorOperator
 from markov.lumping import Lumped, lump
 from markov.methods.gth import GTH
@@ -49,6 +60,7 @@ __all__ = [
     "ConvergenceError",
     "Courtois",
     "CoxTandem",
+    "ExplicitModel",
     "FileError",
     "FileModel",
     "GaussSeidel",
@@ -83,16 +95,20 @@ __all__ = [
     "Transient",
     "add_at",
     "explore",
+    "from_networkx",
     "generator",
     "lump",
     "passage",
     "paths",
     "quasi_stationary",
+    "read_explicit",
     "read_jani",
     "read_prism",
     "stationary",
     "stationary_by_class",
     "stationary_by_level",
     "sweep",
+    "to_networkx",
     "transient",
+    "write_explicit",
 ]
