@@ -340,7 +340,13 @@ class Stationary(Solved):
         >>> 0.0 < found.derivative < 1.0, found.error < 1e-8
         (True, True)
         """
-        return sensitivity_of(self.chain, self._certificate, self._recurrent, parameter, of)
+        where = self.chain, self._certificate, self._recurrent
+        return sensitivity_of(*where, parameter, of, self._deviations)
+
+    @cached_property
+    def _deviations(self) -> dict[Any, Any]:
+        """Solutions of Poisson's equation for measures, which serve all parameters."""
+        return {}
 
     @cached_property
     def _certificate(self) -> Certificate:
@@ -353,7 +359,11 @@ class Stationary(Solved):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the certificate, which may hold a library's factors."""
-        kept = {name: v for name, v in self.__dict__.items() if name != "_certificate"}
+        kept = {
+            name: v
+            for name, v in self.__dict__.items()
+            if name not in ("_certificate", "_deviations")
+        }
         return {**kept, "certificate": None}
 
     def to_xarray(self) -> xr.Dataset:
