@@ -36,6 +36,18 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
         "markov.chains", "markov.results",
     },
+    "markov.transients": {
+        "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
+        "markov.selections",
+    },
+    "markov.passages": {
+        "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
+        "markov.selections", "markov.proofs.bounded", "markov.transients",
+    },
+    "markov.files": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
+        "markov.driver", "markov.selections", "markov.transients", "markov.passages",
+    },
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},
     "dfcmodel.lossless": {"hopflow"},
