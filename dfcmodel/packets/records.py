@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["Records"]
 
 
 class Records:
-    """F flows, P ports, S samples, H hops of all flows' ways there one after the other.
+    """F flows, P ports, S samples, H hops: each flow's way there, its receiver, its way back.
 
     Attributes
     ----------
@@ -26,11 +27,11 @@ class Records:
         Packets delivered in order in each sample, (S, F).
     transit
         Propagation times of the transmissions begun in each sample, s, (S, F).
-    losses
-        Drops of data packets: rows of port, flow, sample.
+    lost
+        Packets dropped at each hop in each sample, (S + 1, H).
     waiting
-        Change of the number of waiting packets that the ends of samples see, (S + 2, P).
-    peak, drops, ack_drops
+        Change of the number of waiting packets that the ends of samples see, (S + 1, P).
+    peak, drops
         Most packets that waited, packets and ACKs that were dropped, (P,).
     carried, waited
         Packets that began transmission and the sum of their waits in s, (H,).
@@ -44,50 +45,73 @@ class Records:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
         self.scale = 1.0 / plan.sample
-        self.first_hop = np.cumsum([0, *(len(way) for way in plan.forward)])
+        ways = zip(plan.forward, plan.backward, strict=True)
+        self.first_hop = np.cumsum([0, *(len(out) + 1 + len(back) for out, back in ways)])
         H = int(self.first_hop[-1])
         self.window, self.round_trip = np.zeros((S, F)), np.full((S, F), np.nan)
         self.acked = np.full((S, F), -1, dtype=np.int64)
-        self.delivered, self.transit = np.zeros((S + 2, F)), np.zeros((S + 2, F))
-        self.losses: Any = []
-        self.waiting = np.zeros((S + 2, P), dtype=np.int64)
+        self.delivered, self.transit = np.zeros((S + 1, F)), np.zeros((S + 1, F))
+        self.lost = np.zeros((S + 1, H), dtype=np.int32)
+        self.waiting = np.zeros((S + 1, P), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
-        self.ack_drops = np.zeros(P, dtype=np.int64)
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
         self.total = np.zeros(F)
 
+    def rows(self) -> tuple[NDArray[Any], ...]:
+        """Return what the compiled engine fills, in its order."""
+        return (
+            self.window, self.round_trip, self.acked, self.delivered, self.transit, self.waiting,
+            self.lost,
+        )  # fmt: skip
+
+    def take_in(self, arrays: dict[str, Any]) -> None:
+        """Take the rest from the arrays of the compiled engine."""
+        flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
+        self.peak = arrays["unit"]["peak"][:P].copy()
+        self.carried, self.waited = hop["carried"].copy(), hop["waited"].copy()
+        self.lost[-1] = 0  # drops of what was followed beyond the end
+        self.drops = np.zeros(P, dtype=np.int64)
+        np.add.at(self.drops, hop["port"], self.lost.sum(axis=0))
+        for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
+            setattr(self, name, flow[name].copy())
+
     def bin_of(self, time: float) -> int:
         """Return the sample in which a time lies; one past the last for all later ones."""
         return min(int(time * self.scale), self.plan.samples)
 
-    def drop(self, p: int, f: int, is_ack: bool, now: float) -> None:
+    def hop_of(self, packet: Packet) -> int:
+        """Return the hop at which a packet or an ACK is."""
+        turn = len(self.plan.forward[packet.flow]) + 1
+        return int(self.first_hop[packet.flow]) + packet.hop + (turn if packet.is_ack else 0)
+
+    def drop(self, p: int, packet: Packet, now: float) -> None:
         """Note a packet that a full queue refuses."""
-        if is_ack:
-            self.ack_drops[p] += 1
-            return
         self.drops[p] += 1
-        self.losses.append((p, f, self.bin_of(now)))
-        if np.isnan(self.first_loss[f]):
-            self.first_loss[f] = now
+        self.lost[self.bin_of(now), self.hop_of(packet)] += 1
+        if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
+            self.first_loss[packet.flow] = now
 
     def queue(self, p: int, length: int) -> None:
         """Note the length of a queue."""
         self.peak[p] = max(self.peak[p], length)
 
-    def transmit(
-        self, p: int, f: int, is_ack: bool, hop: int, came: float, now: float
-    ) -> None:
+    def transmit(self, p: int, packet: Packet, came: float, now: float) -> None:
         """Note that a packet which came then begins to be transmitted now."""
         first, last = self.bin_of(came), self.bin_of(now)
         if first != last:
             self.waiting[first, p] += 1
             self.waiting[last, p] -= 1
-        if not is_ack:
-            self.transit[last, f] += self.plan.ports[p].delay
-            self.carried[self.first_hop[f] + hop] += 1
-            self.waited[self.first_hop[f] + hop] += now - came
+        if not packet.is_ack:
+            self.transit[last, packet.flow] += self.plan.ports[p].delay
+        self.carried[self.hop_of(packet)] += 1
+        self.waited[self.hop_of(packet)] += now - came
+
+    def wait_on(self, p: int, came: float) -> None:
+        """Note a packet that came then and waits beyond the end."""
+        self.waiting[self.bin_of(came), p] += 1
+        self.waiting[-1, p] -= 1
 
     def deliver(self, f: int, packets: int, now: float) -> None:
         """Note packets delivered in order."""

@@ -51,7 +51,7 @@ class Queue:
         if not self.busy:
             self.send(now, packet)
         elif len(self.waiting) >= self.room:
-            self.simulation.records.drop(self.p, packet.flow, packet.is_ack, now)
+            self.simulation.records.drop(self.p, packet, now)
         else:
             self.waiting.append((now, packet))
             self.simulation.records.queue(self.p, len(self.waiting))
@@ -61,7 +61,7 @@ class Queue:
         simulation, plan = self.simulation, self.simulation.plan
         now = simulation.now
         self.busy = True
-        simulation.records.transmit(self.p, packet.flow, packet.is_ack, packet.hop, came, now)
+        simulation.records.transmit(self.p, packet, came, now)
         simulation.at(now + plan.transmission[self.p, packet.size], ENDS + self.p, self.finish)
         packet.hop += 1
         simulation.at(
@@ -151,3 +151,6 @@ class Simulation:
             if sample < plan.samples:
                 self.now, _, _, action = heapq.heappop(self.heap)
                 action()
+        for queue in self.queues:
+            for came, _ in queue.waiting:
+                self.records.wait_on(queue.p, came)
