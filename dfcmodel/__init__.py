@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario, from_networkx
@@ -35,9 +36,11 @@ __all__ = [
     "Fair",
     "FeedbackEquation",
     "Flow",
+    "Fluid",
     "Lines",
     "Link",
     "OnOff",
+    "Packets",
     "Pause",
     "Priority",
     "Scenario",

@@ -45,6 +45,9 @@ class Packets:
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as ns-2 draws them. For
         ``convention="ns2"``.
+    backend
+        ``"numba"``, or ``"reference"``: a heap of events in plain Python with the same answer, a
+        thousand times slower.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class Packets:
     ack_every: int = 1
     ack_delay: float = 0.1
     phases: Sequence[float] | None = None
+    backend: str = "numba"
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -76,6 +80,7 @@ class Packets:
         elif given is not None:
             for name, kind in given.items():
                 choice(f"recovery of flow {name!r}", kind, RECOVERIES)
+        choice("backend", self.backend, ("numba", "reference"))
         whole("ack_every", self.ack_every, 1, 2)
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=10.0, hint="in s")
         if self.phases is not None:

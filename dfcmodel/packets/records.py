@@ -39,6 +39,8 @@ class Records:
         s, nan where there was none, (F,).
     timeouts, loss_events
         (F,).
+    imbalance
+        Packets that the books cannot place, relative to those sent, (F,).
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -58,6 +60,7 @@ class Records:
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
         self.total = np.zeros(F)
+        self.imbalance = np.zeros(F)
 
     def rows(self) -> tuple[NDArray[Any], ...]:
         """Return what the compiled engine fills, in its order."""
@@ -71,11 +74,23 @@ class Records:
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         self.peak = arrays["unit"]["peak"][:P].copy()
         self.carried, self.waited = hop["carried"].copy(), hop["waited"].copy()
+        self.imbalance = self._imbalance(arrays)
         self.lost[-1] = 0  # drops of what was followed beyond the end
         self.drops = np.zeros(P, dtype=np.int64)
         np.add.at(self.drops, hop["port"], self.lost.sum(axis=0))
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
+
+    def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
+        """Return the packets that entered and neither arrived, nor were dropped, nor are on their way."""
+        flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
+        inside = used[(used["number"] >= 0) & (used["hop"] < flow["turn"][used["flow"]])]
+        missing = flow["emitted"].astype(float) - flow["arrived"]
+        missing -= np.bincount(inside["flow"], minlength=len(flow))
+        dropped = self.lost.sum(axis=0)
+        for f, out in enumerate(self.plan.forward):
+            missing[f] -= dropped[self.first_hop[f] : self.first_hop[f] + len(out)].sum()
+        return np.abs(missing) / np.maximum(flow["emitted"], 1)
 
     def bin_of(self, time: float) -> int:
         """Return the sample in which a time lies; one past the last for all later ones."""

@@ -6,10 +6,11 @@ from __future__ import annotations
 __all__ = ["least_time", "push", "release", "take"]
 
 FREE, USED, OUT, FAULT, STREAM = 0, 1, 2, 3, 4  # places in `tally`
+GONE = -2  # number of an element that is free
 
 
 def take(element, tally):
-    """Return the place of an element that is free."""
+    """Return the place of an element that is free; the last one, with a fault, when there is none."""
     e = tally[FREE]
     if e >= 0:
         tally[FREE] = element[e].next
@@ -24,6 +25,7 @@ def take(element, tally):
 
 def release(element, tally, e):
     """Give an element back."""
+    element[e].number = GONE
     element[e].next = tally[FREE]
     tally[FREE] = e
 

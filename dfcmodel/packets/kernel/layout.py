@@ -94,6 +94,8 @@ FLOW = np.dtype(
         ("loss_events", "i4"),
         ("blocks", "i4"),  # receiver: how many blocks it remembers
         ("sent", "i4"),  # packets of a source without window
+        ("emitted", "i4"),  # packets that entered the network
+        ("arrived", "i4"),  # packets that came to the receiver
         ("onoff", "i4"),
         ("first_window", "f8"),
         ("held_until", "f8"),

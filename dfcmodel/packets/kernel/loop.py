@@ -87,6 +87,7 @@ def run(
                             element[e].number = out[i]
                             element[e].sent = time
                             element[e].hop = 0
+                            flow[f].emitted += 1
                             element[e].size = 1 if clock[NS2] == 1.0 and out[i] == 0 else 0
                         travel(
                             element, unit, slot, flow, hop, ring, bits, known, block, transmission,

@@ -117,6 +117,7 @@ def travel(
     while True:
         if it.hop == s.turn:
             it.hop += 1
+            s.arrived += 1
             came = 1
             if s.recovery != BLIND:
                 came = deliver(flow, bits, f, it.number)
