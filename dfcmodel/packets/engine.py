@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.sender_tables import kinds_of
-from dfcmodel.packets.kernel import boxes, loop, ports, selective, senders, sources, timers
+from dfcmodel.packets.kernel import boxes, early, lanes, loop, ports, selective, senders, sources, timers
 from dfcmodel.packets.layouts import lay_out
 from dfcmodel.packets.records import Records
 from hopflow.kernels import build
@@ -43,6 +43,7 @@ HELPERS = (
     senders.forget,
     senders.advance,
     senders.partial_ack,
+    senders.cut_back,
     senders.lose,
     senders.duplicate,
     senders.receive_selective,
@@ -52,10 +53,20 @@ HELPERS = (
     sources.blind,
     sources.wake,
     sources.look_at_timers,
+    early.chance_of,
+    early.admit_early,
     ports.drop,
     ports.deliver,
     ports.report,
     ports.travel,
+    lanes.send_message,
+    lanes.watch,
+    lanes.enter_lane,
+    lanes.longest_lane,
+    lanes.overflow,
+    lanes.leave_lane,
+    loop.handle,
+    loop.turn_of,
     loop.look,
 )
 """Templates that the loop calls, in the order of their dependence."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import OnOff
-from dfcmodel.packets.kernel.layout import ELEMENT, FLOW, HOP, UNIT
+from dfcmodel.network.disciplines import RED, Fair, Pause, Priority
+from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
 from responsefn import WindowRule
 from responsefn.responses.cycles import numbers_of
@@ -48,10 +49,11 @@ def lay_out(plan: Plan, kinds: tuple[Kind, ...]) -> Layout:
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
-    F, P = len(ways), len(plan.ports)
+    lane = _lanes(plan, unit, hop, ways)
+    feeder = _feeder_lists(plan, unit)
+    F = len(ways)
     size = _most_elements(plan)
     selective = any(kind == "sack" for kind in plan.recoveries)
-    streams = plan.seeds[P:].astype(np.int64)
     most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "element": np.empty(size, ELEMENT),
@@ -59,6 +61,8 @@ def lay_out(plan: Plan, kinds: tuple[Kind, ...]) -> Layout:
         "slot": np.full((slots, 2), -1, dtype=np.int32),
         "flow": flow,
         "hop": hop,
+        "lane": lane,
+        "feeder": feeder,
         "rule": rule,
         "ring": ring,
         "bits": bits,
@@ -67,8 +71,10 @@ def lay_out(plan: Plan, kinds: tuple[Kind, ...]) -> Layout:
         "block": np.empty((size if selective else 1, 6), dtype=np.int32),
         "transmission": plan.transmission,
         "passage": plan.passage,
+        "sizes": plan.sizes,
+        "early": _early(plan),
         "order": order,
-        "stream": streams,
+        "stream": plan.seeds.astype(np.int64),
         "out": np.empty(2 * most + 64, dtype=np.int32),
         "clock": np.array(
             [0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto, plan.jitter]
@@ -94,11 +100,18 @@ def _feeders(plan: Plan) -> Iterable[tuple[int, int, int]]:
 
 
 def ordered_ports(plan: Plan) -> NDArray[np.int64]:
-    """Return 1 for the ports that one ordered stream feeds: one port before, or senders alone, (P,)."""
+    """Return 1 for the ports that one ordered stream feeds: one port before, or senders alone, (P,).
+
+    Those that have lanes, or are paused, are visited in every window.
+    """
     before: dict[int, set[int]] = {}
     for _, p, q in _feeders(plan):
         before.setdefault(p, set()).add(q)
-    return np.array([int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))])
+    single = [int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))]
+    for p, port in enumerate(plan.ports):
+        for q in (p, *plan.feeders(p)) if port.has_lanes else ():
+            single[q] = 0
+    return np.array(single)
 
 
 def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
@@ -120,6 +133,10 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
             time += float(plan.passage[p, 1])
         if plan.backward[f]:
             edges[at, senders] = min(edges.get((at, senders), math.inf), time)
+    for p, port in enumerate(plan.ports):
+        for q in plan.feeders(p):
+            hears = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
+            edges[p, q] = min(edges.get((p, q), math.inf), hears)
     boxed = [senders, *(p for p in range(senders) if not inline[p])]
     order = _sorted_units(boxed, edges)
     place = {u: n for n, u in enumerate(order)}
@@ -165,6 +182,7 @@ def _units(
     unit["free"] = -math.inf
     places = np.minimum([port.room for port in plan.ports], _outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
+    unit["kind"][:P] = [int(isinstance(port.discipline, RED)) for port in plan.ports]
     unit["delay"][:P] = [port.delay for port in plan.ports]
     sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
@@ -179,6 +197,74 @@ def _units(
         unit["inverse"][u] = 1.0 / max(width, 2.0 * horizon / count)
         slots += count
     return unit, slots, np.empty(int(sizes.sum()))
+
+
+def _lanes(
+    plan: Plan, unit: NDArray[Any], hop: NDArray[Any], ways: list[tuple[int, ...]]
+) -> NDArray[Any]:
+    """Give the ports that need them lanes, and return these."""
+    rows: list[tuple[int, int]] = []
+    paused = {q for p in range(len(plan.ports)) for q in plan.feeders(p)}
+    at = [np.cumsum([0, *map(len, ways)])[f] for f in range(len(ways))]
+    for p, port in enumerate(plan.ports):
+        if not (port.has_lanes or p in paused):
+            continue
+        row = unit[p]
+        row["kind"], row["lane"], row["levels"], row["lanes"] = 2, len(rows), 1, 1
+        if not isinstance(port.discipline, (Fair, Priority)):
+            rows.append((0, 0))
+            continue
+        users = [(f, h) for f, way in enumerate(ways) for h, q in enumerate(way)
+                 if q == p and h != len(plan.forward[f])]  # fmt: skip
+        ranks = [0] * len(users)
+        if isinstance(port.discipline, Priority):
+            ranks = [plan.scenario.flows[f].priority for f, _ in users]
+        levels = sorted(set(ranks))
+        row["by_turns"], row["levels"], row["lanes"] = 1, max(1, len(levels)), len(users)
+        for n, (f, h) in enumerate(users):
+            hop["lane"][at[f] + h] = len(rows) + n
+        rows += [(f, levels.index(rank)) for (f, _), rank in zip(users, ranks, strict=True)]
+        rows += [(0, 0)] if not users else []
+    lane = np.zeros(max(1, len(rows)), LANE)
+    for name in ("head", "tail", "next", "first", "last"):
+        lane[name] = -1
+    lane["flow"][: len(rows)] = [f for f, _ in rows]
+    lane["level"][: len(rows)] = [level for _, level in rows]
+    for p in range(len(plan.ports)):
+        if unit["kind"][p] == 2 and not unit["by_turns"][p]:
+            users = [h for h in np.flatnonzero(hop["port"] == p)]
+            hop["lane"][users] = unit["lane"][p]
+    return lane
+
+
+def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
+    """Note which ports a port pauses, and when; return the lists of them."""
+    found: list[int] = []
+    for p, port in enumerate(plan.ports):
+        feeders = plan.feeders(p)
+        unit["feeder"][p], unit["feeders"][p] = len(found), len(feeders)
+        found += feeders
+        if isinstance(port.discipline, Pause):
+            rule = port.discipline
+            unit["high"][p], unit["low"][p] = rule.high, rule.low
+            unit["signalling"][p] = rule.signalling
+    return np.array(found or [0], dtype=np.int64)
+
+
+def _early(plan: Plan) -> NDArray[Any]:
+    """Return random early detection at each port; rows of ports without it are not used."""
+    early = np.zeros(len(plan.ports), EARLY)
+    for p, port in enumerate(plan.ports):
+        rule = port.discipline
+        if isinstance(rule, RED):
+            row = early[p]
+            size = rule.mean_packet or plan.scenario.packet_size
+            row["pace"] = port.bits / (8.0 * size)
+            for name in ("weight", "low", "high", "max_p"):
+                row[name] = getattr(rule, name)
+            row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
+            row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
+    return early
 
 
 def _most_elements(plan: Plan) -> int:

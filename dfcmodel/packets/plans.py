@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO, Discipline
+from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number
 from responsefn import WindowRule
@@ -54,6 +54,8 @@ class Port:
         How they wait.
     link
         Its place in the scenario's links; -1 for mirrors and access links.
+    mirror
+        Whether it stands for the way back over a link, for ACKs alone.
     """
 
     source: Hashable
@@ -63,6 +65,12 @@ class Port:
     room: int
     discipline: Discipline
     link: int
+    mirror: bool = False
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether it needs to know at each beginning of a transmission which packets wait."""
+        return isinstance(self.discipline, (Pause, Fair, Priority))
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,8 @@ class Plan:
         Time on the wire in s, shape (P, SIZES).
     passage
         The same and the propagation delay in s, shape (P, SIZES).
+    sizes
+        Bytes of the classes of sizes, (SIZES,).
     starts
         When flows start, s, (F,).
     phases
@@ -95,6 +105,7 @@ class Plan:
     recoveries: tuple[str, ...]
     transmission: Floats
     passage: Floats
+    sizes: Floats
     starts: Floats
     jitter: float
     phases: Floats
@@ -102,6 +113,13 @@ class Plan:
     end: float
     sample: float
     samples: int
+
+    def feeders(self, p: int) -> tuple[int, ...]:
+        """Return the ports that a port pauses: all links and access links into its node."""
+        if not isinstance(self.ports[p].discipline, Pause):
+            return ()
+        node = self.ports[p].source
+        return tuple(q for q, port in enumerate(self.ports) if port.target == node and not port.mirror)
 
 
 def plan_packets(
@@ -156,6 +174,7 @@ def plan_packets(
         recoveries=method.recovery_of(scenario),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
+        sizes=sizes,
         starts=starts,
         jitter=jitter,
         phases=_phases(scenario, method),
@@ -232,5 +251,5 @@ class _Ports:
         if port.link >= 0:
             room = self._room(self.scenario.links[port.link].buffer, FIFO())
         return self._add(
-            Port(port.target, port.source, port.bits, port.delay, room, FIFO(), -1)
+            Port(port.target, port.source, port.bits, port.delay, room, FIFO(), -1, mirror=True)
         )

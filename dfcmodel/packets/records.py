@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.packets.kernel.ports import LANES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -75,11 +77,22 @@ class Records:
         self.peak = arrays["unit"]["peak"][:P].copy()
         self.carried, self.waited = hop["carried"].copy(), hop["waited"].copy()
         self.imbalance = self._imbalance(arrays)
+        self._waiting_on(arrays)
         self.lost[-1] = 0  # drops of what was followed beyond the end
         self.drops = np.zeros(P, dtype=np.int64)
         np.add.at(self.drops, hop["port"], self.lost.sum(axis=0))
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
+
+    def _waiting_on(self, arrays: dict[str, Any]) -> None:
+        """Note the packets that wait in lanes beyond the end."""
+        unit, lane, element = (arrays[name] for name in ("unit", "lane", "element"))
+        for p in np.flatnonzero(unit["kind"][:-1] == LANES):
+            for c in range(unit["lane"][p], unit["lane"][p] + unit["lanes"][p]):
+                e = lane["head"][c] if lane["count"][c] else -1
+                while e >= 0:
+                    self.wait_on(p, float(element["time"][e]))
+                    e = element["next"][e]
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets that entered and neither arrived, nor were dropped, nor are on their way."""
@@ -122,6 +135,11 @@ class Records:
             self.transit[last, packet.flow] += self.plan.ports[p].delay
         self.carried[self.hop_of(packet)] += 1
         self.waited[self.hop_of(packet)] += now - came
+
+    def wait_until(self, p: int, came: float, now: float) -> None:
+        """Note a packet that came then, waited and is dropped now."""
+        self.waiting[self.bin_of(came), p] += 1
+        self.waiting[self.bin_of(now), p] -= 1
 
     def wait_on(self, p: int, came: float) -> None:
         """Note a packet that came then and waits beyond the end."""

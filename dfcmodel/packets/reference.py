@@ -1,7 +1,7 @@
 """The reference: a heap of events in plain Python, small and slow, which the compiled engine equals.
 
-Events go by (time, kind and port, order of making): arrivals by the port that sent them, then what
-senders do on their own by the number of the flow, then ends of transmission.
+Events go by (time, kind and port, order of making): messages of ports, arrivals by the port that sent
+them, what senders do on their own by the number of the flow, then ends of transmission.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.reference_queues import queue_of
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
 from dfcmodel.packets.sources import Blind
@@ -24,56 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "run_reference"]
 
-ENDS = 1 << 24
-"""Key of the first end of transmission; arrivals and senders come before at equal times."""
-SAMPLE = 1 << 25
-
-
 def run_reference(plan: Plan) -> Records:
     """Run a plan from t = 0 and return its records."""
     simulation = Simulation(plan)
     simulation.run()
     return simulation.records
-
-
-class Queue:
-    """A port with a FIFO queue that drops from the tail."""
-
-    def __init__(self, simulation: Simulation, p: int) -> None:
-        self.simulation, self.p = simulation, p
-        self.room = simulation.plan.ports[p].room
-        self.waiting: deque[tuple[float, Packet]] = deque()
-        self.busy = False
-
-    def arrive(self, packet: Packet) -> None:
-        """Send a packet, queue it or drop it."""
-        now = self.simulation.now
-        if not self.busy:
-            self.send(now, packet)
-        elif len(self.waiting) >= self.room:
-            self.simulation.records.drop(self.p, packet, now)
-        else:
-            self.waiting.append((now, packet))
-            self.simulation.records.queue(self.p, len(self.waiting))
-
-    def send(self, came: float, packet: Packet) -> None:
-        """Begin to transmit a packet that came then."""
-        simulation, plan = self.simulation, self.simulation.plan
-        now = simulation.now
-        self.busy = True
-        simulation.records.transmit(self.p, packet, came, now)
-        simulation.at(now + plan.transmission[self.p, packet.size], ENDS + self.p, self.finish)
-        packet.hop += 1
-        simulation.at(
-            now + plan.passage[self.p, packet.size], self.p, lambda: simulation.arrive(packet)
-        )
-
-    def finish(self) -> None:
-        """End a transmission; begin the next one."""
-        self.busy = False
-        if self.waiting:
-            came, packet = self.waiting.popleft()
-            self.send(came, packet)
 
 
 class Simulation:
@@ -86,7 +41,7 @@ class Simulation:
         self.count = itertools.count()
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
-        self.queues = [Queue(self, p) for p in range(len(plan.ports))]
+        self.queues = [queue_of(self, p) for p in range(len(plan.ports))]
         self.receivers = [Receiver(kind == "sack") for kind in plan.recoveries]
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
@@ -97,14 +52,18 @@ class Simulation:
         """Do something at a time, in the order of keys."""
         heapq.heappush(self.heap, (time, key, next(self.count), action))
 
-    def random(self, stream: int) -> float:
-        """Return the next number in [0, 1) of a flow's stream (Marsaglia's xorshift, 64 bits)."""
-        x = self.streams[len(self.queues) + stream]
+    def draw(self, stream: int) -> float:
+        """Return the next number in [0, 1) of a stream: Marsaglia's xorshift, 64 bits."""
+        x = self.streams[stream]
         x ^= (x << 13) & 0xFFFFFFFFFFFFFFFF
         x ^= x >> 7
         x ^= (x << 17) & 0xFFFFFFFFFFFFFFFF
-        self.streams[len(self.queues) + stream] = x
+        self.streams[stream] = x
         return (x >> 11) * 2.0**-53
+
+    def random(self, f: int) -> float:
+        """Return the next random number of a flow."""
+        return self.draw(len(self.queues) + f)
 
     def wake(self, f: int, time: float) -> None:
         """Look at a sender's timers at a time."""
@@ -152,5 +111,5 @@ class Simulation:
                 self.now, _, _, action = heapq.heappop(self.heap)
                 action()
         for queue in self.queues:
-            for came, _ in queue.waiting:
+            for came in queue.arrivals():
                 self.records.wait_on(queue.p, came)

@@ -14,6 +14,7 @@ class Packet:
     """A packet of data or an ACK: ``number`` is its place in the data, or the last one acknowledged.
 
     ``sent`` is when the data left the sender, which the ACK echoes; ``size`` a class of sizes.
+    Queues may mark data of senders that listen; the ACK tells them (ECN).
     """
 
     flow: int
@@ -23,6 +24,8 @@ class Packet:
     is_ack: bool = False
     hop: int = 0
     blocks: tuple[tuple[int, int], ...] = ()
+    listens: bool = False
+    marked: bool = False
 
 
 class Receiver:
@@ -48,8 +51,9 @@ class Receiver:
         """Return the ACK that a packet, which was taken in, gives rise to."""
         blocks = self._report(packet.number) if self.selective else ()
         return Packet(
-            packet.flow, self.next - 1, packet.sent, 1 + len(blocks), True, 0, tuple(blocks)
-        )
+            packet.flow, self.next - 1, packet.sent, 1 + len(blocks), True, 0, tuple(blocks),
+            marked=packet.marked,
+        )  # fmt: skip
 
     def _report(self, number: int) -> list[tuple[int, int]]:
         """Return up to three blocks of what arrived out of order, the latest first (RFC 2018)."""

@@ -124,7 +124,7 @@ class Sender:
         now = self.simulation.now
         idle = self.acked == self.highest
         size = 1 if self.ns2 and number == 0 else 0
-        self.simulation.emit(Packet(self.f, number, now, size))
+        self.simulation.emit(Packet(self.f, number, now, size, listens=True))
         if number > self.highest:
             self.highest = number
             if not self.timing:
@@ -173,6 +173,7 @@ class Sender:
     def receive(self, ack: Packet) -> None:
         """Take in an ACK."""
         self.rtt = self.simulation.now - ack.sent
+        self.heed(ack)
         if ack.number > self.last:
             self.advance(ack)
         elif ack.number == self.last:
@@ -186,9 +187,20 @@ class Sender:
     def advance(self, ack: Packet) -> None:
         """Take in an ACK of new data."""
         self.forget(ack)
-        self.apply("on_ack")
+        self.grow(ack)
         if self.ns2 and self.last == 0:
             self.state = self.state._replace(cwnd=self.first_window)
+
+    def heed(self, ack: Packet) -> None:
+        """Answer a mark of congestion, once per window (RFC 3168)."""
+        if ack.marked and ack.number > self.recover:
+            self.recover = self.highest
+            self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+
+    def grow(self, ack: Packet) -> None:
+        """Let the window rule answer an ACK of new data without a mark."""
+        if not ack.marked:
+            self.apply("on_ack")
 
     def forget(self, ack: Packet) -> None:
         """Take in that data need no longer be remembered."""
@@ -371,6 +383,7 @@ class Sack(Sender):
     def receive(self, ack: Packet) -> None:
         """Take in an ACK."""
         self.rtt = self.simulation.now - ack.sent
+        self.heed(ack)
         if self.recovering:
             self.recover_on(ack)
             self.send()
@@ -378,7 +391,7 @@ class Sack(Sender):
         if ack.number > self.last:
             self.partial = False
             self.forget(ack)
-            self.apply("on_ack")
+            self.grow(ack)
             self.lost_all = False
             self.clear()
             if self.ns2 and self.last == 0:

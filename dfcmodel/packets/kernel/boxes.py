@@ -65,6 +65,8 @@ def least_time(element, unit, slot, now, end):
     least = end
     for u in range(len(unit)):
         box = unit[u]
+        if box.waiting > 0 and box.paused == 0:
+            least = min(least, max(now, box.free))
         if box.count > 0:
             first = int(now * box.inverse)
             for b in range(first, first + box.mask + 1):

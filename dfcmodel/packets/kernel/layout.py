@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["ELEMENT", "FLOW", "HOP", "UNIT"]
+__all__ = ["EARLY", "ELEMENT", "FLOW", "HOP", "LANE", "UNIT"]
 
 ELEMENT = np.dtype(
     [
@@ -16,6 +16,7 @@ ELEMENT = np.dtype(
         ("key", "i4"),  # decides between equal times
         ("hop", "i4"),  # place in the flow's way
         ("size", "i4"),  # class of sizes
+        ("marked", "i4"),  # 1: it met congestion
     ],
     align=True,
 )
@@ -35,10 +36,57 @@ UNIT = np.dtype(
         ("first", "i8"),  # of the waiting packets in the ring
         ("last", "i8"),  # one past their last
         ("peak", "i8"),
+        ("kind", "i8"),  # FIFO, EARLY, LANES
+        ("waiting", "i8"),  # packets in its lanes
+        ("lane", "i8"),  # its first lane
+        ("lanes", "i8"),
+        ("levels", "i8"),
+        ("by_turns", "i8"),  # 1: lanes of flows, by deficits
+        ("paused", "i8"),  # how many ports pause it
+        ("pausing", "i8"),  # 1: it pauses its feeders
+        ("feeder", "i8"),  # the first of them in `feeder`
+        ("feeders", "i8"),
+        ("high", "f8"),
+        ("low", "f8"),
+        ("signalling", "f8"),
     ],
     align=True,
 )
 """A port, or (the last row) the box of senders."""
+
+LANE = np.dtype(
+    [
+        ("deficit", "f8"),  # bytes
+        ("head", "i4"),  # first element; -1: none
+        ("tail", "i4"),
+        ("count", "i4"),
+        ("next", "i4"),  # the lane whose turn is after its own
+        ("level", "i4"),
+        ("first", "i4"),  # of a level, in its first lanes: the lane whose turn it is
+        ("last", "i4"),
+        ("flow", "i4"),
+    ],
+    align=True,
+)
+"""Packets that wait one behind the other: a FIFO queue, or those of a flow at a port."""
+
+EARLY = np.dtype(
+    [
+        ("average", "f8"),  # packets
+        ("pace", "f8"),  # packets of mean size per second
+        ("weight", "f8"),
+        ("low", "f8"),
+        ("high", "f8"),
+        ("most", "f8"),  # average from which all is dropped
+        ("max_p", "f8"),
+        ("mean", "f8"),  # bytes; 0: packets count
+        ("since", "i8"),
+        ("above", "i8"),
+        ("ecn", "i8"),
+    ],
+    align=True,
+)
+"""Random early detection at a port."""
 
 HOP = np.dtype(
     [
@@ -46,6 +94,7 @@ HOP = np.dtype(
         ("inline", "i4"),  # 1: what comes is in order already, and needs no box
         ("carried", "i8"),  # packets that began transmission
         ("waited", "f8"),  # sum of their waits, s
+        ("lane", "i4"),  # of its flow at the port
     ],
     align=True,
 )

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from dfcmodel.packets.kernel.boxes import push, release
+from dfcmodel.packets.kernel.early import admit_early
 
 __all__ = ["deliver", "drop", "report", "travel"]
 
 SACK, BLIND = 3, 4
+FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
 MOST_BLOCKS = 3
 
 
@@ -107,7 +109,7 @@ def report(flow, bits, known, block, e, f, number):
 
 def travel(
     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-    delivered, transit, waiting, lost, tally, scale, e, time, key, entering,
+    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, entering,
 ):  # fmt: skip
     """Follow an element that arrives somewhere at a time, until it needs a box or is gone."""
     it = element[e]
@@ -146,12 +148,24 @@ def travel(
         port = unit[p]
         start = time
         row = min(int(time * scale), rows)
+        n = port.first
         if port.free >= time:
-            n = port.first
             while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
                 n += 1
             port.first = n
-            if port.last - n >= port.room:
+        admitted = 1
+        if port.kind == EARLY:
+            idle = -1.0
+            queued = port.last - n
+            if port.free < time:
+                idle = time - max(0.0, port.free)
+                queued = 0
+            listens = it.hop < s.turn and s.recovery != BLIND
+            admitted = admit_early(early, stream, p, queued, idle, sizes[it.size], listens)
+            if admitted == 2:
+                it.marked = 1
+        if port.free >= time or admitted == 0:
+            if admitted == 0 or port.last - n >= port.room:
                 drop(element, flow, lost, e, h, row, time)
                 release(element, tally, e)
                 return

@@ -23,6 +23,7 @@ from dfcmodel.packets.kernel.timers import (
 
 __all__ = [
     "advance",
+    "cut_back",
     "duplicate",
     "expire",
     "forget",
@@ -42,13 +43,13 @@ NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # what the sender did last
 DUPLICATES = 3
 
 
-def uniform(stream, f):
-    """Return the next number in [0, 1) of a flow's stream (Marsaglia's xorshift, 64 bits)."""
-    x = stream[f]
+def uniform(stream, n):
+    """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
+    x = stream[n]
     x ^= x << 13
     x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
     x ^= x << 17
-    stream[f] = x
+    stream[n] = x
     return float((x >> 11) & 0x1FFFFFFFFFFFFF) * 1.1102230246251565e-16
 
 
@@ -80,7 +81,7 @@ def send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, fo
     sent = 0
     while s.next <= s.acked + window and s.next < s.size:
         if not forced and clock[JITTER] > 0.0:
-            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, f)
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
             wake_at(element, unit, slot, tally, f, s.held_until)
             return
         output(element, unit, slot, flow, clock, tally, out, f, s.next)
@@ -105,7 +106,7 @@ def send_selective(
         elif s.next > s.last + window:
             break
         if not forced and clock[JITTER] > 0.0:
-            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, f)
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
             wake_at(element, unit, slot, tally, f, s.held_until)
             return
         number = next_hole(flow, bits, f)
@@ -187,23 +188,27 @@ def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
     output(element, unit, slot, flow, clock, tally, out, f, number + 1)
 
 
+def cut_back(flow, rule, clock, f):
+    """Let the window rule answer a loss or a mark."""
+    flow[f].recover = flow[f].highest
+    rule[f, 0] = min(rule[f, 0], flow[f].most)
+    now = clock[NOW]
+    on_loss()
+    if clock[NS2] == 1.0:
+        rule[f, 1] = float(int(rule[f, 1]))
+    flow[f].loss_events += 1
+
+
 def lose(element, unit, slot, flow, rule, clock, tally, out, f):
     """Answer a loss, unless it belongs to an event already punished."""
     s = flow[f]
     known = s.acked <= s.recover and not (clock[NS2] == 1.0 and s.acked == 0)
     if known and not (s.recovery == RENO and s.action == LOSS):
         return
-    s.recover = s.highest
     s.action = LOSS
-    inflated = rule[f, 0]
     if s.recovery == RENO or s.recovery == NEWRENO:
-        inflated += float(s.inflation)
-    rule[f, 0] = min(inflated, s.most)
-    now = clock[NOW]
-    on_loss()
-    if clock[NS2] == 1.0:
-        rule[f, 1] = float(int(rule[f, 1]))
-    s.loss_events += 1
+        rule[f, 0] += float(s.inflation)
+    cut_back(flow, rule, clock, f)
     set_timer(element, unit, slot, flow, clock, tally, f)
     s.timing = 0
     if s.recovery == TAHOE:
@@ -277,6 +282,8 @@ def receive(
     s = flow[f]
     number = element[e].number
     s.rtt = clock[NOW] - element[e].sent
+    if element[e].marked == 1 and number > s.recover:
+        cut_back(flow, rule, clock, f)
     if s.recovery == SACK:
         act = receive_selective(
             element, unit, slot, flow, rule, bits, noted, block, clock, tally, out, f, e, number
@@ -291,7 +298,7 @@ def receive(
                 act = 2
         elif number == s.last:
             duplicate(element, unit, slot, flow, rule, clock, tally, out, f)
-    if act == 2:
+    if act == 2 and element[e].marked == 0:
         grow(flow, rule, clock, f)
     if s.recovery == SACK:
         if act > 0:

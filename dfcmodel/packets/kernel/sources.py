@@ -15,11 +15,11 @@ BLIND = 4
 CONSTANT, REGULAR, RANDOM = 0, 1, 2
 
 
-def span(flow, stream, f, mean):
+def span(unit, flow, stream, f, mean):
     """Return how long a source stays on or off, s."""
     if flow[f].onoff == REGULAR:
         return mean
-    return -mean * math.log(1.0 - uniform(stream, f))
+    return -mean * math.log(1.0 - uniform(stream, len(unit) - 1 + f))
 
 
 def blind(element, unit, slot, flow, clock, tally, stream, out, f):
@@ -29,7 +29,7 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
     if s.due < 0.0:
         s.due = now
         if s.onoff != CONSTANT:
-            s.off_at = now + span(flow, stream, f, s.on)
+            s.off_at = now + span(unit, flow, stream, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
     out[tally[OUT]] = s.sent
@@ -37,8 +37,8 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
     s.sent += 1
     s.due += s.gap
     while s.due >= s.off_at:
-        s.due = max(s.due, s.off_at + span(flow, stream, f, s.off))
-        s.off_at = s.due + span(flow, stream, f, s.on)
+        s.due = max(s.due, s.off_at + span(unit, flow, stream, f, s.off))
+        s.off_at = s.due + span(unit, flow, stream, f, s.on)
     wake_at(element, unit, slot, tally, f, s.due)
 
 
