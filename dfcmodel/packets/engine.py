@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.sender_tables import kinds_of
 from dfcmodel.packets.kernel import boxes, early, lanes, loop, ports, selective, senders, sources, timers
 from dfcmodel.packets.layouts import lay_out
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.window_rules import EVENTS, event_source, rule_signatures
 from hopflow.kernels import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dfcmodel.engine.sender_tables import Kind
     from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.window_rules import RuleSignature
 
 __all__ = ["run_engine"]
 
@@ -70,7 +70,6 @@ HELPERS = (
     loop.look,
 )
 """Templates that the loop calls, in the order of their dependence."""
-EVENTS = ("on_ack", "on_loss", "on_timeout")
 
 
 def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
@@ -81,11 +80,11 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     MemoryError
         When more packets are on their way than was foreseen.
     """
-    kinds = kinds_of(plan.scenario)
-    layout = lay_out(plan, kinds)
+    signatures = rule_signatures(plan.scenario)
+    layout = lay_out(plan, signatures)
     records = Records(plan)
     rows = records.rows()
-    kernel = _spliced(kinds, compiled)
+    kernel = _spliced(signatures, compiled)
     done = kernel(
         *layout.arrays.values(), *rows, layout.ahead, records.scale, plan.sample, 0, plan.samples
     )
@@ -96,11 +95,10 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     return records
 
 
-def _spliced(kinds: tuple[Kind, ...], compiled: bool) -> Callable[..., Any]:
+def _spliced(signatures: tuple[RuleSignature, ...], compiled: bool) -> Callable[..., Any]:
     """Return the loop with window rules spliced in."""
     tuples: dict[str, Any] = {"Event": ("time", "rtt")}
-    fields = max([len(rule.State._fields) for rule, _ in kinds], default=2)
-    for n, (rule, names) in enumerate(kinds):
+    for n, (rule, names) in enumerate(signatures):
         tuples[f"R{n}State"] = rule.State._fields
         tuples[f"R{n}Params"] = names
     return build(
@@ -108,27 +106,10 @@ def _spliced(kinds: tuple[Kind, ...], compiled: bool) -> Callable[..., Any]:
         helpers=HELPERS,
         functions={
             f"R{n}{event}": getattr(rule, event)
-            for n, (rule, _) in enumerate(kinds)
+            for n, (rule, _) in enumerate(signatures)
             for event in EVENTS
         },
-        snippets={event: _snippet(kinds, fields, event) for event in EVENTS},
+        snippets={event: event_source(signatures, event) for event in EVENTS},
         tuples=tuples,
         compiled=compiled,
     )
-
-
-def _snippet(kinds: tuple[Kind, ...], params: int, event: str) -> str:
-    """Return the if-chain over window rules that applies ``event`` to the state of flow f."""
-    text = []
-    for n, (rule, names) in enumerate(kinds):
-        state = rule.State._fields
-        own = [f"rule[f, {w}]" for w in range(len(state))]
-        given = [f"rule[f, {params + p}]" for p in range(len(names))]
-        text += [
-            f"{'elif' if n else 'if'} flow[f].kind == {n}:",
-            f"    old = R{n}State({', '.join(own)},)",
-            f"    q = R{n}Params({', '.join(given)},)",
-            f"    new = R{n}{event}(old, q, Event(now, flow[f].rtt))",
-        ]
-        text += [f"    {place} = new.{name}" for place, name in zip(own, state, strict=True)]
-    return "\n".join(text) or "pass"

@@ -13,14 +13,15 @@ from dfcmodel.network.flows import OnOff
 from dfcmodel.network.disciplines import RED, Fair, Pause, Priority
 from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.window_rules import signature_of
 from responsefn import WindowRule
 from responsefn.responses.cycles import numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.sender_tables import Kind
     from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.window_rules import RuleSignature
 
 __all__ = ["Layout", "lay_out"]
 
@@ -39,12 +40,12 @@ class Layout:
     ahead: float
 
 
-def lay_out(plan: Plan, kinds: tuple[Kind, ...]) -> Layout:
+def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     """Return the arrays of a plan."""
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
-    flow, rule, bits = _flows(plan, kinds, ways)
+    flow, rule, bits = _flows(plan, signatures, ways)
     unit, slots, ring = _units(plan, inline, order)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
@@ -280,13 +281,13 @@ def _most_elements(plan: Plan) -> int:
 
 
 def _flows(
-    plan: Plan, kinds: tuple[Kind, ...], ways: list[tuple[int, ...]]
+    plan: Plan, signatures: tuple[RuleSignature, ...], ways: list[tuple[int, ...]]
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.uint8]]:
     """Return the flows' rows, the state and parameters of their rules, and their bits."""
     F, ns2 = len(ways), plan.method.is_ns2
     flow = np.zeros(F, FLOW)
-    fields = max([len(rule.State._fields) for rule, _ in kinds], default=2)
-    rule = np.zeros((F, fields + max([len(names) for _, names in kinds], default=0)))
+    fields = max([len(rule.State._fields) for rule, _ in signatures], default=2)
+    rule = np.zeros((F, fields + max([len(names) for _, names in signatures], default=0)))
     flow["way"] = np.cumsum([0, *(len(way) for way in ways[:-1])])
     flow["turn"] = [len(ports) for ports in plan.forward]
     flow["end"] = [len(way) for way in ways]
@@ -306,7 +307,7 @@ def _flows(
         row["most"] = given.max_window
         if isinstance(source, WindowRule):
             row["due"] = plan.starts[f]
-            row["kind"] = kinds.index((type(source), tuple(numbers_of(source))))
+            row["kind"] = signatures.index(signature_of(source))
             row["bits"] = total
             count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
             row["bit_mask"] = count - 1
