@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dfcmodel.packets.kernel import boxes, early, lanes, loop, ports, selective, senders, sources, timers
+from dfcmodel.packets.kernel import (
+    boxes,
+    early,
+    lanes,
+    loop,
+    ports,
+    selective,
+    senders,
+    sources,
+    timers,
+)
 from dfcmodel.packets.layouts import lay_out
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.window_rules import EVENTS, event_source, rule_signatures

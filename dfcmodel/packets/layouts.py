@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flows import OnOff
 from dfcmodel.network.disciplines import RED, Fair, Pause, Priority
+from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.window_rules import signature_of
@@ -233,8 +233,7 @@ def _lanes(
     lane["level"][: len(rows)] = [level for _, level in rows]
     for p in range(len(plan.ports)):
         if unit["kind"][p] == 2 and not unit["by_turns"][p]:
-            users = [h for h in np.flatnonzero(hop["port"] == p)]
-            hop["lane"][users] = unit["lane"][p]
+            hop["lane"][hop["port"] == p] = unit["lane"][p]
     return lane
 
 
@@ -332,4 +331,4 @@ def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
 
     element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
     for f, start in enumerate(plan.starts):
-        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start))
+        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start))  # type: ignore[no-untyped-call]

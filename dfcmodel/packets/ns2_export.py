@@ -95,7 +95,7 @@ def to_ns2(
     if method.seed is not None:
         lines.append(f"$defaultRNG seed {method.seed}")
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    for f, flow in enumerate(scenario.flows):
+    for flow in scenario.flows:
         if flow.host != "direct":
             nodes["host", flow.name] = len(nodes)
     lines += [f"set node({n}) [$ns node]" for n in nodes.values()]
@@ -144,7 +144,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
     size = scenario.packet_size
     start = _exact(float(plan.starts[f]))
     if not isinstance(flow.source, WindowRule):
-        rate = _exact(bits_of(flow.source.rate, size))  # type: ignore[union-attr]
+        rate = _exact(bits_of(flow.source.rate, size))
         return [
             f"set tcp({f}) [new Agent/UDP]",
             f"$tcp({f}) set packetSize_ {_exact(size)}; $tcp({f}) set fid_ {f}; $tcp({f}) set ttl_ 255",
@@ -153,7 +153,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
             f"$ns connect $tcp({f}) $sink({f})",
             f"set source({f}) [new Application/Traffic/CBR]",
             f"$source({f}) set packetSize_ {_exact(size)}; $source({f}) set rate_ {rate}",
-            f"$source({f}) attach-agent $tcp({f}); $ns at {start} \"$source({f}) start\"",
+            f'$source({f}) attach-agent $tcp({f}); $ns at {start} "$source({f}) start"',
         ]
     kind = plan.recoveries[f]
     sink = SINKS.get(kind, "TCPSink") + ("/DelAck" if plan.method.ack_every == 2 else "")
@@ -167,7 +167,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
         f"$ns attach-agent $node({a}) $tcp({f}); $ns attach-agent $node({b}) $sink({f})",
         f"$ns connect $tcp({f}) $sink({f})",
         f"set ftp({f}) [new Application/FTP]; $ftp({f}) attach-agent $tcp({f})",
-        f"$ns at {start} \"$ftp({f}) {begin}\"",
+        f'$ns at {start} "$ftp({f}) {begin}"',
     ]
     if plan.method.ack_every == 2:
         lines.insert(5, f"$sink({f}) set interval_ {_exact(plan.method.ack_delay)}")

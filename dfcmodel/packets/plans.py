@@ -119,7 +119,9 @@ class Plan:
         if not isinstance(self.ports[p].discipline, Pause):
             return ()
         node = self.ports[p].source
-        return tuple(q for q, port in enumerate(self.ports) if port.target == node and not port.mirror)
+        return tuple(
+            q for q, port in enumerate(self.ports) if port.target == node and not port.mirror
+        )
 
 
 def plan_packets(
@@ -196,11 +198,14 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
         return np.zeros(F)
     if method.phases is not None:
         if len(method.phases) != F:
-            raise ValueError(f"phases: {len(method.phases)} of them, must be one for each of {F} flows")
+            raise ValueError(
+                f"phases: {len(method.phases)} of them, must be one for each of {F} flows"
+            )
         return np.array(method.phases)
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    return ns2_random.tick_phases([nodes[flow.path[0]] for flow in scenario.flows], len(nodes),
-                                  method.seed)
+    return ns2_random.tick_phases(
+        [nodes[flow.path[0]] for flow in scenario.flows], len(nodes), method.seed
+    )
 
 
 def bits_of(rate: float, size: float) -> float:
@@ -237,9 +242,7 @@ class _Ports:
         """Return the access link of a flow's host, like its path's first link."""
         first = self.all[self.scenario.path_index(self.scenario.flows[f])[0]]
         host: Any = ("host", self.scenario.flows[f].name)
-        return self._add(
-            Port(host, first.source, first.bits, first.delay, UNBOUNDED, FIFO(), -1)
-        )
+        return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, FIFO(), -1))
 
     def reverse(self, p: int) -> int:
         """Return the port from the target of a port to its source."""

@@ -91,7 +91,7 @@ class Records:
             for c in range(unit["lane"][p], unit["lane"][p] + unit["lanes"][p]):
                 e = lane["head"][c] if lane["count"][c] else -1
                 while e >= 0:
-                    self.wait_on(p, float(element["time"][e]))
+                    self.wait_on(int(p), float(element["time"][e]))
                     e = element["next"][e]
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
@@ -103,7 +103,7 @@ class Records:
         dropped = self.lost.sum(axis=0)
         for f, out in enumerate(self.plan.forward):
             missing[f] -= dropped[self.first_hop[f] : self.first_hop[f] + len(out)].sum()
-        return np.abs(missing) / np.maximum(flow["emitted"], 1)
+        return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
 
     def bin_of(self, time: float) -> int:
         """Return the sample in which a time lies; one past the last for all later ones."""

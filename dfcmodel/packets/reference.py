@@ -15,7 +15,7 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_queues import queue_of
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
-from dfcmodel.packets.sources import Blind
+from dfcmodel.packets.reference_sources import Blind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["Simulation", "run_reference"]
+
 
 def run_reference(plan: Plan) -> Records:
     """Run a plan from t = 0 and return its records."""

@@ -11,7 +11,7 @@ from dfcmodel.network.disciplines import RED, Fair, Pause, Priority
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dfcmodel.packets.reference import Simulation
+    from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["Queue", "queue_of"]
@@ -20,7 +20,7 @@ ENDS = 1 << 24
 """Key of the first end of transmission; arrivals and senders come before at equal times."""
 
 
-def queue_of(simulation: Simulation, p: int) -> Queue:
+def queue_of(simulation: EventSimulation, p: int) -> Queue:
     """Return the queue of a port."""
     kinds: dict[type, type[Queue]] = {
         RED: RandomEarly, Pause: Pausing, Fair: RoundRobin, Priority: ByPriority,
@@ -31,7 +31,7 @@ def queue_of(simulation: Simulation, p: int) -> Queue:
 class Queue:
     """A port with a FIFO queue that drops from the tail, and that others may pause."""
 
-    def __init__(self, simulation: Simulation, p: int) -> None:
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
         self.simulation, self.p = simulation, p
         self.port = simulation.plan.ports[p]
         self.waiting: deque[tuple[float, Packet]] = deque()
@@ -46,7 +46,7 @@ class Queue:
         """Return how many packets wait."""
         return len(self.waiting)
 
-    def admit(self, packet: Packet) -> bool:
+    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return whether a packet may wait or be sent."""
         return not self.busy or self.length() < self.port.room
 
@@ -112,7 +112,7 @@ class Queue:
 class RandomEarly(Queue):
     """Random early detection as ns-2 has it (Floyd and Jacobson 1993)."""
 
-    def __init__(self, simulation: Simulation, p: int) -> None:
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
         super().__init__(simulation, p)
         self.average = 0.0
         self.since = 0
@@ -189,7 +189,7 @@ class RoundRobin(Queue):
     When the buffer overflows the first packet of the longest queue is dropped.
     """
 
-    def __init__(self, simulation: Simulation, p: int) -> None:
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
         super().__init__(simulation, p)
         self.lanes: dict[int, deque[tuple[float, Packet]]] = {}
         self.deficit: dict[int, float] = {}
@@ -203,11 +203,11 @@ class RoundRobin(Queue):
         """Return how many packets wait."""
         return sum(map(len, self.lanes.values()))
 
-    def admit(self, packet: Packet) -> bool:
+    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return whether a packet may enter: always, another one goes instead."""
         return True
 
-    def level(self, f: int) -> int:
+    def level(self, f: int) -> int:  # noqa: ARG002
         """Return the rank of a flow: all are equal."""
         return 0
 

@@ -15,7 +15,7 @@ from dfcmodel.packets.reference_receivers import Packet
 from responsefn.rules.base import Event
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.reference import Simulation
+    from dfcmodel.packets.protocols import EventSimulation
 
 __all__ = ["SENDERS", "Sender"]
 
@@ -75,13 +75,13 @@ class Clock:
 class Sender:
     """A sender that recovers as Tahoe does; the base of the others."""
 
-    def __init__(self, simulation: Simulation, f: int) -> None:
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
         plan = simulation.plan
-        flow = plan.scenario.flows[f]
+        flow: Any = plan.scenario.flows[f]
         self.simulation, self.f = simulation, f
         self.ns2 = plan.method.is_ns2
         self.rule: Any = flow.source
-        self.state = self.rule.start(plan.scenario.base_rtt(flow))
+        self.state: Any = self.rule.start(plan.scenario.base_rtt(flow))
         self.most = flow.max_window
         if self.ns2:
             self.state = self.state._replace(cwnd=1.0, ssthresh=float(int(self.most)))
@@ -178,9 +178,9 @@ class Sender:
             self.advance(ack)
         elif ack.number == self.last:
             self.duplicate()
-        self.after(ack)
+        self.after()
 
-    def after(self, ack: Packet) -> None:
+    def after(self) -> None:
         """Send what an ACK allows."""
         self.send()
 
@@ -308,7 +308,7 @@ class Reno(Sender):
         self.output(self.last + 1)
         self.inflation = DUPLICATES
 
-    def after(self, ack: Packet) -> None:
+    def after(self) -> None:
         """Send what an ACK allows, but not on the first two duplicates."""
         if self.duplicates == 0 or self.duplicates >= DUPLICATES:
             self.send()
@@ -323,7 +323,7 @@ class Reno(Sender):
 class NewReno(Reno):
     """Fast recovery that ends with the ACK of all that was sent before the loss (RFC 6582)."""
 
-    def __init__(self, simulation: Simulation, f: int) -> None:
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
         super().__init__(simulation, f)
         self.partial = False
 
@@ -359,7 +359,7 @@ class NewReno(Reno):
             self.clock.backoff = 1
         self.output(self.last + 1)
 
-    def after(self, ack: Packet) -> None:
+    def after(self) -> None:
         """Send what an ACK allows; in recovery at most two packets."""
         if self.duplicates == 0:
             self.send()
@@ -370,7 +370,7 @@ class NewReno(Reno):
 class Sack(Sender):
     """Recovery that knows from selective ACKs what is missing (ns-2's Sack1; cf. RFC 6675)."""
 
-    def __init__(self, simulation: Simulation, f: int) -> None:
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
         super().__init__(simulation, f)
         self.recovering = False
         self.lost_all = False
@@ -475,7 +475,7 @@ class Sack(Sender):
         self.clear()
         super().timeout()
 
-    def send(self, most: int = 0, forced: bool = False) -> None:
+    def send(self, most: int = 0, forced: bool = False) -> None:  # noqa: ARG002
         """Send what window or pipe allow: holes first."""
         if not forced and self.held_until < math.inf:
             return

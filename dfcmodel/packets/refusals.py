@@ -33,7 +33,11 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "hosts are shaped by the rates that DFC tells; use method=Fluid()"
             raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
         rule = flow.source
-        if method.is_ns2 and isinstance(rule, WindowRule) and type(rule) not in (Tahoe, Reno, NewReno):
+        if (
+            method.is_ns2
+            and isinstance(rule, WindowRule)
+            and type(rule) not in (Tahoe, Reno, NewReno)
+        ):
             msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
             raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 

@@ -45,9 +45,7 @@ def handle(
                 clock[NOW] = time
                 tally[OUT] = 0
                 if key >= senders:
-                    wake(
-                        element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out, f
-                    )
+                    wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out, f)
                 else:
                     receive(
                         element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream,
@@ -64,7 +62,11 @@ def handle(
                     it.sent = time
                     it.hop = 0
                     it.marked = 0
-                    it.size = 1 if clock[NS2] == 1.0 and out[i] == 0 and flow[f].end > flow[f].turn + 1 else 0
+                    it.size = (
+                        1
+                        if clock[NS2] == 1.0 and out[i] == 0 and flow[f].end > flow[f].turn + 1
+                        else 0
+                    )
                     flow[f].emitted += 1
                 travel(
                     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from dfcmodel.packets.kernel.boxes import OUT, STREAM
+from dfcmodel.packets.kernel.boxes import OUT
 from dfcmodel.packets.kernel.selective import clear, next_hole, note
 from dfcmodel.packets.kernel.timers import (
     JITTER,
@@ -91,9 +91,7 @@ def send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, fo
             break
 
 
-def send_selective(
-    element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, forced
-):
+def send_selective(element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, forced):
     """Send what window or pipe allow: holes first."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
@@ -127,7 +125,7 @@ def send_selective(
 
 def grow(flow, rule, clock, f):
     """Let the window rule answer an ACK of new data."""
-    now = clock[NOW]
+    now = clock[NOW]  # noqa: F841 - for the rule
     on_ack()
     if clock[NS2] == 1.0 and flow[f].last == 0:
         rule[f, 0] = flow[f].first_window
@@ -192,7 +190,7 @@ def cut_back(flow, rule, clock, f):
     """Let the window rule answer a loss or a mark."""
     flow[f].recover = flow[f].highest
     rule[f, 0] = min(rule[f, 0], flow[f].most)
-    now = clock[NOW]
+    now = clock[NOW]  # noqa: F841 - for the rule
     on_loss()
     if clock[NS2] == 1.0:
         rule[f, 1] = float(int(rule[f, 1]))
@@ -275,9 +273,7 @@ def receive_selective(
     return 1 if s.duplicates == 0 else 0
 
 
-def receive(
-    element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream, out, f, e
-):
+def receive(element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream, out, f, e):
     """Take in an ACK, and send what it allows."""
     s = flow[f]
     number = element[e].number
@@ -330,7 +326,7 @@ def expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f):
         s.first_window = 1.0
     s.timeouts += 1
     rule[f, 0] = min(max(1.0, rule[f, 0]), s.most)
-    now = clock[NOW]
+    now = clock[NOW]  # noqa: F841 - for the rule
     on_timeout()
     if clock[NS2] == 1.0:
         rule[f, 1] = float(int(rule[f, 1]))

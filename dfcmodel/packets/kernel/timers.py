@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-
 from dfcmodel.packets.kernel.boxes import push, take
 
 __all__ = ["back_off", "measure", "set_timer", "timeout_span", "wake_at"]
 
 WAKE = -1  # number of an element that wakes its flow's sender
-NOW, END, CHECK = 0, 1, 2  # places in `clock`: of the event, of the window, of the next look at timers
+NOW, END, CHECK = (
+    0,
+    1,
+    2,
+)  # places in `clock`: of the event, of the window, of the next look at timers
 NS2, LEAST, JITTER = 3, 4, 5  # convention, smallest timeout, random time before each packet
 TICK = 0.01
 MOST_TIMER = 60.0

@@ -9,7 +9,7 @@ from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.reference_receivers import Packet
 
 if TYPE_CHECKING:
-    from dfcmodel.packets.reference import Simulation
+    from dfcmodel.packets.protocols import EventSimulation
 
 __all__ = ["Blind"]
 
@@ -17,10 +17,10 @@ __all__ = ["Blind"]
 class Blind:
     """Sends packets at equal intervals while it is on; nobody answers."""
 
-    def __init__(self, simulation: Simulation, f: int) -> None:
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
         self.simulation, self.f = simulation, f
-        flow = simulation.plan.scenario.flows[f]
-        self.source: Any = flow.source
+        flow: Any = simulation.plan.scenario.flows[f]
+        self.source = flow.source
         self.size = flow.size
         self.gap = 1.0 / self.source.rate
         self.sent = 0
