@@ -85,6 +85,10 @@ class Plan:
         Time on the wire in s, shape (P, SIZES).
     passage
         The same and the propagation delay in s, shape (P, SIZES).
+    ranks
+        Order of the ports by which packets that arrive at equal times are taken, (P,): their own
+        order; in ns-2, whose events of equal times go as they were scheduled, the longest passage
+        first.
     sizes
         Bytes of the classes of sizes, (SIZES,).
     starts
@@ -105,6 +109,7 @@ class Plan:
     recoveries: tuple[str, ...]
     transmission: Floats
     passage: Floats
+    ranks: NDArray[np.int64]
     sizes: Floats
     starts: Floats
     jitter: float
@@ -176,6 +181,7 @@ def plan_packets(
         recoveries=method.recovery_of(scenario),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
+        ranks=_ranks(method, transmission[:, 0] + delays),
         sizes=sizes,
         starts=starts,
         jitter=jitter,
@@ -185,6 +191,14 @@ def plan_packets(
         sample=sample,
         samples=max(1, math.ceil(round(end / sample, 6))),
     )
+
+
+def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
+    """Return each port's place among arrivals at equal times, (P,)."""
+    ranks = np.arange(len(passage))
+    if method.is_ns2:
+        ranks[np.argsort(-passage, kind="stable")] = np.arange(len(passage))
+    return ranks
 
 
 def _listens(scenario: Scenario, f: int) -> bool:

@@ -82,7 +82,9 @@ class Queue:
         simulation.at(now + plan.transmission[self.p, packet.size], ENDS + self.p, self.finish)
         packet.hop += 1
         simulation.at(
-            now + plan.passage[self.p, packet.size], self.p, lambda: simulation.arrive(packet)
+            now + plan.passage[self.p, packet.size],
+            int(plan.ranks[self.p]),
+            lambda: simulation.arrive(packet),
         )
 
     def finish(self) -> None:

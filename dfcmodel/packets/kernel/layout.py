@@ -35,6 +35,7 @@ UNIT = np.dtype(
         ("ring_mask", "i8"),
         ("first", "i8"),  # of the waiting packets in the ring
         ("last", "i8"),  # one past their last
+        ("rank", "i8"),  # decides between arrivals at equal times
         ("peak", "i8"),
         ("kind", "i8"),  # FIFO, EARLY, LANES
         ("waiting", "i8"),  # packets in its lanes

@@ -151,7 +151,7 @@ def turn_of(
             travel(
                 element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
                 sizes, early, stream, delivered, transit, waiting, lost, tally, scale, sent,
-                time + passage[u, it.size], u, False,
+                time + passage[u, it.size], port.rank, False,
             )  # fmt: skip
 
 

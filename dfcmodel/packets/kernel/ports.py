@@ -192,4 +192,4 @@ def travel(
             if it.hop < s.turn:
                 transit[row, f] += port.delay
         it.hop += 1
-        key = p
+        key = port.rank
