@@ -13,7 +13,12 @@ EXEMPT = ("validation/test_validation.py",)
 """A module that is itself run by pytest."""
 TESTED_TOGETHER = ("dfcmodel/engine/kernel", "dfcmodel/packets/kernel")
 """Folders whose functions run only as one compiled loop."""
-MORE = {Path("validation/data"), Path("validation/published"), Path("dfcmodel/engine/kernel")}
+MORE = {
+    Path("validation/data"),
+    Path("validation/published"),
+    Path("dfcmodel/engine/kernel"),
+    Path("dfcmodel/packets/kernel"),
+}
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.flows import CBR
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import UNBOUNDED, Plan, Port, bits_of
 from hopflow.checks import number
@@ -90,6 +92,7 @@ def to_ns2(
         raise ValueError(f'method = {method!r}: must have convention="ns2"')
     duration = scenario.duration if duration is None else duration
     number("sample", sample, above=0.0, at_most=duration)
+    _check(scenario)
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
     lines = [HEAD.format(name=scenario.name)]
     if method.seed is not None:
@@ -106,6 +109,21 @@ def to_ns2(
     lines.append(f"set listening {{{' '.join(map(str, listening))}}}")
     lines.append(TAIL.format(samples=plan.samples, sample=_exact(sample)))
     return "\n".join(lines)
+
+
+def _check(scenario: Scenario) -> None:
+    """Refuse what the Tcl program would have to write as something else."""
+    for link in scenario.links:
+        if type(link.discipline) is not FIFO:
+            msg = "only FIFO links are written, must be FIFO()"
+            raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")
+    for flow in scenario.flows:
+        if not isinstance(flow.source, (WindowRule, CBR)):
+            msg = "must be a window rule or CBR(...)"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+        if isinstance(flow.source, CBR) and math.isfinite(flow.size):
+            msg = "a CBR source without end is written, must be inf"
+            raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
 
 
 def _exact(value: float) -> str:
@@ -143,7 +161,7 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
     a, b = nodes[first], nodes[flow.path[-1]]
     size = scenario.packet_size
     start = _exact(float(plan.starts[f]))
-    if not isinstance(flow.source, WindowRule):
+    if isinstance(flow.source, CBR):
         rate = _exact(bits_of(flow.source.rate, size))
         return [
             f"set tcp({f}) [new Agent/UDP]",
