@@ -120,7 +120,7 @@ def _check(scenario: Scenario) -> None:
     for flow in scenario.flows:
         if not isinstance(flow.source, (WindowRule, CBR)):
             msg = "must be a window rule or CBR(...)"
-            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")  # noqa: TRY004
         if isinstance(flow.source, CBR) and math.isfinite(flow.size):
             msg = "a CBR source without end is written, must be inf"
             raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")

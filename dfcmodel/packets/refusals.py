@@ -46,7 +46,7 @@ def _check_discipline(link: Link, method: Packets) -> None:
     """Refuse what a discipline may ask for and the packet level does not have."""
     rule, name = link.discipline, f"link {link.name}"
     if isinstance(rule, FIFO) and rule.burst > 0.0:
-        msg = "packets come in bursts as their senders send them; leave it out"
+        msg = "packets come in bursts as their senders send them; use burst=0"
         raise ValueError(f"burst of {name} = {rule.burst:g}: {msg}")
     if isinstance(rule, Pause):
         if rule.quanta is not None:

@@ -12,7 +12,7 @@ from responsefn import CUBIC
 
 @pytest.mark.parametrize(
     ("discipline", "parts"),
-    [(DFC(), ("DFC", "Fluid")), (FIFO(burst=3.0), ("burst", "leave it out")),
+    [(DFC(), ("DFC", "Fluid")), (FIFO(burst=0.5), ("burst", "use burst=0")),
      (Pause(high=6.0, low=3.0, quanta=100), ("quanta", "Fluid")),
      (Pause(high=6.0, low=3.0, paused_rate=10.0), ("paused_rate", "Fluid"))],
 )  # fmt: skip
