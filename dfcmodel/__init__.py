@@ -15,6 +15,7 @@ from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_writing import save_scenario
+from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
 from dfcmodel.step_checks import StepCheck, check_step
@@ -65,5 +66,6 @@ __all__ = [
     "stability_limit",
     "stability_map",
     "takano2006",
+    "to_ns2",
     "tree",
 ]

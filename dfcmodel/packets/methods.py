@@ -38,10 +38,6 @@ class Packets:
     recovery
         How senders repair losses: ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``, for all, or by
         the names of flows. None is what each window rule says.
-    ack_every
-        Packets that one ACK answers, 1 or 2; out of order, each is answered at once.
-    ack_delay
-        An ACK is delayed at most this long, in s; with ``ack_every=2``.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as ns-2 draws them. For
         ``convention="ns2"``.
@@ -65,8 +61,6 @@ class Packets:
     seed: int | None = None
     convention: str = "standard"
     recovery: str | Mapping[str, str] | None = None
-    ack_every: int = 1
-    ack_delay: float = 0.1
     phases: Sequence[float] | None = None
     backend: str = "numba"
 
@@ -81,8 +75,6 @@ class Packets:
             for name, kind in given.items():
                 choice(f"recovery of flow {name!r}", kind, RECOVERIES)
         choice("backend", self.backend, ("numba", "reference"))
-        whole("ack_every", self.ack_every, 1, 2)
-        one_number("ack_delay", self.ack_delay, above=0.0, at_most=10.0, hint="in s")
         if self.phases is not None:
             object.__setattr__(self, "phases", tuple(self.phases))
             if self.convention != "ns2":

@@ -70,7 +70,7 @@ def to_ns2(
     scenario
         FIFO links, and hosts that are not shaped by DFC.
     method
-        With ``convention="ns2"``: its seed, recovery and delayed ACKs; None is ``Packets`` so.
+        With ``convention="ns2"``: its seed and recovery; None is ``Packets`` so.
     duration, sample
         Simulated time (None: the scenario's) and interval of the samples, s.
 
@@ -81,7 +81,7 @@ def to_ns2(
 
     Examples
     --------
-    >>> from dfcmodel import takano2006
+    >>> from dfcmodel import takano2006, to_ns2
     >>> print(to_ns2(takano2006("1", dfc=False))[:14])
     # takano2006/1
     """
@@ -174,9 +174,9 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
             f'$source({f}) attach-agent $tcp({f}); $ns at {start} "$source({f}) start"',
         ]
     kind = plan.recoveries[f]
-    sink = SINKS.get(kind, "TCPSink") + ("/DelAck" if plan.method.ack_every == 2 else "")
+    sink = SINKS.get(kind, "TCPSink")
     begin = "start" if math.isinf(flow.size) else f"send {int(flow.size) * int(size - 40)}"
-    lines = [
+    return [
         f"set tcp({f}) [new Agent/{AGENTS[kind]}]",
         f"$tcp({f}) set packetSize_ {_exact(size - 40.0)}; $tcp({f}) set fid_ {f}",
         f"$tcp({f}) set window_ {_exact(flow.max_window)}; $tcp({f}) set ttl_ 255",
@@ -187,6 +187,3 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
         f"set ftp({f}) [new Application/FTP]; $ftp({f}) attach-agent $tcp({f})",
         f'$ns at {start} "$ftp({f}) {begin}"',
     ]
-    if plan.method.ack_every == 2:
-        lines.insert(5, f"$sink({f}) set interval_ {_exact(plan.method.ack_delay)}")
-    return lines

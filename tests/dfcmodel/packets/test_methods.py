@@ -11,8 +11,7 @@ from dfcmodel import Packets
     ("arguments", "part"),
     [({"seed": -1}, "seed"), ({"seed": 0, "convention": "ns2"}, "seed"),
      ({"convention": "ns3"}, "convention"), ({"recovery": "cubic"}, "recovery"),
-     ({"recovery": {"flow": "none"}}, "recovery of flow 'flow'"), ({"ack_every": 3}, "ack_every"),
-     ({"ack_delay": 0.0}, "ack_delay"), ({"phases": (0.0,)}, "phases"),
+     ({"recovery": {"flow": "none"}}, "recovery of flow 'flow'"), ({"phases": (0.0,)}, "phases"),
      ({"phases": (0.01,), "convention": "ns2"}, "phases"), ({"backend": "c"}, "backend")],
 )  # fmt: skip
 def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
