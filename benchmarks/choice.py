@@ -32,10 +32,10 @@ from markov import (
     PauseTandem,
     Polling,
     SparseLU,
-    costs,
     explore,
     stationary,
 )
+from markov.computing import costs
 from markov.methods.elimination import _band, band
 from markov.methods.level_reduction import partition
 from markov.methods.sparse_lu import _best_order, best_order

@@ -18,14 +18,14 @@ from responsefn import (
     Independent,
     Reno,
     coexist,
-    coexistence,
     fused,
     invert,
     scan,
     simulate_curve,
     simulate_rule,
-    templates,
 )
+from responsefn.responses import rule_kernels
+from responsefn.simulation import coexistence
 
 RTT = 0.1
 MANY = 4_000_000
@@ -89,7 +89,7 @@ def rows() -> list[Row]:
             ],
             SOME,
         )
-    cycles = build(templates.power_cycles)
+    cycles = build(rule_kernels.power_cycles)
     packets = np.random.default_rng(0).geometric(1e-4, MANY)
 
     def peaks():

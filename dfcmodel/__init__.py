@@ -8,6 +8,16 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.lossless import (
+    FrameScenario,
+    Headroom,
+    PausedLink,
+    Witness,
+    headroom,
+    headroom_table,
+    search_worst,
+    witness,
+)
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
@@ -38,11 +48,14 @@ __all__ = [
     "FeedbackEquation",
     "Flow",
     "Fluid",
+    "FrameScenario",
+    "Headroom",
     "Lines",
     "Link",
     "OnOff",
     "Packets",
     "Pause",
+    "PausedLink",
     "Priority",
     "Scenario",
     "ScenarioFileError",
@@ -50,6 +63,7 @@ __all__ = [
     "StepCheck",
     "Trajectory",
     "Twin",
+    "Witness",
     "bare_law",
     "chain",
     "check_step",
@@ -57,10 +71,13 @@ __all__ = [
     "ensemble",
     "evolve",
     "from_networkx",
+    "headroom",
+    "headroom_table",
     "load_scenario",
     "parking_lot",
     "ring",
     "save_scenario",
+    "search_worst",
     "simulate",
     "spectrum",
     "stability_limit",
@@ -68,4 +85,5 @@ __all__ = [
     "takano2006",
     "to_ns2",
     "tree",
+    "witness",
 ]

@@ -27,6 +27,8 @@ from dfcmodel.theory.law import bare_law
 from dfcmodel.theory.pde import Lines, evolve
 from validation.cli import app
 
+jax.config.update("jax_enable_x64", True)  # as `evolve` does; tests below call fluxes without it
+
 
 def bump(x):
     return 1 + 0.5 * np.cos(np.pi * x) + np.exp(-40 * (x - 0.3) ** 2)
