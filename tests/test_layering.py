@@ -56,6 +56,10 @@ MAY_IMPORT = {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"
     },
     "dfcmodel.engine.kernel": {"hopflow.kernels"},
+    "dfcmodel.packets": {
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.results", "dfcmodel.packets.kernel"
+    },
+    "dfcmodel.packets.kernel": {"hopflow.kernels"},
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
