@@ -74,7 +74,7 @@ def short(environment: str, discipline: str) -> pd.DataFrame:
         .groupby("seed")
         .mean()
     )
-    table: pd.DataFrame = found
+    table: pd.DataFrame = found.dropna(axis="columns", how="all")  # classes of other environments
     return table
 
 
@@ -112,7 +112,7 @@ def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
 def under(frame: pd.DataFrame, mechanism: str) -> pd.DataFrame:
     """Return the columns of one mechanism, by class."""
     found: Any = frame[mechanism]
-    table: pd.DataFrame = found
+    table: pd.DataFrame = found.dropna(axis="columns", how="all")  # classes of other environments
     return table
 
 
