@@ -24,7 +24,7 @@ import numpy as np
 from tqdm import tqdm
 
 from benchmarks.timing import Row
-from dfcmodel import Scenario, takano2006
+from dfcmodel import Fluid, Scenario, takano2006
 from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.step_checks import check_step
@@ -86,7 +86,9 @@ def seconds_of(scenario: Scenario, steps_per_delay: int = 4, rounds: int = 5) ->
     """Return CPU seconds of runs of a scenario, without compilation and preparation of arrays."""
     found = []
     for _ in range(rounds + 1):
-        plan = compile_scenario(scenario, steps_per_delay, np.random.default_rng(0))
+        plan = compile_scenario(
+            scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0)
+        )
         every = round(1e-3 / plan.step)
         steps = round(scenario.duration / plan.step) // every * every
         start = time.process_time()

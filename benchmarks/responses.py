@@ -20,11 +20,10 @@ from responsefn import (
     coexist,
     fused,
     invert,
-    scan,
     simulate_curve,
     simulate_rule,
 )
-from responsefn.responses import rule_kernels
+from responsefn.responses import cycle_inverse, rule_kernels
 from responsefn.simulation import coexistence
 
 RTT = 0.1
@@ -204,7 +203,7 @@ def _shared_bottleneck():
 
 def _invert_anew(rule, rates):
     """Invert with the look at the whole response that the first call takes."""
-    scan.forget()
+    cycle_inverse.forget()
     return invert(rule, rates, RTT)
 
 

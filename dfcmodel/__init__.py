@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from dfcmodel.engine.fluid import Fluid
 from dfcmodel.ensembles import Ensemble, ensemble
 from dfcmodel.lossless import (
     FrameScenario,
@@ -19,6 +18,7 @@ from dfcmodel.lossless import (
     search_worst,
     witness,
 )
+from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel, QueueManager, StepMarking
@@ -26,6 +26,7 @@ from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_writing import save_scenario
+from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
 from dfcmodel.step_checks import StepCheck, check_step
@@ -55,6 +56,7 @@ __all__ = [
     "Lines",
     "Link",
     "OnOff",
+    "Packets",
     "Pause",
     "PausedLink",
     "Priority",
@@ -86,6 +88,7 @@ __all__ = [
     "stability_limit",
     "stability_map",
     "takano2006",
+    "to_ns2",
     "tree",
     "witness",
 ]

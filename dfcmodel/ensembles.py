@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.fluid import Fluid
+    from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
@@ -246,7 +246,7 @@ def ensemble(
     steps_per_delay: int = 4,
     sample: float = 1e-2,
     packet_jitter: float = 0.0,
-    fluid: Fluid | None = None,
+    method: Fluid | Packets | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 
@@ -268,7 +268,7 @@ def ensemble(
         ``client.get_executor()``. None: one thread per core (the kernel releases the GIL).
     duration, steps_per_delay, sample
         As for `simulate`; the default sampling interval is 10 ms.
-    packet_jitter, fluid
+    packet_jitter, method
         As for `simulate`. Without ``packet_jitter`` the spread between runs is smaller than that of a
         packet network.
 
@@ -291,7 +291,7 @@ def ensemble(
     number("jitter", jitter, at_least=0.0)
     settings = {
         "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
-        "sample": sample, "packet_jitter": packet_jitter, "fluid": fluid,
+        "sample": sample, "packet_jitter": packet_jitter, "method": method,
     }  # fmt: skip
     began = time.perf_counter()
     seeds = np.random.SeedSequence(seed).spawn(runs)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfcmodel.engine import driver
 from dfcmodel.engine.kernel.records import PACKETS
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import choice, number, whole
+from hopflow.checks import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.engine.driver import Records
-    from dfcmodel.engine.fluid import Fluid
     from dfcmodel.engine.plans import Plan
     from dfcmodel.network.networks import Scenario
 
@@ -30,14 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
-BACKENDS: dict[str, Callable[..., Any]] = {
-    "numba": driver.advance,
-    "python": functools.partial(driver.advance, compiled=False),
-}
-
 
 def simulate(
     scenario: Scenario,
+    method: Fluid | Packets | None = None,
     *,
     duration: float | None = None,
     steps_per_delay: int = 4,
@@ -46,14 +41,15 @@ def simulate(
     packet_jitter: float = 0.0,
     rng: np.random.Generator | int | None = 0,
     backend: str = "numba",
-    fluid: Fluid | None = None,
 ) -> Trajectory:
-    """Simulate a scenario as a fluid in discrete time.
+    """Simulate a scenario as a fluid in discrete time, or packet by packet.
 
     Parameters
     ----------
     scenario
         The scenario to simulate, for example ``takano2006("1")``.
+    method
+        ``Fluid(...)``, ``Packets(...)``, or None: the fluid with ``steps_per_delay`` and ``backend``.
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
@@ -63,18 +59,16 @@ def simulate(
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
         that is longer.
     jitter
-        Upper end of the uniform distribution by which each flow's start is delayed, in s; it is
-        resolved within a step.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
+        resolves it within a step.
     packet_jitter
-        Upper end of the uniform random delay of each packet at a window-controlled sender, in s;
-        packets stay in order (``overhead_`` in ns-2).
+        Upper end of the uniform distribution by which a window-controlled sender delays each packet,
+        in s; packets stay in order (``overhead_`` in ns-2).
     rng
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
     backend
         ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
-    fluid
-        Refinements of the fluid; None: all (`Fluid`).
 
     Returns
     -------
@@ -97,41 +91,65 @@ def simulate(
     >>> run.efficiency.sizes["time"]
     100
     """
-    m = whole("steps_per_delay", steps_per_delay, 1, 10_000)
-    choice("backend", backend, BACKENDS)
-    h = min(link.delay for link in scenario.links) / m
+    method = method or Fluid(steps_per_delay=steps_per_delay, backend=backend)
     end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))
+    number("jitter", jitter, at_least=0.0, at_most=end)
+    number("packet_jitter", packet_jitter, at_least=0.0, at_most=end, hint="in s")
+    given = (end, sample, jitter, packet_jitter, rng)
+    if isinstance(method, Packets):
+        return _simulate_packets(scenario, method, *given)
+    return _simulate_fluid(scenario, method, *given)
+
+
+def _simulate_fluid(
+    scenario: Scenario,
+    method: Fluid,
+    end: float,
+    sample: float | None,
+    jitter: float,
+    packet_jitter: float,
+    rng: np.random.Generator | int | None,
+) -> Trajectory:
+    """Run the fluid up to ``end``."""
+    h = min(link.delay for link in scenario.links) / method.steps_per_delay
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    number("jitter", jitter, at_least=0.0, at_most=end)
-    number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
     _warn_if_unstable(scenario)
     random = np.random.default_rng(rng)
     starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     starts += random.uniform(0.0, jitter, len(starts))
     plan = compile_scenario(
-        scenario, m, random, duration=end, starts=starts, fluid=fluid, packet_jitter=packet_jitter
+        scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
     )
     every = max(1, round(sample / h))
     samples = math.ceil(round(end / h) / every)
-    record = BACKENDS[backend](plan, samples * every, every)
+    record = driver.advance(plan, samples * every, every, compiled=method.backend == "numba")
+    return _trajectory(plan, record, samples * every, every)
+
+
+def _trajectory(plan: Plan, record: Records, steps: int, every: int) -> Trajectory:
+    """Return what was recorded of a run, ``every`` so many steps."""
+    flows = plan.network.flows
+    in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
+        0, 1
+    )
     return Trajectory(
-        scenario=scenario,
-        step=h,
-        time=every * h * np.arange(1.0, samples + 1.0),
-        in_transit=record.flows[:, :, 0].T * _propagating(plan)[:, np.newaxis],
-        delivered=record.flows[:, :, 1].T.copy(),
-        window=record.flows[:, :, 2].T.copy(),
-        backlog=record.flows[:, :, 3].T.copy(),
-        round_trip=np.where(record.flows[:, :, 4] > 0.0, record.flows[:, :, 4], np.nan).T.copy(),
-        timeouts=plan.network.flows["timeouts"].copy(),
-        loss_events=plan.network.flows["loss_events"].copy(),
-        imbalance=_imbalance(plan, samples * every),
+        scenario=plan.scenario,
+        step=plan.step,
+        time=every * plan.step * np.arange(1.0, steps // every + 1.0),
+        in_transit=in_transit * _propagating(plan)[:, np.newaxis],
+        delivered=delivered.copy(),
+        window=window.copy(),
+        backlog=backlog.copy(),
+        round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
+        timeouts=flows["timeouts"].copy(),
+        loss_events=flows["loss_events"].copy(),
+        imbalance=_imbalance(plan, steps),
         seconds=record.seconds,
-        first_loss=plan.network.flows["first_loss"].copy(),
-        finished=plan.network.flows["finished"].copy(),
-        **_at_nodes(plan, record, samples * every),
+        first_loss=flows["first_loss"].copy(),
+        finished=flows["finished"].copy(),
+        **_at_nodes(plan, record, steps),
     )
 
 
@@ -181,6 +199,28 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
         node = nodes[scenario.links[n].source]
         found["peak_queue"][node] = max(found["peak_queue"][node], most)
     return found
+
+
+def _simulate_packets(
+    scenario: Scenario,
+    method: Packets,
+    end: float,
+    sample: float | None,
+    jitter: float,
+    packet_jitter: float,
+    rng: np.random.Generator | int | None,
+) -> Trajectory:
+    """Run the packets up to ``end``."""
+    from dfcmodel.packets.simulation import simulate_packets
+
+    sample = min(1e-3, end) if sample is None else sample
+    number("sample", sample, above=0.0, at_most=end, hint="in s")
+    if method.seed is None and not method.is_ns2:
+        drawn = np.random.default_rng(rng).integers(1, 2**31 - 1)
+        method = replace(method, seed=int(drawn))
+    return simulate_packets(
+        scenario, method, duration=end, sample=sample, jitter=jitter, packet_jitter=packet_jitter
+    )
 
 
 def _warn_if_unstable(scenario: Scenario) -> None:

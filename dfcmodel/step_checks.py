@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
+from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
@@ -168,7 +169,9 @@ def _disturbed(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
     """Return the largest relative difference of the windows with and without disturbance, (T,)."""
     runs = []
     for disturbance in (0.0, DISTURBANCE):
-        plan = compile_scenario(scenario, m, np.random.default_rng(seed), duration=end)
+        plan = compile_scenario(
+            scenario, Fluid(steps_per_delay=m), np.random.default_rng(seed), duration=end
+        )
         every = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
         steps = max(1, round(end / plan.step) // every) * every
         plan.network.flows["cwnd"] += disturbance

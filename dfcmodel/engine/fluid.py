@@ -1,10 +1,10 @@
-"""What the fluid models beyond plain flows of packets: each refinement can be switched off."""
+"""The fluid in discrete time: its step, and what it models beyond windows, queues and delays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import choice, flag
+from hopflow.checks import choice, flag, whole
 
 __all__ = ["RECOVERIES", "Fluid"]
 
@@ -13,10 +13,14 @@ RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 @dataclass(frozen=True)
 class Fluid:
-    """The refinements of the fluid beyond windows, queues and delays.
+    """The fluid in discrete time; each refinement beyond windows, queues and delays can be switched off.
 
     Parameters
     ----------
+    steps_per_delay
+        m: the step is h = shortest link delay / m. First-loss times and peak queues converge as h.
+    backend
+        ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
     store_and_forward
         A packet takes its transmission time on each link, half of it in each direction: links are
         longer by half a packet time. Links with DFC keep their delays, which are those of the law.
@@ -28,15 +32,19 @@ class Fluid:
 
     Examples
     --------
-    >>> Fluid(store_and_forward=False)
-    Fluid(store_and_forward=False, timeouts=True, recovery=None)
+    >>> Fluid(steps_per_delay=8).steps_per_delay
+    8
     """
 
+    steps_per_delay: int = 4
+    backend: str = "numba"
     store_and_forward: bool = True
     timeouts: bool = True
     recovery: str | None = None
 
     def __post_init__(self) -> None:
+        whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
+        choice("backend", self.backend, ("numba", "python"))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         if self.recovery is not None:

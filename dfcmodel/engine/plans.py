@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.feedback_schedules import feedback, pauses
-from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.kernel.records import (
     ACK,
     BAND,
@@ -41,6 +40,7 @@ from responsefn import WindowRule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.engine.fluid import Fluid
     from dfcmodel.network.networks import Link, Scenario
 
     Floats = NDArray[np.float64]
@@ -97,31 +97,25 @@ class Plan:
 
 def compile_scenario(
     scenario: Scenario,
-    steps_per_delay: int,
+    fluid: Fluid,
     rng: np.random.Generator,
     *,
     duration: float | None = None,
     starts: Floats | None = None,
-    fluid: Fluid | None = None,
     packet_jitter: float = 0.0,
 ) -> Plan:
-    """Return the plan of a scenario for a step of the shortest delay over ``steps_per_delay``.
+    """Return the plan of a scenario: what the engine runs, with the state at t = 0.
 
     Parameters
     ----------
-    scenario
-        What to simulate.
-    steps_per_delay
-        Steps per shortest link delay.
+    scenario, fluid
+        What to simulate, and how.
     rng
-        Draws the phases of feedback clocks and on/off times.
+        Draws the phases of feedback clocks, on/off times and seeds.
     duration
         In s; None is the scenario's.
     starts
         Start times of the flows in s, shape (F,); None: the scenario's.
-
-    fluid
-        Its refinements; None: all.
     packet_jitter
         Longest random delay of a packet at its sender, s.
 
@@ -131,39 +125,63 @@ def compile_scenario(
         Where the delay of a link with DFC, its feedback period, is more than 1 % away from a multiple
         of the step.
     """
-    fluid = fluid or Fluid()
     end = scenario.duration if duration is None else duration
-    h = min(link.delay for link in scenario.links) / steps_per_delay
+    h = min(link.delay for link in scenario.links) / fluid.steps_per_delay
     quantum = finest_quantum(scenario, end)
-    delays = [_in_steps(link, h, fluid) for link in scenario.links]
-    begin = (
-        np.array([flow.start for flow in scenario.flows], dtype=float) if starts is None else starts
-    )
-    layout = layout_of(scenario, delays)
+    layout = layout_of(scenario, [_in_steps(link, h, fluid) for link in scenario.links])
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
-    tables = feedback(scenario, layout, h, rng)
-    stops = pauses(scenario, layout, h, quantum)
+    hears = _feedback(scenario, layout, h, quantum, rng)
     rules = rule_signatures(scenario)
-    flows, log, holes = flow_records(scenario, layout, rules, in_steps(begin, h), fluid)
+    if starts is None:
+        starts = np.array([flow.start for flow in scenario.flows], dtype=float)
+    flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), fluid)
     flows["jitter"] = np.where(flows["has_window"] == 1, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
-    schedule = schedules(scenario, flows, begin, h, end, quantum, rng)
+    schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
     managers = _managers(scenario, layout, links)
-    F, C = len(flows), len(layout.up)
-    rows, ring = _rows(links, layout, quantum), _power_of_two(int(layout.lag.max()) + 2)
-    trips = [int(layout.ack_lag[f]) + layout.forward(f) for f in range(F)]
-    network = Network(
+    service = _service(layout, links, rng)
+    return Plan(
+        scenario=scenario,
+        steps_per_delay=fluid.steps_per_delay,
+        step=h,
+        quantum=quantum,
+        layout=layout,
+        rules=rules,
+        managers=managers,
+        host_pace=queues["service"][: len(flows)].copy(),
+        min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
+        network=_network(layout, flows, queues, links),
+        transport=_transport(scenario, layout, h, log, holes, schedule),
+        service=service,
+        order=_order(layout, links, len(service.bands), quantum),
+        shared=_shared(layout, flows),
+        feedback=hears,
+    )
+
+
+def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:
+    """Return flows, queues and links, and nothing on the wires."""
+    ring = _power_of_two(int(layout.lag.max()) + 2)
+    return Network(
         flows=flows,
         queues=queues,
         links=links,
-        wire=np.zeros((3, ring, C)),
+        wire=np.zeros((3, ring, len(layout.up))),
         path=layout.path,
         origin=layout.up.astype(np.uint64),
     )
-    transport = Transport(
+
+
+def _transport(
+    scenario: Scenario, layout: Layout, h: float, log: Any, holes: Any, schedule: Any
+) -> Transport:
+    """Return what the ends of flows remember: no ACKs on their way, nothing emitted."""
+    F = len(scenario.flows)
+    trips = [int(layout.ack_lag[f]) + layout.forward(f) for f in range(F)]
+    return Transport(
         acks=np.zeros((_power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
         emitted=np.zeros((emission_memory(scenario, max(trips), h), F)),
         log=log,
@@ -171,30 +189,45 @@ def compile_scenario(
         schedule=schedule,
         events=None,
     )
+
+
+def _service(layout: Layout, links: Any, rng: np.random.Generator) -> Service:
+    """Return in which order queues are served, all of them empty."""
     bands = np.zeros(len(layout.bands), dtype=BAND)
     for name, column in zip(("link", "rank", "first", "end"), layout.bands.T, strict=True):
         bands[name] = column
-    service = Service(
+    return Service(
         blocks=layout.blocks([bool(link["shared"]) for link in links]),
         bands=bands,
         overflowing=np.zeros(len(links), dtype=np.int64),
         seed=rng.integers(1, 2**31 - 1, 1),
         managers=None,
     )
-    order = Order(
-        rows=np.zeros((3, rows, C)),
-        total=np.zeros((rows, len(bands))),
-    )
-    shared = np.zeros((COLUMNS, C + 8 + C % 2))  # columns never a power of two apart
+
+
+def _order(layout: Layout, links: Any, bands: int, quantum: float) -> Order:
+    """Return orders of queues that hold nothing."""
+    rows = _rows(links, layout, quantum)
+    return Order(rows=np.zeros((3, rows, len(layout.up))), total=np.zeros((rows, bands)))
+
+
+def _shared(layout: Layout, flows: Any) -> Floats:
+    """Return the columns of queues that share; columns are never a power of two apart."""
+    C = len(layout.up)
+    shared = np.zeros((COLUMNS, C + 8 + C % 2))
     shared[MARKABLE, :C] = flows["has_window"][layout.flow_of]
+    return shared
+
+
+def _feedback(
+    scenario: Scenario, layout: Layout, h: float, quantum: float, rng: np.random.Generator
+) -> Feedback:
+    """Return who tells whom, and when; no pause is on."""
+    tables = feedback(scenario, layout, h, rng)
+    stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((_power_of_two(longest + 3), len(stops)), dtype=np.int64)
-    return Plan(
-        scenario, steps_per_delay, h, quantum, layout, rules, managers,
-        queues["service"][:F].copy(),
-        float(scenario.min_rto) if fluid.timeouts else math.inf, network, transport, service, order, shared,
-        Feedback(**tables, pauses=stops, pausing=pausing),
-    )  # fmt: skip
+    return Feedback(**tables, pauses=stops, pausing=pausing)
 
 
 def _power_of_two(least: int) -> int:

@@ -89,7 +89,7 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
             (Fluid(store_and_forward=False), 0.0, 1e-6),
             (None, 0.5, 1e-3),
         ):
-            run = simulate(scenario, duration=0.6, fluid=fluid)
+            run = simulate(scenario, duration=0.6, method=fluid)
             expected = min(1.0, window / (2 * 29 * (delay * rate + packet)))
             fifty_rtts = run.mean_efficiency(since=0.31, until=0.6)  # the window leaves in bursts
             assert fifty_rtts[0] == pytest.approx(expected, rel=error)

@@ -12,10 +12,11 @@ from dfcmodel.step_checks import check_step
 
 def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
     """The moment when the buffer is full is found inside the step."""
-    exact = Fluid(store_and_forward=False)  # delays of whole steps
     times = [
         simulate(
-            takano2006("4", dfc=False), duration=0.08, steps_per_delay=m, fluid=exact
+            takano2006("4", dfc=False),
+            Fluid(steps_per_delay=m, store_and_forward=False),
+            duration=0.08,
         ).first_loss[0]
         for m in (2, 4, 16)
     ]

@@ -38,7 +38,7 @@ def test_sack_repairs_many_losses_of_a_window_sooner_than_newreno(buffer: float)
     """
     delivered = {}
     for recovery in ("newreno", "sack"):
-        run = simulate(one_flow(buffer=buffer), fluid=Fluid(recovery=recovery), sample=0.01)
+        run = simulate(one_flow(buffer=buffer), method=Fluid(recovery=recovery), sample=0.01)
         assert run.lost.sum() > 50
         assert run.imbalance.max() == 0.0
         delivered[recovery] = run.delivered[0, -1]
@@ -49,7 +49,7 @@ def test_sack_repairs_many_losses_of_a_window_sooner_than_newreno(buffer: float)
 def test_a_sender_without_timeouts_has_none() -> None:
     """Reno after many losses of one window waits for its timer (RFC 5681)."""
     with_timer = simulate(one_flow(Reno()), sample=0.01)
-    without = simulate(one_flow(Reno()), sample=0.01, fluid=Fluid(timeouts=False))
+    without = simulate(one_flow(Reno()), sample=0.01, method=Fluid(timeouts=False))
     assert with_timer.timeouts[0] > 0
     assert without.timeouts[0] == 0
     assert without.imbalance.max() == 0.0

@@ -12,7 +12,9 @@ from dfcmodel.engine.plans import Plan, compile_scenario, finest_quantum, whole_
 
 
 def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> Plan:
-    return compile_scenario(scenario, steps_per_delay, np.random.default_rng(0))
+    return compile_scenario(
+        scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0)
+    )
 
 
 def test_a_delay_is_rounded_to_steps_with_a_warning_up_to_one_percent() -> None:
@@ -62,9 +64,12 @@ def test_a_link_is_longer_by_half_a_transmission_time_unless_switched_off() -> N
     links = chain(2, rate=1e3, delay=1e-2, buffer=9)
     scenario = Scenario("half", links, [Flow("one", (1, 2), CBR(10.0))], duration=0.1)
     for fluid, there in ((Fluid(), 4.2), (Fluid(store_and_forward=False), 4.0)):
-        plan = compile_scenario(scenario, 4, np.random.default_rng(0), fluid=fluid)
+        plan = compile_scenario(scenario, fluid, np.random.default_rng(0))
         layout = plan.layout
         ways = layout.lag + 1.0 - layout.weight
         # what the way back leaves of a whole step is added to the way there
         assert ways.sum() + layout.ack_lag[0] == pytest.approx(2 * there)
-    assert compile_scenario(takano2006("1"), 4, np.random.default_rng(0)).layout.weight.min() == 1.0
+    assert (
+        compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0)).layout.weight.min()
+        == 1.0
+    )

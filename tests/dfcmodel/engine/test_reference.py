@@ -105,7 +105,7 @@ def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
 @pytest.mark.parametrize("host", ["shaped", "unshaped", "direct"])
 def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
     scenario = crossing(DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
-    plan = compile_scenario(scenario, 4, np.random.default_rng(1))
+    plan = compile_scenario(scenario, Fluid(), np.random.default_rng(1))
     driver.advance(plan, 600, 100)
     for i in range(len(plan.layout.order)):
         J = plan.network.queues["service"][slice(*plan.layout.queues[i])]
@@ -134,7 +134,7 @@ def test_naive_reference_agrees_where_nothing_is_lost(
         for link, times in zip(scenario.links, delays, strict=True)
     ]
     scenario = replace(scenario, links=links)
-    fast, slow = (compile_scenario(scenario, 4, np.random.default_rng(2)) for _ in range(2))
+    fast, slow = (compile_scenario(scenario, Fluid(), np.random.default_rng(2)) for _ in range(2))
     (record, queued, lost, _), (told, waiting, *_) = (
         run(plan, 400, 40) for run, plan in ((driver.advance, fast), (reference.advance, slow))
     )
@@ -176,10 +176,10 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
         ]
         scenario = Scenario("dumbbell", links, flows)
     plain = Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
-    short = simulate(scenario, duration=0.4, fluid=plain)
+    short = simulate(scenario, duration=0.4, method=plain)
     queueing = layouts.queueing
     monkeypatch.setattr(layouts, "queueing", lambda s: ([True] * len(s.links), queueing(s)[1]))
-    full = simulate(scenario, duration=0.4, fluid=plain)
+    full = simulate(scenario, duration=0.4, method=plain)
     assert full.lost.sum() > 0
     assert (full.queued > 1e-6).any(axis=1).sum() < len(scenario.links)
     for key in ("in_transit", "delivered", "window", "lost", "queued", "peak_queue", "carried"):
@@ -197,7 +197,7 @@ def test_packet_scaling() -> None:
             replace(f, source=s, size=2 * f.size) for f, s in zip(one.flows, sources, strict=True)
         ],
     )
-    a, b = (simulate(each, fluid=Fluid(store_and_forward=False)) for each in (one, two))
+    a, b = (simulate(each, Fluid(store_and_forward=False)) for each in (one, two))
     assert a.lost.sum() > 0
     # 1200 steps of rounding to 2^-26 packets
     np.testing.assert_allclose(2 * a.queued, b.queued, atol=1200 * 2.0**-26)

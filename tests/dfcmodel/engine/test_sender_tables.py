@@ -46,9 +46,11 @@ def one_flow(source: Any, host: str = "direct", start: float = 0.0, **link: Any)
 
 
 def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> Any:
-    plain = Fluid(store_and_forward=False)  # delays are those of the links
+    plain = Fluid(
+        steps_per_delay=steps_per_delay, store_and_forward=False
+    )  # delays are those of the links
     random = np.random.default_rng(0)
-    return compile_scenario(scenario, steps_per_delay, random, duration=0.1, fluid=plain)
+    return compile_scenario(scenario, plain, random, duration=0.1)
 
 
 class Listener(WindowRule):

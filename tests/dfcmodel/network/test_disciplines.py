@@ -248,7 +248,7 @@ def test_a_chain_of_unequal_delays_is_exact() -> None:
     """The first packet arrives after all delays, to the step."""
     links = [*chain(3, rate=RATE, delay=1e-3, buffer=50.0), Link(3, 4, RATE, 7e-3, 50.0)]
     scenario = Scenario("delays", links, [Flow("one", (1, 2, 3, 4), CBR(100.0))], 0.02)
-    run = simulate(scenario, sample=2.5e-4, fluid=Fluid(store_and_forward=False))
+    run = simulate(scenario, sample=2.5e-4, method=Fluid(store_and_forward=False))
     assert run.time[np.argmax(run.delivered[0] > 0)] == pytest.approx(9e-3 + run.step)
 
 
@@ -257,7 +257,7 @@ def test_delays_between_steps_are_interpolated_and_every_packet_is_accounted_for
     """Constant traffic from t = 0: what has come is rate times (time - delay), to a quantum."""
     links = [Link("a", "b", 1e4, 1e-3, 50.0), Link("b", "c", 1e4, delay, 50.0)]
     scenario = Scenario("delays", links, [Flow("one", "abc", CBR(900.0))], 0.05)
-    run = simulate(scenario, sample=2.5e-4, fluid=Fluid(store_and_forward=False))
+    run = simulate(scenario, sample=2.5e-4, method=Fluid(store_and_forward=False))
     assert run.imbalance.max() == 0.0
     late = run.time > 0.03
     # the receiver sees in a step what had come at its end; the way back, 8.3 or 8.77 ms as well, is

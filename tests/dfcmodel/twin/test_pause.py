@@ -38,8 +38,8 @@ def test_twin_takes_the_engines_steps(low: float, joins) -> None:
     `high` is met 1e-9 packets before the end of a step: a threshold must be exceeded.
     """
     scenario = network(40.0 - 1e-9, low, **joins)
-    plain = Fluid(store_and_forward=False)
-    engine = simulate(scenario, sample=d, steps_per_delay=1, fluid=plain)
+    plain = Fluid(steps_per_delay=1, store_and_forward=False)
+    engine = simulate(scenario, plain, sample=d)
     twin = Twin(scenario, sample=d, steps_per_delay=1)()
     queued = np.asarray(twin.queued).sum(axis=1).T
     np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-6)
