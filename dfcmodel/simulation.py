@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel.records import PACKETS
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
@@ -174,7 +173,7 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
     scenario, queues, layout = plan.scenario, plan.network.queues, plan.layout
     nodes = {node: n for n, node in enumerate(scenario.senders)}
     F, N, T = len(scenario.flows), len(nodes), len(record.queued)
-    wire = plan.network.wire[PACKETS]
+    wire = plan.network.wire
     found = {
         "queued": np.zeros((N, T)),
         "lost": np.zeros((F, N, T)),
@@ -237,8 +236,7 @@ def _warn_if_unstable(scenario: Scenario) -> None:
 
 def _imbalance(plan: Plan, steps: int) -> Floats:
     """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
-    flows, queues, _, wires, *_ = plan.network
-    wire = wires[PACKETS]
+    flows, queues, _, wire, *_ = plan.network
     arrived = wire[(steps - 1) % len(wire)]  # what has come over the way from each queue
     found = np.zeros(len(flows))
     for f, flow in enumerate(flows):

@@ -15,6 +15,7 @@ from dfcmodel.engine.kernel.records import (
     BAND,
     COLUMNS,
     LINK,
+    LOSS,
     MARKABLE,
     PER_FLOW_RATE,
     QUEUE,
@@ -51,6 +52,8 @@ FINEST = 26
 """Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
 MAX_ROWS = 2**20
 """Rows of the order of what waits; beyond them steps share a row."""
+STRETCHES = 1024
+"""Stretches with losses that a queue remembers until the receiver knows of them; more are joined."""
 LARGEST_ROUNDING = 0.01
 
 
@@ -169,7 +172,8 @@ def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:
         flows=flows,
         queues=queues,
         links=links,
-        wire=np.zeros((3, ring, len(layout.up))),
+        wire=np.zeros((ring, len(layout.up))),
+        losses=np.zeros((len(layout.up), STRETCHES), dtype=LOSS),
         path=layout.path,
         origin=layout.up.astype(np.uint64),
     )
@@ -208,7 +212,7 @@ def _service(layout: Layout, links: Any, rng: np.random.Generator) -> Service:
 def _order(layout: Layout, links: Any, bands: int, quantum: float) -> Order:
     """Return orders of queues that hold nothing."""
     rows = _rows(links, layout, quantum)
-    return Order(rows=np.zeros((3, rows, len(layout.up))), total=np.zeros((rows, bands)))
+    return Order(rows=np.zeros((rows, len(layout.up))), total=np.zeros((rows, bands)))
 
 
 def _shared(layout: Layout, flows: Any) -> Floats:

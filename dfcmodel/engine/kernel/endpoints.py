@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled, inlined
-from .loss_curves import all_lost, stop_tracking
-from .quantum import TINY, quantize
-from .records import LOST, MARKED, PACKETS, STEPS_BETWEEN_CHECKS
+from .loss_records import find_losses
+from .quantum import quantize
 from .tcp_receiver import receive, receive_fast_path, time_of_emission
 from .tcp_sender import send, send_fast_path
 
@@ -34,45 +33,39 @@ def finish(flow: Any, f: int, now: float, net: Any) -> None:
 
 
 @compiled
-def forget_if_known(flow: Any, f: int, net: Any, shared: Any) -> None:
-    """Track a flow no longer when its receiver knows of all that was lost and marked."""
-    lost, marked = all_lost(flow, net, shared)
-    if flow.gone == lost and abs(flow.marks_received - marked) < TINY:
-        flow.marks_received = marked
-        stop_tracking(f, net, shared)
-
-
-@inlined
-def read_losses(flow: Any, f: int, k: int, net: Any, shared: Any) -> Any:
-    """Return how many packets the receiver finds missing in step k, and how many are marked."""
-    row = k & (net.wire.shape[1] - 1)
-    lost, marked = net.wire[LOST, row, flow.exit], net.wire[MARKED, row, flow.exit]
-    gone, marks = lost - flow.gone, marked - flow.marks_received
-    flow.gone, flow.marks_received = lost, marked
-    if gone == 0.0 and marks == 0.0 and k % STEPS_BETWEEN_CHECKS == 0:
-        forget_if_known(flow, f, net, shared)
-    return gone, marks
+def receive_stretches(
+    flow: Any, new: float, answer: Any, net: Any, transport: Any, quantum: float
+) -> None:
+    """Take in ``new`` packets stretch by stretch, as far as their density of losses is one; answer."""
+    answer.acks = 0.0
+    answer.advancing = 0.0
+    left = new
+    while left > 0.0:
+        piece, sent, marked = left, left, 0.0
+        if flow.pending > 0:
+            piece, sent, marked = find_losses(flow, left, quantum, net)
+        acks, advancing = receive(
+            flow, transport.log, transport.holes, piece, sent - piece, quantum
+        )
+        answer.acks += acks
+        answer.advancing += advancing
+        answer.marked += marked
+        left -= piece
 
 
 @inlined
 def receive_packets(
-    flow: Any, f: int, k: int, new: float, net: Any, shared: Any, transport: Any, quantum: float
+    flow: Any, f: int, k: int, new: float, net: Any, transport: Any, quantum: float
 ) -> None:
     """Let the receiver of a window-controlled flow take in what came in step k, and answer."""
     acks = transport.acks
     answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
     answer.marked = 0.0
-    gone, marks = 0.0, 0.0
-    if flow.tracked == 1:
-        gone, marks = read_losses(flow, f, k, net, shared)
-    if gone == 0.0 and receive_fast_path(flow, new):
+    if flow.pending == 0 and receive_fast_path(flow, new):
         answer.acks = new
         answer.advancing = new
-    elif new + gone > 0.0:
-        answer.acks, answer.advancing = receive(
-            flow, transport.log, transport.holes, new, gone, quantum
-        )
-    answer.marked = min(marks, answer.acks)
+    else:
+        receive_stretches(flow, new, answer, net, transport, quantum)
     answer.rcv_nxt = flow.rcv_nxt
     answer.rcv_max = flow.rcv_max
     answer.sent = time_of_emission(flow, f, k, transport.emitted)
@@ -81,7 +74,7 @@ def receive_packets(
 @inlined
 def advance_tcp(
     flow: Any, f: int, k: int, h: float, new: float, min_rto: float, quantum: float,
-    net: Any, shared: Any, transport: Any,
+    net: Any, transport: Any,
 ) -> bool:  # fmt: skip
     """Let receiver and sender of a window-controlled flow act in step k; False: its log is full."""
     now = k * h
@@ -89,8 +82,8 @@ def advance_tcp(
     ack = acks[k & (acks.shape[0] - 1), f]
     if ack.acks > 0.0:
         flow.rtt = (k - ack.sent) * h
-    if new > 0.0 or flow.tracked == 1:
-        receive_packets(flow, f, k, new, net, shared, transport, quantum)
+    if new > 0.0:
+        receive_packets(flow, f, k, new, net, transport, quantum)
         if flow.rcv_nxt >= flow.flow_size:
             finish(flow, f, now, net)
     usual = ack.acks > 0.0 and ack.acks == ack.advancing and ack.marked == 0.0
@@ -145,7 +138,7 @@ def leave_host(
 
 @inlined
 def advance_endpoints(
-    f: int, k: int, h: float, min_rto: float, quantum: float, net: Any, shared: Any, transport: Any
+    f: int, k: int, h: float, min_rto: float, quantum: float, net: Any, transport: Any
 ) -> bool:
     """Do in step k what the ends of flow f do; False: its emission log is full."""
     flow = net.flows[f]
@@ -156,20 +149,18 @@ def advance_endpoints(
         flow.inflation = 0.0
     elif age == 0:
         reset_feedback(flow, f, 1.0, net)
-    wire = net.wire[PACKETS]
+    wire = net.wire
     here = k & (wire.shape[0] - 1)
     through = wire[here, flow.exit]
     if flow.has_window == 1:
         new = through - flow.delivered
-        if not advance_tcp(flow, f, k, h, new, min_rto, quantum, net, shared, transport):
+        if not advance_tcp(flow, f, k, h, new, min_rto, quantum, net, transport):
             return False
     else:
         advance_schedule(flow, k, transport.schedule)
         flow.rcv_nxt = through
         if through >= flow.flow_size:
             finish(flow, f, k * h, net)
-        if flow.tracked == 1:
-            read_losses(flow, f, k, net, shared)
     flow.delivered = through
     leave_host(flow, net.queues[f], f, k, quantum, wire, transport.emitted)
     flow.entered += wire[here, f] - through

@@ -12,20 +12,7 @@ from typing import Any
 
 from .jit import compiled, inlined, summing
 from .quantum import quantize
-from .records import (
-    AREA,
-    ARRIVED,
-    FINE,
-    LOST,
-    LOST_HERE,
-    LOST_SENT,
-    MARKED,
-    MARKED_HERE,
-    MARKS_SENT,
-    NOW,
-    PACKETS,
-    SENT,
-)
+from .records import AREA, ARRIVED, LOST_HERE, NOW, SENT
 
 __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
 
@@ -52,31 +39,19 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 
 @inlined
-def append_arrivals(
-    band: Any, b: int, k: int, total: float, tracked: bool, net: Any, order: Any, shared: Any
-) -> None:
+def append_arrivals(band: Any, b: int, total: float, order: Any, shared: Any) -> None:
     """Append this step's row to the order of a band; a full ring joins rows."""
-    mask = order.rows.shape[1] - 1
+    mask = order.rows.shape[0] - 1
     if band.tail == band.head:  # nothing waited: what has been sent is where the order begins
         band.head = 0
         band.tail = 1
         order.total[0, b] = sum_of(band.first, band.end, shared[SENT])
-        copy(band.first, band.end, shared[SENT], order.rows[PACKETS, 0])
-        if tracked:
-            copy(band.first, band.end, shared[LOST_SENT], order.rows[LOST, 0])
-            copy(band.first, band.end, shared[MARKS_SENT], order.rows[MARKED, 0])
+        copy(band.first, band.end, shared[SENT], order.rows[0])
     if band.tail - band.head <= mask:
         band.tail += 1
     row = (band.tail - 1) & mask
     order.total[row, b] = total
-    copy(band.first, band.end, shared[ARRIVED], order.rows[PACKETS, row])
-    if tracked:
-        here = k & (net.wire.shape[1] - 1)
-        lost, marked = net.wire[LOST, here], net.wire[MARKED, here]
-        add_own(band.first, band.end, lost, net.origin, shared[LOST_HERE], order.rows[LOST, row])
-        add_own(
-            band.first, band.end, marked, net.origin, shared[MARKED_HERE], order.rows[MARKED, row]
-        )
+    copy(band.first, band.end, shared[ARRIVED], order.rows[row])
 
 
 @compiled
@@ -86,17 +61,10 @@ def copy(first: int, end: int, values: Any, row: Any) -> None:
         row[c] = values[c]
 
 
-@compiled
-def add_own(first: int, end: int, before: Any, origin: Any, own: Any, row: Any) -> None:
-    """Set a row to what was lost (or marked) on the way here and here."""
-    for c in range(first, end):
-        row[c] = before[origin[c]] + own[c]
-
-
 @inlined
 def find_head(band: Any, b: int, order: Any) -> float:
     """Move the head to the last row that is wholly served; return the part served of the next one."""
-    mask = order.rows.shape[1] - 1
+    mask = order.rows.shape[0] - 1
     head = band.head
     while head < band.tail - 1 and order.total[(head + 1) & mask, b] <= band.served:
         head += 1
@@ -169,46 +137,15 @@ def depart(
     """Serve a band in step k at its pace, first come first served; arrivals are in its order."""
     band.served = min(band.served + band.pace, band.arrivals)
     part = find_head(band, b, order)
-    curve_leaves(PACKETS, SENT, link, band, k, part, quantum, net, order.rows, shared)
+    mask = order.rows.shape[0] - 1
+    low = order.rows[band.head & mask]
+    high = order.rows[(band.head + 1) & mask] if part > 0.0 else low
+    curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
+    leave(link, band, k, shared[NOW], shared[SENT], quantum, net.queues, net.wire)
     add_backlog(band.first, band.end, shared[ARRIVED], shared[SENT], shared[AREA])
-    if link.tracked > 0:
-        curve_leaves(LOST, LOST_SENT, link, band, k, part, quantum, net, order.rows, shared)
-        curve_leaves(MARKED, MARKS_SENT, link, band, k, part, FINE, net, order.rows, shared)
     if band.served == band.arrivals:
         band.head = 0
         band.tail = 0
-
-
-@compiled
-def curve_leaves(
-    curve: int, column: int, link: Any, band: Any, k: int, part: float, quantum: float, net: Any,
-    rows: Any, shared: Any,
-) -> None:  # fmt: skip
-    """Let one of the curves leave a band up to its head, ``part`` of the way into its next row."""
-    mask = rows.shape[1] - 1
-    low = rows[curve, band.head & mask]
-    high = rows[curve, (band.head + 1) & mask] if part > 0.0 else low
-    curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
-    leave(link, band, k, shared[NOW], shared[column], quantum, net.queues, net.wire[curve])
-
-
-@compiled
-def losses_pass(link: Any, band: Any, k: int, quantum: float, net: Any, shared: Any) -> None:
-    """Let the curves of losses and marks pass a band where nothing waits."""
-    here, now = k & (net.wire.shape[1] - 1), shared[NOW]
-    add_own(band.first, band.end, net.wire[LOST, here], net.origin, shared[LOST_HERE], now)
-    leave(link, band, k, now, shared[LOST_SENT], quantum, net.queues, net.wire[LOST])
-    add_own(band.first, band.end, net.wire[MARKED, here], net.origin, shared[MARKED_HERE], now)
-    leave(link, band, k, now, shared[MARKS_SENT], FINE, net.queues, net.wire[MARKED])
-
-
-@inlined
-def pass_through(link: Any, band: Any, k: int, quantum: float, net: Any, shared: Any) -> None:
-    """Do what `depart` does where nothing waits and all that comes in a step leaves in it."""
-    band.served = band.arrivals
-    leave(link, band, k, shared[ARRIVED], shared[SENT], quantum, net.queues, net.wire[PACKETS])
-    if link.tracked > 0:
-        losses_pass(link, band, k, quantum, net, shared)
 
 
 @inlined
@@ -216,8 +153,9 @@ def serve_band(
     link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
 ) -> None:
     """Let a band take in and send what it does in step k."""
-    if band.tail == band.head and band.arrivals <= band.served + band.pace:
-        pass_through(link, band, k, quantum, net, shared)
+    if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass
+        band.served = band.arrivals
+        leave(link, band, k, shared[ARRIVED], shared[SENT], quantum, net.queues, net.wire)
     else:
-        append_arrivals(band, b, k, band.arrivals, link.tracked > 0, net, order, shared)
+        append_arrivals(band, b, band.arrivals, order, shared)
         depart(link, band, b, k, quantum, net, order, shared)

@@ -18,17 +18,7 @@ from .jit import compiled, entry, inlined
 from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks
-from .records import (
-    AREA,
-    ARRIVED,
-    BAD_QUEUE,
-    BAD_WINDOW,
-    LOG_FULL,
-    LOST_AREA,
-    LOST_HERE,
-    MARKED_HERE,
-    SENT,
-)
+from .records import AREA, ARRIVED, BAD_QUEUE, BAD_WINDOW, LOG_FULL, LOST_HERE, SENT
 from .shared_queues import serve_shared
 
 __all__ = ["run"]
@@ -70,11 +60,11 @@ def run(
         if feedback.pauses.shape[0] > 0:
             exchange_pauses(k, net, feedback, host_pace, quantum)
         for f in range(net.flows.shape[0]):
-            if not advance_endpoints(f, k, h, min_rto, quantum, net, shared, transport):
+            if not advance_endpoints(f, k, h, min_rto, quantum, net, transport):
                 fault[0], fault[1] = LOG_FULL, f
                 return k
         overflowing, bands = service.overflowing, service.bands
-        n_overflowing = serve_blocks(k, quantum, net, service.blocks, order, overflowing)
+        n_overflowing = serve_blocks(k, quantum, net, service.blocks, overflowing)
         for i in range(first_shared, end_shared):
             n_overflowing = serve_shared(
                 i, k, now, h, left, n_overflowing, quantum, net, service, order, shared
@@ -86,7 +76,7 @@ def run(
             bring_up_to_date(first_shared, end_shared, net, shared)
             write_flows(every, net, record[row], fault)
             write_queues(every, net, queued[row], lost_at[row], fault)
-            forget_areas(every, net, shared)
+            forget_areas(net, shared)
             if fault[0] != 0:
                 return k
     return -1
@@ -120,9 +110,7 @@ def bring_up_to_date(first_shared: int, end_shared: int, net: Any, shared: Any) 
             queue = net.queues[c]
             queue.sent = shared[SENT, c]
             queue.lost = shared[LOST_HERE, c]
-            queue.marked = shared[MARKED_HERE, c]
             queue.area = shared[AREA, c]
-            queue.lost_area = shared[LOST_AREA, c]
             queue.backlog = shared[ARRIVED, c] - shared[SENT, c]
 
 
@@ -131,11 +119,12 @@ def write_flows(every: int, net: Any, record: Any, fault: Any) -> None:
     """Write what the flows did since the last record."""
     for f in range(net.flows.shape[0]):
         flow = net.flows[f]
-        inside = flow.entered
+        inside = flow.entered - flow.lost_area
         flow.entered = 0.0
+        flow.lost_area = flow.all_lost * every
         for j in range(flow.path_first, flow.path_end):
             queue = net.queues[net.path[j]]
-            inside -= queue.area + queue.lost_area
+            inside -= queue.area
         record[f, 0] = inside / every
         record[f, 1] = flow.rcv_nxt
         record[f, 2] = min(flow.cwnd, flow.max_window)
@@ -159,9 +148,7 @@ def write_queues(every: int, net: Any, queued: Any, lost_at: Any, fault: Any) ->
 
 
 @compiled
-def forget_areas(every: int, net: Any, shared: Any) -> None:
-    """Begin new sums over time: of what waits, and of what has been lost so far."""
+def forget_areas(net: Any, shared: Any) -> None:
+    """Begin new sums of backlogs over time."""
     for c in range(net.queues.shape[0] - 1):
-        queue = net.queues[c]
-        queue.area = shared[AREA, c] = 0.0
-        queue.lost_area = shared[LOST_AREA, c] = queue.lost * every
+        net.queues[c].area = shared[AREA, c] = 0.0

@@ -10,22 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import call_manager, compiled
-from .loss_curves import start_tracking
-from .overflow import note_first_loss, take_from_arrivals
+from .loss_records import record_loss
+from .overflow import take_from_arrivals
 from .quantum import quantize
-from .records import (
-    AREA,
-    ARRIVED,
-    IS_TRACKED,
-    LOST_AREA,
-    LOST_HERE,
-    MARKABLE,
-    MARKED_HERE,
-    NOW,
-    OWED,
-    OWED_MARKS,
-    PREVIOUS,
-)
+from .records import AREA, ARRIVED, LOST_HERE, MARKABLE, NOW, OWED, OWED_MARKS, PREVIOUS
 
 __all__ = ["manage"]
 
@@ -41,7 +29,7 @@ def next_random(seed: Any) -> float:
 def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
     """Return for how long, in s, the packet at the head of a link's fullest FIFO queue has waited."""
     delay = 0.0
-    mask = order.rows.shape[1] - 1
+    mask = order.rows.shape[0] - 1
     for b in range(link.first_band, link.end_band):
         band = bands[b]
         if band.tail > band.head + 1:
@@ -96,10 +84,7 @@ def take_all(link: Any, shared: Any) -> None:
 
 
 @compiled
-def settle(
-    link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
-    shared: Any, bands: Any,
-) -> float:  # fmt: skip
+def settle(link: Any, now: float, left: int, quantum: float, net: Any, shared: Any) -> float:
     """Drop and mark what flows owe as far as it has come in this step; return what was dropped."""
     dropped = 0.0
     owed = 0.0
@@ -110,21 +95,14 @@ def settle(
         shared[NOW, c] = drop
         dropped += drop
         if drop > 0.0 or mark > 0.0:
-            f = net.queues[c].flow
-            if drop > 0.0:
-                note_first_loss(f, net, 0.0, 1.0, now, 0.0)
-            if shared[IS_TRACKED, c] == 0.0:
-                start_tracking(f, k, net, order, shared, bands)
+            end = shared[ARRIVED, c] + shared[LOST_HERE, c]
+            record_loss(c, end - came, end, drop, mark, now, left, net, shared)
         shared[OWED, c] -= drop
         shared[OWED_MARKS, c] -= mark
-        shared[MARKED_HERE, c] += mark
         owed += shared[OWED, c] + shared[OWED_MARKS, c]
     link.owed = owed
     if dropped > 0.0:
-        take_from_arrivals(
-            link.first, link.end, left, shared[LOST_HERE], shared[ARRIVED], shared[AREA],
-            shared[LOST_AREA], shared[NOW],
-        )  # fmt: skip
+        take_from_arrivals(link.first, link.end, shared)
         for c in range(link.first, link.end):
             shared[AREA, c] += shared[NOW, c]  # it was never counted as waiting
     return dropped
@@ -153,5 +131,5 @@ def manage(
         link.due_marks += link.mark
         draw_victims(link, shared, seed)
     if link.owed > 0.0:
-        return settle(link, k, now, h, left, quantum, net, order, shared, bands)
+        return settle(link, now, left, quantum, net, shared)
     return 0.0

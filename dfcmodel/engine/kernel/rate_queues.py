@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import inlined
-from .loss_curves import carry_losses
 from .quantum import quantize
-from .records import PACKETS
 
 __all__ = ["serve", "serve_blocks"]
 
@@ -45,11 +43,9 @@ def record_peak(queue: Any, total: float, net: Any, overflowing: Any, n_overflow
 
 
 @inlined
-def serve_blocks(
-    k: int, quantum: float, net: Any, blocks: Any, order: Any, overflowing: Any
-) -> int:
+def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any) -> int:
     """Serve all queues that have rates of their own; return how many links overflow."""
-    queues, wire = net.queues, net.wire[PACKETS]
+    queues, wire = net.queues, net.wire
     mask = wire.shape[0] - 1
     here = wire[k & mask]
     n = 0
@@ -60,8 +56,6 @@ def serve_blocks(
             for c in range(block.first, block.end):
                 queue = queues[c]
                 there[c] = serve(queue, here[queue.origin], quantum)
-                if queue.tracked == 1:
-                    carry_losses(queue, c, k, quantum, net, order)
                 if queue.backlog > queue.peak:
                     n = record_peak(queue, queue.backlog, net, overflowing, n)
         elif block.alike == 2:
@@ -69,10 +63,6 @@ def serve_blocks(
                 queue, other = queues[c], queues[c + block.next]
                 there[c] = serve(queue, here[queue.origin], quantum)
                 there[c + block.next] = serve(other, here[other.origin], quantum)
-                if queue.tracked == 1:
-                    carry_losses(queue, c, k, quantum, net, order)
-                if other.tracked == 1:
-                    carry_losses(other, c + block.next, k, quantum, net, order)
                 total = queue.backlog + other.backlog
                 if total > queue.peak:
                     n = record_peak(queue, total, net, overflowing, n)
@@ -81,8 +71,6 @@ def serve_blocks(
             for c in range(block.first, block.end):
                 queue = queues[c]
                 wire[(k + queue.lag) & mask, c] = serve(queue, here[queue.origin], quantum)
-                if queue.tracked == 1:
-                    carry_losses(queue, c, k, quantum, net, order)
                 total += queue.backlog
             if total > queues[block.first].peak:
                 n = record_peak(queues[block.first], total, net, overflowing, n)

@@ -20,10 +20,6 @@ PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 rate of its own per input."""
 LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
 """Why a run stops: an emission log is full, a window or a queue is not a number."""
-FINE = 2.0**-40
-"""Quantum of marks, which add up to no balance, in packets."""
-STEPS_BETWEEN_CHECKS = 16
-"""Steps between two questions whether a receiver knows of all losses."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have, and that a manager sees."""
 
@@ -38,11 +34,11 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start has_window exit ack_lag tracked in_recovery partial_ack_seen",
+            wholes="start has_window exit ack_lag pending in_recovery partial_ack_seen",
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
-            "fractional_loss scanned_to gone marks_received first_loss finished pipe acks_each jitter",
+            "fractional_loss scanned_to all_lost lost_area first_loss finished pipe acks_each jitter",
         ).descr,
         *_record(
             wholes="sent_before seed sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
@@ -57,9 +53,9 @@ FLOW = np.dtype(
 )
 """A flow with its two ends.
 
-start: step of its first packet; has_window: 1 for TCP; exit: its last queue; ack_lag: steps from its receiver to its sender; tracked: 1 while losses or
-marks are on their way to the receiver; gone, marks_received: packets lost and marked that it knows of;
-delivered: packets that reached it; entered: sum over the steps since the last record of packets in the
+start: step of its first packet; has_window: 1 for TCP; exit: its last queue; ack_lag: steps from its receiver to its sender; pending: stretches with losses
+or marks that its receiver has not seen; all_lost: packets lost, in all queues, lost_area: its sum over the
+steps since the last record; delivered: packets that reached it; entered: sum over the steps since the last record of packets in the
 network or lost; first_loss, finished: s, nan for not yet.
 
 snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
@@ -84,22 +80,21 @@ the other: its events get the place of cwnd.
 QUEUE = _record(
     reals="lost sent service backlog area peak",
     places="origin",
-    wholes="tracked",
-    more_reals="told_rate told_backlog message_rate message_backlog link_rate intensity gain "
-    "unconstrained_rate lost_before mean_area marked lost_sent marks_sent lost_area weight",
-    more_wholes="lag head tail flow link",
+    more_reals="weight told_rate told_backlog message_rate message_backlog link_rate intensity gain "
+    "unconstrained_rate lost_before mean_area cursor",
+    more_wholes="lag losses_first losses_end flow link",
 )
 """A flow's packets at a link (or at its host).
 
-lost, marked, sent: cumulative, here; service: packets that may leave per step; backlog: packets that
+lost, sent: cumulative, here; service: packets that may leave per step; backlog: packets that
 wait; area: its sum over the steps since the last record, mean_area over all; peak: most that waited in
 the buffer that begins here (inf: the buffer begins at another queue); origin: the queue before (a host:
 itself); lag: steps to the next queue or the receiver; weight: part of a step's departures that arrives
-after lag steps, the rest one later; lost_area: sum of lost over the steps since the last record. Queues of
+after lag steps, the rest one later. Queues of
 links that share are here what they were at the last record (see `Shared`).
 
-tracked: 1 while losses or marks of its flow are on their way; head, tail: rows of its order then; lost_sent,
-marks_sent: of the flow, before what has left.
+losses_first, losses_end: stretches with losses or marks that the flow's receiver has not seen; cursor: where
+it stands in what has come here, while there are any.
 
 Of DFC (takano2006, Sect. 2.1): told_rate, told_backlog: r and n of the next node as it was told;
 message_rate, message_backlog: what is on its way here; link_rate: B; intensity: alpha; gain: D/d per
@@ -107,9 +102,9 @@ step; unconstrained_rate: J-tilde.
 """
 
 LINK = np.dtype(
-    [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
+    [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
-       ["kind", "shared", "tracked", "lag", "first_band", "end_band", "manager"]]
+       ["kind", "shared", "lag", "first_band", "end_band", "manager"]]
     + [(name, np.uint64) for name in ("first", "end")]
     + [
         ("drop", np.float64),
@@ -122,12 +117,12 @@ LINK = np.dtype(
 )  # fmt: skip
 """A link's buffer: rate, and pace while paused; limit: of the buffer in packets; shared: one buffer for
 all flows; first, end: its queues; first_band, end_band: its FIFO queues, one, or one per flow or input; lag,
-weight: those of all its queues, -1 where they differ; tracked: flows with losses or marks on their way.
+weight: those of all its queues, -1 where they differ.
 
 manager: which queue manager drops or marks early, -1 for none; drop, mark: what it asks for in this step,
 state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
 asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
-came in this step; total: that ever came and were not dropped.
+came in this step; growth: by how much the backlog grew; total: that ever came and were not dropped.
 """
 
 BAND = np.dtype(
@@ -180,8 +175,8 @@ still passes per step; delay of a message in whole steps and the part of one bey
 steps (0: until told otherwise)."""
 
 
-PACKETS, LOST, MARKED = 0, 1, 2
-"""Curves of a flow at a place: packets that have come, how many were lost and how many marked before them."""
+LOSS = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
+"""Packets ``first`` .. ``end`` that came to a queue, how many of them were lost and how many marked."""
 
 
 class Network(NamedTuple):
@@ -190,7 +185,8 @@ class Network(NamedTuple):
     flows: Any  # FLOW (F,)
     queues: Any  # QUEUE (C + 1,) the last for messages that nobody receives
     links: Any  # LINK (L,)
-    wire: Any  # (3, R, C) curves that arrive from a queue, a ring by step of arrival, R a power of two
+    wire: Any  # (R, C) packets sent by a queue, a ring by step of arrival, R a power of two
+    losses: Any  # LOSS (C, a power of two), a ring per queue
     path: Any  # queues of the flows, hosts left out
     origin: Any  # (C,) the queue before, as in QUEUE
 
@@ -209,21 +205,19 @@ class Transport(NamedTuple):
 class Order(NamedTuple):
     """The order of what waits: what had come to a queue, a row per step, Q of them a power of two."""
 
-    rows: Any  # (3, Q, C) packets that came and were not dropped here; of the flow, lost before them; marked
+    rows: Any  # (Q, C) packets that came and were not dropped
     total: Any  # (Q, B) packets that came, all queues of a band
 
 
-(
-    SENT, LOST_HERE, MARKED_HERE, AREA, LOST_AREA, LOST_SENT, MARKS_SENT, ARRIVED, PREVIOUS, OWED,
-    OWED_MARKS, MARKABLE, IS_TRACKED, NOW,
-) = range(14)  # fmt: skip
+SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW = range(10)
 """Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
-ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; OWED, OWED_MARKS:
+ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a step
+ago, where each flow has a buffer; OWED, OWED_MARKS:
 packets to be dropped and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
 scratch.
 """
-COLUMNS = 14
+COLUMNS = 10
 
 
 class Service(NamedTuple):

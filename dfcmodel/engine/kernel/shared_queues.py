@@ -12,7 +12,7 @@ from .fifo_queues import copy, gather_arrivals, serve_band, sum_of
 from .jit import compiled, inlined
 from .managers import manage
 from .quantum import quantize
-from .records import ARRIVED, PACKETS, PER_INPUT, PREVIOUS, SENT
+from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT
 
 __all__ = ["serve_shared"]
 
@@ -91,8 +91,11 @@ def serve_shared(
 ) -> int:  # fmt: skip
     """Serve the queues of link i, ``left`` steps before the next record; return how many links overflow."""
     link, bands = net.links[i], service.bands
-    here = net.wire[PACKETS, k & (net.wire.shape[1] - 1)]
+    here = net.wire[k & (net.wire.shape[0] - 1)]
     copy(link.first, link.end, shared[ARRIVED], shared[PREVIOUS])
+    if link.shared == 0:
+        copy(link.first, link.end, shared[SENT], shared[BEFORE])
+    waited = link.backlog
     arrivals = gather_arrivals(link.first, link.end, here, net.origin, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
@@ -111,6 +114,7 @@ def serve_shared(
     for b in range(link.first_band, link.end_band):
         serve_band(link, bands[b], b, k, quantum, net, order, shared)
     longest = longest_backlog(link, bands, shared)
+    link.growth = link.backlog - waited
     if longest > link.peak:
         link.peak = min(longest, link.limit)
     if longest > link.limit:

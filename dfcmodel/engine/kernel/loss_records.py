@@ -1,0 +1,147 @@
+"""Where packets were lost or marked: noted at the queue, found again by the receiver.
+
+Packets of a flow keep their order, so that a queue needs to note a loss only once: of the packets
+``first`` to ``end`` that came to it so many were lost and so many marked. The receiver, when it takes in
+what has arrived, finds how many packets were sent for it by counting back from queue to queue. Stretches
+begin and end where they do, also within a step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .jit import compiled
+from .quantum import quantize
+from .records import LOST_HERE, PER_FLOW_RATE
+
+__all__ = ["find_losses", "record_loss"]
+
+
+@compiled
+def lost_at(c: int, net: Any, shared: Any) -> float:
+    """Return how many packets were lost at a queue."""
+    queue = net.queues[c]
+    alone = net.links[queue.link].kind == PER_FLOW_RATE
+    return float(queue.lost if alone else shared[LOST_HERE, c])
+
+
+@compiled
+def begin_records(flow: Any, net: Any, shared: Any) -> None:
+    """Set where the receiver stands in what has come to each queue: it knows of all losses so far."""
+    at = flow.delivered
+    for n in range(flow.path_end - 1, flow.path_first - 1, -1):
+        at += lost_at(net.path[n], net, shared)
+        net.queues[net.path[n]].cursor = at
+
+
+@compiled
+def record_loss(
+    c: int, begin: float, end: float, amount: float, marked: float, when: float, left: int, net: Any,
+    shared: Any,
+) -> None:  # fmt: skip
+    """Note that of packets ``begin`` .. ``end`` that came to queue c some were lost, and some marked.
+
+    ``when`` is the time in s of the first, ``left`` the steps up to the next record of the run. A stretch
+    shorter than a packet that touches the last one is joined to it, and so is any when the ring is full.
+    The queue's count of losses is the caller's.
+    """
+    queue = net.queues[c]
+    flow = net.flows[queue.flow]
+    if flow.pending == 0:
+        begin_records(flow, net, shared)
+    if amount > 0.0 and flow.all_lost == 0.0:
+        flow.first_loss = when
+    flow.all_lost += amount
+    flow.lost_area += amount * left
+    if flow.has_window == 0:
+        return
+    mask = net.losses.shape[1] - 1
+    if queue.losses_end > queue.losses_first:
+        last = net.losses[c, (queue.losses_end - 1) & mask]
+        full = queue.losses_end - queue.losses_first > mask
+        touches = last.end == begin and last.end - last.first < 1.0
+        if last.end == end or full or touches:
+            last.end = end
+            last.lost += amount
+            last.marked += marked
+            return
+    new = net.losses[c, queue.losses_end & mask]
+    new.first, new.end, new.lost, new.marked = begin, end, amount, marked
+    queue.losses_end += 1
+    flow.pending += 1
+
+
+@compiled
+def up_to_next_change(c: int, net: Any) -> Any:
+    """Return how many packets leave queue c before its density of losses changes, and what came for each."""
+    queue = net.queues[c]
+    if queue.losses_first == queue.losses_end:
+        return math.inf, 1.0
+    stretch = net.losses[c, queue.losses_first & (net.losses.shape[1] - 1)]
+    before = stretch.first - queue.cursor
+    if before > 0.0:
+        return before, 1.0
+    extent = stretch.end - queue.cursor
+    left = extent - stretch.lost
+    if left <= 0.0:
+        return 0.0, 1.0
+    return left, extent / left
+
+
+@compiled
+def count_back(c: int, flow: Any, amount: float, quantum: float, net: Any) -> Any:
+    """Follow ``amount`` packets back through queue c: how many came there for them, how many are marked."""
+    queue = net.queues[c]
+    came = amount
+    marked = 0.0
+    while queue.losses_first < queue.losses_end:
+        stretch = net.losses[c, queue.losses_first & (net.losses.shape[1] - 1)]
+        before = max(0.0, stretch.first - queue.cursor)
+        if amount <= before:
+            break
+        amount -= before
+        queue.cursor += before
+        left = stretch.end - queue.cursor - stretch.lost
+        if amount < left:
+            part = amount / left
+            gone = quantize(part * stretch.lost, quantum)
+            seen = part * stretch.marked
+            stretch.lost -= gone
+            stretch.marked -= seen
+            queue.cursor += gone
+            came += gone
+            marked += seen
+            break
+        amount -= max(0.0, left)
+        came += stretch.lost
+        marked += stretch.marked
+        queue.cursor = stretch.end
+        queue.losses_first += 1
+        flow.pending -= 1
+    queue.cursor += amount
+    return came, marked
+
+
+@compiled
+def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
+    """Return the next of ``arrived`` packets up to where the density of losses changes.
+
+    Returns
+    -------
+    tuple of float
+        How many they are, how many were sent for them, and how many are marked.
+    """
+    piece = arrived
+    sent_each = 1.0
+    for n in range(flow.path_end - 1, flow.path_first - 1, -1):
+        leave, came_each = up_to_next_change(net.path[n], net)
+        piece = min(piece, leave / sent_each)
+        sent_each *= came_each
+    piece = max(quantize(piece, quantum), min(arrived, quantum))
+    sent = piece
+    marked = 0.0
+    for n in range(flow.path_end - 1, flow.path_first - 1, -1):
+        sent, seen = count_back(net.path[n], flow, sent, quantum, net)
+        marked += seen
+    return piece, sent, marked
