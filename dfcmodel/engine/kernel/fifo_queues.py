@@ -2,7 +2,8 @@
 
 A row holds what has come from each flow up to a step. How far the queue has been served is one number,
 `band.served`; its place in the sums of the rows is the head, and what each flow has sent is its own
-curve there, rounded down to the quantum. The curves are cumulative, so that rounding never adds up.
+curve there, rounded down to the quantum (of one flow or two: exactly what was served). The curves are
+cumulative, so that rounding never adds up.
 Loops over the flows are over neighbours in memory and have no branches: they are vectorized.
 """
 
@@ -84,6 +85,13 @@ def curve_at_head(
         values[c] = low[c] + quantize(part * (high[c] - low[c]), quantum)
 
 
+@inlined
+def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
+    """Let what two flows have sent add up to what was served: the second gets what rounding left."""
+    now[first + 1] = min(served - now[first], high[first + 1])
+    now[first] = served - now[first + 1]
+
+
 @compiled
 def put_on_wire(
     first: int, end: int, now: Any, before: Any, weight: float, quantum: float, there: Any
@@ -136,11 +144,17 @@ def depart(
 ) -> None:
     """Serve a band in step k at its pace, first come first served; arrivals are in its order."""
     band.served = min(band.served + band.pace, band.arrivals)
-    part = find_head(band, b, order)
-    mask = order.rows.shape[0] - 1
-    low = order.rows[band.head & mask]
-    high = order.rows[(band.head + 1) & mask] if part > 0.0 else low
-    curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
+    if band.end == band.first + 1:
+        shared[NOW, band.first] = band.served
+    if band.end > band.first + 1 or link.manager >= 0:
+        part = find_head(band, b, order)
+    if band.end > band.first + 1:
+        mask = order.rows.shape[0] - 1
+        low = order.rows[band.head & mask]
+        high = order.rows[(band.head + 1) & mask] if part > 0.0 else low
+        curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
+        if band.end == band.first + 2:
+            divide_exactly(band.first, band.served, high, shared[NOW])
     leave(link, band, k, shared[NOW], shared[SENT], quantum, net.queues, net.wire)
     add_backlog(band.first, band.end, shared[ARRIVED], shared[SENT], shared[AREA])
     if band.served == band.arrivals:

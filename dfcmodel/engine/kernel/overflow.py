@@ -113,20 +113,35 @@ def drop_from_bands(
             for n in range(low + 1, b + 1):
                 if bands[n].arrivals - bands[n].served > spared:
                     excess -= drop_from_band(
-                        bands[n], n, k, part, fits, now, h, left, quantum, net, order, shared
-                    )
+                        bands[n], n, k, excess, part, fits, now, h, left, quantum, net, order,
+                        shared,
+                    )  # fmt: skip
         b = low
     return excess
 
 
 @compiled
+def give_back(first: int, end: int, surplus: float, now: Any) -> float:
+    """Take ``surplus``, which rounding up has made, out of ``now``; return how much that is."""
+    left = max(0.0, surplus)
+    for c in range(first, end):
+        amount = min(now[c], left)
+        now[c] -= amount
+        left -= amount
+        if left == 0.0:
+            break
+    return max(0.0, surplus) - left
+
+
+@compiled
 def drop_from_band(
-    band: Any, b: int, k: int, part: float, fits: float, now: float, h: float, left: int,
-    quantum: float, net: Any, order: Any, shared: Any,
+    band: Any, b: int, k: int, excess: float, part: float, fits: float, now: float, h: float,
+    left: int, quantum: float, net: Any, order: Any, shared: Any,
 ) -> float:  # fmt: skip
-    """Drop a part of what came to a band in this step; return how much that is."""
+    """Drop a part of what came to a band in this step, at most ``excess``; return how much that is."""
     fresh_arrivals(band.first, band.end, shared)
     amount = reduce_to(band.first, band.end, part, quantum, shared[NOW])
+    amount -= give_back(band.first, band.end, amount - excess, shared[NOW])
     for c in range(band.first, band.end):
         if shared[NOW, c] > 0.0:
             record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)
