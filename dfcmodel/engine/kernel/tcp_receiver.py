@@ -63,8 +63,8 @@ def receive_resent(
 ) -> Any:
     """Take in ``resent`` packets that end at ``sequence``; return their ACKs, and how many fill holes.
 
-    They are looked at when they are whole; what is held and not whole waits, unless the stretch is
-    ``complete``. ``missing`` is the part of them that was lost.
+    A packet is looked at when it is whole; a part of one is held until the rest has come, which is none
+    if the stretch is ``complete``. ``missing`` is the part of them that was lost.
     """
     flow.resent_held += resent
     flow.resent_held_lost += missing * resent
@@ -168,7 +168,7 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantu
     while total > 0.0:
         here = log[flow.log_at + (flow.log_first & flow.log_mask)]
         begin = here.sequence + (flow.rcv_position - here.position)
-        rest = total
+        rest = math.inf  # of what is still being sent
         if flow.log_end - flow.log_first > 1:
             after = log[flow.log_at + ((flow.log_first + 1) & flow.log_mask)]
             rest = after.position - flow.rcv_position
@@ -180,7 +180,7 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantu
         total -= stretch
         resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
-            complete = not (stretch < rest and resent == stretch)
+            complete = stretch == rest or begin + resent >= flow.rcv_max - TINY
             more, moving = receive_resent(flow, holes, begin + resent, resent, missing, complete)
             acks += more
             advancing += moving
