@@ -114,9 +114,9 @@ def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str) -> str:
 def _on_record(event: Callable[..., None]) -> Callable[..., None]:
     """Return an event in plain Python that takes a flow's record in the place of its address."""
 
-    def apply(flow: Any, now: float, acks: float, marks: float) -> None:
+    def apply(flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
         window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]
-        event(window, now, float(flow.rtt), acks, marks)
+        event(window, now, float(rtt), acks, marks)
         flow.cwnd, flow.ssthresh = window[:2]
         flow.rule_state[:] = window[2:MAX_STATE]
 

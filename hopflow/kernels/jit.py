@@ -24,11 +24,8 @@ summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
 entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 
-def _caller(field: str, given: int, reads: tuple[str, ...]) -> Any:
-    """Return a function that calls an address with the place of a record's field and numbers.
-
-    They are ``given`` arguments, and before them the record's fields ``reads``.
-    """
+def _caller(field: str, given: int) -> Any:
+    """Return a function that calls an address with the place of a record's field and ``given`` numbers."""
 
     def call(typing_context, address, record, *numbers):  # type: ignore[no-untyped-def]  # noqa: ARG001
         signature = types.void(types.uint64, record, *[types.float64] * given)
@@ -37,16 +34,11 @@ def _caller(field: str, given: int, reads: tuple[str, ...]) -> Any:
             from llvmlite import ir
 
             real, byte = ir.DoubleType(), ir.IntType(8).as_pointer()
-            base = builder.bitcast(arguments[1], byte)
-
-            def place(name: str) -> Any:
-                at = ir.Constant(ir.IntType(64), record.offset(name))
-                return builder.bitcast(builder.gep(base, [at]), real.as_pointer())
-
-            values = [*(builder.load(place(name)) for name in reads), *arguments[2:]]
-            kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), *[real] * len(values)])
+            at = ir.Constant(ir.IntType(64), record.offset(field))
+            place = builder.gep(builder.bitcast(arguments[1], byte), [at])
+            kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), *[real] * given])
             function = builder.inttoptr(arguments[0], kind.as_pointer())
-            builder.call(function, [place(field), *values])
+            builder.call(function, [builder.bitcast(place, real.as_pointer()), *arguments[2:]])
             return context.get_dummy_value()
 
         return signature, generate
@@ -55,18 +47,18 @@ def _caller(field: str, given: int, reads: tuple[str, ...]) -> Any:
 
 
 @intrinsic
-def _call_event(typing_context, address, flow, now, acks, marks):  # type: ignore[no-untyped-def]
-    return _caller("cwnd", 3, ("rtt",))(typing_context, address, flow, now, acks, marks)
+def _call_event(typing_context, address, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]
+    return _caller("cwnd", 4)(typing_context, address, flow, now, rtt, acks, marks)
 
 
 @intrinsic
 def _call_manager(typing_context, address, link):  # type: ignore[no-untyped-def]
-    return _caller("drop", 0, ())(typing_context, address, link)
+    return _caller("drop", 0)(typing_context, address, link)
 
 
 @inlined
-def call_event(event, flow, now, acks, marks):  # type: ignore[no-untyped-def]  # noqa: D103
-    _call_event(event, flow, now, acks, marks)
+def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]  # noqa: D103
+    _call_event(event, flow, now, rtt, acks, marks)
 
 
 @inlined

@@ -38,9 +38,9 @@ def entry(function: F) -> F:
     return function
 
 
-def call_event(event: Any, flow: Any, now: float, acks: float, marks: float) -> None:
+def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
     """Let an event of a window rule change a flow's window; see `engine.rule_events`."""
-    event(flow, now, acks, marks)
+    event(flow, now, rtt, acks, marks)
 
 
 def call_manager(manager: Any, link: Any) -> None:

@@ -82,7 +82,7 @@ def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
     left = acks * flow.acks_each  # RFC 5681, 4.2: every second packet is answered, or each
     while left > 0.0:
         amount = min(left, max(1.0, LARGEST_GROWTH * flow.cwnd))
-        call_event(events[flow.rule, ON_ACK], flow, now, amount, 0.0)
+        call_event(events[flow.rule, ON_ACK], flow, now, flow.rtt, amount, 0.0)
         left -= amount
 
 
@@ -147,7 +147,7 @@ def acknowledge(
 def reduce_window(flow: Any, events: Any, now: float, marks: float) -> None:
     """Let the window rule react to a loss or a mark, once per window of data (RFC 6582: recover)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, ON_LOSS], flow, now, 0.0, marks)
+    call_event(events[flow.rule, ON_LOSS], flow, now, flow.rtt, 0.0, marks)
     flow.loss_events += 1
     flow.recover = flow.snd_max
 
@@ -177,7 +177,7 @@ def enter_recovery(flow: Any, events: Any, now: float) -> bool:
 def expire_timer(flow: Any, events: Any, now: float) -> None:
     """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, ON_TIMEOUT], flow, now, 0.0, 0.0)
+    call_event(events[flow.rule, ON_TIMEOUT], flow, now, flow.rtt, 0.0, 0.0)
     flow.timeouts += 1
     flow.recover = flow.snd_max
     flow.snd_nxt = flow.snd_una

@@ -7,10 +7,11 @@ import ctypes
 import numpy as np
 import pytest
 
+from dfcmodel import Flow, Fluid, Link, Scenario, simulate
 from dfcmodel.engine.kernel import tcp_sender
 from dfcmodel.engine.kernel.records import FLOW, MAX_PARAMETERS, MAX_STATE, ON_ACK, ON_LOSS
 from dfcmodel.engine.rule_events import events_of, signature_of
-from responsefn import NewReno, Reno, Tahoe
+from responsefn import CUBIC, NewReno, Reno, Tahoe, Vegas
 from responsefn.responses.cycles import numbers_of
 
 SIGNATURES = tuple(signature_of(rule) for rule in (Tahoe(), Reno(), NewReno()))
@@ -34,7 +35,7 @@ def window_after(event: int, acks: float, *, compiled: bool) -> float:
     numbers = list(numbers_of(Reno()).values())
     flow.parameters[0, : len(numbers)] = numbers
     if not compiled:
-        events[1, event](flow[0], 0.0, acks, 0.0)
+        events[1, event](flow[0], 0.0, 0.1, acks, 0.0)
         return float(flow.cwnd[0])
     call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), *[ctypes.c_double] * 4)
     window = np.zeros(MAX_STATE + MAX_PARAMETERS)
@@ -51,3 +52,13 @@ def test_three_acks_change_the_window_by_three_times_what_one_does(compiled: boo
     """Reno adds 1/cwnd per ACK (RFC 5681, 3.1, eq. 3) and halves on a loss."""
     assert window_after(ON_ACK, 3.0, compiled=compiled) == pytest.approx(10.0 + 3.0 / 10.0)
     assert window_after(ON_LOSS, 0.0, compiled=compiled) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("rule", [CUBIC(), Vegas()])
+def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> None:
+    """The compiled engine and the same code as plain Python, to rounding."""
+    links = (Link("a", "b", 1000.0, 5e-3, 20), Link("b", "c", 500.0, 5e-3, 20))
+    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=1.5)
+    one, other = (simulate(scenario, Fluid(backend=each)) for each in ("numba", "python"))
+    np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
+    assert np.ptp(one.window) > 5.0
