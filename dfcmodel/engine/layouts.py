@@ -36,6 +36,8 @@ __all__ = ["Layout", "layout_of"]
 
 ROUNDING = 1e-6
 """Part of a step: lags that are this near to whole steps are."""
+SHORT = 0.5
+"""Steps: half a packet time on a link that sends a packet or more per step."""
 
 
 @dataclass(frozen=True)
@@ -165,25 +167,51 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     return queues, queue_types
 
 
-def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
-    """Return how a scenario's queues are numbered, ``delays`` being those of its links in steps."""
-    F = len(scenario.flows)
+def layout_of(
+    scenario: Scenario, delays: list[float], transmissions: list[float] | None = None
+) -> Layout:
+    """Return how a scenario's queues are numbered.
+
+    ``delays`` are those of its links in steps, ``transmissions`` half packet times in steps (0 by
+    default).
+    """
     can_queue, queue_types = queueing(scenario)
     order = [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] == PER_FLOW_RATE]
     order += [
         n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] != PER_FLOW_RATE
     ]
+    shaped = [f for f, flow in enumerate(scenario.flows) if flow.host == "shaped"]
+    queue, queues, bands, bands_at = _numbers(scenario, order, queue_types)
+    queues += [(f, f + 1) for f in shaped]
+    bands_at += [len(bands)] * len(shaped)
+    place = {n: i for i, n in enumerate(order)}
+    place.update({-1 - f: len(order) + s for s, f in enumerate(shaped)})
+    return Layout(
+        delays=tuple(
+            a + b for a, b in zip(delays, transmissions or [0.0] * len(delays), strict=True)
+        ),
+        order=tuple(order),
+        queue_types=tuple(queue_types[n] for n in order),
+        shaped=tuple(shaped),
+        per_flow_links=sum(queue_types[n] == PER_FLOW_RATE for n in order),
+        queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
+        bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
+        bands_at=np.array(bands_at),
+        **_ways(scenario, queue, place, delays, transmissions or [0.0] * len(delays)),
+    )
+
+
+def _numbers(scenario: Scenario, order: list[int], queue_types: list[int]) -> tuple[Any, ...]:
+    """Return the queue of each flow and link, the queues of each link, the bands and where they begin."""
     on_link: list[list[int]] = [[] for _ in scenario.links]
     for f, flow in enumerate(scenario.flows):
         for n in scenario.path_index(flow):
             on_link[n].append(f)
-    shaped = [f for f, flow in enumerate(scenario.flows) if flow.host == "shaped"]
-
     queue: dict[tuple[int, int], int] = {}
     queues: list[tuple[int, int]] = []
     bands: list[tuple[int, int, int, int]] = []
     bands_at = [0]
-    C = F
+    C = len(scenario.flows)
     for i, n in enumerate(order):
         rank = {f: _rank(scenario, n, f) for f in on_link[n]}
         group = {f: _group(queue_types[n], scenario, n, f) for f in on_link[n]}
@@ -197,53 +225,71 @@ def layout_of(scenario: Scenario, delays: list[float]) -> Layout:
                 C += 1
             bands.append((i, order_rank, begin, C))
         bands_at.append(len(bands))
-    queues += [(f, f + 1) for f in shaped]
-    bands_at += [len(bands)] * len(shaped)
+    return queue, queues, bands, bands_at
 
-    place = {n: i for i, n in enumerate(order)}
+
+def _ways(
+    scenario: Scenario,
+    queue: dict[tuple[int, int], int],
+    place: dict[int, int],
+    delays: list[float],
+    transmissions: list[float],
+) -> dict[str, Any]:
+    """Return the ways of the flows from queue to queue, fields of `Layout`.
+
+    Of the way back what is not a whole step is put before the receiver.
+    """
+    C = len(scenario.flows) + len(queue)
     up, lag = np.arange(C), np.zeros(C)
     down, flow_of, link_of = np.full(C, -1), np.arange(C), np.full(C, -1)
     path, path_at, hop_queues, ack_lag = [], [0], [], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
-        at, wait = f, 0 if flow.host == "direct" else delays[hops[0]]
-        back = wait + sum(delays[n] for n in hops)
-        whole = max(1, math.floor(back + ROUNDING))
-        ack_lag.append(whole)
-        for n in hops:
-            if can_queue[n]:
+        reached, there_and_back = _reached(flow.host, hops, delays, transmissions)
+        back = there_and_back - reached[-1]
+        ack_lag.append(max(1, math.floor(back + ROUNDING)))
+        at, begin = f, 0.0
+        for n, now in zip(hops, reached[-1 - len(hops) :], strict=False):
+            if (f, n) in queue:
                 c = queue[f, n]
-                up[c], lag[at], down[at], at, wait = at, wait, c, c, 0
+                up[c], lag[at], down[at], at, begin = at, now - begin, c, c, now
                 flow_of[c], link_of[c] = f, place[n]
                 path.append(c)
-            wait += delays[n]
-        lag[at] = wait + max(0.0, back - whole)
+        lag[at] = reached[-1] - begin + max(0.0, back - ack_lag[-1])
         path_at.append(len(path))
         hop_queues.append(tuple(queue.get((f, n), -1) for n in hops))
-    for s, f in enumerate(shaped):
-        link_of[f] = len(order) + s
+        link_of[f] = place.get(-1 - f, -1)
     whole_lag = np.floor(lag + ROUNDING).astype(np.int64)
     part = lag - whole_lag
-    return Layout(
-        delays=tuple(delays),
-        order=tuple(order),
-        queue_types=tuple(queue_types[n] for n in order),
-        shaped=tuple(shaped),
-        per_flow_links=sum(queue_types[n] == PER_FLOW_RATE for n in order),
-        queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
-        bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
-        bands_at=np.array(bands_at),
-        up=up,
-        down=down,
-        lag=whole_lag,
-        weight=np.where(part < ROUNDING, 1.0, 1.0 - part),
-        ack_lag=np.array(ack_lag),
-        link_of=link_of,
-        flow_of=flow_of,
-        path=np.array(path, dtype=np.int64),
-        path_at=np.array(path_at),
-        hop_queues=tuple(hop_queues),
-    )
+    return {
+        "up": up,
+        "down": down,
+        "lag": whole_lag,
+        "weight": np.where(part < ROUNDING, 1.0, 1.0 - part),
+        "ack_lag": np.array(ack_lag),
+        "link_of": link_of,
+        "flow_of": flow_of,
+        "path": np.array(path, dtype=np.int64),
+        "path_at": np.array(path_at),
+        "hop_queues": tuple(hop_queues),
+    }
+
+
+def _reached(
+    host: str, hops: tuple[int, ...], delays: list[float], transmissions: list[float]
+) -> tuple[Any, float]:
+    """Return the steps from a host to each hop of a path and to its end, and those there and back.
+
+    Parts of steps are kept, except for transmission times on links that send several packets per step:
+    their sum up to each place is rounded to whole steps. Interpolation would mix packets of two steps
+    there, and take bursts of a few packets apart.
+    """
+    legs = [*([] if host == "direct" else hops[:1]), *hops]
+    times = np.array([transmissions[n] for n in legs])
+    short = np.where(times <= SHORT, times, 0.0)
+    kept = np.cumsum([0.0, *(np.array([delays[n] for n in legs]) + times - short)])
+    rounded = np.cumsum([0.0, *short])
+    return kept + np.round(rounded), float(2.0 * kept[-1] + np.round(2.0 * rounded[-1]))
 
 
 def _rank(scenario: Scenario, n: int, f: int) -> int:

@@ -131,7 +131,11 @@ def compile_scenario(
     end = scenario.duration if duration is None else duration
     h = min(link.delay for link in scenario.links) / fluid.steps_per_delay
     quantum = finest_quantum(scenario, end)
-    layout = layout_of(scenario, [_in_steps(link, h, fluid) for link in scenario.links])
+    layout = layout_of(
+        scenario,
+        [_in_steps(link, h) for link in scenario.links],
+        [_transmission(link, fluid) / h for link in scenario.links],
+    )
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
     hears = _feedback(scenario, layout, h, quantum, rng)
@@ -239,11 +243,17 @@ def _power_of_two(least: int) -> int:
     return 1 << math.ceil(math.log2(least))
 
 
-def _in_steps(link: Link, h: float, fluid: Fluid) -> float:
+def _in_steps(link: Link, h: float) -> float:
     """Return the delay of a link in steps; one with DFC has whole steps, its feedback period."""
     if isinstance(link.discipline, DFC):
         return whole_steps(f"delay of link {link.name}", link.delay, h)
-    return (link.delay + (0.5 / link.rate if fluid.store_and_forward else 0.0)) / h
+    return link.delay / h
+
+
+def _transmission(link: Link, fluid: Fluid) -> float:
+    """Return what store-and-forward adds to a link's delay, in s; links with DFC keep that of the law."""
+    kept = isinstance(link.discipline, DFC) or not fluid.store_and_forward
+    return 0.0 if kept else 0.5 / link.rate
 
 
 def whole_steps(name: str, time: float, h: float) -> int:
