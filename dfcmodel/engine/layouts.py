@@ -106,6 +106,11 @@ class Layout:
         own = slice(first, end)
         return set(zip(self.lag[own].tolist(), self.weight[own].tolist(), strict=True))
 
+    def round_trip(self, f: int) -> float:
+        """Return the steps from a flow's host to its receiver and back, where nothing is queued."""
+        own = [f, *self.path[self.path_at[f] : self.path_at[f + 1]]]
+        return float(self.ack_lag[f] + np.sum(self.lag[own] + 1.0 - self.weight[own]))
+
     def forward(self, f: int) -> int:
         """Return the steps from a flow's host to its receiver."""
         own = self.path[self.path_at[f] : self.path_at[f + 1]]

@@ -142,7 +142,7 @@ def compile_scenario(
     rules = rule_signatures(scenario)
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
-    flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), fluid)
+    flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     flows["jitter"] = np.where(flows["has_window"] == 1, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)

@@ -53,9 +53,10 @@ def flow_records(
     layout: Layout,
     rules: tuple[RuleSignature, ...],
     starts: Floats,
+    h: float,
     fluid: Fluid,
 ) -> tuple[Any, Any, Any]:
-    """Return the flows' records, the emission logs and the rings of holes; ``starts`` in steps.
+    """Return the flows' records, the emission logs and the rings of holes; ``starts`` in steps of ``h`` s.
 
     A flow that starts when a part of its first step is over sends that part of its first window in
     the next one.
@@ -87,7 +88,7 @@ def flow_records(
         row["log_at"], row["log_mask"] = logs, entries - 1
         row["holes_at"], row["holes_mask"] = holes, cells - 1
         logs, holes = logs + entries, holes + cells
-        begin = [float(value) for value in flow.source.start(scenario.base_rtt(flow))]
+        begin = [float(value) for value in flow.source.start(layout.round_trip(f) * h)]
         row["cwnd"], row["ssthresh"] = begin[:2]
         row["rule_state"][: len(begin) - 2] = begin[2:]
         row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
