@@ -24,12 +24,12 @@ def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
 
 
 def test_first_loss_with_transmission_times_is_ns2s() -> None:
-    """ns-2: 0.07178 s. Links that are no whole steps long add an error of first order in the step."""
+    """ns-2: 0.07178 s. What transmission times leave of a step is rounded: half a step at most."""
     times = [
         simulate(takano2006("4", dfc=False), duration=0.08, steps_per_delay=m).first_loss[0]
         for m in (4, 16, 64)
     ]
-    assert abs(times[1] - times[2]) < abs(times[0] - times[2])
+    assert (np.diff(np.abs(np.array(times) - 0.07178)) < 0).all()
     np.testing.assert_allclose(times, 0.07178, rtol=0.007)
 
 
@@ -52,9 +52,9 @@ def test_first_loss_and_peak_queue_with_dfc_are_right_to_a_part_of_the_step() ->
 
 
 def test_a_run_that_chance_decides_says_so() -> None:
-    lossy = check_step(takano2006("3", dfc=False, tcp="newreno"))
-    assert lossy.chaotic
-    assert "ensemble" in repr(lossy)
+    tahoe = check_step(takano2006("1", dfc=False))
+    assert tahoe.chaotic
+    assert "ensemble" in repr(tahoe)
     settled = check_step(takano2006("1"), duration=0.3)
     assert not settled.chaotic
     assert settled.status.ok

@@ -22,6 +22,8 @@ START = 0.1
 """Time in s at which the background flow starts."""
 SETTLED = 0.2
 """Time in s by which the background flow has filled its window."""
+PACKET_JITTER = 20e-6
+"""Longest random time in s before each packet in the bundled ns-2 runs (`overhead_`)."""
 FAIR = 0.5
 """Efficiency of each of two flows that share the links equally."""
 NEAR = 0.01
@@ -185,13 +187,12 @@ def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = 
 
 @functools.cache
 def fluid_without_dfc(name: str, host: str = "direct", tcp: str | None = None) -> Ensemble:
-    """Return eight fluid runs of a scenario without DFC that differ by a millisecond at the start.
+    """Return eight fluid runs of a scenario without DFC, with ns-2's random time before each packet.
 
-    Which flow a full queue hits depends on when their bursts meet there. In ns-2 a random time
-    before each packet makes runs differ. The fluid leaves out a packet's time on each link, up to a
-    millisecond per round trip, so that it knows these times no better than that.
+    Which flow a full queue hits depends on when their bursts meet there.
     """
-    return ensemble(takano2006(name, dfc=False, host=host, tcp=tcp), 8, jitter=1e-3)
+    scenario = takano2006(name, dfc=False, host=host, tcp=tcp)
+    return ensemble(scenario, 8, jitter=0.0, packet_jitter=PACKET_JITTER)
 
 
 @functools.cache
@@ -199,7 +200,8 @@ def without_overshoot(name: str) -> Ensemble:
     """Return runs as `fluid_without_dfc` where node 1 has room for every window of the target."""
     scenario = takano2006(name, dfc=False)
     links = (replace(scenario.links[0], buffer=10**6), *scenario.links[1:])
-    return ensemble(replace(scenario, links=links), 8, jitter=1e-3)
+    scenario = replace(scenario, links=links)
+    return ensemble(scenario, 8, jitter=0.0, packet_jitter=PACKET_JITTER)
 
 
 @functools.cache

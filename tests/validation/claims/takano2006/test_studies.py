@@ -15,6 +15,9 @@ from validation import evidence
 from validation.claims.takano2006 import studies
 from validation.statistics import interval
 
+RANDOM = {"jitter": 1e-3, "packet_jitter": studies.PACKET_JITTER}
+"""Random starts and times before packets, s, as in the ns-2 runs of several starts."""
+
 
 def test_every_study_has_its_cases() -> None:
     for name in ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6"):
@@ -55,7 +58,7 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
 @pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6"])
 def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
     """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
-    fluid = ensemble(takano2006(name, dfc=False), 32, jitter=1e-3).mean_efficiency(studies.START)
+    fluid = ensemble(takano2006(name, dfc=False), 32, **RANDOM).mean_efficiency(studies.START)
     data = evidence.table(studies.Study(name).starts_case, "flows")
     for f, flow in enumerate(("target", "background")):
         ns2 = data[data["flow"] == flow]["mean_efficiency"].to_numpy()
@@ -72,7 +75,7 @@ def test_means_with_recovery_are_ns2s(name: str, agent: str) -> None:
     flows = tuple(
         replace(f, source={"reno": Reno, "newreno": NewReno}[agent]()) for f in plain.flows
     )
-    many = ensemble(replace(plain, flows=flows), 32, jitter=1e-3).mean_efficiency(studies.START)
+    many = ensemble(replace(plain, flows=flows), 32, **RANDOM).mean_efficiency(studies.START)
     if name == "4":
         data = evidence.table(studies.Study("4" + agent[0]).without_dfc_case, "flows")
     else:
