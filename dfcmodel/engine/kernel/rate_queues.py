@@ -11,20 +11,23 @@ __all__ = ["serve", "serve_blocks"]
 
 
 @inlined
-def serve(queue: Any, arrived: float, quantum: float) -> float:
-    """Let a queue send what ``arrived``, at most what its rate allows; return what goes on the wire.
+def serve(queue: Any, c: int, here: Any, there: Any, quantum: float) -> float:
+    """Let queue c send what has arrived ``here``, at most what its rate allows; return its backlog.
 
-    Of this step's departures the part ``weight`` arrives after the lag, the rest a step later.
+    Of this step's departures the part ``weight`` arrives ``there``, after the lag, the rest a step later.
     """
-    arrivals = arrived - queue.lost
+    arrivals = here[queue.origin] - queue.lost
     before = queue.sent
     departures = min(arrivals, before + queue.service)
+    backlog = arrivals - departures
     queue.sent = departures
-    queue.backlog = arrivals - departures
-    queue.area += queue.backlog
     if queue.weight == 1.0:
-        return departures
-    return before + quantize(queue.weight * (departures - before), quantum)
+        there[c] = departures
+    else:
+        there[c] = before + quantize(queue.weight * (departures - before), quantum)
+    queue.backlog = backlog
+    queue.area += backlog
+    return float(backlog)
 
 
 @inlined
@@ -54,24 +57,21 @@ def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any
         there = wire[(k + queues[block.first].lag) & mask]
         if block.alike == 1:
             for c in range(block.first, block.end):
-                queue = queues[c]
-                there[c] = serve(queue, here[queue.origin], quantum)
-                if queue.backlog > queue.peak:
-                    n = record_peak(queue, queue.backlog, net, overflowing, n)
+                backlog = serve(queues[c], c, here, there, quantum)
+                if backlog > queues[c].peak:
+                    n = record_peak(queues[c], backlog, net, overflowing, n)
         elif block.alike == 2:
             for c in range(block.first, block.end, block.flows):
-                queue, other = queues[c], queues[c + block.next]
-                there[c] = serve(queue, here[queue.origin], quantum)
-                there[c + block.next] = serve(other, here[other.origin], quantum)
-                total = queue.backlog + other.backlog
-                if total > queue.peak:
-                    n = record_peak(queue, total, net, overflowing, n)
+                other = c + block.next
+                total = serve(queues[c], c, here, there, quantum)
+                total += serve(queues[other], other, here, there, quantum)
+                if total > queues[c].peak:
+                    n = record_peak(queues[c], total, net, overflowing, n)
         else:
             total = 0.0
             for c in range(block.first, block.end):
-                queue = queues[c]
-                wire[(k + queue.lag) & mask, c] = serve(queue, here[queue.origin], quantum)
-                total += queue.backlog
+                there = wire[(k + queues[c].lag) & mask]
+                total += serve(queues[c], c, here, there, quantum)
             if total > queues[block.first].peak:
                 n = record_peak(queues[block.first], total, net, overflowing, n)
     return n
