@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "layout_of"]
 
+DISCIPLINES = (DFC, FIFO, Fair, Pause, Priority)
 ROUNDING = 1e-6
 """Part of a step: lags that are this near to whole steps are."""
 SHORT = 0.5
@@ -137,6 +138,16 @@ class Layout:
         return np.array([tuple(row) for row in rows], dtype=BLOCK)
 
 
+def check_disciplines(scenario: Scenario) -> None:
+    """Raise ValueError for a discipline that the engine would have to run as another."""
+    for link in scenario.links:
+        kind = type(link.discipline)
+        if kind not in DISCIPLINES and not issubclass(kind, QueueManager):
+            names = ", ".join(each.__name__ for each in DISCIPLINES)
+            msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
+            raise ValueError(f"discipline of link {link.name}: {msg}")
+
+
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     flows_on: dict[int, list[int]] = {}
@@ -180,6 +191,7 @@ def layout_of(
     ``delays`` are those of its links in steps, ``transmissions`` half packet times in steps (0 by
     default).
     """
+    check_disciplines(scenario)
     can_queue, queue_types = queueing(scenario)
     order = [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] == PER_FLOW_RATE]
     order += [

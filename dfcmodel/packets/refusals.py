@@ -33,6 +33,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if flow.host == "shaped":
             msg = "hosts are shaped by the rates that DFC tells; use method=Fluid()"
             raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
+        if flow.delayed_acks:
+            msg = "receivers of the packet level answer every packet; use method=Fluid()"
+            raise ValueError(f"delayed_acks of flow {flow.name!r} = True: {msg}")
         rule = flow.source
         if (
             method.is_ns2

@@ -6,7 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from dfcmodel import CBR, DFC, FIFO, RED, Fair, Flow, Pause, Priority, Scenario, chain, takano2006
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    RED,
+    Fair,
+    Flow,
+    Link,
+    Pause,
+    Priority,
+    Scenario,
+    chain,
+    simulate,
+    takano2006,
+)  # fmt: skip
 from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
 from dfcmodel.engine.layouts import Layout, layout_of, queueing
 from responsefn import Reno
@@ -81,3 +95,13 @@ def test_a_slower_link_behind_a_faster_one_queues() -> None:
     assert queueing(scenario)[0] == [True, False]
     slow = (scenario.links[0], replace(scenario.links[1], rate=50.0))
     assert queueing(replace(scenario, links=slow))[0] == [True, True]
+
+
+def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
+    class Own(FIFO):
+        """Looks like a FIFO queue and may mean something else."""
+
+    links = (Link("a", "b", 1000.0, 0.01, 50, Own()),)
+    scenario = Scenario("own", links, (Flow("f", "ab", CBR(100.0)),), duration=0.1)
+    with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
+        simulate(scenario)

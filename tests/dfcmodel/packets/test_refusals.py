@@ -40,3 +40,8 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     )
     refused(("source of flow 'flow'",), lambda: simulate(cubic, method=ns2))
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
+
+
+def test_delayed_acks_are_refused(one_link, refused) -> None:
+    late = replace(one_link, flows=(replace(one_link.flows[0], delayed_acks=True),))
+    refused(("delayed_acks", "Fluid"), lambda: simulate(late, method=Packets()))
