@@ -60,10 +60,14 @@ def test_a_direct_host_is_not_limited_and_an_unshaped_one_has_the_rate_of_its_li
 
 
 def test_a_link_is_longer_by_half_a_transmission_time_unless_switched_off() -> None:
-    """Store-and-forward: a packet of 1 ms on a link of 10 ms; DFC's delays are those of its law."""
-    links = chain(2, rate=1e3, delay=1e-2, buffer=9)
-    scenario = Scenario("half", links, [Flow("one", (1, 2), CBR(10.0))], duration=0.1)
-    for fluid, there in ((Fluid(), 4.2), (Fluid(store_and_forward=False), 4.0)):
+    """Store-and-forward: a packet of 6.25 ms on a link of 10 ms; DFC's delays are those of its law.
+
+    Of a packet of 1 ms, where a step of 2.5 ms holds several, 0.2 steps are rounded to whole ones.
+    """
+    without = Fluid(store_and_forward=False)
+    for rate, fluid, there in ((160.0, Fluid(), 5.25), (160.0, without, 4.0), (1e3, Fluid(), 4.0)):
+        links = chain(2, rate=rate, delay=1e-2, buffer=9)
+        scenario = Scenario("half", links, [Flow("one", (1, 2), CBR(10.0))], duration=0.1)
         plan = compile_scenario(scenario, fluid, np.random.default_rng(0))
         layout = plan.layout
         ways = layout.lag + 1.0 - layout.weight
