@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from markov import ChainModel
+from markov.generators.edges import Edges
 from markov.models.bare import FunctionModel
+from markov.models.spaces import Space
 from tests.markov.conftest import Queue
 
 
@@ -30,3 +34,29 @@ class Bad(Queue):
 def one_component(space: Any, rules: Any, params: Any = None) -> ChainModel:
     """Return a model of one component, n."""
     return FunctionModel(rules, None, params or {}, space={"n": space})
+
+
+def space_of(model: ChainModel) -> Space:
+    return Space.of(model.State, model.space(), model.name)
+
+
+def edges_of_states(model: ChainModel, numbers: Any) -> dict[tuple[int, int], float]:
+    """Return the rates between different states by calling the rules, state by state."""
+    space = space_of(model)
+    found: dict[tuple[int, int], float] = {}
+    for number in numbers:
+        state = model.State(*space.state(space.unnumbered(np.array([number]))[:, 0]))
+        for target, rate in model.rules(state, model.symbols()):
+            pair = int(number), int(space.numbers(space.codes([target]))[0])
+            if rate > 0.0:
+                found[pair] = found.get(pair, 0.0) + rate
+    return found
+
+
+def as_pairs(edges: Edges) -> dict[tuple[int, int], float]:
+    """Return the rates of transitions by source and target, added up."""
+    found: dict[tuple[int, int], float] = {}
+    for x, y, rate in zip(edges.sources, edges.targets, edges.rates, strict=True):
+        pair = int(x), int(y)
+        found[pair] = found.get(pair, 0.0) + float(rate)
+    return found
