@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Solved", "Stationary"]
 
 TOLERANCE = 2e-13  # relative, of the equations behind a variance
-MOST_MARKERS = 200
-MOST_NAMES = 30  # of states that fit below an axis
+MAX_MARKERS = 200
+MAX_NAMES = 30  # of states that fit below an axis
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -394,7 +394,7 @@ class Stationary(Solved):
         if marginals is None:
             ax.plot(self.pi, drawstyle="steps-mid")
             ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
-            if not isinstance(self.states, range) and len(self.pi) <= MOST_NAMES:
+            if not isinstance(self.states, range) and len(self.pi) <= MAX_NAMES:
                 ax.set_xticks(range(len(self.pi)), list(map(str, self.states)))
             return ax
         shares = []
@@ -402,7 +402,7 @@ class Stationary(Solved):
             if len(values) == 2:
                 shares.append(f"P({name} = {values[1]}) = {marginal[1]:.3g}")
             elif len(values) > 2:
-                style = ".-" if len(values) <= MOST_MARKERS else "-"
+                style = ".-" if len(values) <= MAX_MARKERS else "-"
                 numbers = values if isinstance(values, range) else range(len(values))
                 ax.plot(list(numbers), marginal, style, label=name)
         ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))

@@ -24,7 +24,7 @@ from markov.files.prism_parsing import parse_prism
 from markov.files.program import Program
 from markov.files.property_parsing import parse_properties, parse_property
 from markov.files.queries import Filter, Operator, Properties
-from markov.files.state_space import MOST, Explored, explored
+from markov.files.state_space import MAX_STATES, Explored, explored
 from markov.files.values import Value, boolean, constant
 from markov.files.views import FileStates, chain_of
 
@@ -35,7 +35,7 @@ __all__ = ["FileModel", "PropertyResult", "read_prism"]
 
 
 def read_prism(
-    path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MOST
+    path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
 ) -> FileModel:
     """Return the model of a file in the PRISM language.
 
@@ -110,7 +110,7 @@ class FileModel:
     """
 
     def __init__(
-        self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MOST
+        self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
     ) -> None:
         self.program, self.most = program, most
         given = dict(constants or {})

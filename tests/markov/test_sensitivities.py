@@ -53,8 +53,8 @@ def test_derivatives_are_those_of_solutions_at_other_parameters(parameter: str, 
     value = getattr(model.params, parameter.partition("[")[0])
     value = value[0] if parameter.endswith("]") else value
     h = 1e-4
-    rough = (at(1 + h) - at(1 - h)) / (2 * h * value)
-    for each, difference in zip(found, rough, strict=True):
+    differences = (at(1 + h) - at(1 - h)) / (2 * h * value)
+    for each, difference in zip(found, differences, strict=True):
         size = abs(each.value / value)
         # second order of the difference, and the rounding of solutions over h
         assert each.derivative == pytest.approx(difference, rel=1e-6, abs=1e-9 * size)

@@ -28,6 +28,7 @@ def op(sign: str, left: Any, right: Any) -> dict[str, Any]:
         (op("∧", "a", op("∧", "b", "c")), "a & b & c"),
         (op("∨", op("∨", "a", "b"), "c"), "a | b | c"),
         (op("⇒", "a", op("≠", "x", 1)), "a => x != 1"),
+        (op("⇒", op("⇒", "a", "b"), "c"), "(a => b) => c"),
         ({"op": "¬", "exp": "a"}, "!a"),
         ({"op": "ite", "if": "a", "then": 1, "else": 2}, "a ? 1 : 2"),
         (op("%", "x", 3), "mod(x, 3)"),

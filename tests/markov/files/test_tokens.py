@@ -60,6 +60,6 @@ def test_files_too_large_or_not_text_are_not_read(
         read_text(path)
     path.write_text("größe")
     assert read_text(path) == "größe"
-    monkeypatch.setattr(tokens, "MOST_BYTES", 6)
+    monkeypatch.setattr(tokens, "MAX_BYTES", 6)
     with pytest.raises(FileError, match=r"^m\.sm: larger than 6 bytes"):
         read_text(path)

@@ -39,7 +39,7 @@ def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
         pytest.raises(RuleError, match="cannot be run by compiled"),
     ):
         build_chain(Wrapping(), by="compiled")
-    monkeypatch.setattr(building, "FEW", 10)
+    monkeypatch.setattr(building, "PYTHON_STATES", 10)
     monkeypatch.setattr(building, "_compiling", lambda *_: 0.0)
     monkeypatch.setattr(building.Ways, "by_regions", lambda *_: None)
     monkeypatch.setattr(building.Ways, "by_sets", lambda *_: None)

@@ -17,13 +17,13 @@ def test_rates_add_up():
 
 
 def test_entries_of_a_column_add_up_wherever_they_are():
-    class Twins(Queue):
+    class Duplicates(Queue):
         @staticmethod
         def rules(s, q):
             for n in (5, 2, 9, 2, 5, 2, 7):
                 yield s._replace(n=n), 1.0 + n
 
-    model = Twins(lowest=0)
+    model = Duplicates(lowest=0)
     Q, plain = generator(model), generator(model, compiled=False)
     np.testing.assert_array_equal(Q.toarray(), plain.toarray())
     assert Q.has_canonical_format

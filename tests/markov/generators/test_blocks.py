@@ -11,12 +11,23 @@ from markov.generators.assembly import from_edges
 from markov.generators.blocks import copied
 from markov.generators.calls import Calls
 from markov.generators.regions import edges_by_regions, find_regions
-from tests.markov.generators.conftest import space_of
+from tests.markov.generators.conftest import one_component, space_of
+
+
+def twice_up(s, q):
+    """Two transitions to the same state."""
+    if s.n < 2999:
+        yield s._replace(n=s.n + 1), 1.0
+        yield s._replace(n=s.n + 1), 0.25
+    if s.n > 0:
+        yield s._replace(n=s.n - 1), 3.0
+
 
 MODELS = [
     PauseTandem(buffers=(40, 30), high_threshold=20),
     PauseTandem(buffers=(3, 300), high_threshold=200, low_threshold=150),
     CoxTandem(capacity=25),
+    one_component(range(3000), twice_up),
 ]
 
 

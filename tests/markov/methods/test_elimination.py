@@ -41,7 +41,7 @@ def test_no_transition_reaches_below_the_first_place(name, reference):
     assert (np.diff(form.first) >= 0).all()
     assert form.span == form.spans.max()
     assert form.work == (form.spans**2).sum()
-    assert form.memory == 8 * form.room
+    assert form.memory == 8 * form.n_values
 
 
 def test_a_birth_death_chain_needs_a_band_of_two():
@@ -57,9 +57,9 @@ def test_entries_that_share_a_place_stay_zero():
     """Factors in a band give the flows of factors in a full matrix."""
     Q = matrix_of("pause, long first queue")
     form = band(Q)
-    assert form.wide < Q.shape[0]
+    assert form.row_stride < Q.shape[0]
     found = eliminated(Q, form, "GTH()").flows()
-    full = form._replace(wide=Q.shape[0], first=np.zeros(Q.shape[0], dtype=np.int64))
+    full = form._replace(row_stride=Q.shape[0], first=np.zeros(Q.shape[0], dtype=np.int64))
     expected = eliminated(Q, full, "GTH()").flows()
     np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), rtol=1e-13)
 

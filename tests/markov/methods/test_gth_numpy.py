@@ -12,41 +12,41 @@ from tests.markov.methods.conftest import CHAINS
 
 
 def laid_out(module, name):
-    """Return first, wide and the rates of a chain as a module lays them out."""
+    """Return first, row_stride and the rates of a chain as a module lays them out."""
     Q = MarkovChain(CHAINS[name]()).irreducible(0)
     form = band(Q)
     first = np.arange(len(form.order))
     module.lowest_beside(Q.indptr, Q.indices, form.rank, first)
-    rates = np.zeros(form.room)
-    module.lay_out(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
+    rates = np.zeros(form.n_values)
+    module.lay_out(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
-    return first, form.wide, rates
+    return first, form.row_stride, rates
 
 
 @pytest.mark.parametrize("name", ["birth-death", "pause", "ring"])
 def test_layout_factors_and_solutions_are_those_of_the_kernels(name):
-    first, wide, rates = laid_out(gth_kernels, name)
+    first, row_stride, rates = laid_out(gth_kernels, name)
     n = len(first)
-    for mine, theirs in zip(laid_out(gth_numpy, name), (first, wide, rates), strict=True):
+    for mine, theirs in zip(laid_out(gth_numpy, name), (first, row_stride, rates), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     plain = rates.copy()
-    gth_kernels.eliminate(rates, wide, first, 1, n, np.empty(2 * n))
-    gth_numpy.eliminate(plain, wide, first, 1, n)
+    gth_kernels.eliminate(rates, row_stride, first, 1, n, np.empty(2 * n))
+    gth_numpy.eliminate(plain, row_stride, first, 1, n)
     np.testing.assert_allclose(plain, rates, rtol=1e-13, atol=1e-300)
-    solver = gth_numpy.Substitution(rates, wide, first)
+    solver = gth_numpy.Substitution(rates, row_stride, first)
     rng = np.random.default_rng(3)
     pi, other = np.zeros((2, n))
-    gth_kernels.flows(rates, wide, first, pi)
+    gth_kernels.flows(rates, row_stride, first, pi)
     solver.flows(other)
     np.testing.assert_allclose(other / other.sum(), pi / pi.sum(), rtol=1e-13)
     r = rng.random(n)
     into = r.copy()
-    gth_kernels.inflows(rates, wide, first, r)
+    gth_kernels.inflows(rates, row_stride, first, r)
     solver.inflows(into)
     np.testing.assert_allclose(into, r, rtol=1e-12)
     g = rng.random(n)
     costs, low, low_too = g.copy(), np.zeros(n), np.zeros(n)
-    gth_kernels.mean_costs(rates, wide, first, g, low)
+    gth_kernels.mean_costs(rates, row_stride, first, g, low)
     solver.mean_costs(costs, low_too)
     np.testing.assert_allclose(costs + low_too, g + low, rtol=1e-12)
 

@@ -26,7 +26,7 @@ def jumps_of(model, components=True):
     return inflow, pi * exits, known
 
 
-@pytest.mark.parametrize("components", [True, False], ids=["boxes", "groups"])
+@pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
 @pytest.mark.parametrize("model", [PauseTandem(), JacksonTandem(capacity=14)], ids=repr)
 def test_every_state_has_a_parent_down_to_a_few(model, components):
     inflow, flow, known = jumps_of(model, components)
@@ -41,7 +41,7 @@ def test_every_state_has_a_parent_down_to_a_few(model, components):
     assert found.nbytes == sum(array.nbytes for array in found)
 
 
-@pytest.mark.parametrize("components", [True, False], ids=["boxes", "groups"])
+@pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
 def test_flows_between_aggregates_are_sums_of_those_between_states(components):
     inflow, flow, known = jumps_of(PauseTandem(), components)
     found = build_hierarchy(inflow, flow, flow, known)
@@ -59,7 +59,7 @@ def test_flows_between_aggregates_are_sums_of_those_between_states(components):
     np.testing.assert_allclose(coarse, flows, rtol=1e-13, atol=1e-300)
 
 
-@pytest.mark.parametrize("components", [True, False], ids=["boxes", "groups"])
+@pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
 def test_the_solution_stays_under_a_cycle(components):
     inflow, flow, known = jumps_of(PauseTandem(), components)
     found = build_hierarchy(inflow, flow, flow, known)

@@ -12,7 +12,7 @@ from markov.proofs.poisson import MultigridPoisson
 
 
 def poisson_of(model, known):
-    """Return Q, pi and multigrid for its linear equations, on levels of cells or of groups."""
+    """Return Q, pi and multigrid for its linear equations, on geometric or algebraic aggregates."""
     chain = MarkovChain(model)
     Q, components = chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
     found = Multilevel(geometric=known).solve(Q, components)
@@ -25,7 +25,7 @@ def poisson_of(model, known):
     [PauseTandem(), PauseTandem(buffers=(10, 30), rtt=25.0, arrival_rates=(30, 3, 0.5)), Cluster()],
     ids=["pause", "slow", "cluster"],
 )
-@pytest.mark.parametrize("known", [True, False], ids=["cells", "groups"])
+@pytest.mark.parametrize("known", [True, False], ids=["geometric", "algebraic"])
 def test_both_equations(model, known):
     """Q g = -f and d Q = -r beside sparse LU, to what is left of the equations."""
     Q, pi, multigrid = poisson_of(model, known)

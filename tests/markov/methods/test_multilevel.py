@@ -25,7 +25,7 @@ from markov import (
 from markov.proofs.certificates import error_bound, relative_residual
 
 BOTH = pytest.mark.parametrize(
-    "method", [Multilevel(), Multilevel(geometric=False)], ids=["cells", "groups"]
+    "method", [Multilevel(), Multilevel(geometric=False)], ids=["geometric", "algebraic"]
 )
 
 
@@ -206,7 +206,7 @@ def test_rings_that_hardly_exchange(coupling):
 
 
 def test_components_that_move_together():
-    """A diagonal of the product space: pairs of values make no cells, groups take over."""
+    """A diagonal of the product space: pairs of values aggregate too little, algebraic aggregates take over."""
     n = 300
     Q = MarkovChain(MM1K(arrival_rate=9.0, capacity=n)).Q
     components = {"up": np.arange(n + 1), "down": n - np.arange(n + 1)}
