@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
+from markov.methods import coarsening_kernels
 from markov.methods import multilevel_kernels as kernels
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class _GeometricAggregates:
         strength = []
         for values in self.values:
             arguments = values, indptr, indices, flows
-            total, by_one = compiled(kernels.moves, shape_of(arguments))(*arguments)
+            total, by_one = compiled(coarsening_kernels.moves, shape_of(arguments))(*arguments)
             strength.append(total if by_one >= 0.5 * total else 0.0)
         most = max(strength, default=0.0)
         if most <= 0.0:
@@ -230,7 +231,7 @@ def _paired(
     labels = np.full(len(mass), -1)
     index = exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64)
     arguments = *index, exchange.data, mass, least, strongest, labels
-    return labels, int(compiled(kernels.match, shape_of(arguments))(*arguments))
+    return labels, int(compiled(coarsening_kernels.match, shape_of(arguments))(*arguments))
 
 
 def _merged(
@@ -242,7 +243,7 @@ def _merged(
     target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
     begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     arguments = labels, order, bounds, indptr, indices, target, begins, coarse, seen
-    count = compiled(kernels.merge, shape_of(arguments))(*arguments)
+    count = compiled(coarsening_kernels.merge, shape_of(arguments))(*arguments)
     return target, begins, coarse[:count].copy()
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.methods import gth_numpy as dense
-from markov.methods import multilevel_kernels as kernels
+from markov.methods import linear_multigrid_kernels as kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
