@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from hopflow import Status
 from markov import (
     GTH,
-    MM1K,
-    Courtois,
     JacksonTandem,
     Multilevel,
     PauseTandem,
@@ -72,38 +68,6 @@ def test_table_of_a_model():
     assert shown["recurrent classes"] == "1"
     assert shown["method"] == "GTH(block=64)"
     assert shown["pause_fraction"] == f"{answer['pause_fraction']:.6g}"
-
-
-def test_a_failure_shows_first():
-    answer = dataclasses.replace(stationary(MM1K()), status=Status.NEGATIVE)
-    assert repr(answer).splitlines()[1].split("  ")[-1].strip() == str(Status.NEGATIVE)
-
-
-def test_marginals_of_small_and_large_components():
-    answer = stationary(PauseTandem())
-    axes = answer.plot()
-    paused = float(answer["pause_fraction"])
-    assert f"P(k = 2) = {paused:.3g}" in axes.get_title()
-    assert axes.get_ylim()[0] == 0.0
-    many = stationary(MM1K(arrival_rate=9.9, capacity=900)).plot()
-    np.testing.assert_allclose(many.lines[0].get_ydata().sum(), 1.0)
-    assert many.lines[0].get_marker() == "None"
-    given = stationary([[-1.0, 1.0], [2.0, -2.0]])
-    assert "given by its generator" in repr(given)
-    assert "<img" in given._repr_html_()
-
-
-def test_convergence_is_drawn():
-    answer = dataclasses.replace(
-        stationary(Courtois(), SparseLU()), method=Multilevel(), history=((1, 1e-3), (2, 1e-13))
-    )
-    axes = answer.plot_convergence()
-    assert axes.get_yscale() == "log"
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [1e-3, 1e-13])
-    assert axes.lines[1].get_ydata()[0] == 1e-12
-    assert answer.plot_convergence(axes) is axes
-    with pytest.raises(ValueError, match=r"^GTH\(block=64\) reported no residuals"):
-        stationary(Courtois(), GTH()).plot_convergence()
 
 
 def test_levels_of_a_multigrid_answer_are_in_its_table():

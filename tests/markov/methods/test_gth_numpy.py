@@ -67,3 +67,25 @@ def test_flows_beyond_float64_are_scaled_on_the_way():
     np.testing.assert_allclose(
         pi[1:][pi[:-1] > 1e-280] / pi[:-1][pi[:-1] > 1e-280], 1e5, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("name", ["pause", "random, dense"])
+def test_blocks_of_states_leave_the_factors_of_the_kernels(name):
+    """Halves of blocks, recursively, beside pairs of states; the square below is completed."""
+    Q = MarkovChain(CHAINS[name]()).irreducible(0)
+    first, n = band(Q).first, Q.shape[0]
+    factors = []
+    for module in (gth_kernels, gth_numpy):
+        rates = np.zeros(n * n)
+        module.lay_out(Q.indptr, Q.indices, Q.data, band(Q).rank, n, rates)
+        square = rates.reshape(n, n)
+        for high in range(n, 1, -40):
+            low = max(1, high - 40)
+            module.eliminate(rates, n, first, low, high, np.empty(2 * n))
+            rest, panel = slice(first[low], low), slice(low, high)
+            square[rest, rest] += square[rest, panel] @ square[panel, rest]
+        np.fill_diagonal(square[:1, :1], 0.0)  # of the state that is left: not used
+        factors.append(square)
+    below = np.arange(n)[None, :] >= first[:, None]
+    used = np.tril(below) | np.tril(below).T
+    np.testing.assert_allclose(factors[1][used], factors[0][used], rtol=1e-12, atol=1e-300)
