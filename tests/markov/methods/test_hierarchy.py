@@ -41,6 +41,18 @@ def test_every_state_has_a_parent_down_to_a_few(model, components):
     assert found.nbytes == sum(array.nbytes for array in found)
 
 
+def test_a_box_has_twice_the_values_of_each_component_at_most():
+    inflow, flow, known = jumps_of(JacksonTandem(capacity=14))
+    found = build_hierarchy(inflow, flow, flow, known)
+    n = found.first[1]
+    boxes = found.parent[:n] - n
+    for box in range(int(boxes.max()) + 1):
+        for values in known.values():
+            inside = np.unique(values[boxes == box])
+            assert inside[-1] - inside[0] <= 1
+    assert boxes.max() + 1 <= 120  # of 15 by 15, one component halved at least
+
+
 @pytest.mark.parametrize("components", [True, False], ids=["geometric", "algebraic"])
 def test_flows_between_aggregates_are_sums_of_those_between_states(components):
     inflow, flow, known = jumps_of(PauseTandem(), components)
