@@ -20,7 +20,7 @@ def ready(model):
 
 
 @pytest.mark.parametrize(
-    "model", [Machine(room=9), JacksonTandem(capacity=12), Cluster(workstations=3)], ids=repr
+    "model", [Machine(room=9), JacksonTandem(capacity=12), Cluster(workstations=2)], ids=repr
 )
 def test_transitions_are_those_of_plain_python(model):
     calls, space = ready(model)

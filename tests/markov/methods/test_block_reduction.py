@@ -17,7 +17,7 @@ def test_any_number_of_equal_levels(length, rate):
 
 
 def test_cyclic_reduction_saves_memory():
-    model = PauseTandem(buffers=(3000, 4), high_threshold=3)
+    model = PauseTandem(buffers=(1000, 4), high_threshold=3)
     one, all_levels = (stationary(model, Levels("i", cyclic=c)) for c in (True, False))
     np.testing.assert_allclose(one.pi, all_levels.pi, rtol=1e-10, atol=1e-300)
     assert one.memory < 0.02 * all_levels.memory

@@ -35,14 +35,14 @@ from markov import (
     ids=repr,
 )
 def test_sizes_of_the_prism_suite(model, states, transitions):
-    chain = explore(model).chain
+    chain = explored(model).chain
     assert chain.size == states
     assert chain.Q.nnz - chain.size == transitions
 
 
 @pytest.mark.parametrize("tickets", [1, 2])
 def test_kanban_lets_through_what_comes_in(tickets):
-    found = explore(Kanban(tickets=tickets))
+    found = explored(Kanban(tickets=tickets))
     pi, s = stationary(found.chain).pi, found.states
     free = s.m1 + s.b1 + s.d1 < tickets
     assert 0.9 * pi @ (s.d4 > 0) == pytest.approx(pi @ free, rel=1e-11)
@@ -52,7 +52,7 @@ def test_kanban_lets_through_what_comes_in(tickets):
 
 def test_cluster_availability():
     """A switch fails and is repaired by one unit: without waiting it would be 4000/4004 up."""
-    found = explore(Cluster(workstations=2))
+    found = explored(Cluster(workstations=2))
     pi, s = stationary(found.chain).pi, found.states
     assert pi @ s.left_switch == pytest.approx(pi @ s.right_switch, rel=1e-12)
     assert 0.998 < pi @ s.left_switch < 4000 / 4004
