@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "markov.proofs": {"hopflow", "markov.computing", "markov.models", "markov.methods"},
     "markov.quasi_birth_death": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
-        "markov.chains", "markov.results",
+        "markov.chains", "markov.answers",
     },
     "markov.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
