@@ -1,12 +1,25 @@
-"""Periods and absorption probabilities."""
+"""Closed classes, periods and absorption probabilities."""
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from markov import MM1K, JacksonTandem, MarkovChain, PauseTandem, stationary_by_class
+from markov.structure import closed_classes
 from tests.markov.conftest import generator_of
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_closed_classes_are_networkxs_attracting_components(seed):
+    graph = nx.gnp_random_graph(12, 0.12, seed=seed, directed=True)
+    Q = sp.csr_matrix(generator_of(nx.to_numpy_array(graph)))
+    expected = {frozenset(states) for states in nx.attracting_components(graph)}
+    found = closed_classes(Q)
+    assert {frozenset(states.tolist()) for states in found} == expected
+    assert all((np.diff(states) > 0).all() for states in found)
 
 
 def test_periods():
