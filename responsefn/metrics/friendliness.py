@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import choice, number, one_number
-from responsefn.responses.base import Response, plain
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import plain
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def friendliness(
     bandwidth
         Capacity in packets/s, for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
     """
     from responsefn.rules.classic import Reno
 
@@ -121,7 +122,7 @@ def match(
     bandwidth
         Capacity in packets/s for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
-from responsefn.responses.base import round_trip
+from responsefn.responses.input_checks import round_trip
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import TFRC
 
@@ -43,7 +43,7 @@ def loss_events(
     rtt
         Round-trip time in s.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def first_interval(
     law
         The equation; None is ``TFRC()``.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
     """
     return 1.0 / float(invert(TFRC() if law is None else law, rate, rtt, unit_check=unit_check))
 

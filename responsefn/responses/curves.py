@@ -10,7 +10,8 @@ import numpy as np
 
 from hopflow.checks import number
 from hopflow.results import Result, figure
-from responsefn.responses.base import Response, round_trip
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import round_trip
 
 if TYPE_CHECKING:
     import xarray
@@ -147,7 +148,7 @@ def curve(
     bandwidth
         Capacity in packets/s, for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Raises
     ------

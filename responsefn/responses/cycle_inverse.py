@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from responsefn.rules.base import WindowRule
+    from responsefn.responses.dynamics import Dynamics
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -84,7 +84,7 @@ class Scan:
         return np.maximum(np.searchsorted(highest, log_rate), 1)
 
 
-def scan(rule: WindowRule, rtt: float, bandwidth: float | None, up_to: float) -> Scan:
+def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> Scan:
     """Return the cycles of a rule at a round-trip time in s, a decade of p after the other.
 
     They end at the capacity, and with the first decade in which all rates are above ``up_to``.
@@ -100,12 +100,19 @@ def scan(rule: WindowRule, rtt: float, bandwidth: float | None, up_to: float) ->
 
 
 @lru_cache(maxsize=1024)
-def _decade(rule: WindowRule, rtt: float, bandwidth: float | None, decade: int) -> Floats:
+def _decade(rule: Dynamics, rtt: float, bandwidth: float | None, decade: int) -> Floats:
     """Return p, rates and periods, shape (3, n); computed once for equal rules."""
     count = PER_DECADE * (1 if decade else OF_FEW_PACKETS)
     p = 10.0 ** (-decade - np.arange(decade > 0, count + 1) / count)
-    cycle = rule.cycle(p, rtt, bandwidth, unit_check=False)
-    return np.stack([p, cycle.rate, cycle.period])
+    rate, period = np.empty(p.shape), np.ones(p.shape)
+    closed = np.zeros(p.shape, dtype=bool)
+    if rule.uses_closed_form(bandwidth):
+        closed = rule.closed_form_holds(p, rtt)
+        rate[closed] = rule.rate(p[closed], rtt, bandwidth, unit_check=False)
+    if not closed.all():
+        cycle = rule.cycle(p[~closed], rtt, bandwidth, unit_check=False)
+        rate[~closed], period[~closed] = cycle.rate, cycle.period
+    return np.stack([p, rate, period])
 
 
 def forget() -> None:
@@ -114,7 +121,7 @@ def forget() -> None:
 
 
 def cycle_root(
-    rule: WindowRule, rate: Floats, rtt: Floats, bandwidth: float | None
+    rule: Dynamics, rate: Floats, rtt: Floats, bandwidth: float | None
 ) -> NDArray[np.float64]:
     """Return p for a rule whose rate is a numerical cycle, all entries at once.
 
@@ -154,7 +161,8 @@ def cycle_root(
         ends[:, at] = _bracket(rule, each, bandwidth, scans[each], np.log(rate[at]))
     x, f, other, g = np.where(np.abs(ends[1]) <= np.abs(ends[3]), ends, ends[[2, 3, 0, 1]])
     _false_position(x, f, other, g, excess)
-    if np.any(jumped := np.abs(f) > JUMP):
+    border = _at_border(rule, x, other, rtt, bandwidth)
+    if np.any(jumped := (np.abs(f) > JUMP) & ~border):
         n = int(np.argmax(jumped))
         both = np.concatenate([excess(each[[n]], np.array([n])) for each in (x, other)])
         low, high = sorted(map(float, rate[n] * np.exp(both)))
@@ -168,14 +176,27 @@ def cycle_root(
     up, down = (np.clip(x + near, np.log(SMALLEST_CYCLE_P), 0.0) for near in (NEAR, -NEAR))
     rises = (excess(down, everywhere) - f <= FLAT) & (x - down > 0.5 * NEAR)
     rises |= (f - excess(up, everywhere) <= FLAT) & (up - x > 0.5 * NEAR)
-    if np.any(rises):
+    if np.any(rises := rises & ~border & ~_at_border(rule, up, down, rtt, bandwidth)):
         n = int(np.argmax(rises))
         raise _ambiguous(rule, float(rtt[n]), scans[float(rtt[n])], float(np.log(rate[n])))
     return np.asarray(np.exp(x).reshape(shape))
 
 
+def _at_border(
+    rule: Dynamics, x: Floats, other: Floats, rtt: Floats, bandwidth: float | None
+) -> NDArray[np.bool_]:
+    """Return where the closed form holds at one of two log p and not at the other."""
+    if not rule.uses_closed_form(bandwidth):
+        return np.zeros(x.shape, dtype=bool)
+    one, two = (
+        rule.closed_form_holds(np.clip(np.exp(each), SMALLEST_CYCLE_P, 1.0), rtt)
+        for each in (x, other)
+    )
+    return np.asarray(one != two)
+
+
 def _bracket(
-    rule: WindowRule, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
+    rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
 ) -> tuple[Floats, ...]:
     """Return both ends of the bracket of each log rate, x and log rate less what is wanted."""
     low, high = seen.log_rate.min(), seen.log_rate.max()
@@ -202,7 +223,7 @@ def _bracket(
     )
 
 
-def _ambiguous(rule: WindowRule, rtt: float, seen: Scan, log_rate: float) -> AmbiguousRateError:
+def _ambiguous(rule: Dynamics, rtt: float, seen: Scan, log_rate: float) -> AmbiguousRateError:
     low, high = seen.unique
     return AmbiguousRateError(
         f"rate = {np.exp(log_rate):g}: must be > {low:.9g} and < {high:.9g} packets/s, between which the "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from responsefn.rules.base import WindowRule
+    from responsefn.responses.dynamics import Dynamics
 
     Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Cycle:
     period: Floats
 
 
-def numbers_of(rule: WindowRule) -> dict[str, float]:
+def numbers_of(rule: Dynamics) -> dict[str, float]:
     """Return the parameters that a rule's dynamics can use: the numbers among them."""
     numbers = {
         name: float(value)
@@ -79,7 +79,7 @@ def numbers_of(rule: WindowRule) -> dict[str, float]:
 
 def compile_rule(
     template: Callable[..., Any],
-    rule: WindowRule,
+    rule: Dynamics,
     *,
     move: Callable[..., Any] = templates.block,
     width: int = 1,
@@ -106,7 +106,7 @@ def compile_rule(
         template,
         functions={event: getattr(rule, event) for event in EVENTS},
         changes={"change": "on_ack"},
-        helpers=(move,),
+        helpers=(templates.doubling, move),
         snippets={
             "parameters": parameters,
             "layout": f"width = {width}",
@@ -126,7 +126,7 @@ def _state(values: Iterable[str]) -> str:
     return f"s = State({', '.join(values)},)"
 
 
-def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:
+def solve(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:
     """Return the cycle for checked arrays p and rtt that broadcast."""
     shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
@@ -141,7 +141,7 @@ def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> 
     return Cycle(*columns)
 
 
-def begin_at_peak(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
+def begin_at_peak(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
     """Return states just before a loss near where it is expected, shape (entries, fields).
 
     That is the peak of the closed form, or that of Reno, and not above twice what the path holds.

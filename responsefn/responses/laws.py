@@ -9,7 +9,8 @@ import numpy as np
 
 from hopflow.checks import choice, number, one_number, seconds
 from responsefn.responses import references
-from responsefn.responses.base import Response, plain, round_trip
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import plain, round_trip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

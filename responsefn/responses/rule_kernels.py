@@ -5,7 +5,7 @@
 run only compiled.
 
 ACKs come at the rate cwnd/RTT; in slow start, where they answer the smaller window of a round trip
-ago, at ln 2 of that, so that the window doubles per round trip. The round-trip time is ``rtt``, or
+ago, at the lower rate by which the window doubles in a round trip. The round-trip time is ``rtt``, or
 what the bottleneck takes for a window at ``service`` seconds per packet if that is longer.
 """
 # mypy: ignore-errors
@@ -27,6 +27,7 @@ __all__ = [
     "ack",
     "block",
     "cycles",
+    "doubling",
     "power_cycles",
     "simulate",
 ]
@@ -38,43 +39,62 @@ def ack(s, q, now, rtt, service, left):
     """Template: one ACK. Return the state, how many ACKs, the window and round trip that they saw."""
     cwnd = s.cwnd
     r = max(rtt, cwnd * service)
-    lag = r if cwnd >= s.ssthresh else r * SLOWER
+    lag = r if cwnd >= s.ssthresh else doubling(cwnd, r)
     return on_ack(s, q, Event(now + lag / cwnd, r)), 1.0, cwnd, lag
 
 
 def block(s, q, now, rtt, service, left):
     """Template: as `ack`, for an eighth of a window by the midpoint rule, one ACK in slow start.
 
-    Where the window comes to rest halfway, only that far; all that is left at once for a state that
-    no ACK changes, not even the last.
+    The first ACK of a block is a single one: what a rule does once, such as taking the larger of
+    two windows, must not count for every ACK. Where the window comes to rest halfway, only that
+    far; all that is left at once for a state that no ACK changes, not even the last.
     """
     start = s
     r = max(rtt, s.cwnd * service)
-    whole = 1.0
-    if s.cwnd >= s.ssthresh:
-        whole = max(1.0, s.cwnd / 8.0)
-    whole = min(whole, left)
-    seen = s.cwnd
+    if s.cwnd < s.ssthresh:
+        s = on_ack(s, q, Event(now, r))
+        return s, 1.0, start.cwnd, doubling(start.cwnd, r)
+    whole = min(max(1.0, s.cwnd / 8.0), left)
     event = Event(now, r)
-    new = on_ack(s, q, event)
-    more = change(s, q, event)
-    if whole > 1.0:
-        k = 0.5 * whole
-        later = Event(now + k * r / s.cwnd, 0.0)
+    first = on_ack(s, q, event)
+    if whole <= 1.0:
+        k = whole
+        new = first
+        more = change(s, q, event)
         advance()
-        seen = s.cwnd
-        r = max(rtt, seen * service)
-        later = Event(later.time, r)
-        new = on_ack(s, q, later)
-        if new == s:
-            if s == start and on_ack(s, q, Event(now + left * r / s.cwnd, r)) == s:
-                k = left
-            return s, k, start.cwnd, event.rtt
-        more = change(s, q, later)
-    k = whole
-    s = start
+        return s, k, start.cwnd, r
+    new = first
+    s = first
+    later = Event(now + r / start.cwnd, max(rtt, s.cwnd * service))
+    new = on_ack(s, q, later)
+    more = change(s, q, later)
+    k = max(
+        0.0, 0.5 * whole - 1.0
+    )  # ACKs 1 to whole - 1 find the state of ACK whole / 2 on average
     advance()
-    return s, k, seen, r if seen >= start.ssthresh else r * SLOWER
+    r = max(rtt, s.cwnd * service)
+    later = Event(now + (1.0 + k) * r / s.cwnd, r)
+    new = on_ack(s, q, later)
+    if new == s:
+        k += 1.0
+        if s == start and on_ack(s, q, Event(now + left * r / s.cwnd, r)) == s:
+            k = left
+        return s, k, start.cwnd, event.rtt
+    more = change(s, q, later)
+    seen = s.cwnd - 0.5 * more.cwnd  # of ACKs 0 to whole - 1
+    k = whole - 1.0
+    s = first
+    advance()
+    return s, whole, seen, r
+
+
+def doubling(cwnd, r):
+    """Template: the round-trip time that one ACK of slow start at ``cwnd`` stands for.
+
+    The window doubles in ``r``: from w to w + 1 in r log2(1 + 1/w).
+    """
+    return r * cwnd * math.log1p(1.0 / cwnd) * SLOWER
 
 
 def cycles(

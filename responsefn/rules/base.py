@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow import maximum, where
-from hopflow.checks import number, one_number
-from responsefn.responses.base import Response, formula_of, plain, round_trip, same_shape
+from responsefn.responses.base import Response, formula_of
+from responsefn.responses.dynamics import Event
+from responsefn.responses.input_checks import (
+    capacity,
+    loss_rate,
+    plain,
+    round_trip,
+    same_shape,
+    spread,
+)
+from responsefn.responses.labels import keeps_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,13 +31,6 @@ __all__ = ["Event", "WindowRule", "cut", "grow"]
 
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Why rules that estimate the capacity have no inverse."""
-
-
-class Event(NamedTuple):
-    """What the functions of a rule get in plain Python: time and round-trip time in s."""
-
-    time: float
-    rtt: float
 
 
 def grow(s: Any, step: Any) -> Any:
@@ -162,18 +164,18 @@ class WindowRule(Response, ABC):
             Capacity in packets/s: a window above ``bandwidth * rtt`` waits in a queue without limit
             and lengthens the round trip. None is a round-trip time that never changes.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more.
+            Whether to refuse an ``rtt`` of 5 s or more.
         """
         from responsefn.responses.cycles import solve
 
-        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt, unit_check)
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         same_shape(p=p, rtt=rtt)
-        return solve(self, p, rtt, self._capacity(bandwidth))
+        return solve(self, p, rtt, self._capacity(bandwidth, unit_check))
 
-    def _capacity(self, bandwidth: float | None) -> float | None:
+    def _capacity(self, bandwidth: float | None, unit_check: bool = True) -> float | None:
         """Check the bandwidth; None unless the rule sees the queue."""
         if bandwidth is not None:
-            bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+            bandwidth = capacity(bandwidth, unit_check)
         elif self.capacity == "needed":
             raise ValueError(
                 f"bandwidth is missing: the response of {self!r} depends on the capacity, in "
@@ -181,6 +183,7 @@ class WindowRule(Response, ABC):
             )
         return None if self.capacity == "ignored" else bandwidth
 
+    @keeps_labels
     def rate(
         self,
         p: ArrayLike,
@@ -189,7 +192,9 @@ class WindowRule(Response, ABC):
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
-        """Return the rate in packets/s, by the closed form or else the numerical cycle.
+        """Return the rate in packets/s: the closed form where it holds, else the numerical cycle.
+
+        `closed_form_holds` says where that is.
 
         Parameters
         ----------
@@ -200,7 +205,7 @@ class WindowRule(Response, ABC):
         bandwidth
             Capacity in packets/s, for rules that see the queue (``capacity``); others ignore it.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more, which was probably meant in ms.
+            Whether to refuse an ``rtt`` of 5 s or more, which was probably meant in ms.
 
         Returns
         -------
@@ -211,11 +216,30 @@ class WindowRule(Response, ABC):
         ValueError
             Naming the parameter, its value and what is allowed.
         """
-        bandwidth = self._capacity(bandwidth)
-        if self.uses_closed_form(bandwidth):
-            return super().rate(p, rtt, unit_check=unit_check)
-        return plain(self.cycle(p, rtt, bandwidth, unit_check=unit_check).rate)
+        bandwidth = self._capacity(bandwidth, unit_check)
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
+        return self._either("rate", p, rtt, bandwidth)
 
+    def _either(
+        self, name: str, p: Any, rtt: Any, bandwidth: float | None
+    ) -> float | NDArray[np.float64]:
+        """Return a field of the closed form where it holds, else of the numerical cycle."""
+        shape = same_shape(p=p, rtt=rtt)
+        formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
+        expression = None if formula is None else getattr(formula, name)
+        if formula is None or expression is None:
+            return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
+        values = self.value_of(expression, p=p, R=rtt)
+        if formula.condition != True:
+            holds = self.closed_form_holds(p, rtt)
+            if not holds.all():
+                values = np.broadcast_to(values, shape).copy()
+                other = ~holds
+                points = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
+                values[other] = getattr(self.cycle(*points, bandwidth, unit_check=False), name)
+        return plain(spread(values, shape))
+
+    @keeps_labels
     def mean_window(
         self,
         p: ArrayLike,
@@ -236,7 +260,7 @@ class WindowRule(Response, ABC):
         bandwidth
             As for `rate`.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more.
+            Whether to refuse an ``rtt`` of 5 s or more.
 
         Returns
         -------
@@ -244,6 +268,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("mean_window", p, rtt, bandwidth, unit_check)
 
+    @keeps_labels
     def peak_window(
         self,
         p: ArrayLike,
@@ -258,6 +283,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("peak_window", p, rtt, bandwidth, unit_check)
 
+    @keeps_labels
     def packet_mean_window(
         self,
         p: ArrayLike,
@@ -281,18 +307,13 @@ class WindowRule(Response, ABC):
         bandwidth: float | None,
         unit_check: bool,
     ) -> float | NDArray[np.float64]:
-        p = number("p", p, above=0.0, at_most=1.0)
-        values = {"p": p}
+        p = loss_rate(p)
+        bandwidth = self._capacity(bandwidth, unit_check)
         if rtt is not None:
-            values["R"] = round_trip(rtt, unit_check)
-        shape = same_shape(**values)
-        bandwidth = self._capacity(bandwidth)
+            return self._either(name, p, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
-        needs_rtt = expression is None or "R" in map(str, expression.free_symbols)
-        if rtt is None and needs_rtt:
+        used = () if formula is None else (expression, formula.condition)
+        if expression is None or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
-        if expression is None:
-            cycle = self.cycle(p, values["R"], bandwidth, unit_check=unit_check)
-            return plain(getattr(cycle, name))
-        return plain(np.broadcast_to(self.value_of(expression, **values), shape).copy())
+        return self._either(name, p, np.asarray(1.0), bandwidth)  # any will do

@@ -28,7 +28,11 @@ class CTCP(WindowRule):
     W^(2-k)/(2-k) packets and alpha t/R = (1 - (1-b)^(1-k)) W^(1-k)/(1-k), with n = 1/p. With
     ``bandwidth`` the numerical cycle.
 
-    Domain: p <= 3e-4; at larger p alpha W^k falls below Reno's one packet, which the rule then takes.
+    It holds while alpha W^k is at least Reno's one packet, also just after a loss, W >= alpha^(-1/k):
+    p <= 0.0035 by default, less for smaller alpha or k. Above, `rate` is the numerical cycle, in
+    which the rule takes Reno's growth where it is the larger one.
+
+    Domain: p <= 0.02.
 
     Parameters
     ----------
@@ -63,7 +67,7 @@ class CTCP(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
     reference = references.CTCP
-    domain = (0.0, 3e-4)
+    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
@@ -122,4 +126,6 @@ def _power_growth() -> Formula:
     share = (1 - (1 - b) ** (2 - k)) / (alpha * (2 - k))  # packets over W^(2-k)
     peak = (1 / (p * share)) ** (1 / (2 - k))
     growth = PowerGrowth(2 - k, alpha, 1 - b)
-    return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth)
+    low = (1 - b) * peak
+    condition = sp.And(alpha * low**k >= 1, low >= 2)
+    return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth, condition=condition)

@@ -19,8 +19,8 @@ import numpy as np
 from hopflow.checks import number, one_number, whole
 from hopflow.kernels import build
 from hopflow.status import OnFailure, deliver
-from responsefn.responses.base import round_trip
 from responsefn.responses.cycles import numbers_of
+from responsefn.responses.input_checks import round_trip
 from responsefn.rules.base import WindowRule
 from responsefn.simulation import bottleneck_kernel as template
 from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence
@@ -100,7 +100,7 @@ def coexist(
     rng
         Seed or generator; the same seed gives the same packets.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Raises
     ------

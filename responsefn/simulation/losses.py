@@ -13,7 +13,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number
 from hopflow.parameters import Parametrized
-from responsefn.responses.base import plain
+from responsefn.responses.input_checks import plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

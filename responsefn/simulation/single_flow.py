@@ -17,8 +17,9 @@ from hopflow.checks import choice, number, one_number, whole
 from hopflow.kernels import build
 from hopflow.results import Result, figure
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.base import formula_of, round_trip
+from responsefn.responses.base import formula_of
 from responsefn.responses.cycles import SUMS, begin_at_peak, compile_rule, numbers_of
+from responsefn.responses.input_checks import round_trip
 from responsefn.rules.base import Event, WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
 
@@ -139,7 +140,7 @@ def simulate_rule(
     rng
         Seed or generator.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
     """
     p = one_number("p", p)
     (run,) = simulate_curve(
