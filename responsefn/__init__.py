@@ -24,7 +24,7 @@ from responsefn.metrics.tfrc_loss_intervals import (
 )
 from responsefn.responses.compiled_laws import Fused, fused
 from responsefn.responses.curves import Curve, curve
-from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import PFTK, TFRC, Law, Mathis
 from responsefn.rule_catalogue import Catalogue, catalogue
@@ -77,6 +77,7 @@ __all__ = [
     "NewReno",
     "Relentless",
     "Reno",
+    "RuleError",
     "RuleTwin",
     "Scalable",
     "SimulatedResponse",

@@ -49,7 +49,12 @@ def loss_events(
     -------
     Sequence numbers of the first loss of each event; their differences are the loss intervals.
     """
-    numbers, times = np.asarray(lost, dtype=np.int64), number("sent", sent)
+    given, times = number("lost", lost, at_least=0.0, below=2.0**53), number("sent", sent)
+    if np.any(given != np.floor(given)) or np.any(np.diff(given.ravel()) <= 0.0):
+        raise ValueError(f"lost = {lost!r}: must be whole sequence numbers, ascending")
+    if np.any(np.diff(times.ravel()) < 0.0):
+        raise ValueError(f"sent = {sent!r}: must not fall, as the sequence numbers rise")
+    numbers = given.astype(np.int64)
     if numbers.shape != times.shape or numbers.ndim != 1:
         raise ValueError(
             f"lost has shape {numbers.shape}, sent has shape {times.shape}: must be equal"
@@ -103,7 +108,7 @@ class LossHistory:
     >>> history = LossHistory()
     >>> for length in (100, 100, 100): history.close(length)
     >>> round(history.rate(50), 4), round(history.rate(1000), 4)
-    (0.01, 0.0016)
+    (0.01, 0.0014)
     """
 
     def __init__(
@@ -151,7 +156,7 @@ class LossHistory:
         self.discount = 1.0
         if self.discounting and open_interval > 2.0 * without:
             self.discount = max(2.0 * without / open_interval, self.least_discount)
-        older = self.weights[1 : len(lengths) + 1]
+        older = self.weights[1 : len(lengths)]  # RFC 5348, Sect. 5.4: i = 1 to k - 1
         older = older * factors[: len(older)] * self.discount
         total = self.weights[0] * open_interval + older @ lengths[: len(older)]
         including = float(total / (self.weights[0] + older.sum()))

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 SLOWER = 1.4426950408889634  # 1 / ln 2
+LEAST, LARGEST = 1.0 - 1e-9, 1e15  # of a window in packets
 
 
 def ack(s, q, now, rtt, service, left):
@@ -108,19 +109,27 @@ def cycles(
     tolerance: float,
     same: float,
     out: Floats,
+    wrong: Floats,
 ) -> None:
     """Template: advance each row until its cycle repeats; write the columns of `Cycle`.
 
     Peaks that come nearer by a steady ratio are taken to where they tend (Aitken) in the first
     cycles. Once they differ by less than ``tolerance`` it goes on as long as they come nearer still.
     Several cycles may also repeat together: peak and duration are compared with those of the last
-    power of two (Brent), since when the sums run.
+    power of two (Brent), since when the sums run. A window that cannot be ends all, and is
+    recorded in ``wrong`` (see `rule_checks.raise_wrong`).
     """
     for i in range(packets.shape[0]):
         load()
         rtt = rtts[i]
-        s = on_loss(s, q, Event(0.0, rtt))
+        old = s
+        r = rtt
         now = 0.0
+        s = on_loss(s, q, Event(0.0, rtt))
+        if not LEAST <= s.cwnd <= LARGEST:
+            event = 2
+            report()
+            return
         before = 0.0
         last = 0.0
         nearest = math.inf
@@ -143,7 +152,14 @@ def cycles(
             window_time = 0.0
             window_packets = 0.0
             while left > 0.0:
+                old = s
                 s, k, cwnd, lag = block(s, q, now + time, rtt, service, left)
+                if not LEAST <= s.cwnd <= LARGEST:
+                    now += time
+                    r = max(rtt, old.cwnd * service)
+                    event = 1
+                    report()
+                    return
                 left -= k
                 work += 1
                 time += k * lag / cwnd
@@ -179,7 +195,13 @@ def cycles(
                     taken = n
             before = last
             last = peak
-            s = on_loss(s, q, Event(now, max(rtt, peak * service)))
+            old = s
+            r = max(rtt, s.cwnd * service)
+            s = on_loss(s, q, Event(now, r))
+            if not LEAST <= s.cwnd <= LARGEST:
+                event = 2
+                report()
+                return
             if n & (n - 1) == 0:
                 if work > budget or n >= most:
                     break
@@ -214,6 +236,7 @@ def simulate(
     rows: Ints,
     out: Floats,
     counts: Ints,
+    wrong: Floats,
 ) -> bool:
     """Template: runs side by side, ``move()`` by ``move()``; one row of ``out`` per loss event.
 
@@ -224,7 +247,7 @@ def simulate(
     run is over takes the next one. ``places`` are run, next gap and next row of ``out`` by lane.
 
     Run j has the gaps from ``first[j]`` to ``first[j + 1]``, the state ``starts[j]`` and the rows of
-    ``out`` from ``rows[j]`` to ``rows[j + 1]``; False when these are full.
+    ``out`` from ``rows[j]`` to ``rows[j + 1]``; False when these are full. ``wrong`` as in `cycles`.
     """
     layout()
     parameters()
@@ -260,7 +283,15 @@ def simulate(
                     out[row, 4] = s.cwnd
                     row += 1
                     places[i, 2] = row
-                    s = on_loss(s, q, Event(now, max(rtt, s.cwnd * service)))
+                    old = s
+                    r = max(rtt, s.cwnd * service)
+                    event = 1
+                    if LEAST <= s.cwnd <= LARGEST:
+                        s = on_loss(s, q, Event(now, r))
+                        event = 2
+                    if not LEAST <= s.cwnd <= LARGEST:
+                        report()
+                        return True
                     put()
                     lanes[4 * width + i] = now
                     for n in range(1, 4):

@@ -12,21 +12,27 @@ packet, and none of them gets lost.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
-from hopflow.kernels import build
 from hopflow.status import OnFailure, deliver
-from responsefn.responses.cycles import numbers_of
-from responsefn.responses.input_checks import round_trip
+from responsefn.responses.rule_checks import check_dynamics, raise_wrong
+from responsefn.responses.rule_compilation import (
+    RECORD,
+    compile_rules,
+    kind_of,
+    kinds_of,
+    numbers_of,
+)
+from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.rules.base import WindowRule
 from responsefn.simulation import bottleneck_kernel as template
 from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coexist"]
 
-EVENTS = ("on_ack", "on_loss", "on_timeout")
 FIRST_TIMER = 1.0
 """Retransmission timer before the first round-trip time is known, in s (RFC 6298)."""
 
@@ -96,7 +101,7 @@ def coexist(
     min_rto
         Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
     on_failure
-        Whether a window that is no number raises or is returned with its ``status``.
+        Whether a result without shares raises or is returned with its ``status``.
     rng
         Seed or generator; the same seed gives the same packets.
     unit_check
@@ -106,8 +111,10 @@ def coexist(
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+    RuleError
+        Where a rule makes its window less than a packet, infinite or NaN.
     hopflow.status.NotSolvedError
-        Where a rule makes its window infinite or NaN.
+        Where nothing arrived in the measured time, so that there are no shares.
 
     Examples
     --------
@@ -122,8 +129,9 @@ def coexist(
             raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
     if not flows:
         raise ValueError("rules = (): must hold at least one")
-    hint = "in packets/s: mbps(100) is 8333"
-    bandwidth = one_number("bandwidth", bandwidth, above=0.0, below=1e7, hint=hint)
+    for rule in dict.fromkeys(flows):
+        check_dynamics(rule)
+    bandwidth = capacity(bandwidth, unit_check)
     rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
     number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
     places = whole("buffer", buffer, 0, 10_000_000)
@@ -164,8 +172,9 @@ def coexist(
     counts = np.zeros((S, F, template.COUNTS), dtype=np.int64)
     clocks = np.zeros((S, F, template.CLOCKS))
     windows, backlog = np.zeros((S, F)), np.zeros(S)
-    kinds = _kinds(flows)
-    compile_rules(kinds)(
+    kinds = kinds_of(flows)
+    wrong = np.zeros(RECORD + window.shape[1])
+    compile_rules(template.bottleneck, kinds)(
         times,
         rtts,
         1.0 / bandwidth,
@@ -175,7 +184,7 @@ def coexist(
         min_rto,
         _losses(p, bandwidth * seconds + places + 2.0, generator),
         int(generator.integers(1, 2**31 - 1)),
-        np.array([kinds.index(_kind(rule)) for rule in flows]),
+        np.array([kinds.index(kind_of(rule)) for rule in flows]),
         _rows([tuple(numbers_of(rule).values()) for rule in flows]),
         window,
         count,
@@ -186,7 +195,9 @@ def coexist(
         clocks,
         windows,
         backlog,
+        wrong,
     )
+    raise_wrong([flows[int(wrong[1])]] * len(flows), wrong)
     counted, summed = counts.T, clocks.T
     result = Coexistence(
         rules=flows,
@@ -209,47 +220,6 @@ def coexist(
     )
     deliver(result, on_failure)
     return result
-
-
-Kind = tuple[type[WindowRule], tuple[str, ...]]
-"""A class of rules and its numeric parameters: what a kernel is made of."""
-
-
-def _kind(rule: WindowRule) -> Kind:
-    return type(rule), tuple(numbers_of(rule))
-
-
-def _kinds(rules: Sequence[WindowRule]) -> list[Kind]:
-    """Return the distinct kinds, in an order that does not depend on that of the flows."""
-    return sorted(
-        dict.fromkeys(map(_kind, rules)), key=lambda k: (k[0].__module__, k[0].__qualname__, k[1])
-    )
-
-
-def compile_rules(kinds: Sequence[Kind], *, compiled: bool = True) -> Callable[..., None]:
-    """Return `template.bottleneck` with the functions of these rules spliced in."""
-    functions: dict[str, Callable[..., Any]] = {}
-    tuples: dict[str, tuple[str, ...]] = {"Event": ("time", "rtt")}
-    chains: dict[str, list[str]] = {event: [] for event in EVENTS}
-    for n, (rule, names) in enumerate(kinds):
-        fields = rule.State._fields
-        tuples[f"R{n}State"], tuples[f"R{n}Params"] = fields, names
-        for event, chain in chains.items():
-            functions[f"R{n}{event}"] = getattr(rule, event)
-            chain += [
-                f"{'elif' if n else 'if'} kind[f] == {n}:",
-                f"    s = R{n}State({', '.join(f'window[f, {w}]' for w in range(len(fields)))},)",
-                f"    q = R{n}Params({', '.join(f'params[f, {k}]' for k in range(len(names)))},)",
-                f"    s = R{n}{event}(s, q, Event(now, rtt))",
-                *(f"    window[f, {w}] = s.{field}" for w, field in enumerate(fields)),
-            ]
-    return build(
-        template.bottleneck,
-        functions=functions,
-        snippets={event: "\n".join(chain) for event, chain in chains.items()},
-        tuples=tuples,
-        compiled=compiled,
-    )
 
 
 def _per_flow(name: str, values: Floats, flows: int) -> Floats:

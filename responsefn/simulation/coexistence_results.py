@@ -87,9 +87,11 @@ class Coexistence(Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when every window is a number and every packet sent has its place."""
+        """CONVERGED when something arrived and every packet sent has its place."""
         if not np.all(np.isfinite(self.window)):
             return Status.NOT_FINITE
+        if not self.goodput.any():
+            return Status.NOT_MEASURED
         placed = self.acked + self.refused + self.lost + self.in_flight
         return Status.CONVERGED if np.array_equal(self.sent, placed) else Status.UNBALANCED
 

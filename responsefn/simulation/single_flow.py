@@ -18,9 +18,12 @@ from hopflow.kernels import build
 from hopflow.results import Result, figure
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.base import formula_of
-from responsefn.responses.cycles import SUMS, begin_at_peak, compile_rule, numbers_of
-from responsefn.responses.input_checks import round_trip
-from responsefn.rules.base import Event, WindowRule
+from responsefn.responses.cycles import begin_at_peak
+from responsefn.responses.dynamics import Event
+from responsefn.responses.rule_checks import check_dynamics, raise_wrong
+from responsefn.responses.rule_compilation import RECORD, SUMS, compile_rule, numbers_of
+from responsefn.responses.input_checks import capacity, round_trip
+from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
 
 if TYPE_CHECKING:
@@ -187,6 +190,11 @@ def simulate_curve(
     m results, in the order of ``p``.
     """
     losses = Deterministic() if losses is None else losses
+    if not isinstance(rule, WindowRule):
+        raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")
+    if not isinstance(losses, Losses):
+        raise TypeError(f"losses = {losses!r}: must be a model of losses, such as Independent()")
+    check_dynamics(rule)
     at = np.atleast_1d(number("p", p, above=0.0, at_most=1.0))
     if at.ndim > 1:
         raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
@@ -199,7 +207,7 @@ def simulate_curve(
     if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
         raise ValueError(f"bandwidth is missing: {rule!r} with its queue depends on it")
     if bandwidth is not None:
-        bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+        bandwidth = capacity(bandwidth, unit_check)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     limit = math.inf
     if buffer is not None:
@@ -265,6 +273,7 @@ def _side_by_side(
     together, full = move is templates.ack and limit == math.inf, True
     counts = np.zeros(len(runs), dtype=np.int64)
     rows = first
+    wrong = np.zeros(RECORD + starts.shape[1])
     while full:  # a buffer may lose more than was drawn
         if limit < math.inf:
             rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
@@ -273,8 +282,9 @@ def _side_by_side(
             np.concatenate([run.gaps for run in runs]).astype(np.float64), first, starts, rtt,
             service, limit, np.array(list(numbers_of(rule).values())), together,
             isinstance(losses, Gilbert), np.zeros((SUMS + starts.shape[1]) * width),
-            np.zeros((width, 3), dtype=np.int64), rows, out, counts,
+            np.zeros((width, 3), dtype=np.int64), rows, out, counts, wrong,
         )  # fmt: skip
+        raise_wrong((rule,), wrong)
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import responsefn
@@ -303,11 +303,13 @@ CLOSED = [rule for rule in CLOSED if getattr(rule, "capacity", "ignored") != "ne
 
 
 @pytest.mark.parametrize("rule", CLOSED, ids=repr)
-@given(log_p=st.floats(-10.0, -0.01), log_rtt=st.floats(-4.0, 1.0))
+@given(log_p=st.floats(-10.0, -0.01), log_rtt=st.floats(-4.0, 0.3))
 def test_monotone_scaling_and_round_trip(rule, log_p, log_rtt):
     p, rtt = 10.0**log_p, 10.0**log_rtt
+    more = min(1.0, 1.01 * p)
+    assume(rule.closed_form_holds(p, rtt) and rule.closed_form_holds(more, rtt))
     rate = rule.rate(p, rtt)
-    assert rate >= rule.rate(min(1.0, 1.01 * p), rtt)
+    assert rate >= rule.rate(more, rtt)
     found = invert(rule, rate, rtt)
     assert found == pytest.approx(p, rel=1e-12)
     if not isinstance(rule, CUBIC):  # CUBIC's window depends on the RTT
