@@ -40,6 +40,14 @@ from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
+from responsefn.rules.linux import (
+    LinuxBIC,
+    LinuxHTCP,
+    LinuxIllinois,
+    LinuxScalable,
+    LinuxVegas,
+    WestwoodPlus,
+)
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -72,6 +80,11 @@ __all__ = [
     "Illinois",
     "Independent",
     "Law",
+    "LinuxBIC",
+    "LinuxHTCP",
+    "LinuxIllinois",
+    "LinuxScalable",
+    "LinuxVegas",
     "LossHistory",
     "Mathis",
     "NewReno",
@@ -85,6 +98,7 @@ __all__ = [
     "UnreachableRateError",
     "Vegas",
     "Westwood",
+    "WestwoodPlus",
     "WindowRule",
     "aggressiveness",
     "catalogue",

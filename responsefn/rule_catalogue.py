@@ -22,6 +22,14 @@ from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
+from responsefn.rules.linux import (
+    LinuxBIC,
+    LinuxHTCP,
+    LinuxIllinois,
+    LinuxScalable,
+    LinuxVegas,
+    WestwoodPlus,
+)
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -57,6 +65,12 @@ ENTRIES: tuple[Response, ...] = (
     FAST(),
     ARENO(),
     Fusion(),
+    LinuxBIC(),
+    LinuxScalable(),
+    LinuxHTCP(),
+    LinuxIllinois(),
+    LinuxVegas(),
+    WestwoodPlus(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),

@@ -80,12 +80,23 @@ class Cycle:
     period: Floats
 
 
-def solve(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:
-    """Return the cycle for checked arrays p and rtt that broadcast."""
+def solve(
+    rule: Dynamics,
+    p: Floats,
+    rtt: Floats,
+    bandwidth: float | None,
+    peaks: Floats | None = None,
+) -> Cycle:
+    """Return the cycle for checked arrays p and rtt that broadcast.
+
+    It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
+    """
     shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
     starts = begin_at_peak(rule, p, rtt, bandwidth)
+    if peaks is not None:
+        starts[:, 0] = np.maximum(1.0, peaks.ravel())
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     out = None
     if _plain_python_will_do(rule, len(rtts)):

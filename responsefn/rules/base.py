@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow import maximum, where
+from hopflow.checks import one_number
 from responsefn.responses.base import Response, formula_of
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Event", "WindowRule", "cut", "grow"]
 
 
+STARTS, SAME_RATE = 9, 0.03
+"""Windows from which `WindowRule.attractors` starts; relative difference of rates that are one."""
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Why rules that estimate the capacity have no inverse."""
 
@@ -71,6 +74,8 @@ class WindowRule(Response, ABC):
         How the sender repairs a loss: ``"tahoe"`` (slow start from one packet), ``"reno"`` (fast
         recovery ends with the first new ACK), ``"newreno"`` (with the ACK of all that was sent
         before the loss).
+    signal
+        What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN).
     capacity
         ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
         no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
@@ -102,6 +107,7 @@ class WindowRule(Response, ABC):
     dynamics: ClassVar[str] = ""
     assigned: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"
+    signal: ClassVar[str] = "loss"
     capacity: ClassVar[str] = "ignored"
 
     @staticmethod
@@ -171,6 +177,48 @@ class WindowRule(Response, ABC):
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         same_shape(p=p, rtt=rtt)
         return solve(self, p, rtt, self._capacity(bandwidth, unit_check))
+
+    def attractors(
+        self,
+        p: float,
+        rtt: float,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> tuple[float, ...]:
+        """Return the rates in packets/s to which the rule comes from different windows, largest first.
+
+        Mostly there is one. Where there are several, the window with which a connection comes out of
+        slow start decides; `rate` is the one that is reached from the peak of the closed form, or
+        from Reno's.
+
+        Parameters
+        ----------
+        p
+            Loss event rate.
+        rtt
+            Round-trip time without queue in s.
+        bandwidth, unit_check
+            As for `rate`.
+
+        Examples
+        --------
+        >>> from responsefn import Illinois, Reno
+        >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)], Reno().attractors(0.02, 0.1)
+        ([612, 98], (86.4...,))
+        """
+        from responsefn.responses.cycles import solve
+
+        p, rtt = one_number("p", loss_rate(p)), one_number("rtt", round_trip(rtt, unit_check))
+        peak = float(np.asarray(self.peak_window(p, rtt, bandwidth, unit_check=False)))
+        peaks = np.geomspace(2.0, 4.0 * max(peak, 2.0), STARTS)
+        points = (np.full(STARTS, each) for each in (p, rtt))
+        found = solve(self, *points, self._capacity(bandwidth, unit_check), peaks=peaks)
+        rates: list[float] = []
+        for rate in sorted(map(float, found.rate), reverse=True):
+            if not rates or rate < (1.0 - SAME_RATE) * rates[-1]:
+                rates.append(rate)
+        return tuple(rates)
 
     def _capacity(self, bandwidth: float | None, unit_check: bool = True) -> float | None:
         """Check the bandwidth; None unless the rule sees the queue."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow import maximum, minimum, where
 from hopflow.checks import one_number
@@ -19,7 +19,9 @@ __all__ = ["DCTCP"]
 class DCTCP(WindowRule):
     r"""DCTCP (RFC 8257): the window falls by half the part of its packets that were marked.
 
-    Here p is the part of packets that carry a congestion mark, not a loss rate. alpha is its average
+    Here p is the part of packets that carry a congestion mark, not a loss rate: ``signal`` is
+    ``"mark"``, and where nothing marks, as in `coexist`, the rule is refused. (RFC 8257, Sect. 3.5,
+    has a sender react to a loss as RFC 5681 does, which is `Reno`.) alpha is its average
     with gain ``g`` per window; once per window with a mark cwnd falls by alpha/2 of it.
 
     Published response for marks in every window: one packet of growth per round trip against
@@ -47,7 +49,8 @@ class DCTCP(WindowRule):
 
         g: float = 1 / 16
 
-    reference = references.RFC8257
+    reference = references.PI2
+    signal: ClassVar[str] = "mark"
     domain = (1e-3, 0.1)
 
     def check(self) -> None:

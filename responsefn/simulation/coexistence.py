@@ -131,6 +131,11 @@ def coexist(
         raise ValueError("rules = (): must hold at least one")
     for rule in dict.fromkeys(flows):
         check_dynamics(rule)
+        if rule.signal != "loss":
+            raise ValueError(
+                f"rules: {rule!r} answers congestion marks, and this queue drops packets and marks "
+                "none: its response is simulate_rule's, with every loss taken for a mark"
+            )
     bandwidth = capacity(bandwidth, unit_check)
     rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
     number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
