@@ -14,8 +14,11 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 from __future__ import annotations
 
 from responsefn.jax_rules import RuleTwin, rule_twin, twin
+from responsefn.measurements.fitting import Fit, fit
+from responsefn.measurements.samples import Samples, read_qlog, read_ss
 from responsefn.metrics.friendliness import friendliness, jain_index, match, smoothness
 from responsefn.metrics.responsiveness import aggressiveness, convergence_time, responsiveness
+from responsefn.metrics.rtt_unfairness import UnfairnessExponents, rtt_unfairness
 from responsefn.metrics.tfrc_loss_intervals import (
     LossHistory,
     first_interval,
@@ -23,6 +26,7 @@ from responsefn.metrics.tfrc_loss_intervals import (
     loss_events,
 )
 from responsefn.responses.compiled_laws import Fused, fused
+from responsefn.responses.corrections import Corrected
 from responsefn.responses.curves import Curve, curve
 from responsefn.responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
 from responsefn.responses.inverse import invert
@@ -72,8 +76,10 @@ __all__ = [
     "AmbiguousRateError",
     "Catalogue",
     "Coexistence",
+    "Corrected",
     "Curve",
     "Deterministic",
+    "Fit",
     "Fused",
     "Fusion",
     "Gilbert",
@@ -92,9 +98,11 @@ __all__ = [
     "Reno",
     "RuleError",
     "RuleTwin",
+    "Samples",
     "Scalable",
     "SimulatedResponse",
     "Tahoe",
+    "UnfairnessExponents",
     "UnreachableRateError",
     "Vegas",
     "Westwood",
@@ -106,6 +114,7 @@ __all__ = [
     "convergence_time",
     "curve",
     "first_interval",
+    "fit",
     "friendliness",
     "fused",
     "independent_constant",
@@ -114,7 +123,10 @@ __all__ = [
     "jain_index",
     "loss_events",
     "match",
+    "read_qlog",
+    "read_ss",
     "responsiveness",
+    "rtt_unfairness",
     "rule_twin",
     "simulate_curve",
     "simulate_rule",

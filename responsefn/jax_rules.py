@@ -69,7 +69,14 @@ def twin(response: Response) -> Callable[..., Any]:
 
 
 class RuleTwin(NamedTuple):
-    """What a rule does to its state, in JAX: functions of the state, the parameters and the event."""
+    """What a rule does to its state, in JAX: functions of the state, the parameters and the event.
+
+    Examples
+    --------
+    >>> from responsefn import RuleTwin
+    >>> RuleTwin._fields
+    ('on_ack', 'on_loss', 'on_timeout')
+    """
 
     on_ack: Callable[..., Any]
     on_loss: Callable[..., Any]

@@ -90,6 +90,12 @@ class Catalogue(Result):
     ----------
     entries
         Each rule and law, and its variants.
+
+    Examples
+    --------
+    >>> from responsefn import Catalogue, Mathis
+    >>> print(Catalogue((Mathis(),)).rows()[0]["equation"])
+    sqrt(6)/(2*R*sqrt(b)*sqrt(p))
     """
 
     entries: tuple[Response, ...]
@@ -170,6 +176,12 @@ def catalogue(kind: str = "all") -> Catalogue:
     ----------
     kind
         ``"all"``, ``"rule"`` or ``"law"``.
+
+    Examples
+    --------
+    >>> from responsefn import catalogue
+    >>> [repr(law) for law in catalogue("law").entries][:2]
+    ['TFRC()', "TFRC(form='zheng2002')"]
     """
     choice("kind", kind, ("all", "rule", "law"))
     wanted = {"rule": WindowRule, "all": Response}.get(kind)

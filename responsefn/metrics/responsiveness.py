@@ -74,6 +74,12 @@ def responsiveness(
         Capacity in packets/s for rules that see the queue; the queue is empty here.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, responsiveness
+    >>> responsiveness(AIMD(0.2, 0.125))
+    6
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     window = one_number("window", window, above=1.0)
@@ -112,6 +118,12 @@ def aggressiveness(
     ----------
     rule, rtt, window, bandwidth, unit_check
         As for `responsiveness`; the window before the loss.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, aggressiveness
+    >>> round(aggressiveness(AIMD(0.5, 0.25)), 2)
+    0.5
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     window = one_number("window", window, above=1.0)
@@ -182,6 +194,12 @@ def convergence_time(
         their ratio for ever, does not converge.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, convergence_time
+    >>> round(convergence_time(Reno(), rtt=0.1, bandwidth=1000.0), 1)
+    7.5
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     capacity = one_number("bandwidth", bandwidth, above=0.0) * rtt

@@ -21,6 +21,12 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
     """Return the weights of n loss intervals, newest first: 1 in the newer half, then falling.
 
     w_i = min(1, 2 (n - i)/(n + 2)), for n = 8: 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2.
+
+    Examples
+    --------
+    >>> from responsefn import interval_weights
+    >>> interval_weights(8)
+    array([1. , 1. , 1. , 1. , 0.8, 0.6, 0.4, 0.2])
     """
     n = whole("n", n, 1, 1000)
     i = np.arange(n)
@@ -48,6 +54,12 @@ def loss_events(
     Returns
     -------
     Sequence numbers of the first loss of each event; their differences are the loss intervals.
+
+    Examples
+    --------
+    >>> from responsefn import loss_events
+    >>> loss_events([10, 12, 40], sent=[1.0, 1.02, 1.4], rtt=0.1)
+    array([10, 40])
     """
     given, times = number("lost", lost, at_least=0.0, below=2.0**53), number("sent", sent)
     if np.any(given != np.floor(given)) or np.any(np.diff(given.ravel()) <= 0.0):
@@ -85,6 +97,12 @@ def first_interval(
         The equation; None is ``TFRC()``.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import first_interval
+    >>> round(first_interval(rate=1000.0, rtt=0.1))
+    6685
     """
     return 1.0 / float(invert(TFRC() if law is None else law, rate, rtt, unit_check=unit_check))
 

@@ -55,6 +55,14 @@ class Fused:
     ----------
     response, rtt
         What it is of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import Reno, fused
+    >>> law = fused(Reno(), rtt=0.1)
+    >>> law.invert(law(np.array([1e-3, 1e-2]))).round(9)
+    array([0.001, 0.01 ])
     """
 
     response: Response

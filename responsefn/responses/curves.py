@@ -40,6 +40,12 @@ class Curve(Result):
         Rates in packets/s, shape (n, m).
     bandwidth
         Capacity in packets/s that rules saw which see the queue; None where none was given.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, curve
+    >>> curve(Reno(), [1e-4, 1e-2], rtt=0.1).mean_window.round(2)
+    array([[122.47,  12.25]])
     """
 
     rules: tuple[Response, ...]

@@ -14,6 +14,15 @@ class UnreachableRateError(ValueError):
         Lowest and highest rate in packets/s at the round-trip time of the first offending entry.
     gap
         Between which rates the response jumps, where that is why; else None.
+
+    Examples
+    --------
+    >>> from responsefn import TFRC, UnreachableRateError, invert
+    >>> try:
+    ...     invert(TFRC(), 1e-9, 0.1)
+    ... except UnreachableRateError as error:
+    ...     print(f"{error.reachable[0]:.4f}")
+    0.0411
     """
 
     def __init__(
@@ -32,6 +41,16 @@ class AmbiguousRateError(ValueError):
     unique
         Interval of rates in packets/s, at the round-trip time of the first offending entry, in which
         each has one p. Its upper end is that of the decade of p up to which the response was computed.
+
+    Examples
+    --------
+    >>> from responsefn import CTCP, AmbiguousRateError, invert
+    >>> try:
+    ...     invert(CTCP(), 2000.0, 0.1, bandwidth=2000.0)
+    ... except AmbiguousRateError as error:
+    ...     low, high = error.unique
+    >>> bool(0.0 < low < high)
+    True
     """
 
     def __init__(self, message: str, unique: tuple[float, float]) -> None:

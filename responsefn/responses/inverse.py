@@ -97,6 +97,8 @@ def invert(
     rule.check_inverse(rtt)
     rate, rtt = np.broadcast_arrays(rate, rtt)
     if not rule.uses_closed_form(bandwidth):
+        if not hasattr(rule, "cycle"):
+            return plain(_by_rates(rule, rate, rtt, bandwidth))
         return plain(cycle_root(rule, rate, rtt, bandwidth))
     p = np.array(np.clip(closed_root(rule, rate, rtt), SMALLEST_P, 1.0))
     with np.errstate(invalid="ignore"):
@@ -109,6 +111,22 @@ def invert(
         p[other] = cycle_root(rule, rate[other], rtt[other], bandwidth)
         return plain(p)
     raise _unreachable(rule, rate, rtt, ~found)
+
+
+def _by_rates(rule: Response, rate: Any, rtt: Any, bandwidth: float | None) -> NDArray[np.float64]:
+    """Return p for a response that is neither a closed form nor a cycle, by Chandrupatla's method."""
+    from scipy.optimize.elementwise import find_root
+
+    def excess(log_p: Any, rate: Any, rtt: Any) -> Any:
+        p = np.exp(np.clip(log_p, np.log(SMALLEST_P), 0.0))
+        return np.log(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=False)) / rate)
+
+    ends = (np.full(rate.shape, np.log(SMALLEST_P)), np.zeros(rate.shape))
+    outside = (excess(ends[0], rate, rtt) < 0.0) | (excess(ends[1], rate, rtt) > 0.0)
+    if outside.any():
+        raise _unreachable(rule, rate, rtt, outside)
+    found = find_root(excess, ends, args=(rate, rtt), tolerances={"fatol": JUMP})
+    return np.asarray(np.exp(np.minimum(found.x, 0.0)))
 
 
 def _unreachable(rule: Response, rate: Any, rtt: Any, bad: Any) -> UnreachableRateError:

@@ -24,6 +24,12 @@ class Law(Response):
     """Base of laws: a rate equation with ``packets_per_ack`` (b) and the timeout ``rto`` (t_RTO).
 
     A subclass states its equation in `formula`, in the symbols p, R, b and t_RTO.
+
+    Examples
+    --------
+    >>> from responsefn import Law, Mathis
+    >>> issubclass(Mathis, Law)
+    True
     """
 
     def check(self) -> None:

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from responsefn.responses.dynamics import Dynamics
 
-__all__ = ["LARGEST", "LEAST", "EVENTS", "check_dynamics", "raise_wrong", "sample_states", "wrong_window"]  # noqa: RUF022
+__all__ = [
+    "LARGEST",
+    "LEAST",
+    "EVENTS",
+    "check_dynamics",
+    "raise_wrong",
+    "sample_states",
+    "wrong_window",
+]  # noqa: RUF022
 
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 LEAST, LARGEST = 1.0 - 1e-9, 1e15
@@ -128,7 +136,9 @@ def _check_form(rule: Dynamics, event: str) -> None:
     function = getattr(static, "__func__", static)
     place = f"{_place(function)}: {type(rule).__name__}.{event}"
     if not isinstance(static, staticmethod):
-        raise RuleError(f"{place}: write @staticmethod above it, and the arguments s, q, e: no self")
+        raise RuleError(
+            f"{place}: write @staticmethod above it, and the arguments s, q, e: no self"
+        )
     try:
         inspect.signature(function).bind(None, None, None)
     except TypeError:

@@ -38,6 +38,12 @@ class ARENO(WindowRule):
         Capacity per packet of W, in packets/s; 10 Mb/s in packets of 1500 bytes.
     inclusive
         1 or 0: whether W_inc has Reno's packet per round trip in it.
+
+    Examples
+    --------
+    >>> from responsefn import ARENO
+    >>> ARENO().capacity, ARENO().monotone
+    ('needed', False)
     """
 
     class State(NamedTuple):

@@ -53,6 +53,12 @@ class BIC(WindowRule):
         Packets below which it is Reno.
     fast_convergence
         1 or 0.
+
+    Examples
+    --------
+    >>> from responsefn import BIC
+    >>> round(BIC().rate(1e-4, rtt=0.1), 1)
+    5462.9
     """
 
     class State(NamedTuple):
@@ -81,7 +87,7 @@ class BIC(WindowRule):
     def check(self) -> None:
         """Check the ranges of the parameters."""
         one_number("b", self.params.b, above=0.0, at_most=1.0)
-        one_number("smallest", self.params.smallest, above=0.0)
+        one_number("smallest", self.params.smallest, at_least=1e-9)
         one_number("largest", self.params.largest, at_least=self.params.smallest)
         one_number("low_window", self.params.low_window, at_least=0.0)
         choice("fast_convergence", self.params.fast_convergence, (0, 1))

@@ -154,6 +154,12 @@ class NewReno(Reno):
     ----------
     form
         Which response function, see `AIMD`.
+
+    Examples
+    --------
+    >>> from responsefn import NewReno, Reno
+    >>> NewReno().rate(0.01, 0.1) == Reno().rate(0.01, 0.1), NewReno().recovery
+    (True, 'newreno')
     """
 
     recovery: ClassVar[str] = "newreno"

@@ -45,6 +45,12 @@ class CTCP(WindowRule):
         Packets in the queue from which the delay window shrinks.
     zeta
         How much of the waiting packets it then gives up per round trip.
+
+    Examples
+    --------
+    >>> from responsefn import CTCP
+    >>> round(CTCP().rate(1e-4, rtt=0.1), 1), CTCP(alpha=0.02).closed_form_holds(1e-4, 0.1).item()
+    (4046.0, False)
     """
 
     class State(NamedTuple):

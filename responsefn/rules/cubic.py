@@ -58,6 +58,14 @@ class CUBIC(WindowRule):
         1 or 0; 0 without the Reno-friendly region.
     form
         ``"cycle"``, or ``"published"`` for the larger of the two responses.
+
+    Examples
+    --------
+    >>> from responsefn import CUBIC
+    >>> round(CUBIC().rate(1e-5, rtt=0.04), 1)
+    13251.2
+    >>> round(CUBIC().rate(1e-3, 0.1) / CUBIC(form="published").rate(1e-3, 0.1), 3)
+    1.031
     """
 
     class State(NamedTuple):

@@ -34,6 +34,12 @@ class DCTCP(WindowRule):
     ----------
     g
         Gain of the average, 0 < g <= 1.
+
+    Examples
+    --------
+    >>> from responsefn import DCTCP
+    >>> round(DCTCP().rate(0.01, rtt=0.001), 3)
+    200000.0
     """
 
     class State(NamedTuple):

@@ -84,6 +84,12 @@ class HSTCP(WindowRule):
         ``"published"`` or ``"cycle"``.
     table
         1 for the integer table, 0 for the formulas.
+
+    Examples
+    --------
+    >>> from responsefn import HSTCP
+    >>> round(HSTCP().mean_window(1e-3), 3), round(HSTCP().mean_window(1e-7))
+    (38.73, 83000)
     """
 
     class Params(NamedTuple):

@@ -35,6 +35,12 @@ class Illinois(WindowRule):
     cycle lies within it: there are two responses, and `attractors` has both.
 
     Domain: p <= 0.02.
+
+    Examples
+    --------
+    >>> from responsefn import Illinois
+    >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)]
+    [612, 87]
     """
 
     class State(NamedTuple):

@@ -46,7 +46,7 @@ class LinuxBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxBIC().rate(1e-3, 0.04)))
-    2195
+    1908
     """
 
     class State(NamedTuple):
@@ -163,7 +163,7 @@ class LinuxVegas(QueueRule):
     Examples
     --------
     >>> round(float(LinuxVegas().rate(1e-3, 0.04, bandwidth=8333.0)))
-    684
+    685
     """
 
     class Params(NamedTuple):
@@ -201,7 +201,7 @@ class LinuxHTCP(WindowRule):
     Examples
     --------
     >>> round(float(LinuxHTCP().rate(1e-3, 0.04)))
-    1105
+    1061
     """
 
     class State(NamedTuple):
@@ -271,7 +271,7 @@ class LinuxIllinois(WindowRule):
     Examples
     --------
     >>> round(float(LinuxIllinois().rate(1e-3, 0.04)))
-    7302
+    6846
     """
 
     class State(NamedTuple):
@@ -366,7 +366,7 @@ class WestwoodPlus(WindowRule):
     Examples
     --------
     >>> round(float(WestwoodPlus().rate(1e-3, 0.04, bandwidth=8333.0)))
-    3063
+    8333
     """
 
     class State(NamedTuple):

@@ -23,6 +23,12 @@ class Relentless(WindowRule):
     numerical cycle.
 
     Domain: p <= 0.02.
+
+    Examples
+    --------
+    >>> from responsefn import Relentless
+    >>> Relentless().rate(0.01, rtt=0.1), Relentless().peak_window(0.01)
+    (1000.0, 100.5)
     """
 
     reference = references.RELENTLESS

@@ -41,6 +41,12 @@ class Scalable(WindowRule):
         below the legacy window, and the response is the numerical cycle.
     form
         ``"cycle"`` or ``"published"``.
+
+    Examples
+    --------
+    >>> from responsefn import Scalable
+    >>> round(Scalable().rate(1e-3, rtt=0.1), 1), round(Scalable().rate(0.02, rtt=0.1), 1)
+    (748.9, 86.5)
     """
 
     class Params(NamedTuple):

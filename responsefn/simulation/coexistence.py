@@ -18,6 +18,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, whole
 from hopflow.status import OnFailure, deliver
+from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import (
     RECORD,
@@ -26,7 +27,6 @@ from responsefn.responses.rule_compilation import (
     kinds_of,
     numbers_of,
 )
-from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.rules.base import WindowRule
 from responsefn.simulation import bottleneck_kernel as template
 from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence

@@ -65,6 +65,13 @@ class Coexistence(Result):
     sums
         Integral of the window (packets s), sum of the windows before loss events (packets) and of the
         waits in the queue (s), since time 0; shape (3, F, S).
+
+    Examples
+    --------
+    >>> from responsefn import Reno, coexist
+    >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, seconds=20.0)
+    >>> run.share.shape, str(run.status)
+    ((2,), 'converged')
     """
 
     rules: tuple[WindowRule, ...]

@@ -20,9 +20,9 @@ from responsefn.responses import rule_kernels as templates
 from responsefn.responses.base import formula_of
 from responsefn.responses.cycles import begin_at_peak
 from responsefn.responses.dynamics import Event
+from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import RECORD, SUMS, compile_rule, numbers_of
-from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
 
@@ -68,6 +68,13 @@ class SimulatedResponse(Result):
     times, windows
         When each loss event came, in s, and the window before it, shape (events,); one run after
         the other where there were several.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, simulate_rule
+    >>> run = simulate_rule(Reno(), 0.01, 0.1, events=200)
+    >>> run.half_width, run.method, round(run.loss_event_rate, 4)
+    (0.0, 'acks', 0.01)
     """
 
     rule: WindowRule
@@ -144,6 +151,12 @@ def simulate_rule(
         Seed or generator.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, simulate_rule
+    >>> round(simulate_rule(Reno(), 0.01, 0.1, events=200).rate, 1)
+    122.3
     """
     p = one_number("p", p)
     (run,) = simulate_curve(
@@ -188,6 +201,12 @@ def simulate_curve(
     Returns
     -------
     m results, in the order of ``p``.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, simulate_curve
+    >>> [round(run.rate) for run in simulate_curve(Reno(), [1e-3, 1e-2], 0.1, events=200)]
+    [387, 122]
     """
     losses = Deterministic() if losses is None else losses
     if not isinstance(rule, WindowRule):

@@ -179,9 +179,7 @@ def test_plain_python_does_the_same(monkeypatch):
     path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "p": 0.02, "seconds": 2.0}
     compiled = coexist([Reno(), CUBIC()], **path)
     build = coexistence.compile_rules
-    monkeypatch.setattr(
-        coexistence, "compile_rules", functools.partial(build, compiled=False)
-    )
+    monkeypatch.setattr(coexistence, "compile_rules", functools.partial(build, compiled=False))
     plain = coexist([Reno(), CUBIC()], **path)
     assert compiled.acked[:, -1].min() > 50
     for name in ("sent", "acked", "refused", "lost", "in_flight", "loss_events", "timeouts"):

@@ -110,13 +110,19 @@ WRONG = [
     (Number, "on_loss", r"on_loss returns 1\.0: must be the new state"),
     (Assigned, "on_ack", r"on_ack raises AttributeError.*return s\._replace\(cwnd=\.\.\.\)"),
     (Method, "on_ack", r"on_ack: write @staticmethod above it"),
-    (TwoArguments, "on_ack", r"on_ack\(s, q\): must take the state s, the parameters q and the event"),
+    (
+        TwoArguments,
+        "on_ack",
+        r"on_ack\(s, q\): must take the state s, the parameters q and the event",
+    ),
     (Order, None, r"Order\.State has the fields ssthresh, cwnd: cwnd, in packets, must come first"),
     (Text, "on_ack", r"on_ack raises TypeError"),
 ]
 
 
-@pytest.mark.parametrize(("rule", "event", "message"), WRONG, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize(
+    ("rule", "event", "message"), WRONG, ids=lambda x: getattr(x, "__name__", "")
+)
 def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
     """By rate, simulation and coexistence alike, with the line of the function."""
     asks = [
@@ -177,7 +183,9 @@ def test_the_first_answer_of_a_new_rule_takes_less_than_a_second():
 
 
 def test_classes_and_other_things_in_the_place_of_rules_are_named():
-    with pytest.raises(TypeError, match=r"rule = .*Reno.*: must be a window rule, such as Reno\(\)"):
+    with pytest.raises(
+        TypeError, match=r"rule = .*Reno.*: must be a window rule, such as Reno\(\)"
+    ):
         simulate_rule(Reno, P, RTT)
     with pytest.raises(TypeError, match=r"losses = .*: must be a model of losses"):
         simulate_rule(Reno(), P, RTT, float)
