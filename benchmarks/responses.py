@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -18,14 +19,14 @@ from responsefn import (
     Independent,
     Reno,
     coexist,
-    coexistence,
     fused,
     invert,
-    scan,
     simulate_curve,
     simulate_rule,
-    templates,
 )
+from responsefn.responses import cycle_inverse
+from responsefn.responses import rule_kernels as templates
+from responsefn.simulation import coexistence
 
 RTT = 0.1
 MANY = 4_000_000
@@ -184,7 +185,7 @@ def _shared_bottleneck():
 
     def plain():
         build_rules = coexistence.compile_rules
-        coexistence.compile_rules = lambda kinds: build_rules(kinds, compiled=False)
+        coexistence.compile_rules = functools.partial(build_rules, compiled=False)
         try:
             return coexist(rules, **path, seconds=few)
         finally:
@@ -204,7 +205,7 @@ def _shared_bottleneck():
 
 def _invert_anew(rule, rates):
     """Invert with the look at the whole response that the first call takes."""
-    scan.forget()
+    cycle_inverse.forget()
     return invert(rule, rates, RTT)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-PIECE = 4096
+PIECE = 16384
 """Entries that are computed at once."""
 Block = Mapping[str, Any]
 

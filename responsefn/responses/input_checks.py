@@ -33,9 +33,9 @@ IN_PACKETS = "in packets/s: mbps(100) is 8333"
 
 def loss_rate(p: ArrayLike) -> NDArray[np.float64]:
     """Check a loss event rate, 0 < p <= 1; an array of float64 is returned as it is."""
-    if isinstance(p, np.ndarray) and p.dtype == np.float64 and p.size:
-        if type(p) is np.ndarray and p.min() > 0.0 and p.max() <= 1.0:
-            return p
+    plain_array = type(p) is np.ndarray and p.dtype == np.float64 and p.size
+    if plain_array and p.min() > 0.0 and p.max() <= 1.0:  # type: ignore[union-attr]
+        return p  # type: ignore[return-value]
     return number("p", p, above=0.0, at_most=1.0)
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
 
 __all__ = [
+    "EVENTS",
     "LARGEST",
     "LEAST",
-    "EVENTS",
     "check_dynamics",
     "raise_wrong",
     "sample_states",
     "wrong_window",
-]  # noqa: RUF022
+]
 
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 LEAST, LARGEST = 1.0 - 1e-9, 1e15

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from responsefn.responses.cycles import Cycle
+    from responsefn.responses.symbolic import Formula
 
 __all__ = ["Event", "WindowRule", "cut", "grow"]
 
 
+MANY = 64
+"""Entries from which it pays to look at the ends of a range first."""
 STARTS, SAME_RATE = 9, 0.03
 """Windows from which `WindowRule.attractors` starts; relative difference of rates that are one."""
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
@@ -279,8 +282,8 @@ class WindowRule(Response, ABC):
             return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
         values = self.value_of(expression, p=p, R=rtt)
         if formula.condition != True:
-            holds = self.closed_form_holds(p, rtt)
-            if not holds.all():
+            holds = _holds_at_ends(self, formula, p, rtt) or self.closed_form_holds(p, rtt)
+            if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
                 points = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
@@ -365,3 +368,22 @@ class WindowRule(Response, ABC):
         if expression is None or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._either(name, p, np.asarray(1.0), bandwidth)  # any will do
+
+
+def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool:
+    """Return whether the closed form holds at both ends of p and so between; False: not known.
+
+    That is so for bounds of p, of which all or, where they are upper bounds, one must hold.
+    """
+    import sympy as sp
+
+    from responsefn.responses.symbolic import p as loss
+
+    condition = formula.condition
+    parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
+    bounds = all(getattr(part, "lts", None) == loss or part.gts == loss for part in parts)
+    if p.size < MANY or rtt.ndim or not bounds:
+        return False
+    if isinstance(condition, sp.Or) and any(part.gts == loss for part in parts):
+        return False
+    return bool(rule.closed_form_holds(np.array([p.min(), p.max()]), rtt).all())

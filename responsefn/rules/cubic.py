@@ -195,4 +195,7 @@ def _cubic(friendly: bool, published: bool) -> Formula:
     ]
     mean = sp.Piecewise(*((value, where) for value, _, where in branches))
     peak = sp.Piecewise(*((value, where) for _, value, where in branches))
-    return Formula(mean / R, peak, condition=beta * peak >= 2)
+    # the peak is at least that of either kind; solved for p, which is quicker to evaluate
+    as_cubic = p <= R / (factor * (2 * (1 - beta) / (C * beta)) ** sp.Rational(4, 3))
+    as_reno = p <= sp.Rational(3, 2) * (beta / (1 + beta)) ** 2
+    return Formula(mean / R, peak, condition=sp.Or(as_cubic, as_reno))

@@ -31,7 +31,9 @@ def test_the_example_of_every_public_object_runs(name):
     assert runner.run(test, out=report.append).failed == 0, "".join(report)
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
 def test_imports_go_down(path):
     """Also those inside of functions; but not those for type checkers only."""
     layer = path.relative_to(PACKAGE).parts[0]
@@ -51,7 +53,9 @@ def test_imports_go_down(path):
         assert LAYERS.index(other) <= LAYERS.index(layer), module
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
 def test_no_function_has_the_name_of_its_module(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}

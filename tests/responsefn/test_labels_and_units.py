@@ -36,7 +36,7 @@ ASKS = [
 ]
 
 
-@pytest.mark.parametrize("ask", ASKS)
+@pytest.mark.parametrize("ask", ASKS, ids=range(len(ASKS)))
 def test_labels_survive(ask):
     values, rtt = np.array([1e-4, 1e-3, 1e-2]), 0.1
     bare = np.asarray(ask(values, rtt))
@@ -70,6 +70,7 @@ def test_two_different_indices_are_refused():
         lambda: invert(Reno(), 100.0, 20.0),
         lambda: friendliness(Reno(), 0.01, 20.0),
     ],
+    ids=range(6),
 )
 def test_milliseconds_are_caught(ask):
     with pytest.raises(ValueError, match=r"^rtt = 20: .* in seconds: ms\(48\) is 0\.048"):
@@ -86,6 +87,7 @@ def test_milliseconds_are_caught(ask):
         lambda: coexist(Reno(), 0.04, 2e8, 10),
         lambda: invert(Reno(), 2e8, 0.1),
     ],
+    ids=range(6),
 )
 def test_bits_per_second_are_caught(ask):
     with pytest.raises(ValueError, match=r"^(bandwidth|rate) = 2e\+08: .*packets/s: mbps\(100\)"):
@@ -108,7 +110,9 @@ def test_loss_events_take_ascending_sequence_numbers(lost, sent, message):
 
 
 @pytest.mark.parametrize(
-    "ask", [lambda: BIC(smallest=5e-324).rate(1e-3, 0.1), lambda: independent_constant(1e-320)]
+    "ask",
+    [lambda: BIC(smallest=5e-324).rate(1e-3, 0.1), lambda: independent_constant(1e-320)],
+    ids=["BIC", "constant"],
 )
 def test_numbers_that_overflow_are_named(ask):
     with pytest.raises(ValueError, match=r"^(smallest|b) = "):

@@ -63,7 +63,8 @@ LOOSE = {
     "CUBIC(fast_convergence=1)": 0.08,  # 0.85/sqrt(n) after n cycles, from below
     "BIC()": 0.06,  # fast convergence as well
     "Tahoe()": 0.03,  # whole packets of slow start
-    "DCTCP()": 0.2,  # marks that come alone
+    "DCTCP()": 0.03,  # whole marks in a window
+    "LinuxBIC()": 0.03,  # fast convergence as well
     "AIMD(form='precise')": 0.15,  # round trips that the bare rule does not have
     "AIMD(form='recovery')": 0.3,
 }
@@ -76,7 +77,7 @@ def test_rate_cycle_and_simulation_agree_inside_the_domain(rule):
     low, high = max(rule.domain[0], 1e-4), rule.domain[1]
     for p in np.geomspace(low, high, 3):
         rate, cycle = rule.rate(p, RTT), rule.cycle(p, RTT).rate
-        run = simulate_rule(rule, p, RTT, events=300)
+        run = simulate_rule(rule, p, RTT, events=3000 if rule == DCTCP() else 300)
         tolerance = LOOSE.get(repr(rule), 0.01)
         assert cycle == pytest.approx(rate, rel=tolerance)
         assert run.rate == pytest.approx(rate, rel=tolerance)
@@ -112,7 +113,7 @@ def test_bic_with_fast_convergence_tends_to_its_closed_form():
 def test_two_responses_are_listed():
     """Illinois above p = 0.0119: below 15 packets it is Reno, whose cycle stays there."""
     high, low = Illinois().attractors(0.02, 0.1)
-    assert high == pytest.approx(Illinois().rate(0.02, 0.1), rel=1e-6)
+    assert high == pytest.approx(Illinois().rate(0.02, 0.1), rel=1e-3)
     assert low == pytest.approx(Reno().rate(0.02, 0.1), rel=0.002)
     assert len(Illinois().attractors(0.005, 0.1)) == 1
     assert len(Reno().attractors(0.02, 0.1)) == 1
@@ -127,7 +128,7 @@ def test_regions_follow_the_parameters():
     assert largest(Scalable()) == pytest.approx(0.01 * 0.875 / (16 * 0.125), rel=0.01)
     assert largest(Scalable(legacy=60.0)) == pytest.approx(0.01 * 0.875 / (60 * 0.125), rel=0.01)
     assert largest(CTCP()) == pytest.approx(0.00354, rel=0.01)
-    assert largest(CTCP(alpha=0.02)) < 1e-5
+    assert largest(CTCP(alpha=0.02)) < 1e-4
     assert largest(Reno()) == pytest.approx(1 / 6, rel=0.01)
     assert not HSTCP().closed_form_holds(1e-8, 0.1)
     assert DCTCP().closed_form_holds(0.01, 0.1)
