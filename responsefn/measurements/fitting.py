@@ -148,13 +148,14 @@ def fit(
 
     begin = np.log([start.params._asdict()[name] for name in names])
     found = least_squares(residual, begin, x_scale="jac", xtol=1e-12, ftol=1e-12)
-    values = np.linalg.svd(found.jac, compute_uv=False)
+    slopes = np.asarray(found.jac)
+    values = np.linalg.svd(slopes, compute_uv=False)
     if values[-1] < ALIKE * max(values[0], 1.0):
         raise ValueError(
             f"by = {', '.join(names)}: these data cannot tell the parameters apart; name fewer in by="
         )
     spread = math.sqrt(2.0 * found.cost / free)
-    errors = spread * np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac)))
+    errors = spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
     reach = stats.t.ppf(0.975, free) * errors
     ends = np.exp([found.x - reach, found.x + reach]).T
     intervals = {name: (float(a), float(b)) for name, (a, b) in zip(names, ends, strict=True)}

@@ -143,11 +143,13 @@ def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     form = response.closed_form()
     values = response.bindings(rtt) | {"R": rtt}
-    codes = []
-    for expression in (form.conditional_rate, form.rate):
+
+
+    def compiled(expression: sympy.Expr) -> tuple[Mapping[str, str], Floats]:
         names, code = _snippets(expression)
-        codes += [code, np.array([float(values[name]) for name in names] or [math.nan])]
-    return Fused(response, rtt, *codes)
+        return code, np.array([float(values[name]) for name in names] or [math.nan])
+
+    return Fused(response, rtt, *compiled(form.conditional_rate), *compiled(form.rate))
 
 
 def _range(law: Response, rtt: float) -> tuple[float, float]:

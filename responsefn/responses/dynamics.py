@@ -32,10 +32,24 @@ class Dynamics(Protocol):
     `responsefn.WindowRule` is one; its docstring says what each member is.
     """
 
-    State: Any
-    params: Any
-    assigned: Any
-    capacity: Any
+    @property
+    def State(self) -> Any:
+        """NamedTuple of the state."""
+
+    @property
+    def params(self) -> Any:
+        """NamedTuple of the parameters."""
+
+    @property
+    def assigned(self) -> tuple[str, ...]:
+        """Fields of the state that an ACK sets outright."""
+
+    @property
+    def capacity(self) -> str:
+        """Whether the queue is seen."""
+
+    def __hash__(self) -> int:
+        """Equal rules have one hash."""
 
     def on_ack(self, s: Any, q: Any, e: Any, /) -> Any:
         """Return the state after one packet was acknowledged."""
@@ -68,6 +82,9 @@ class Dynamics(Protocol):
 
     def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
         """Return where the closed form is the response."""
+
+    def value_of(self, expression: Any, **values: Any) -> NDArray[Any]:
+        """Evaluate an expression of the closed form."""
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:
         """Return whether there is a closed form."""

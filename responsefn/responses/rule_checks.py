@@ -88,7 +88,7 @@ def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
         ) from error
     if new is None:
         raise RuleError(f"{place} returns None for {state}: is a return missing?")
-    if not isinstance(new, tuple) or getattr(new, "_fields", None) != state._fields:
+    if getattr(new, "_fields", None) != state._fields:
         raise RuleError(
             f"{place} returns {new!r}: must be the new state, such as s._replace(cwnd=...)"
         )
