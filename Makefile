@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check -
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all check docs bench bench-peers data data-tools clean
+.PHONY: help run test test-all check docs wheel bench bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,13 +56,16 @@ check: $(VENV)/.dev ## lint, format, types, repository review
 	$(PY) -m repo_review . --show err
 
 test: check ## the checks and the test-suite
-	$(PY) -m pytest -m "not slow and not simulators"
+	$(PY) -m pytest -n auto -m "not slow and not simulators"
 
 test-all: check ## the slow tests too, and the simulators' where installed
 	$(PY) -m pytest
 
 docs: $(VENV)/.docs ## build docs/_build/html
 	$(PY) -m sphinx -b html --fail-on-warning --keep-going docs docs/_build/html
+
+wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
+	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.bench ## side by side with peers
 	$(PY) -m benchmarks

@@ -34,7 +34,7 @@ from markov import (
     stationary_by_level,
     sweep,
 )
-from markov.certificates import relative_residual
+from markov.proofs.certificates import relative_residual
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -1,7 +1,9 @@
-"""Seconds from ``import markov`` to the first printed answer of each script of the gallery.
+"""Seconds from ``import markov`` to the first printed answer, in fresh processes.
 
-Each script runs in processes of its own: once with an empty cache of compiled kernels, as on a new
-machine, and then several times with a warm one. The other lines are relative to the import alone.
+Two sets of scripts: four models written so that the version before rules were run as plain Python
+(commit ``FORMER``, taken out of the history of the repository) understands them as well, timed in
+both; then every script of the gallery, most of which that version refuses. Each script runs once
+with an empty cache of compiled kernels, as on a new machine, and then several times with a warm one.
 """
 
 from __future__ import annotations
@@ -11,7 +13,12 @@ import os
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 from tqdm import tqdm
@@ -21,6 +28,46 @@ from benchmarks.timing import Row
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted((ROOT / "docs" / "gallery" / "markov").glob("*.py"))
 TASK = "first answer in a fresh process"
+FORMER = "289f40f"
+LINE = """
+from typing import NamedTuple
+from markov import ChainModel, MarkovChain, generator, stationary
+
+class Line(ChainModel):
+    class State(NamedTuple):
+        waiting: int
+        working: int
+    class Params(NamedTuple):
+        arrivals: float = 0.9
+        failures: float = 0.01
+        repairs: float = 0.2
+        places: int = PLACES
+    def space(self):
+        return {"waiting": range(self.places + 1), "working": range(4)}
+    @staticmethod
+    def rules(s, q):
+        if s.waiting < q.places:
+            yield s._replace(waiting=s.waiting + 1), q.arrivals
+        if s.waiting > 0 and s.working > 0:
+            yield s._replace(waiting=s.waiting - 1), 0.5 * s.working
+        if s.working > 0:
+            yield s._replace(working=s.working - 1), q.failures * s.working
+        if s.working < 3:
+            yield s._replace(working=s.working + 1), q.repairs
+
+print(stationary(generator(Line())).status)
+"""
+PAUSE = """
+from markov import PauseTandem, stationary
+
+print(stationary(PauseTandem(NAMED)).status)
+"""
+IN_BOTH = {
+    "queue with repairs, 84 states": LINE.replace("PLACES", "20"),
+    "queue with repairs, 40,004 states": LINE.replace("PLACES", "10_000"),
+    "PauseTandem, buffers of 40": PAUSE.replace("NAMED", "buffers=(40, 40), high_threshold=20"),
+    "PauseTandem as it comes": PAUSE.replace("NAMED", ""),
+}
 CHILD = """
 import json, sys, time
 
@@ -45,35 +92,76 @@ print(json.dumps({"seconds": seconds, "cpu": cpu, "loaded": loaded}), file=sys._
 """
 
 
-def run(script: Path | None, cache: str) -> dict:
+@contextmanager
+def former() -> Iterator[Path | None]:
+    """Give a folder with the former version's packages; None where its commit is not at hand."""
+    command = ["git", "archive", FORMER, "hopflow", "markov", "dfcmodel", "responsefn"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+        yield Path(folder)
+
+
+def run(script: Path | None, cache: str, root: Path = ROOT) -> dict:
     """Return wall-clock and CPU seconds of one process, and what it had loaded in the end."""
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    paths = [str(root), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "HOPFLOW_CACHE_DIR": cache,
     }
     command = [sys.executable, "-c", CHILD, *([] if script is None else [str(script)])]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
-def rows(rounds: int = 3) -> list[Row]:
-    """Time the import alone, then each script; in the notes, CPU seconds and the first run of all."""
+def timed(task: str, name: str, script: Path | None, warm: str, root: Path, rounds: int) -> Row:
+    """Time a script: median of the runs with a warm cache; CPU and the first run of all in the note."""
+    with tempfile.TemporaryDirectory() as cold:
+        first = run(script, cold, root)
+    run(script, warm, root)
+    runs = [run(script, warm, root) for _ in range(rounds)]
+    seconds = [each["seconds"] for each in runs]
+    cpu = statistics.median(each["cpu"] for each in runs)
+    note = f"CPU {cpu:.2f} s, with nothing compiled yet {first['cpu']:.2f} s"
+    if runs[0]["loaded"]:
+        note += f"; loads {', '.join(runs[0]['loaded'])}"
+    return Row(task, name, statistics.median(seconds), min(seconds), max(seconds), 1.0, note)
+
+
+def against_former(rounds: int) -> list[Row]:
+    """Time the models that both versions understand; ratios are to this version."""
+    found: list[Row] = []
+    with former() as old, tempfile.TemporaryDirectory() as folder:
+        roots = {"hopflow": ROOT} | ({f"at {FORMER}": old} if old else {})
+        for model, text in tqdm(IN_BOTH.items(), desc=TASK, leave=False):
+            script = Path(folder) / "script.py"
+            script.write_text(text, encoding="utf-8")
+            rows = [
+                timed(f"{TASK}: {model}", name, script, f"{folder}/{name}", root, rounds)
+                for name, root in roots.items()
+            ]
+            found += [replace(row, ratio=row.seconds / rows[0].seconds) for row in rows]
+    return found
+
+
+def of_gallery(rounds: int) -> list[Row]:
+    """Time the import alone, then each script of the gallery; ratios are to the import."""
     found: list[Row] = []
     with tempfile.TemporaryDirectory() as warm:
         for script in tqdm([None, *SCRIPTS], desc=TASK, leave=False):
-            with tempfile.TemporaryDirectory() as cold:
-                first = run(script, cold)
-            run(script, warm)
-            runs = [run(script, warm) for _ in range(rounds)]
-            seconds = [each["seconds"] for each in runs]
-            median = statistics.median(seconds)
-            cpu = statistics.median(each["cpu"] for each in runs)
-            note = f"CPU {cpu:.2f} s, with nothing compiled yet {first['cpu']:.2f} s"
-            if runs[0]["loaded"]:
-                note += f"; loads {', '.join(runs[0]['loaded'])}"
             name = "import markov" if script is None else script.stem
-            ratio = median / (found[0].seconds if found else median)
-            found.append(Row(TASK, name, median, min(seconds), max(seconds), ratio, note))
+            row = timed(TASK, name, script, warm, ROOT, rounds)
+            found.append(replace(row, ratio=row.seconds / (found or [row])[0].seconds))
     return found
+
+
+def rows(rounds: int = 3) -> list[Row]:
+    """Time old against new, then the gallery."""
+    return against_former(rounds) + of_gallery(rounds)

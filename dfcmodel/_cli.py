@@ -16,7 +16,7 @@ commands = typer.Typer()
 
 
 def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
-    """Return a scenario by its name, or from a TOML file, which says all about itself."""
+    """Return a scenario by its name, or from a TOML file, which allows no further options."""
     from dfcmodel.network.scenarios import takano2006
     from dfcmodel.network.toml_reading import load_scenario
     from hopflow.checks import choice
@@ -24,9 +24,7 @@ def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) ->
     if name.endswith(".toml"):
         for option, value in (("dfc", dfc), ("tcp", tcp), ("host", host)):
             if value is not None:
-                raise ValueError(
-                    f"{option} = {value!r}: {name} says that, use it without --{option}"
-                )
+                raise ValueError(f"{option} = {value!r}: {name} defines it, omit --{option}")
         return load_scenario(name)
     paper, slash, short = name.partition("/")
     allowed = "must be takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
@@ -43,29 +41,32 @@ def simulate(
         bool | None,
         typer.Option(
             "--dfc/--no-dfc",
-            help="With diffusion-type flow control (default), or FIFO.",
+            help="Diffusion-type flow control (default), or FIFO.",
             show_default=False,
         ),
     ] = None,
     tcp: Annotated[
         str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
     ] = None,
-    host: Annotated[str | None, typer.Option(help="shaped, unshaped or direct.")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="shaped, unshaped or direct; default: shaped with DFC, else direct."),
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
     steps: Annotated[int, typer.Option(help="Time steps per link delay.")] = 4,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
-    runs: Annotated[int, typer.Option(help="Above 1: an ensemble of that many runs.")] = 1,
-    plot: Annotated[Path | None, typer.Option(help="Draw what came out to this file.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
+    plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
     animation: Annotated[
-        Path | None, typer.Option(help="Queues in motion: a .gif, .mp4 or .html file.")
+        Path | None, typer.Option(help="Write an animation of the queues: .gif, .mp4 or .html.")
     ] = None,
-    netcdf: Annotated[Path | None, typer.Option(help="Write all records to this file.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML.")] = None,
+    netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML here.")] = None,
 ) -> None:
-    """Simulate a network as a fluid and print what came out."""
+    """Simulate a network as a fluid and print a summary."""
     from dfcmodel.ensembles import Ensemble, ensemble
     from dfcmodel.network.toml_writing import save_scenario
-    from dfcmodel.results.plots import film_kind
+    from dfcmodel.results.plots import animation_format
     from dfcmodel.results.trajectories import Trajectory
     from dfcmodel.simulation import simulate as run_once
 
@@ -75,12 +76,12 @@ def simulate(
     found: Trajectory | Ensemble
     if runs == 1:
         if animation is not None:
-            film_kind(animation)
+            animation_format(animation)
         found = run_once(chosen, duration=duration, steps_per_delay=steps, rng=seed)
     else:
         for option, value in (("animation", animation), ("netcdf", netcdf)):
             if value is not None:
-                raise ValueError(f"{option} = {value}: needs one run, use it without --runs")
+                raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
         found = ensemble(chosen, runs, seed=seed, duration=duration, steps_per_delay=steps)
     typer.echo(found)
     if plot is not None:
@@ -98,14 +99,16 @@ def simulate(
 def pde(
     scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml")],
     packets: Annotated[float, typer.Option(help="Packets in the loaded node.")] = 1000.0,
-    node: Annotated[float | None, typer.Option(help="Which node; default: the middle.")] = None,
+    node: Annotated[float | None, typer.Option(help="Its number; default: the middle.")] = None,
     periods: Annotated[float, typer.Option(help="Time, in link delays.")] = 300.0,
-    feedback: Annotated[bool, typer.Option(help="r fed back, eq. (5), or eq. (7), r = 0.")] = True,
-    plot: Annotated[Path | None, typer.Option(help="Write the densities here.")] = None,
+    feedback: Annotated[
+        bool, typer.Option(help="r fed back by eq. (5); otherwise r = 0, eq. (7).")
+    ] = True,
+    plot: Annotated[Path | None, typer.Option(help="Write a plot of the densities here.")] = None,
 ) -> None:
-    """Spread the packets of one loaded node over the chain of a scenario, as an equation.
+    """Solve the continuous limit of DFC for one loaded node in the chain of a scenario.
 
-    Prints what the density did, and the limits of stability of the law.
+    Prints the evolution of the density and the stability limits of the law.
     """
     import numpy as np
 

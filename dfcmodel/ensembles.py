@@ -1,4 +1,4 @@
-"""Many runs of a scenario that differ by chance: what can be said where one run is chaotic."""
+"""Ensembles of runs with different random numbers: statistics where single runs are chaotic."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.trajectories import Recorded, Trajectory
+from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
-from hopflow.results import figure
+from hopflow.results import Result, figure
 from hopflow.status import Status
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["Ensemble", "ensemble", "mean_interval"]
 
@@ -30,19 +31,26 @@ __all__ = ["Ensemble", "ensemble", "mean_interval"]
 def mean_interval(
     values: NDArray[np.float64], level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of Student's interval of the mean of independent runs.
+    """Return the ends of Student's confidence interval for the mean of independent runs.
 
     Parameters
     ----------
     values
-        Shape (R, ...): one entry per run.
+        One entry per run, shape (R, ...).
     level
-        Probability that the interval covers the mean, where the values are normal; 0 < level < 1.
+        Probability that the interval covers the mean of normally distributed values; 0 < level < 1.
 
     Returns
     -------
     low, high
         Shape (...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
+    >>> round(float(low), 3), round(float(high), 3)
+    (-0.484, 4.484)
     """
     from scipy.stats import t as student
 
@@ -55,23 +63,30 @@ def mean_interval(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ensemble(Recorded):
-    """Runs of one scenario that differ in their random numbers.
+class Ensemble(Recorded, Result):
+    """Runs of one scenario with different random numbers, as `ensemble` returns them.
 
     R runs, F flows, L sending nodes, T samples.
 
     Attributes
     ----------
     scenario
-        What was simulated.
+        The simulated scenario.
     runs
         The R trajectories, in the order of their seeds.
     jitter
-        The flows of each run start later by a uniform random time up to this, in s.
+        Upper end of the uniform distribution of the delays of flow starts, in s.
     seed
-        From which the seeds of the runs are spawned.
+        Seed from which those of the runs are spawned.
     seconds
         Wall-clock time of the ensemble in s.
+
+    Examples
+    --------
+    >>> from dfcmodel import ensemble, takano2006
+    >>> many = ensemble(takano2006("1", dfc=False), runs=3, duration=0.05)
+    >>> dict(many.occupancy.sizes)
+    {'run': 3, 'node': 29, 'time': 5}
     """
 
     scenario: Scenario
@@ -85,7 +100,7 @@ class Ensemble(Recorded):
 
     @property
     def status(self) -> Status:
-        """That of the first run that failed, or CONVERGED."""
+        """Status of the first run that failed, or CONVERGED."""
         statuses = [run.status for run in self.runs]
         return next((status for status in statuses if not status.ok), Status.CONVERGED)
 
@@ -96,7 +111,7 @@ class Ensemble(Recorded):
 
     @property
     def distinct(self) -> int:
-        """How many runs differ; far fewer than all say more about the step than about chance."""
+        """Number of distinct runs; if many coincide, the jitter is small compared with the step."""
         return len({run.in_transit.tobytes() for run in self.runs})
 
     @cached_property
@@ -123,15 +138,15 @@ class Ensemble(Recorded):
         Parameters
         ----------
         since, until
-            Part of the run over which efficiency and occupancy are averaged and losses counted, s.
+            Interval over which efficiency and occupancy are averaged and losses summed, s.
         level
-            Of Student's intervals, 0 < level < 1.
+            Confidence level of Student's intervals, 0 < level < 1.
 
         Returns
         -------
         ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
-        (node, of the whole run), over ``estimate``: mean, low, high, and the standard deviation
-        ``std`` of single runs.
+        (node, over the whole run), with the dimension ``estimate``: mean, low, high, and the
+        standard deviation ``std`` of single runs.
 
         Raises
         ------
@@ -140,7 +155,7 @@ class Ensemble(Recorded):
         """
         import xarray as xr
 
-        self.runs[0].mean_efficiency(since, until)  # refuses an empty part
+        self.runs[0].mean_efficiency(since, until)  # raises for an interval without samples
         data = self._data
         part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
         of_runs = {
@@ -160,17 +175,18 @@ class Ensemble(Recorded):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each flow's efficiency over time, and how the runs' means are distributed.
+        """Draw each flow's efficiency over time, and a histogram of the runs' means.
+
+        The line is the median of the runs; the bands contain the middle 50 % and 90 % of them.
 
         Parameters
         ----------
         ax
-            Axes to draw only the efficiency on; None makes a new figure with both.
+            Axes to draw only the efficiency on; None makes a new figure with both panels.
 
         Returns
         -------
-        The Axes of the efficiency: median and, as bands, the middle half and nine tenths of the
-        runs; ``.figure`` is the whole.
+        The Axes of the efficiency.
         """
         sides = None
         if ax is None:
@@ -193,7 +209,7 @@ class Ensemble(Recorded):
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, intervals of the mean efficiency, losses and what proves the runs."""
+        """Return scenario, intervals of the mean efficiency, losses, imbalance and step."""
         rows: dict[str, object] = {
             "status": self.status,
             "scenario": self.scenario.name,
@@ -211,7 +227,8 @@ class Ensemble(Recorded):
                 f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
         rows["interval"] = "Student's, 95 %"
-        rows["imbalance"] = f"{max(run.imbalance.max() for run in self.runs):.1e} of the packets"
+        worst = max(run.imbalance.max() for run in self.runs)
+        rows["imbalance"] = f"{worst:.1e} of the packets emitted"
         rows["step"] = f"{self.runs[0].step:g} s, {self.time[-1]:g} s simulated"
         rows["time"] = f"{self.seconds:.2f} s"
         return rows
@@ -228,26 +245,26 @@ def ensemble(
     steps_per_delay: int = 4,
     sample: float = 1e-2,
 ) -> Ensemble:
-    """Simulate a scenario many times: starts, feedback phases and parts of packets lost are random.
+    """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 
-    Each run has a seed of its own, spawned from ``seed``; the result does not depend on where and
-    in which order the runs are made.
+    Each run has its own seed, spawned from ``seed``; the result does not depend on the executor or
+    the order of the runs.
 
     Parameters
     ----------
     scenario
-        What to simulate.
+        The scenario to simulate.
     runs
-        How many, at least 2.
+        Number of runs, at least 2.
     jitter
-        Each flow starts later by a uniform random time up to this, in s.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s.
     seed
-        Whole number >= 0.
+        Integer >= 0.
     executor
-        Where to run: any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor``, or
-        dask's ``client.get_executor()``; None: threads, one per core (the kernel holds no lock).
+        Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
+        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL).
     duration, steps_per_delay, sample
-        As for `simulate`; the records are 10 ms apart unless told otherwise.
+        As for `simulate`; the default sampling interval is 10 ms.
 
     Raises
     ------
@@ -276,7 +293,7 @@ def ensemble(
     pool = executor or own
     assert pool is not None
     waiting: list[Future[Trajectory]] = []
-    if own is not None:  # the first run compiles; what follows only looks the kernel up
+    if own is not None:  # the first run compiles the kernel for all
         waiting.append(Future())
         waiting[0].set_result(_run(scenario, seeds[0], settings))
     waiting += [pool.submit(_run, scenario, each, settings) for each in seeds[len(waiting) :]]
@@ -299,6 +316,6 @@ def _run(scenario: Scenario, seed: np.random.SeedSequence, settings: dict[str, A
 
 
 def _cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores available to this process."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

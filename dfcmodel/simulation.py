@@ -1,4 +1,4 @@
-"""Run a scenario: the driver between scenarios, plans, the engine and trajectories."""
+"""Simulation of a scenario: checks the input, compiles a plan, runs the engine, returns a trajectory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.kernel import columns
 from dfcmodel.engine.kernel.columns import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.disciplines import DFC
@@ -48,27 +48,44 @@ def simulate(
     Parameters
     ----------
     scenario
-        What to simulate, for example ``takano2006("1")``.
+        The scenario to simulate, for example ``takano2006("1")``.
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
-        m: the step is h = shortest link delay / m. First-loss times and peak queues converge as h.
+        m: the time step is h = shortest link delay / m. First-loss times and peak queues converge
+        with first order in h.
     sample
-        Interval of the records in s, rounded to whole steps; None is 1 ms, or a longer step.
+        Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
+        that is longer.
     jitter
-        Each flow starts later by a uniform random time up to this, in s; below a step too.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s; it is
+        resolved within a step.
     rng
-        Seed or generator of the feedback phases, the jitter, on/off times, RED, and whether a packet
-        is lost of which the fluid loses a part.
+        Seed or generator of the feedback phases, the jitter, on/off times, RED, and the rounding of
+        fractional losses to whole packets.
     backend
-        ``"numba"``, or ``"python"``: the same uncompiled, hundreds of times slower.
+        ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
+
+    Returns
+    -------
+    Trajectory
+        The records of the run; ``status`` says whether every packet is accounted for.
 
     Raises
     ------
     ValueError
         For a parameter out of range.
     ArithmeticError
-        When a number becomes NaN, with the time and the place.
+        When a number becomes NaN; the message names the time and the queue or flow.
+
+    Examples
+    --------
+    >>> from dfcmodel import simulate, takano2006
+    >>> run = simulate(takano2006("1", tcp="newreno"), duration=0.1)
+    >>> run.status.ok
+    True
+    >>> run.efficiency.sizes["time"]
+    100
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 10_000)
     choice("backend", backend, BACKENDS)
@@ -96,7 +113,10 @@ def simulate(
     occupancy, lost, peak = np.zeros((N, samples)), np.zeros((F, N, samples)), np.zeros(N)
     carried, mean_queue = np.zeros((F, N)), np.zeros((F, N))
     for f, flow in enumerate(scenario.flows):
-        last, ahead = f, 0  # a link that never queues carries what came to it over the last cell's
+        last, ahead = (
+            f,
+            0,
+        )  # a link that never queues carries the packets of the last cell before it
         for n, c in zip(scenario.path_index(flow), plan.hop_cells[f], strict=True):
             node = places[scenario.links[n].source]
             last, ahead = (c, state.lag[c]) if c >= 0 else (last, ahead)
@@ -108,8 +128,8 @@ def simulate(
                 mean_queue[f, node] = state.area_ever[c] / (samples * every)
     for i, n in enumerate(plan.links):
         cells = slice(*state.cells[i])
-        watched = state.cell[cells, WATCH]
-        most = max(state.peak[i], np.where(np.isfinite(watched), watched, 0.0).max())
+        peaks = state.cell[cells, WATCH]
+        most = max(state.peak[i], np.where(np.isfinite(peaks), peaks, 0.0).max())
         node = places[scenario.links[n].source]
         peak[node] = max(peak[node], most)
     return Trajectory(
@@ -124,8 +144,8 @@ def simulate(
         lost=lost,
         queued=occupancy,
         peak_queue=peak,
-        timeouts=state.tcp[:, tcp_sender.TIMEOUTS].astype(int),
-        loss_events=state.tcp[:, tcp_sender.EPISODES].astype(int),
+        timeouts=state.tcp[:, columns.TIMEOUTS].astype(int),
+        loss_events=state.tcp[:, columns.EPISODES].astype(int),
         imbalance=_imbalance(plan, samples * every),
         seconds=seconds,
         first_loss=state.tally[:, FIRST_LOSS].copy(),
@@ -136,7 +156,7 @@ def simulate(
 
 
 def _warn_if_unstable(scenario: Scenario) -> None:
-    """Warn of the first link whose law amplifies waves on an endless chain (von Neumann)."""
+    """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
     for link in scenario.links:
         if isinstance(link.discipline, DFC):
             D, alpha = link.discipline.diffusion, link.discipline.intensity
@@ -148,15 +168,15 @@ def _warn_if_unstable(scenario: Scenario) -> None:
 
 
 def _imbalance(plan: Plan, steps: int) -> Floats:
-    """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
+    """Return packets emitted less delivered, lost, queued and in transit, relative, shape (F,)."""
     s = plan.state
     ring = s.ring.reshape(-1, len(s.up))
-    come = ring[(steps - 1) % len(ring)]  # what has come over the way from each cell
+    arrived = ring[(steps - 1) % len(ring)]  # cumulative arrivals from each cell
     found = np.zeros(len(s.flow))
     for f in range(len(found)):
         path = [f, *s.path[s.path_at[f] : s.path_at[f + 1]]]
-        emitted = s.tcp[f, tcp_sender.EMITTED]
-        inside = emitted - s.cell[f, SENT] + (s.cell[path, SENT] - come[path]).sum()
+        emitted = s.tcp[f, columns.EMITTED]
+        inside = emitted - s.cell[f, SENT] + (s.cell[path, SENT] - arrived[path]).sum()
         inside += s.cell[path[1:], QUEUE].sum()
         lost = s.cell[path, LOST].sum()
         found[f] = abs(emitted - s.tally[f, DELIVERED] - lost - inside) / max(emitted, 1.0)

@@ -1,4 +1,4 @@
-"""How much an answer depends on the step, and on chance: step doubling and growth of a disturbance."""
+"""Sensitivity of a run to the time step and to small disturbances: step halving, error growth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel.tcp_sender import COLUMNS
+from dfcmodel.engine.kernel.columns import TCP_COLUMNS
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, whole
@@ -24,26 +24,34 @@ if TYPE_CHECKING:
 __all__ = ["StepCheck", "check_step"]
 
 DISTURBANCE = 2.0**-8
-"""Part of a packet that is added to the windows at the start, which are one packet.
+"""Packets added to the initial windows, which are one packet.
 
-Packets are lost whole: what is much less dies out, or else decides about one of them.
+Since packets are lost whole, a much smaller disturbance decays, or decides about one packet at once.
 """
 CHAOTIC = 25.0
-"""A disturbance that grows by more than this sets the windows apart by a tenth: it decides."""
+"""Growth above which a disturbance separates the windows by a tenth, and the run counts as chaotic."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StepCheck(Result):
-    """A run, the same with half the step, and the same with windows disturbed a little.
+    """Effect of halving the time step and of a small disturbance, as `check_step` returns it.
 
     Attributes
     ----------
     coarse, fine
         The runs with steps h and h/2.
     growth
-        By how much the relative disturbance of the windows grew: its mean over the last tenth.
+        Factor by which the relative disturbance of the windows grew, from its mean over the last
+        tenth of the run.
     growth_rate
         Finite-time growth rate, log(growth) over the duration, 1/s.
+
+    Examples
+    --------
+    >>> from dfcmodel import check_step, takano2006
+    >>> check = check_step(takano2006("1"), duration=0.02)
+    >>> check.fine.step / check.coarse.step
+    0.5
     """
 
     coarse: Trajectory
@@ -68,16 +76,16 @@ class StepCheck(Result):
 
     @property
     def chaotic(self) -> bool:
-        """Whether what comes late in the run is decided by chance: `ensemble` is the answer then."""
+        """Whether the run is sensitive to small disturbances; use `ensemble` if so."""
         return self.growth > CHAOTIC
 
     @property
     def status(self) -> Status:
-        """That of the finer run."""
+        """Status of the finer run."""
         return self.fine.status
 
     def summary(self) -> dict[str, object]:
-        """Return what half the step changes, and whether the run is chaotic."""
+        """Return the changes due to halving the step, and whether the run is chaotic."""
         names = [flow.name for flow in self.fine.scenario.flows]
         rows: dict[str, object] = {
             "status": self.status,
@@ -89,8 +97,8 @@ class StepCheck(Result):
                 f"first loss by {self.first_loss_error[f]:.2g} s"
             )
         rows["peak queue"] = f"changes by {self.peak_queue_error:.3g} packets"
-        told = "chaotic: use ensemble()" if self.chaotic else "not chaotic"
-        rows["disturbance"] = f"grows {self.growth:.2g} times, {self.growth_rate:.3g}/s: {told}"
+        verdict = "chaotic: use ensemble()" if self.chaotic else "not chaotic"
+        rows["disturbance"] = f"grows {self.growth:.2g} times, {self.growth_rate:.3g}/s: {verdict}"
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -112,20 +120,20 @@ def check_step(
     steps_per_delay: int = 4,
     rng: int = 0,
 ) -> StepCheck:
-    """Run a scenario with a step and half of it, and see whether small causes stay small.
+    """Run a scenario with two time steps and with a small disturbance of the windows.
 
-    First-loss times and peak queues of FIFO networks hardly depend on the step, since the moment
-    when a buffer is full is found inside the step; feedback clocks and rates follow the step with
-    order one. A second loss event or a timeout may come or not: then means jump.
+    First-loss times and peak queues of FIFO networks hardly depend on the step, because the instant
+    at which a buffer fills is located within the step; feedback clocks and rates converge with first
+    order. Where a second loss event or a timeout may or may not occur, means jump.
 
     Parameters
     ----------
     scenario
-        What to simulate.
+        The scenario to simulate.
     duration
-        In s; None is the scenario's.
+        Simulated time in s; None is the scenario's.
     steps_per_delay
-        Of the coarser run.
+        Steps per shortest link delay of the coarser run.
     rng
         Seed.
 
@@ -133,6 +141,13 @@ def check_step(
     ------
     ValueError
         For a parameter out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import check_step, takano2006
+    >>> check = check_step(takano2006("1", dfc=False), duration=0.02)
+    >>> bool(check.peak_queue_error < 1.0)  # packets
+    True
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
     whole("rng", rng, 0, 2**62)
@@ -140,21 +155,22 @@ def check_step(
     coarse, fine = (
         simulate(scenario, duration=end, steps_per_delay=n, rng=rng) for n in (m, 2 * m)
     )
-    apart = _disturbed(scenario, end, 2 * m, rng)
-    last = apart[-max(1, len(apart) // 10) :].mean()
+    difference = _disturbed(scenario, end, 2 * m, rng)
+    last = difference[-max(1, len(difference) // 10) :].mean()
     growth = max(1.0, float(last / DISTURBANCE))
     rate = math.log(growth) / end
     return StepCheck(coarse, fine, growth, rate)
 
 
 def _disturbed(scenario: Scenario, end: float, m: int, seed: int) -> Floats:
-    """Return by which part of them the windows are apart over time, largest of the flows."""
+    """Return the largest relative difference of the windows with and without disturbance, (T,)."""
     runs = []
     for disturbance in (0.0, DISTURBANCE):
         plan = compile_scenario(scenario, m, np.random.default_rng(seed), duration=end)
         every = max(1, round(min(max(1e-3, plan.step), end) / plan.step))
         steps = max(1, round(end / plan.step) // every) * every
-        plan.state.tcp[:, COLUMNS] += disturbance
+        plan.state.tcp[:, TCP_COLUMNS] += disturbance
         runs.append(driver.advance(plan, steps, every)[0][:, :, 2])
-    apart: Floats = (np.abs(runs[1] - runs[0]) / np.maximum(runs[0], runs[1])).max(axis=1)
-    return apart
+    relative: Floats = np.abs(runs[1] - runs[0]) / np.maximum(runs[0], runs[1])
+    largest: Floats = relative.max(axis=1)
+    return largest

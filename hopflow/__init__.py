@@ -1,6 +1,6 @@
-"""hopflow: hop-by-hop flow control and end-to-end TCP, answered in seconds and with error bounds.
+"""hopflow: models of hop-by-hop flow control and end-to-end TCP.
 
-The public names of the packages are offered here too, loaded when first used:
+The public names of the packages are available here too, loaded on first use:
 
 - `dfcmodel`: fluid models of diffusion-type flow control with TCP on top,
 - `markov`: continuous-time Markov chains given by rules, and the 802.3x pause model,
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _package(name: str) -> ModuleType:
-    """Return one of hopflow's packages; say which file hides it where another module has its name."""
+    """Import one of hopflow's packages; ImportError names a module of the same name that hides it."""
     package = importlib.import_module(name)
     file = package.__file__
     if file is None or Path(file).parent.parent != Path(__file__).parent.parent:

@@ -13,9 +13,9 @@ commands = typer.Typer()
 
 @commands.command()
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove them.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all compiled kernels.")] = False,
 ) -> None:
-    """Show where compiled kernels are kept and how much they take; with --clear, remove them."""
+    """Show location and size of the cache of compiled kernels; with --clear, empty it."""
     from hopflow.kernels.cache import clear_cache, kernel_cache
 
     found = clear_cache() if clear else kernel_cache()

@@ -1,9 +1,9 @@
-"""What a rule adds to its state, read from its text.
+"""Increments of a rule's state, derived from the rule's source without cancellation.
 
-A window of 10^5 packets that grows by 10^-5 per ACK keeps six digits of that in ``s.cwnd + x``; the
-difference to the window before has no more. Here ``return s._replace(cwnd=s.cwnd + x)`` is rewritten
-to return x itself, through `where`, `maximum`, `minimum`, local names and functions that return the
-new state, so that many ACKs can be added up at once without loss of digits.
+For a window of 10^5 packets that grows by 10^-5 per ACK, ``s.cwnd + x`` retains six digits of the
+increment, and so does its difference from the old window. Here ``return s._replace(cwnd=s.cwnd + x)``
+is rewritten to return x itself, through `where`, `maximum`, `minimum`, local names and functions
+that return the new state, so that the increments of many ACKs can be summed without loss of digits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["NoSumError", "change_of"]
 
 
 class NoSumError(Exception):
-    """The function returns its state in a way that is not understood here."""
+    """The function does not return its state as a sum that can be rewritten."""
 
 
 def change_of(
@@ -27,18 +27,18 @@ def change_of(
     look_up: Callable[[str], object],
     helper: Callable[[str], str],
 ) -> ast.FunctionDef:
-    """Return the tree of a function of a rule as what it adds to each field of the state.
+    """Return the syntax tree of a function that computes the increments of the state's fields.
 
     Parameters
     ----------
     tree
-        The function; its first parameter is the state. It is not changed.
+        The rule's function; its first parameter is the state. It is not modified.
     fields
-        Of the state.
+        Fields of the state.
     look_up
-        Gives what a global name means.
+        Returns the object that a global name refers to.
     helper
-        Gives the name of the change of another function, by its name; may raise `NoSumError`.
+        Returns the name of the increment function of another function; may raise `NoSumError`.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 class _Less:
-    """Expressions less a field of the state, by their terms."""
+    """Difference between an expression and a field of the state, by cancelling terms."""
 
     def __init__(
         self, state: str, names: dict[str, ast.expr], look_up: Callable[[str], object]
@@ -103,10 +103,10 @@ class _Less:
         self.state, self.names, self.look_up = state, names, look_up
 
     def __call__(self, node: ast.expr, field: str) -> ast.expr:
-        """Return ``node - s.field``, without that term where it is one of node's.
+        """Return ``node - s.field``, with the term cancelled if it occurs in ``node``.
 
-        A field that has another one for a term is refused, or one that is set to what depends on the
-        state: fields that follow each other must lose the same digits.
+        Raises `NoSumError` if another field is a term, or if the expression otherwise depends on the
+        state: related fields must be rounded alike.
         """
         found = self.without(node, field)
         if found is not None:
@@ -117,12 +117,12 @@ class _Less:
         return ast.copy_location(ast.BinOp(copy.deepcopy(node), ast.Sub(), held), node)
 
     def of_state(self, node: ast.expr) -> bool:
-        """Return whether an expression has the state in it."""
+        """Return whether an expression depends on the state."""
         used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
         return self.state in used or any(self.of_state(self.names[n]) for n in used & {*self.names})
 
     def without(self, node: ast.expr, field: str) -> ast.expr | None:
-        """Return ``node`` less its term ``s.field``, None where there is no term of the state."""
+        """Return ``node`` without its term ``s.field``; None if it has no term of the state."""
         if isinstance(node, ast.Attribute) and _is_name(node.value, self.state):
             if node.attr != field:
                 raise NoSumError

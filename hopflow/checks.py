@@ -1,4 +1,4 @@
-"""Checks of input: each raises ValueError with the parameter's name, its value and what is allowed."""
+"""Input checks: each raises ValueError with the parameter's name, its value and the allowed range."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
-MOST_LISTED = 60
-"""Names that a message lists; of more it gives those that are spelt alike."""
+MAX_LISTED = 60
+"""Largest number of allowed names listed in a message; otherwise the closest matches are shown."""
 
 __all__ = ["choice", "number", "one_number", "seconds", "whole"]
 
@@ -36,16 +36,23 @@ def number(
     name
         The parameter's name in the message.
     value
-        A number or an array of any shape; text and truth values are no numbers.
+        A number or an array of any shape; strings and booleans are rejected.
     above, at_least, below, at_most
         The range allowed; None leaves that side open.
     hint
-        What to do instead, appended to the message.
+        Advice appended to the message.
 
     Raises
     ------
     ValueError
         Naming the parameter, the first offending value and what is allowed.
+
+    Examples
+    --------
+    >>> number("delay", -1, above=0.0, hint="in s")
+    Traceback (most recent call last):
+    ...
+    ValueError: delay = -1: must be a finite number > 0; in s
     """
     bounds = (
         (">", np.greater, above),
@@ -62,7 +69,7 @@ def number(
     except ValueError:  # rows of different lengths
         raise wrong from None
     objects = array.dtype.kind == "O" and all(map(_is_real, array.flat))
-    if not objects and array.dtype.kind not in "iuf":  # text, truth values, complex numbers, dates
+    if not objects and array.dtype.kind not in "iuf":  # strings, booleans, complex numbers, dates
         raise wrong
     try:
         array = array.astype(np.float64)
@@ -86,7 +93,7 @@ def one_number(
     at_most: float | None = None,
     hint: str = "",
 ) -> float:
-    """Return ``value`` as a float after checking that it is one number; arguments as for `number`."""
+    """Return ``value`` as a float after checking that it is a single number; see `number`."""
     array = number(
         name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint
     )
@@ -100,7 +107,7 @@ def _is_real(value: object) -> bool:
 
 
 def _show(value: float) -> str:
-    """Return a number with as many digits as it takes to tell it from others."""
+    """Format a number with enough digits to be unambiguous."""
     short = f"{value:g}"
     return short if np.isnan(value) or float(short) == value else repr(float(value))
 
@@ -111,7 +118,7 @@ def seconds(name: str, value: ArrayLike, *, longest: float = 1000.0) -> NDArray[
 
 
 def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
-    """Return ``value`` as an int after checking that it is whole and within low..high."""
+    """Return ``value`` as an int after checking that it is an integer in low..high."""
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
         raise ValueError(f"{name} = {value!r}: must be a whole number in {low}..{high}{because}")
@@ -119,7 +126,7 @@ def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
-    """Return ``value`` after checking that it is one of ``allowed``; of many, name the nearest."""
+    """Return ``value`` after checking that it is one of ``allowed``; suggest the closest of many."""
     options = list(allowed)
     try:
         known = value in options
@@ -127,7 +134,7 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
         known = False
     if not known:
         listed = ", ".join(repr(option) for option in options)
-        if len(options) > MOST_LISTED:
+        if len(options) > MAX_LISTED:
             near = difflib.get_close_matches(str(value), map(str, options), 3, cutoff=0.0)
             listed = f"{len(options)}, such as {', '.join(map(repr, near))}"
         raise ValueError(f"{name} = {value!r}: must be one of {listed}")

@@ -1,4 +1,4 @@
-"""What is said of a user's rule that cannot be used: where, what was met, what to write instead."""
+"""Errors in user-defined rules, with the place in the source and a hint at the remedy."""
 
 from __future__ import annotations
 
@@ -25,16 +25,25 @@ _HINTS = {
 
 
 class RuleError(ValueError):
-    """A user's rule cannot be used as it stands.
+    """An error in a user-defined rule.
 
-    The message names the rule, the state, what was met, the file and the line, and what to write
-    instead. Where Python raised an error inside the rule, the exception is an instance of that
-    error's class too, and has it as its cause.
+    The message names the rule, the state, the problem, the file and the line, and suggests a remedy.
+    If Python raised an exception inside the rule, the error is also an instance of that exception's
+    class, with the exception as its cause.
 
     Attributes
     ----------
     file, line
-        Where in the user's source; None where that is not known.
+        Place in the user's source; None if unknown.
+
+    Examples
+    --------
+    >>> from markov import RuleError, explore
+    >>> try:
+    ...     explore(lambda n: [(n + 1, -1.0)], start=0)
+    ... except RuleError as error:
+    ...     print("-1.0" in str(error))
+    True
     """
 
     file: str | None = None
@@ -45,16 +54,16 @@ class RuleError(ValueError):
 
     @classmethod
     def at(cls, place: tuple[str, int] | None, said: str, hint: str = "") -> RuleError:
-        """Return an error about something met at a file and line.
+        """Return an error for a place in the user's source.
 
         Parameters
         ----------
         place
             File and line, or None.
         said
-            What was met.
+            Description of the problem.
         hint
-            What to write instead.
+            Suggested remedy.
         """
         error = cls("".join([said, shown_place(place), f"; {hint}" if hint else ""]))
         if place is not None:
@@ -63,11 +72,18 @@ class RuleError(ValueError):
 
 
 class RuleWarning(UserWarning):
-    """A quicker way to run a rule was found not to do as Python does, and is not taken."""
+    """A faster way of running a rule would differ from plain Python and is not used.
+
+    Examples
+    --------
+    >>> from markov import RuleWarning
+    >>> issubclass(RuleWarning, UserWarning)
+    True
+    """
 
 
 def shown_place(place: tuple[str, int] | None) -> str:
-    """Return a place in parentheses, with the text of its line."""
+    """Return a place in parentheses, with its source line."""
     if place is None:
         return ""
     file, line = place
@@ -76,7 +92,7 @@ def shown_place(place: tuple[str, int] | None) -> str:
 
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
-    """Return the file and the line of a function's ``def``; None when it has no Python source."""
+    """Return the file and the line of a function's ``def``; None if it has no Python source."""
     function = inspect.unwrap(function)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is None:
@@ -88,16 +104,16 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int] | None:
 
 
 def failed_rule(error: Exception, rule: Callable[..., Any], said: str) -> RuleError:
-    """Return the `RuleError` for what Python raised inside a rule.
+    """Return the `RuleError` for an exception raised inside a rule.
 
     Parameters
     ----------
     error
         The exception, with its traceback.
     rule
-        The user's function; the deepest line in its file is named.
+        The user's function; the error names the innermost line in its file.
     said
-        Which rule, in which state.
+        Name of the rule and the state.
     """
     if isinstance(error, RuleError):
         return error
@@ -116,13 +132,13 @@ def failed_rule(error: Exception, rule: Callable[..., Any], said: str) -> RuleEr
 
 @functools.cache
 def _kind(raised: type[Exception]) -> type[RuleError]:
-    """Return a class of errors that are both a `RuleError` and what Python raised."""
+    """Return a subclass of both `RuleError` and the class of the exception."""
     if issubclass(RuleError, raised):
         return RuleError
     try:
         both = types.new_class("RuleError", (RuleError, raised))
         both("said")
-    except TypeError:  # classes of errors whose instances cannot be combined
+    except TypeError:  # incompatible layouts of the two classes
         return RuleError
     both.__module__ = RuleError.__module__
     return both

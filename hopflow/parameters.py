@@ -1,6 +1,6 @@
-"""Immutable objects that are made of parameters: the base of window rules, laws and chain models.
+"""Immutable objects defined by parameters: the base of window rules, laws and chain models.
 
-A class names its parameters once, in an inner ``NamedTuple``, and the rest follows::
+A class declares its parameters once, in an inner ``NamedTuple``::
 
     class Reno(Parametrized):
         class Params(NamedTuple):
@@ -27,9 +27,9 @@ class _NoParams(NamedTuple):
 
 
 def _frozen(value: Any, declared: object = "") -> Any:
-    """Return lists as tuples and NumPy scalars as Python's; arrays too where a tuple is declared.
+    """Return lists as tuples and NumPy scalars as Python scalars.
 
-    Other arrays become copies that cannot be written to.
+    Arrays become tuples if the parameter is declared as a tuple, otherwise read-only copies.
     """
     if isinstance(value, np.ndarray) and "tuple" not in str(declared).lower() and value.ndim:
         value = value.copy()
@@ -43,7 +43,7 @@ def _frozen(value: Any, declared: object = "") -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return what tells a parameter's value from others, and can be hashed."""
+    """Return a hashable key that identifies a parameter's value."""
     if isinstance(value, np.ndarray):
         return value.shape, str(value.dtype), value.tobytes()
     return tuple(map(_key, value)) if isinstance(value, tuple) else value
@@ -52,8 +52,8 @@ def _key(value: Any) -> Any:
 class Parametrized:
     """An immutable value object whose constructor takes the fields of its class ``Params``.
 
-    Lists become tuples, so that nobody changes them afterwards; so do arrays where the field's
-    annotation says ``tuple``, and elsewhere copies that cannot be written to.
+    Lists become tuples, and so do arrays if the field is annotated as a ``tuple``; other arrays
+    become read-only copies.
 
     Attributes
     ----------
@@ -63,8 +63,18 @@ class Parametrized:
     Raises
     ------
     TypeError
-        For a name that is not a parameter, or a missing one without default; at the definition of a
-        class, for a parameter that is called like one of its attributes.
+        For an unknown parameter, or a missing one without default; at the definition of a class, for
+        a parameter with the name of one of its attributes.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Window(Parametrized):
+    ...     class Params(NamedTuple):
+    ...         a: float = 1.0
+    ...         b: float = 0.5
+    >>> Window(b=0.25), Window(b=0.25).replace(a=2.0).a
+    (Window(b=0.25), 2.0)
     """
 
     Params: ClassVar[type[Any]] = _NoParams
@@ -75,9 +85,7 @@ class Parametrized:
         super().__init_subclass__(**kwargs)
         for name in cls.Params._fields:
             if hasattr(cls, name):
-                msg = (
-                    f"{cls.__name__}: a parameter cannot be called {name!r}, its objects have that"
-                )
+                msg = f"{cls.__name__}: a parameter cannot be called {name!r}, an attribute has that name"
                 raise TypeError(msg)
         cls.__signature__ = inspect.signature(cls.Params)  # type: ignore[attr-defined]
 
@@ -95,10 +103,10 @@ class Parametrized:
         self.check()
 
     def check(self) -> None:
-        """Raise ValueError when the parameters make no sense; called by the constructor."""
+        """Raise ValueError for invalid parameters; called by the constructor."""
 
     def replace(self, **changes: Any) -> Self:
-        """Return the same object with some parameters changed."""
+        """Return a copy with some parameters changed."""
         return type(self)(**{**self.params._asdict(), **changes})
 
     def __getattr__(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""How results show themselves: a short aligned table as text, the same as HTML with a picture."""
+"""Display of results: a short aligned table as text, and as HTML with a plot."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["Result", "figure", "png", "table_html", "table_text"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours, told apart by colour-blind readers; black last."""
+"""Okabe and Ito's colour-blind-safe palette; black last."""
 
 
 def table_text(title: str, rows: Mapping[str, object]) -> str:
-    """Return a title and aligned ``name  value`` lines."""
+    """Return a title and aligned ``name  value`` lines.
+
+    >>> print(table_text("Run", {"status": "converged", "step": "0.1 ms"}))
+    Run
+      status  converged
+      step    0.1 ms
+    """
     width = max((len(name) for name in rows), default=0)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items())])
 
@@ -37,8 +43,8 @@ def table_html(title: str, rows: Mapping[str, object]) -> str:
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
     """Return a new figure and its axes, in hopflow's colours.
 
-    In IPython and notebooks it is pyplot's, which shows it below the cell; elsewhere it is outside
-    of pyplot's state, so that nothing has to be closed.
+    In IPython and notebooks it is a pyplot figure, shown below the cell; elsewhere it is not
+    registered with pyplot, so that it need not be closed.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure as NewFigure
@@ -57,9 +63,9 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
 
 
 def png(fig: Figure, alt: str, dpi: int = 110) -> str:
-    """Return a figure as an ``<img>`` element that carries its own bytes and a text for the blind.
+    """Return a figure as an ``<img>`` element with embedded data and alternative text.
 
-    A figure of pyplot is closed: it has been shown.
+    A pyplot figure is closed, so that a notebook does not show it twice.
     """
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
@@ -70,10 +76,10 @@ def png(fig: Figure, alt: str, dpi: int = 110) -> str:
 
 
 class Result:
-    """Base of every result: subclasses say what their table holds and how they are drawn."""
+    """Base class of results: subclasses define ``summary``, the table, and ``plot``."""
 
     def summary(self) -> dict[str, object]:
-        """Return what the result's table shows, by name."""
+        """Return the rows of the result's table, by name."""
         raise NotImplementedError
 
     def plot(self, ax: Any = None) -> Any:

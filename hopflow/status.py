@@ -1,4 +1,4 @@
-"""How a solver ended: a status whose text says what to try, and the error that carries the result."""
+"""Status of a computation with advice on failure, and the errors that carry the partial result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,24 @@ OnFailure = Literal["raise", "return"]
 
 
 class Status(enum.Enum):
-    """How a computation ended; ``.remedy`` says what to try next."""
+    """Outcome of a computation; ``remedy`` is advice on what to try next.
+
+    Of the statuses that are ``ok``, ``CONVERGED`` alone says that the error is known to be small: where
+    a result has an error bound, that the bound was asked for and is small enough to be of use.
+
+    >>> from hopflow import Status
+    >>> Status.CONVERGED.ok, Status.NEGATIVE.ok
+    (True, False)
+    >>> print(Status.NEGATIVE)
+    negative entries: rounding made probabilities negative: use method=GTH()
+    """
 
     CONVERGED = "converged", ""
+    SOLVED = "solved, error unknown", "the equations are met; no bound on the error was computed"
+    UNPROVED = (
+        "unproved",
+        "the equations are met, but no useful bound on the error was found: try markov's GTH()",
+    )
     INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
@@ -28,15 +43,25 @@ class Status(enum.Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the result may be used."""
-        return self is Status.CONVERGED
+        """Whether the result may be used: the equations are met to the tolerance."""
+        return self in (Status.CONVERGED, Status.SOLVED, Status.UNPROVED)
 
     def __str__(self) -> str:
         return f"{self.label}: {self.remedy}" if self.remedy else self.label
 
 
 class NotSolvedError(ArithmeticError):
-    """A solver failed. ``.result`` is what it had reached, ``.result.status`` says why."""
+    """A computation failed; ``result`` is its partial result, with the reason in ``result.status``.
+
+    >>> from types import SimpleNamespace
+    >>> from hopflow import NotSolvedError, Status
+    >>> from hopflow.status import deliver
+    >>> try:
+    ...     deliver(SimpleNamespace(status=Status.NOT_FINITE), "raise")
+    ... except NotSolvedError as error:
+    ...     print(error.result.status)
+    not finite: the result overflowed: check the magnitudes of the rates
+    """
 
     def __init__(self, result: Any) -> None:
         self.result = result
@@ -44,18 +69,28 @@ class NotSolvedError(ArithmeticError):
 
 
 class ConvergenceError(NotSolvedError):
-    """A solver stopped short of its tolerance: it stagnated, or had no iterations left."""
+    """An iteration did not reach its tolerance: it stagnated or ran out of iterations.
+
+    Examples
+    --------
+    >>> from markov import ConvergenceError, PauseTandem, Power, stationary
+    >>> try:
+    ...     stationary(PauseTandem(), Power(max_iterations=5))
+    ... except ConvergenceError as error:
+    ...     print(error.result.status.label)
+    inaccurate
+    """
 
 
 def deliver(result: Any, on_failure: OnFailure) -> Any:
-    """Return ``result``, or raise when its status is bad and that is asked for.
+    """Return ``result``, or raise an error for a status that is not ok if ``on_failure`` says so.
 
     Raises
     ------
     ConvergenceError
-        Where the tolerance was not reached.
+        If the tolerance was not reached.
     NotSolvedError
-        For any other bad status.
+        For any other status that is not ok.
     """
     choice("on_failure", on_failure, ("raise", "return"))
     if on_failure == "raise" and not result.status.ok:

@@ -1,7 +1,7 @@
-"""Units at the edge: inside hopflow everything is in seconds, packets and packets per second.
+"""Conversion of units: inside hopflow everything is in seconds, packets and packets per second.
 
-`mbps` and its like take a number or an array and return the same; `quantity` reads a text with a
-unit, `readable` says in which unit a number is best shown.
+`mbps` and the other converters take and return a number or an array; `quantity` parses a number with
+a unit, `readable` chooses the unit in which a number is shown.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["gbps", "mbps", "ms", "quantity", "readable", "to_mbps", "us"]
 
 PACKET_SIZE = 1500
-"""Bytes of a packet on the wire where nothing else is said."""
+"""Default packet size on the wire in bytes."""
 
-Kind = Literal["rate", "time", "amount"]
+Dimension = Literal["rate", "time", "amount"]
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -52,37 +52,62 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
-    """Convert Gb/s to packets/s; see `mbps`."""
+    """Convert Gb/s to packets/s; see `mbps`.
+
+    >>> from hopflow import gbps
+    >>> gbps(1.2)
+    100000.0
+    """
     number("rate", rate, at_least=0.0)
     return mbps(1000.0 * rate, packet_size)
 
 
 def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
-    """Convert packets/s to Mb/s; the inverse of `mbps`."""
+    """Convert packets/s to Mb/s; the inverse of `mbps`.
+
+    >>> from hopflow import to_mbps
+    >>> to_mbps(1000.0)
+    12.0
+    """
     number("rate", rate, at_least=0.0)
     number("packet_size", packet_size, above=0.0)
     return rate * 8.0 * packet_size / 1e6
 
 
 def ms(time: Number) -> Number:
-    """Convert milliseconds to seconds."""
+    """Convert milliseconds to seconds.
+
+    >>> from hopflow import ms
+    >>> ms(40)
+    0.04
+    """
     number("time", time, at_least=0.0)
     return time * 1e-3
 
 
 def us(time: Number) -> Number:
-    """Convert microseconds to seconds."""
+    """Convert microseconds to seconds.
+
+    >>> from hopflow import us
+    >>> us(250)
+    0.00025
+    """
     number("time", time, at_least=0.0)
     return time * 1e-6
 
 
 def quantity(
-    name: str, text: str, kind: Kind, packet_size: float = PACKET_SIZE, *, bare: bool = False
+    name: str,
+    text: str,
+    dimension: Dimension,
+    packet_size: float = PACKET_SIZE,
+    *,
+    bare: bool = False,
 ) -> float:
-    """Return a number with a unit, such as ``1.5 Mb/s``, ``40ms`` or ``9 kB``, in hopflow's units.
+    """Parse a number with a unit, such as ``1.5 Mb/s``, ``40ms`` or ``9 kB``, to hopflow's units.
 
-    Rates are counted in bits, amounts in bytes (so that a rate in MB/s or a buffer in kb, which may
-    be a slip, is refused), both or in packets; the case of k, M, G and T does not matter.
+    Rates are in bits, amounts in bytes, and either may be in packets; rates in bytes and amounts in
+    bits are refused as probable mistakes. The case of k, M, G and T does not matter.
 
     Parameters
     ----------
@@ -90,10 +115,10 @@ def quantity(
         The parameter's name in the message.
     text
         A number and a unit, with or without a space between them.
-    kind
-        What it is: the result is in packets/s (``rate``), s (``time``) or packets (``amount``).
+    dimension
+        ``rate``, ``time`` or ``amount``: the result is in packets/s, s or packets.
     packet_size
-        Bytes of a packet, where bits or bytes have to be counted in packets.
+        Bytes per packet, for the conversion of bits and bytes.
     bare
         Whether a number without a unit is allowed; it is in packets/s, s or packets.
 
@@ -107,22 +132,26 @@ def quantity(
     """
     number("packet_size", packet_size, above=0.0)
     found = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", text.strip())
-    if found and (unit := _unit(kind, found.group(2), packet_size, bare)):
+    if found and (unit := _unit(dimension, found.group(2), packet_size, bare)):
         return float(found.group(1)) * unit[0] / unit[1]
-    alone = f", or a number alone, in {BARE[kind]}" if bare else ""
-    raise ValueError(f"{name} = {text!r}: must be a number and a unit of {FORMS[kind]}{alone}")
+    alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
+    raise ValueError(f"{name} = {text!r}: must be a number and a unit of {FORMS[dimension]}{alone}")
 
 
-def _unit(kind: Kind, unit: str, packet_size: float, bare: bool) -> tuple[float, float] | None:
-    """Return numerator and denominator of a unit in packets/s, s or packets; None: no such unit.
+def _unit(
+    dimension: Dimension, unit: str, packet_size: float, bare: bool
+) -> tuple[float, float] | None:
+    """Return numerator and denominator of a unit in packets/s, s or packets; None if unknown.
 
-    Both apart: so 1.5 Gb/s is rounded as `gbps` rounds it.
+    They are separate so that 1.5 Gb/s is rounded exactly as by `gbps`.
     """
     if not unit:
         return (1.0, 1.0) if bare else None
-    if kind == "time":
+    if dimension == "time":
         return (TIMES[unit], 1.0) if unit in TIMES else None
-    ending, letter, bits = (r"(?:/s|ps)", "(?:b|bit)", 1.0) if kind == "rate" else ("", "B", 8.0)
+    ending, letter, bits = (
+        (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension == "rate" else ("", "B", 8.0)
+    )
     if re.fullmatch("packets?" + ending, unit):
         return 1.0, 1.0
     found = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)
@@ -130,14 +159,14 @@ def _unit(kind: Kind, unit: str, packet_size: float, bare: bool) -> tuple[float,
 
 
 def readable(unit: str, largest: float) -> tuple[float, str]:
-    """Return a unit in which numbers up to ``largest`` are short, and what one of it is in ``unit``.
+    """Return a scale factor and a unit in which numbers up to ``largest`` are short.
 
     Parameters
     ----------
     unit
-        ``bit/s``, ``s`` and ``bytes`` have larger and smaller ones; any other stays, 1 is empty.
+        ``bit/s``, ``s`` and ``bytes`` are scaled; other units are kept, and 1 becomes empty.
     largest
-        The largest magnitude to be shown.
+        Largest magnitude to be shown, in ``unit``.
 
     >>> readable("bit/s", 3.7e8)
     (1000000.0, 'Mb/s')

@@ -9,27 +9,29 @@ from __future__ import annotations
 
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.status import ConvergenceError
-from markov.by_level import StationaryByLevel, stationary_by_level
 from markov.chains import MarkovChain
+from markov.computing.memory import TooLargeError
+from markov.computing.vectors import add_at
+from markov.driver import stationary, stationary_by_class
 from markov.exploration import Reachable, explore, generator
-from markov.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
 from markov.generators.operators import GeneratorOperator
-from markov.iterative import GaussSeidel, Power
-from markov.krylov import Krylov
-from markov.levels import Levels
-from markov.measures import Mean
-from markov.memory import TooLargeError
-from markov.methods import GTH, Method, Solution, SparseLU
-from markov.multilevel import Multilevel
-from markov.pause import PauseTandem
-from markov.pause_chains import PauseChain
-from markov.quasi import QuasiBirthDeath
+from markov.methods.gth import GTH
+from markov.methods.iterative import GaussSeidel, Power
+from markov.methods.krylov import Krylov
+from markov.methods.level_reduction import Levels
+from markov.methods.multilevel import Multilevel
+from markov.methods.solution import Method, Solution
+from markov.methods.sparse_lu import SparseLU
+from markov.models.gallery import MM1K, BirthDeath, Courtois, JacksonTandem
+from markov.models.measures import Mean
+from markov.models.pause import PauseTandem
+from markov.models.pause_chains import PauseChain
+from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
+from markov.models.rules import NO_END, ChainModel
+from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
+from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
-from markov.rules import NO_END, ChainModel
-from markov.solvers import stationary, stationary_by_class
-from markov.suite import Cluster, CoxTandem, Kanban, Polling
 from markov.sweeps import sweep
-from markov.vectors import add_at
 
 __all__ = [
     "GTH",

@@ -33,8 +33,8 @@ def pause(
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
 ) -> None:
     """Solve the 802.3x pause tandem of malhotra2005."""
-    from markov.pause import PauseTandem
-    from markov.solvers import stationary
+    from markov.driver import stationary
+    from markov.models.pause import PauseTandem
 
     try:
         rates = tuple(map(float, arrival_rates.split()))

@@ -14,8 +14,9 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from hopflow.checks import choice
 from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
-from markov.generators.building import Built, build_chain
-from markov.rules import ChainModel
+from markov.generators.building import build_chain
+from markov.generators.ways import Built
+from markov.models.rules import ChainModel
 from markov.structure import absorption, period
 
 if TYPE_CHECKING:

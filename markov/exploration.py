@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import choice, whole
 from hopflow.errors import RuleError
-from markov.bare import FunctionModel
 from markov.chains import MarkovChain
 from markov.generators.building import MOST, build_chain
-from markov.rules import ChainModel
+from markov.models.bare import FunctionModel
+from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -28,6 +28,13 @@ class Reachable(NamedTuple):
         components; other values than whole numbers in the order of their discovery.
     chain
         The `MarkovChain` on them, numbered in that order.
+
+    Examples
+    --------
+    >>> from markov import explore, stationary
+    >>> found = explore(lambda n: [((n + 1) % 3, 1.0)], start=0)
+    >>> stationary(found).pi.round(3).tolist()
+    [0.333, 0.333, 0.333]
     """
 
     states: Any

@@ -9,26 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.checks import one_number
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from markov.measures import measures_of
+from markov.computing.double_double import U
+from markov.models.measures import chosen, measures_of
+from markov.proofs.certificates import Certificate
+from markov.proofs.means import bounded, input_error
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from markov.chains import MarkovChain
-    from markov.measures import Measure
-    from markov.methods import Method
+    from markov.methods.solution import Method
+    from markov.models.measures import Measure
+    from markov.proofs.bounded import Bounded
 
 __all__ = ["Solved", "Stationary"]
 
 MOST_MARKERS = 200
 MOST_NAMES = 30  # of states that fit below an axis
-UNPROVED = (
-    "no hitting times could be verified, as where many states have next to no probability; GTH(), "
-    "Levels() or SparseLU(), or a chain that knows its components, may prove one"
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -38,7 +39,7 @@ class Solved(Result):
     Attributes
     ----------
     status
-        CONVERGED, or what went wrong.
+        How it ended: CONVERGED is proved, SOLVED and UNPROVED are not, others went wrong.
     residual
         Flow that does not balance, relative to twice the flow; each subclass says over what.
     seconds
@@ -118,14 +119,29 @@ class Stationary(Solved):
     residual
         ||pi Q||_1 / ||pi |Q|||_1.
     error_bound
-        Rigorous upper bound on the total-variation distance to the true distribution; inf where none
-        could be verified, which says nothing against pi: see `markov.certificates.error_bound` for
-        what is tried. Multigrid on a chain given by its matrix alone fails where many probabilities
-        are below 1e-280; with the components of a model's state known it mostly does not.
+        Rigorous upper bound on the total-variation distance to the true distribution, at most one; inf
+        where none was asked for or could be verified, which says nothing against pi: see
+        `markov.proofs.certificates.Certificate` for what is tried.
+    entry_error
+        Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
+        operations of an elimination without subtractions: at any stiffness. inf for other methods, and
+        where a rate or a probability may have been lost to underflow.
+    certificate
+        What the bound rests on, with factors or levels that `bound` uses again; None without proof.
+        It is left out when an answer is pickled.
     iterations
         Of the method; 0 when it is direct.
     history
         What an iterative method reported on its way: (iteration, relative residual).
+    levels
+        States and transitions of each level of a multigrid method, the finest first; () of others.
+
+    Examples
+    --------
+    >>> from markov import PauseTandem, stationary
+    >>> answer = stationary(PauseTandem())
+    >>> round(answer.throughput, 4), answer.probability((0, 0, 1, 1)) > 0.0
+    (13.7401, True)
     """
 
     chain: MarkovChain
@@ -133,18 +149,28 @@ class Stationary(Solved):
     method: Method
     reason: str
     error_bound: float
+    entry_error: float = math.inf
+    certificate: Certificate | None = None
     iterations: int = 0
     history: tuple[tuple[int, float], ...] = ()
+    levels: tuple[tuple[int, int], ...] = ()
+
+    @cached_property
+    def _class(self) -> int:
+        """Number of the recurrent class that was solved."""
+        likely = int(np.argmax(self.pi))
+        classes = self.chain.recurrent_classes
+        return next(number for number, states in enumerate(classes) if likely in states)
+
+    @property
+    def _recurrent(self) -> NDArray[np.int64]:
+        """The states of the recurrent class that was solved."""
+        return self.chain.recurrent_classes[self._class]
 
     @property
     def smallest(self) -> float:
         """Smallest entry of pi in the recurrent class that was solved."""
-        likely = int(np.argmax(self.pi))
-        return min(
-            float(self.pi[states].min())
-            for states in self.chain.recurrent_classes
-            if likely in states
-        )
+        return float(self.pi[self._recurrent].min())
 
     @property
     def mass_defect(self) -> float:
@@ -165,6 +191,86 @@ class Stationary(Solved):
             When the chain has no such state.
         """
         return float(self.pi[self.chain.number_of(state)])
+
+    def bound(
+        self,
+        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
+        *,
+        tolerance: float = 2e-13,
+    ) -> Bounded | list[Bounded]:
+        """Return a measure with a bound on its error, more accurate than under ``pi``.
+
+        The solution of Poisson's equation for a function of the state takes the error of pi out of its
+        mean to first order (see `markov.proofs.means.bounded_mean`). The first call may take as long as the
+        error bound, others less: they share factors or levels.
+
+        Parameters
+        ----------
+        measure
+            Name of a label or reward of the model; or a function f of the state, shape (states,), in any
+            unit, for its mean; or two such, (f, g), for the ratio of their means.
+        tolerance
+            Relative error at which multigrid stops, if it gets there. Factors go to rounding at once.
+
+        Returns
+        -------
+        Bounded or list of Bounded
+            In the measure's unit; a list for a measure of each queue, as for the leading dimension of an
+            array of shape (queues, states).
+
+        Raises
+        ------
+        ValueError
+            For a name that is no label or reward, an array of another shape or with entries that are
+            not finite where the chain recurs.
+
+        Examples
+        --------
+        >>> from markov import stationary
+        >>> answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
+        >>> first = answer.bound([1.0, 0.0])
+        >>> first.value, first.error < 1e-15
+        (0.75, True)
+        >>> answer.bound(([1.0, 0.0], [0.0, 1.0])).value
+        3.0
+        """
+        one_number("tolerance", tolerance, at_least=0.0)
+        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        return bounded(self._certificate, mean, tolerance)
+
+    def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
+        """Return by how much rounding of the rates to float64 alone may change a measure.
+
+        To first order, and itself right to a percent or so: half a unit in the last place of every
+        rate changes the mean of f by at most u sum pi(s) q(s, t) |g(t) - g(s)| with the solution g of
+        its Poisson equation, u = 2^-53. Each entry of pi changes by at most 2 (n - 1) u of itself.
+
+        Parameters
+        ----------
+        measure
+            As for `bound`.
+
+        Returns
+        -------
+        float or list of float
+            In the measure's unit; NaN where Poisson's equation could not be solved.
+        """
+        mean = chosen(measure, self.chain.model, self.chain.states, self._recurrent)
+        return input_error(self._certificate, mean)
+
+    @cached_property
+    def _certificate(self) -> Certificate:
+        """The answer's own certificate, or one that is made for `bound`."""
+        if self.certificate is not None:
+            return self.certificate
+        chain, states = self.chain, self._recurrent
+        Q = chain.irreducible(self._class)
+        return Certificate(Q, self.pi[states], chain.components_of(states))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the certificate, which may hold a library's factors."""
+        kept = {name: v for name, v in self.__dict__.items() if name != "_certificate"}
+        return {**kept, "certificate": None}
 
     def to_xarray(self) -> xr.Dataset:
         """Return pi and the measures.
@@ -248,13 +354,31 @@ class Stationary(Solved):
         }
 
     def _proof(self) -> dict[str, object]:
-        found = math.isfinite(self.error_bound)
+        rounding = 2.0 * (len(self._recurrent) - 1) * U
         return {
             "method": repr(self.method),
             "reason": self.reason,
             **super()._proof(),
-            "error bound (TV)": f"{self.error_bound:.1e}" if found else f"inf: {UNPROVED}",
+            "error bound (TV)": self._said(self.error_bound),
+            "entry error": self._said(self.entry_error),
+            "rounding of the rates": f"{rounding:.1e} of every entry",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,
+            **self._table_of_levels(),
         }
+
+    def _table_of_levels(self) -> dict[str, str]:
+        if not self.levels:
+            return {}
+        transitions = sum(count for _, count in self.levels) / max(self.levels[0][1], 1)
+        rows = {
+            f"  level {number}": f"{states:>9,} states {count:>10,} transitions"
+            for number, (states, count) in enumerate(self.levels)
+        }
+        return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
+
+    def _said(self, bound: float) -> str:
+        if bound < math.inf:
+            return f"{bound:.1e}"
+        return "not computed" if self.status is Status.SOLVED else "none was proved"

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 from scipy.sparse.linalg import splu
 
-from markov.methods import DENSE_LIMIT, eliminate_down_to
+from markov.methods.elimination import eliminate_down_to
+from markov.methods.gth import DENSE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markov.chains import MarkovChain
+from markov.driver import stationary
 from markov.generators.building import build_chains
-from markov.measures import measures_of
-from markov.rules import ChainModel
-from markov.solvers import stationary
+from markov.models.measures import measures_of
+from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from markov.methods import Method
+    from markov.methods.solution import Method
 
 __all__ = ["sweep"]
 
@@ -56,6 +56,13 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
 
     >>> data = sweep(PauseTandem(), high_threshold=range(2, 21), rtt=[0.5, 1.0])  # doctest: +SKIP
     >>> data.throughput.idxmax("high_threshold")  # doctest: +SKIP
+
+    Examples
+    --------
+    >>> from markov import PauseTandem, sweep
+    >>> found = sweep(PauseTandem(), high_threshold=[15, 18], rtt=[1.0, 2.0])
+    >>> dict(found["throughput"].sizes)
+    {'high_threshold': 2, 'rtt': 2}
     """
     import xarray as xr
     from tqdm import tqdm

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.peers.solvers import SOLVERS
 from markov import GTH, Levels, MarkovChain, Multilevel, PauseTandem, stationary
-from markov.certificates import relative_residual
+from markov.proofs.certificates import relative_residual
 
 BUFFERS = {10_000: (50, 100), 100_000: (160, 320), 1_000_000: (500, 1000)}
 SMALL, LARGER = (10, 20), (60, 120)

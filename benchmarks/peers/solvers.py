@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from markov import ChainModel, stationary
-from markov.solvers import choose
+from markov.driver import choose
 
 TOLERANCE = 1e-12
 

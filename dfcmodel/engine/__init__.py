@@ -1,3 +1,3 @@
-"""How a scenario is run: plans, tables, the compiled loop and its plain twin."""
+"""The fluid engine: compilation of scenarios to tables, the kernel, its driver and a reference."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run a plan: the loop over time, compiled for its window rules, in parts that show progress."""
+"""Execution of a plan: the kernel compiled for its window rules, run in blocks with progress."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.engine.kernel.loop import QUEUE_FAULT, WINDOW_FAULT, run
-from dfcmodel.engine.splicing import splice
+from dfcmodel.engine.compilation import compile_template
+from dfcmodel.engine.kernel.columns import QUEUE_FAULT, WINDOW_FAULT
+from dfcmodel.engine.kernel.loop import run
 
 if TYPE_CHECKING:
     from dfcmodel.engine.kernel.state import Floats
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["advance"]
 
 CELLS_PER_FLOW = 32
-"""A flow's ends take about as long per step as this many cells."""
+"""Cost per step of a flow's endpoints, in cells."""
 BLOCK = 100_000_000
-"""Cells times steps between two signs of progress: some tenths of a second."""
+"""Cells times steps between two progress reports: some tenths of a second."""
 
 
 def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Records:
@@ -32,22 +33,23 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     Parameters
     ----------
     plan
-        Its state is advanced.
+        The plan; its state is advanced.
     steps, every
-        How many, a multiple of ``every``, the interval of the records.
+        Number of steps, a multiple of ``every``, the sampling interval in steps.
     compiled
         False runs the kernel as plain Python: hundreds of times slower, for tests.
 
     Returns
     -------
     tuple of numpy.ndarray
-        Per interval: shape (T, F, 4), mean packets in transit, U, cwnd, host's backlog; (T, C)
-        packets queued at its end; (T, C) packets lost in it.
+        Per interval: shape (T, F, 5), mean packets in transit, cumulative acknowledgement, cwnd,
+        host's backlog and round-trip time (s); (T, C), packets queued at its end; (T, C), packets
+        lost in it.
 
     Raises
     ------
     ArithmeticError
-        When a number becomes NaN, with the time and the place.
+        When a number becomes NaN; the message names the time and the queue or flow.
     """
     F, C = len(plan.state.flow), len(plan.state.up)
     records = (
@@ -55,10 +57,10 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
         np.zeros((steps // every, C)),
         np.zeros((steps // every, C)),
     )
-    kernel = splice(run, plan.kinds, compiled=compiled)
+    kernel = compile_template(run, plan.rules, compiled=compiled)
     for first, end in _blocks(plan, steps, every):
         stopped = kernel(
-            first, end - first, every, plan.step, plan.grid, plan.scenario.min_rto,
+            first, end - first, every, plan.step, plan.quantum, plan.scenario.min_rto,
             plan.first_shared, plan.past_shared, plan.state,
             *(record[first // every : end // every] for record in records),
         )  # fmt: skip
@@ -68,9 +70,9 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
 
 
 def _blocks(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
-    """Return first steps and ends of the parts of a run; a long run has many, and shows progress.
+    """Return first steps and ends of the blocks of a run, with a progress bar for a long run.
 
-    It shows none while other threads or processes, which an ensemble has, may do so.
+    There is no bar outside the main thread and process, where the runs of an ensemble take place.
     """
     work = len(plan.state.up) + CELLS_PER_FLOW * len(plan.state.flow)
     size = max(1, BLOCK // (work * every)) * every
@@ -84,7 +86,7 @@ def _blocks(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
 
 
 def _fault(plan: Plan) -> str:
-    """Return what stopped the run, when and where."""
+    """Return the reason why a run stopped, with time and place."""
     kind, step, at = map(int, plan.state.fault)
     when = f"{plan.scenario.name}, t = {step * plan.step:g} s"
     if kind == QUEUE_FAULT:

@@ -1,4 +1,4 @@
-"""What nodes tell each other in the engine, and when: rates and queues by DFC, pauses by 802.3x."""
+"""Schedules of hop-by-hop feedback in the engine: rates and queues of DFC, 802.3x pauses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.dfc_per_input import Ports
+from dfcmodel.engine.kernel.state import Ports
 from dfcmodel.network.disciplines import DFC, Pause
 
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = ["feedback", "pauses"]
 
-ROUGH = 0.1
-"""Part of a pause: one that is rounded to steps by more has a warning."""
-MOST = 3
-"""Links of one flow, of two, and of this many or more have their own loops."""
+LARGEST_ROUNDING = 0.1
+"""Relative rounding of a pause to whole steps above which a warning is issued."""
+MANY = 3
+"""The kernel has separate loops for links with one flow, with two, and with this many or more."""
 
 
 def feedback(
     scenario: Scenario, layout: Layout, h: float, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Return the feedback clocks, one per period, and what happens in each of their slots.
+    """Return the feedback clocks, one per period, and the messages of each of their slots.
 
-    The message over a link is sent by the node at its end, whose phase it has. A slot is a step of a
-    period; see ``clock``, ``ticks``, ``tick_cells``, ``tells``, ``tell_cells`` of `states.State`.
+    The feedback over a link is sent by the node at its end and has that node's phase. A slot is a
+    step of a period; see ``clock``, ``ticks``, ``tick_cells``, ``tells``, ``tell_cells`` of `State`.
     """
     phase = dict(zip(scenario.nodes, rng.random(len(scenario.nodes)), strict=True))
     links = layout.links(scenario)
@@ -79,7 +79,7 @@ def feedback(
 
 
 def _ports_told(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
-    """Return who tells link i, or a host that imitates one, about the queues that it feeds."""
+    """Return the bands that report to link i, or to a shaped host, about the queues that it feeds."""
     who = i if i < len(layout.order) else -1 - layout.shaped[i - len(layout.order)]
     found = set()
     for c in range(*layout.cells[i]):
@@ -94,13 +94,13 @@ def _ports_told(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int,
 
 
 def _cells(layout: Layout, i: int) -> tuple[int, int, int]:
-    """Return how many flows a link has, at most `MOST`, and its cells as the loops want them."""
+    """Return a link's number of flows, at most `MANY`, and its cells in the form of the kernel."""
     first, end = map(int, layout.cells[i])
-    return min(end - first, MOST), first, end if end - first >= MOST else end - 1
+    return min(end - first, MANY), first, end if end - first >= MANY else end - 1
 
 
 def _told_by(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, ...]]:
-    """Return the links that tell link i, as its slot's entries."""
+    """Return the entries of the links that send feedback to link i."""
     fed = [int(d) for d in layout.down[slice(*layout.cells[i])] if d >= 0]
     found: list[tuple[int, ...]] = []
     for j in sorted({int(layout.link_of[d]) for d in fed}):
@@ -110,23 +110,23 @@ def _told_by(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, ...]]:
         flows, first, last = _cells(layout, j)
         nobody = len(layout.up)
         hear = [min(own), max(own) + 1]
-        if flows < MOST:
+        if flows < MANY:
             hear = [int(layout.up[d]) if d in own else nobody for d in (first, last)]
         found.append((flows, first, last, *hear))
     return found
 
 
 def _table(slots: list[list[tuple[int, ...]]], width: int) -> tuple[Any, Any]:
-    """Return where the entries of one, two and more flows begin in each slot, and all entries."""
+    """Return the offsets of the entries for one, two and more flows in each slot, and all entries."""
     entries = [entry[1:] for slot in slots for entry in sorted(slot)]
-    counts = [sum(entry[0] == n for entry in slot) for slot in slots for n in (1, 2, MOST)]
+    counts = [sum(entry[0] == n for entry in slot) for slot in slots for n in (1, 2, MANY)]
     at = np.cumsum([0, *counts])
     starts = np.column_stack([at[0:-1:3], at[1::3], at[2::3], at[3::3]])
     return starts.astype(np.uint64), np.array(entries, dtype=np.uint64).reshape(-1, width)
 
 
-def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[Ints, Floats]:
-    """Return the pairs of a link that pauses and one that it pauses (hosts: -1 - flow)."""
+def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> tuple[Ints, Floats]:
+    """Return the pairs of a pausing and a paused link (hosts: -1 - flow), and their thresholds."""
     place = {n: i for i, n in enumerate(layout.order)}
     pairs, levels = [], []
     for n in layout.order:
@@ -148,11 +148,11 @@ def pauses(scenario: Scenario, layout: Layout, h: float, grid: float) -> tuple[I
             if d.quanta is not None:
                 lasts = d.quanta * 512.0 / (fed.rate * 8.0 * scenario.packet_size)
                 quanta = max(1, round(lasts / h))
-                if abs(quanta * h / lasts - 1.0) > ROUGH:
+                if abs(quanta * h / lasts - 1.0) > LARGEST_ROUNDING:
                     name = f"quanta of link {scenario.links[n].name} = {d.quanta:g}"
                     msg = f"a pause of {lasts:.3g} s is rounded to {quanta * h:.3g} s, whole steps"
-                    warnings.warn(f"{name}: {msg}; take more steps_per_delay", stacklevel=4)
-            wait = delay + round(d.signalling / h)
-            pairs.append((place[n], place[u] if u >= 0 else u, wait, quanta, 0, 0))
-            levels.append((d.high, d.low, math.floor(d.paused_rate * h / grid) * grid))
+                    warnings.warn(f"{name}: {msg}; increase steps_per_delay", stacklevel=4)
+            lag = delay + round(d.signalling / h)
+            pairs.append((place[n], place[u] if u >= 0 else u, lag, quanta, 0, 0))
+            levels.append((d.high, d.low, math.floor(d.paused_rate * h / quantum) * quantum))
     return np.array(pairs, dtype=np.int64).reshape(-1, 6), np.array(levels).reshape(-1, 3)

@@ -1,9 +1,10 @@
-"""Which links can queue, and how their cells are numbered.
+"""Numbering of the per-flow queues; links that can never queue are merged into the next.
 
-A cell is a flow at a link, or at its host. Cells are numbered: hosts first, then the cells of links
-whose queues are served one by one at a rate of their own, then those of links that share (FIFO of
-several flows, RED, fair shares, priorities, DFC per input). A FIFO link that can never queue, because all its flows
-come over one link that is no faster, is no cell: its delay joins that of the next one.
+A *cell* is the queue of one flow at a link, or at its host. Numbering starts with the hosts, then
+come the cells of links with per-flow rates, then those of links whose flows share the service (FIFO
+of several flows, RED, fair shares, priorities, DFC per input). A FIFO link that can never queue,
+because all its flows arrive over one link that is no faster, has no cells: its delay is added to
+that of the next link.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.engine.kernel.queues import DIVIDED, PORTS, RANDOM, RATED, SHARED
+from dfcmodel.engine.kernel.columns import DIVIDED, PORTS, RANDOM, RATED, SHARED
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 
 if TYPE_CHECKING:
@@ -26,42 +27,42 @@ __all__ = ["Layout", "layout_of"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Cells and links of the engine, C and L + S, the last S being the access links of shaped hosts.
+    """C cells and L + S links of the engine; the last S are the access links of shaped hosts.
 
     Attributes
     ----------
     delays
-        Of the scenario's links, in steps.
+        Delays of the scenario's links in steps.
     order
-        Places in the scenario's links of the L links that have cells.
-    kinds
-        Of those, shape (L,).
+        Indices in the scenario's links of the L links that have cells.
+    queue_types
+        Queue types of those links, shape (L,); see `columns`.
     shaped
-        The S flows whose hosts hear rates.
-    rated_links
-        One past the last link whose queues are served at rates of their own.
+        The S flows whose hosts receive rate feedback.
+    per_flow_links
+        Number of links with per-flow rates; they are the first ones.
     cells
         First cell of each link and one past the last, shape (L + S, 2).
     bands, bands_at
-        Link, first cell and end of the flows of one rank, or with DFC per input from one link, shape
-        (B, 3); where those of a link begin.
+        Link, first cell and end of the flows of equal priority, or with DFC per input of the flows
+        from one link, shape (B, 3); index of the first band of each link.
     up, down
-        The cell before (a host: itself) and the next one (-1: the receiver), shape (C,).
+        Previous cell (a host: itself) and next cell (-1: the receiver), shape (C,).
     lag
-        Steps from a cell to the next or the receiver, shape (C,).
+        Steps from a cell to the next one or to the receiver, shape (C,).
     link_of, flow_of
-        Shape (C,); -1 for a host that is not shaped.
+        Link and flow of a cell, shape (C,); link -1 for a host that is not shaped.
     path, path_at
-        The flows' cells without hosts, one after the other, and where each flow's begin.
+        Cells of the flows without hosts, concatenated, and the index of each flow's first.
     hop_cells
-        Per flow and link of its path the cell, -1 where there is none.
+        Cell of each flow at each link of its path, -1 if there is none.
     """
 
     delays: tuple[int, ...]
     order: tuple[int, ...]
-    kinds: tuple[int, ...]
+    queue_types: tuple[int, ...]
     shaped: tuple[int, ...]
-    rated_links: int
+    per_flow_links: int
     cells: Ints
     bands: Ints
     bands_at: Ints
@@ -75,25 +76,25 @@ class Layout:
     hop_cells: tuple[tuple[int, ...], ...]
 
     def links(self, scenario: Scenario) -> list[Link]:
-        """Return the links of the engine, those that hosts imitate at the end."""
+        """Return the links of the engine, the access links of shaped hosts at the end."""
         firsts = [scenario.path_index(scenario.flows[f])[0] for f in self.shaped]
         return [scenario.links[n] for n in (*self.order, *firsts)]
 
-    def runs(self, shared: list[bool]) -> Ints:
-        """Return the runs of links whose cells are served one by one, see `cells`.
+    def blocks(self, shared: list[bool]) -> Ints:
+        """Return blocks of consecutive cells with per-flow rates and equal buffers, see `columns`.
 
-        ``shared`` says which links have one buffer for all flows.
+        ``shared`` tells which links have one buffer for all flows.
         """
         rows: list[list[int]] = []
         for (first, end), together in zip(
-            self.cells[: self.rated_links].tolist(), shared, strict=False
+            self.cells[: self.per_flow_links].tolist(), shared, strict=False
         ):
             flows = end - first if together else 1
             for c in range(first, end, flows):
-                ways = set(self.lag[c : c + flows].tolist())
-                alike = flows if flows <= 2 and len(ways) == 1 else 0
+                lags = set(self.lag[c : c + flows].tolist())
+                alike = flows if flows <= 2 and len(lags) == 1 else 0
                 last = rows[-1] if rows else [0, 0, 0, 0]
-                if alike and last[3] == alike and ways == {self.lag[last[0]]}:
+                if alike and last[3] == alike and lags == {self.lag[last[0]]}:
                     last[1] = c + flows
                 else:
                     rows.append([c, c + flows, flows, alike, 1])
@@ -101,9 +102,9 @@ class Layout:
 
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
-    """Return which links can queue, and the kind of each."""
+    """Return which links can queue, and the queue type of each."""
     flows_on: dict[int, list[int]] = {}
-    before: dict[int, set[int]] = {}  # links over which a link's packets come; hosts are -1 - flow
+    before: dict[int, set[int]] = {}  # links that feed a link; hosts are -1 - flow
     for f, flow in enumerate(scenario.flows):
         for previous, n in itertools.pairwise((-1 - f, *scenario.path_index(flow))):
             flows_on.setdefault(n, []).append(f)
@@ -119,30 +120,30 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
         link = scenario.links[n]
         if type(link.discipline) is not FIFO or n in fed_by_pause or len(before[n]) > 1:
             continue
-        (u,) = before[n]  # a host's link is kept: there packets enter the network
+        (u,) = before[n]  # the first link of a path is kept: packets enter the network there
         queues[n] = u < 0 or scenario.links[u].rate > link.rate
-    kinds = []
+    queue_types = []
     for n, link in enumerate(scenario.links):
-        kind = RATED
+        queue_type = RATED
         several = len(flows_on.get(n, ())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
-            kind = DIVIDED
+            queue_type = DIVIDED
         elif isinstance(link.discipline, RED):
-            kind = RANDOM
+            queue_type = RANDOM
         elif isinstance(link.discipline, DFC):
-            kind = PORTS if link.discipline.per == "input" else RATED
+            queue_type = PORTS if link.discipline.per == "input" else RATED
         elif several or n in fed_by_pause or isinstance(link.discipline, Pause):
-            kind = SHARED
-        kinds.append(kind)
-    return queues, kinds
+            queue_type = SHARED
+        queue_types.append(queue_type)
+    return queues, queue_types
 
 
 def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
-    """Return how a scenario's cells are numbered, ``delays`` being those of its links in steps."""
+    """Return the layout of a scenario, with ``delays`` of its links in steps."""
     F = len(scenario.flows)
-    queues, kinds = queueing(scenario)
-    order = [n for n in range(len(queues)) if queues[n] and kinds[n] == RATED]
-    order += [n for n in range(len(queues)) if queues[n] and kinds[n] != RATED]
+    queues, queue_types = queueing(scenario)
+    order = [n for n in range(len(queues)) if queues[n] and queue_types[n] == RATED]
+    order += [n for n in range(len(queues)) if queues[n] and queue_types[n] != RATED]
     on_link: list[list[int]] = [[] for _ in scenario.links]
     for f, flow in enumerate(scenario.flows):
         for n in scenario.path_index(flow):
@@ -155,7 +156,7 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
     bands_at = [0]
     C = F
     for i, n in enumerate(order):
-        by_input = _before if kinds[n] == PORTS else _rank
+        by_input = _before if queue_types[n] == PORTS else _rank
         rank = {f: by_input(scenario, n, f) for f in on_link[n]}
         flows = sorted(on_link[n], key=lambda f: (rank[f], _before(scenario, n, f)))
         cells.append((C, C + len(flows)))
@@ -175,15 +176,15 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
     path, path_at, hop_cells = [], [0], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
-        at, wait = f, 0 if flow.host == "direct" else delays[hops[0]]
+        at, delay = f, 0 if flow.host == "direct" else delays[hops[0]]
         for n in hops:
             if queues[n]:
                 c = cell[f, n]
-                up[c], lag[at], down[at], at, wait = at, wait, c, c, 0
+                up[c], lag[at], down[at], at, delay = at, delay, c, c, 0
                 flow_of[c], link_of[c] = f, place[n]
                 path.append(c)
-            wait += delays[n]
-        lag[at] = wait
+            delay += delays[n]
+        lag[at] = delay
         path_at.append(len(path))
         hop_cells.append(tuple(cell.get((f, n), -1) for n in hops))
     for s, f in enumerate(shaped):
@@ -191,9 +192,9 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
     return Layout(
         delays=tuple(delays),
         order=tuple(order),
-        kinds=tuple(kinds[n] for n in order),
+        queue_types=tuple(queue_types[n] for n in order),
         shaped=tuple(shaped),
-        rated_links=sum(kinds[n] == RATED for n in order),
+        per_flow_links=sum(queue_types[n] == RATED for n in order),
         cells=np.array(cells, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 3),
         bands_at=np.array(bands_at),
@@ -209,13 +210,13 @@ def layout_of(scenario: Scenario, delays: list[int]) -> Layout:
 
 
 def _rank(scenario: Scenario, n: int, f: int) -> int:
-    """Return the order of a flow at a link: its priority there."""
+    """Return the rank of a flow at a link: its priority, or 0 for other disciplines."""
     ranked = isinstance(scenario.links[n].discipline, Priority)
     return scenario.flows[f].priority if ranked else 0
 
 
 def _before(scenario: Scenario, n: int, f: int) -> int:
-    """Return the link over which a flow comes to link n, -1 - f from its host."""
+    """Return the link before link n on a flow's path, -1 - f for its host."""
     hops = scenario.path_index(scenario.flows[f])
     at = hops.index(n)
     return hops[at - 1] if at else -1 - f

@@ -1,4 +1,4 @@
-"""From a scenario to flat arrays: a plan for a step, with the state at t = 0."""
+"""Compilation of a scenario to the arrays of the kernel: a plan with the state at t = 0."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dfcmodel.engine.kernel.columns import (
     ACK_END,
     ACK_FIRST,
     ACK_NOW,
+    BROKEN,
     BUDGET,
     CELL_COLUMNS,
     ECN,
@@ -26,17 +27,26 @@ from dfcmodel.engine.kernel.columns import (
     INTENSITY,
     LINK_RATE,
     OWED,
+    PORTS,
+    RANDOM,
+    RATED,
     RED_COLUMNS,
+    SHARED,
     START,
     TALLY_COLUMNS,
     TCP,
     WATCH,
 )
-from dfcmodel.engine.kernel.queues import PORTS, RANDOM, RATED, SHARED
 from dfcmodel.engine.kernel.state import State
-from dfcmodel.engine.kernel.tcp_sender import BROKEN
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.sender_tables import Kind, in_steps, kinds_of, memory, schedules, senders
+from dfcmodel.engine.sender_tables import (
+    RuleSignature,
+    in_steps,
+    memory,
+    rule_signatures,
+    schedules,
+    senders,
+)
 from dfcmodel.network.disciplines import DFC, FIFO, RED
 from responsefn import WindowRule
 
@@ -47,42 +57,42 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "compile_scenario"]
 
 FINEST = 26
-"""Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
+"""Amounts are multiples of 2^-26 packets, or of a larger power of two if sums would not be exact."""
 RECORDS = 1024
 LARGEST_ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario compiled for a step.
+    """A scenario compiled for a time step.
 
     Attributes
     ----------
     scenario, steps_per_delay, step
-        What was compiled; h in s.
-    grid
-        Amounts of packets are multiples of it.
+        The scenario and its time step h in s.
+    quantum
+        All amounts of packets are multiples of it.
     first_shared, past_shared
-        The links of the others.
+        Range of the links whose flows share the service.
     links
-        Places in the scenario's links of the links that have cells, in the order of `State`.
+        Indices in the scenario's links of the links that have cells, in the order of `State`.
     hop_cells
-        Per flow and link of its path the cell, -1 where there is none.
-    kinds
-        The kernel's window rules.
+        Cell of each flow at each link of its path, -1 if there is none.
+    rules
+        Signatures of the window rules in the kernel.
     state
-        At t = 0.
+        State at t = 0.
     """
 
     scenario: Scenario
     steps_per_delay: int
     step: float
-    grid: float
+    quantum: float
     first_shared: int
     past_shared: int
     links: tuple[int, ...]
     hop_cells: tuple[tuple[int, ...], ...]
-    kinds: tuple[Kind, ...]
+    rules: tuple[RuleSignature, ...]
     state: State
 
 
@@ -94,45 +104,45 @@ def compile_scenario(
     duration: float | None = None,
     starts: Floats | None = None,
 ) -> Plan:
-    """Return the plan of a scenario for a step of the shortest delay over ``steps_per_delay``.
+    """Return the plan of a scenario for the step (shortest link delay) / ``steps_per_delay``.
 
     Parameters
     ----------
     scenario
-        What to simulate.
+        The scenario to simulate.
     steps_per_delay
         Steps per shortest link delay.
     rng
-        Draws the phases of feedback clocks and on/off times.
+        Generator of the phases of feedback clocks and of on/off times.
     duration
-        In s; None is the scenario's.
+        Simulated time in s; None is the scenario's.
     starts
         Start times of the flows in s, shape (F,); None: the scenario's.
 
     Raises
     ------
     ValueError
-        Where a delay is more than 1 % away from a multiple of the step.
+        If a delay differs from a multiple of the step by more than 1 %.
     """
     end = scenario.duration if duration is None else duration
     h = min(link.delay for link in scenario.links) / steps_per_delay
-    grid = finest_grid(scenario, end)
+    quantum = finest_quantum(scenario, end)
     delays = [whole_steps(f"delay of link {n.name}", n.delay, h) for n in scenario.links]
     begin = np.array([flow.start for flow in scenario.flows]) if starts is None else starts
     layout = layout_of(scenario, delays)
     links = layout.links(scenario)
     L, S, C = len(layout.order), len(layout.shaped), len(layout.up)
-    rate = np.array([math.floor(link.rate * h / grid) * grid for link in links])
-    cell = _cells(scenario, layout, rate, h, grid)
+    rate = np.array([math.floor(link.rate * h / quantum) * quantum for link in links])
+    cell = _cells(scenario, layout, rate, h, quantum)
     signals = feedback(scenario, layout, h, rng)
-    pairs, levels = pauses(scenario, layout, h, grid)
-    rules = kinds_of(scenario)
+    pairs, levels = pauses(scenario, layout, h, quantum)
+    rules = rule_signatures(scenario)
     starts_at = in_steps(begin, h)
     tcp, log, holes = senders(scenario, rules, starts_at % 1.0)
     tcp[:, BROKEN] = rng.random(len(tcp))
-    schedule, schedule_at = schedules(scenario, begin, h, end, grid, rng)
+    schedule, schedule_at = schedules(scenario, begin, h, end, quantum, rng)
     flow, tally, rtt = _flows(scenario, layout, starts_at)
-    arrived = _entries(links, layout, rate, grid)
+    arrived = _entries(links, layout, rate, quantum)
     remembered = math.ceil(math.log2(layout.lag.max() + 2))
     state = State(
         cell=cell,
@@ -141,7 +151,7 @@ def compile_scenario(
         lag=layout.lag,
         link_of=layout.link_of,
         flow_of=layout.flow_of,
-        runs=layout.runs([link.shared for link in links]).astype(np.uint64),
+        runs=layout.blocks([link.shared for link in links]).astype(np.uint64),
         rows=np.zeros(1, dtype=np.uint64),
         wants=np.zeros(C),
         gets=np.zeros(C),
@@ -153,7 +163,7 @@ def compile_scenario(
         records=np.zeros((C, RECORDS, 4)),
         ends=np.zeros((C, 2), dtype=np.int64),
         cursor=np.zeros(C),
-        kind=np.array([*layout.kinds, *([RATED] * S)], dtype=np.int64),
+        kind=np.array([*layout.queue_types, *([RATED] * S)], dtype=np.int64),
         cells=layout.cells,
         rate=rate,
         pace=rate.copy(),
@@ -192,25 +202,25 @@ def compile_scenario(
         fault=np.zeros(3, dtype=np.int64),
     )
     return Plan(
-        scenario, steps_per_delay, h, grid, layout.rated_links, L, layout.order,
+        scenario, steps_per_delay, h, quantum, layout.per_flow_links, L, layout.order,
         layout.hop_cells, rules, state,
     )  # fmt: skip
 
 
 def whole_steps(name: str, time: float, h: float) -> int:
-    """Return a delay in steps; warn when it had to be rounded, refuse beyond 1 %."""
+    """Return a delay in steps; warn if it is rounded, raise ValueError beyond 1 %."""
     steps = max(1, round(time / h))
     error = abs(steps * h / time - 1.0)
     if error > LARGEST_ROUNDING:
         msg = f"must be a multiple of the step {h:g} s to 1 %, is {time / h:.4g} steps"
-        raise ValueError(f"{name} = {time:g} s: {msg}; take more steps_per_delay")
+        raise ValueError(f"{name} = {time:g} s: {msg}; increase steps_per_delay")
     if error > 1e-9:
         msg = f"{name} = {time:g} s is rounded to {steps} steps of {h:g} s, {100 * error:.2g} % off"
         warnings.warn(msg, stacklevel=4)
     return steps
 
 
-def finest_grid(scenario: Scenario, end: float) -> float:
+def finest_quantum(scenario: Scenario, end: float) -> float:
     """Return the finest power of two, at most 2^-26, for which all sums are exact in float64."""
     most = 1.0
     for flow in scenario.flows:
@@ -222,13 +232,15 @@ def finest_grid(scenario: Scenario, end: float) -> float:
     return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(most)))
 
 
-def _cells(scenario: Scenario, layout: Layout, rate: Floats, h: float, grid: float) -> Floats:
+def _cells(scenario: Scenario, layout: Layout, rate: Floats, h: float, quantum: float) -> Floats:
     """Return the table of cells at t = 0."""
     cell = np.zeros((len(layout.up) + 1, CELL_COLUMNS))
     cell[:, WATCH] = np.inf
     for f, flow in enumerate(scenario.flows):
         pace = scenario.path(flow)[0].rate * h
-        cell[f, BUDGET] = math.inf if flow.host == "direct" else math.floor(pace / grid) * grid
+        cell[f, BUDGET] = (
+            math.inf if flow.host == "direct" else math.floor(pace / quantum) * quantum
+        )
     for i, link in enumerate(layout.links(scenario)):
         own = cell[slice(*layout.cells[i])]
         own[:, LINK_RATE] = link.rate * h
@@ -236,24 +248,24 @@ def _cells(scenario: Scenario, layout: Layout, rate: Floats, h: float, grid: flo
         if isinstance(link.discipline, DFC):
             own[:, INTENSITY] = link.discipline.intensity
             own[:, GAIN] = link.discipline.diffusion / link.delay * h
-        if i < layout.rated_links:
+        if i < layout.per_flow_links:
             own[:, BUDGET] = 0.0 if dfc else rate[i]
             own[0 if link.shared else slice(None), WATCH] = 0.0
     return cell
 
 
-def _entries(links: list[Link], layout: Layout, rate: Floats, grid: float) -> int:
-    """Return how many steps the rings of FIFO queues of several flows remember; 1 without any."""
+def _entries(links: list[Link], layout: Layout, rate: Floats, quantum: float) -> int:
+    """Return the length in steps of the arrival history of shared FIFO queues; 1 without any."""
     deepest = [
-        links[i].buffer / max(rate[i], grid)
-        for i, kind in enumerate(layout.kinds)
+        links[i].buffer / max(rate[i], quantum)
+        for i, kind in enumerate(layout.queue_types)
         if kind in (SHARED, RANDOM, PORTS)
     ]
     return 1 << math.ceil(math.log2(min(max(deepest), 2.0**20) + 8)) if deepest else 1
 
 
 def _red(scenario: Scenario, links: list[Link], rows: int, rng: np.random.Generator) -> Floats:
-    """Return the table of RED at t = 0."""
+    """Return the table of RED parameters and state at t = 0."""
     red = np.zeros((rows, RED_COLUMNS))
     for i, link in enumerate(links):
         if isinstance(link.discipline, RED):
@@ -265,7 +277,7 @@ def _red(scenario: Scenario, links: list[Link], rows: int, rng: np.random.Genera
 
 
 def _flows(scenario: Scenario, layout: Layout, starts: Floats) -> tuple[Ints, Floats, int]:
-    """Return the tables of flows at t = 0, ``starts`` being in steps, and the longest round trip."""
+    """Return the tables of flows at t = 0 for ``starts`` in steps, and the longest round trip."""
     rtts = []
     for flow in scenario.flows:
         hops = scenario.path_index(flow)

@@ -1,3 +1,3 @@
-"""What is simulated: links, disciplines, flows, and scenarios with their files."""
+"""Networks to simulate: links, queueing disciplines, flows, scenarios and their TOML files."""
 
 from __future__ import annotations

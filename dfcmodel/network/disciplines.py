@@ -1,6 +1,6 @@
-"""What a link does with the packets that wait for it: queueing, dropping, and hop-by-hop control.
+"""Queueing disciplines of links: scheduling, drop policy and hop-by-hop flow control.
 
-Each discipline is a small immutable object that a `Link` carries.
+Each discipline is a small immutable object, the ``discipline`` of a `Link`.
 """
 
 from __future__ import annotations
@@ -14,25 +14,31 @@ __all__ = ["DFC", "FIFO", "RED", "Discipline", "Fair", "Pause", "Priority"]
 
 @dataclass(frozen=True)
 class Discipline:
-    """Base of the disciplines."""
+    """Base class of the queueing disciplines."""
 
 
 @dataclass(frozen=True)
 class FIFO(Discipline):
-    """One queue for all, first come first served; what does not fit is dropped from the tail.
+    """One first-come-first-served queue for all flows, with tail drop.
 
-    Flows lose in proportion to what comes while the queue is full, as where each packet comes at a
-    time of its own. A sender in the node (``host="direct"``) may put packets into the queue in
-    bursts instead. A burst finds the one place that the last departure has left, and loses the
-    rest; what comes over a link no faster than this one finds the place that was left a packet time
-    ago, unless a burst was there first. So each burst costs the others one packet time's share, and
-    not its whole length.
+    While the queue is full, flows lose packets in proportion to their arrival rates, as if every
+    packet arrived at its own instant. A sender attached to the node itself (``host="direct"``) may
+    instead deliver its packets in bursts. The first packet of a burst takes the one free place in
+    the buffer and the rest are dropped; packets that arrive over a link no faster than this one
+    find the place freed by the latest departure, unless a burst has just taken it. Each burst
+    therefore costs the other flows the share of a single packet time, not of its whole length.
 
     Parameters
     ----------
     burst
-        Mean time between the bursts of senders in the node, s, at most 1; up to a packet time there are
-        none.
+        Mean time between bursts of senders attached to the node, s, at most 1. Up to the
+        transmission time of a packet there are no bursts.
+
+    Examples
+    --------
+    >>> from dfcmodel import FIFO, Link
+    >>> Link("a", "b", rate=1000.0, delay=0.01, buffer=50, discipline=FIFO()).discipline
+    FIFO(burst=0.0)
     """
 
     burst: float = 0.0
@@ -45,27 +51,38 @@ class FIFO(Discipline):
 class DFC(Discipline):
     r"""Diffusion-type flow control (takano2006, eqs. 1-5, 9-13).
 
-    Each flow has a queue, which is served at J = max(0, min(L, alpha r - D/d (n' - n))), with r and n'
-    the rate and the queue that the next node told one link delay ago, and L its part of the link by
-    eq. (13): flows that send share in proportion to what they want. The next node tells its nominal
-    rate, not what it achieved. A receiver, or a next link without DFC, tells (link rate, 0).
+    Each flow has its own queue of n packets, served at J = max(0, min(L, alpha r - D/d (n' - n))).
+    Here r and n' are the rate and the queue length that the next node reported one link delay ago,
+    and L is the flow's share of the link by eq. (13): active flows share it in proportion to their
+    unconstrained rates. Nodes report their nominal rate, not the rate they achieved. A receiver, or
+    a next link without DFC, reports (link rate, 0).
 
-    With ``per="input"`` (the footnote to 2.1) flows that came over one link wait in one FIFO queue and
-    are one flow to the law. What the next node tells is for all inputs of the link together: they
-    send at most alpha r - D/d (n' - sum of their n), in proportion to what each would send alone.
+    With ``per="input"`` (footnote to section 2.1) all flows that arrive over the same link share
+    one FIFO queue and count as one flow in the law. The feedback of the next node then applies to
+    all inputs of the link together: they send at most alpha r - D/d (n' - sum of their n), in
+    proportion to the rate that each would have alone.
 
     Parameters
     ----------
     diffusion
-        D, packets per packet of difference and feedback period: D_i = D / d in 1/s (eq. 3), > 0.
+        D > 0: packets sent per packet of queue difference in a feedback period, D_i = D / d in 1/s
+        (eq. 3).
     intensity
         alpha >= 1, the flow intensity multiplier (eq. 2).
     phases
-        ``"random"`` (by seed) or ``"synchronous"`` feedback clocks of the nodes; the period is the
-        delay of the link over which the feedback goes.
+        ``"random"`` (drawn from the seed) or ``"synchronous"`` feedback clocks of the nodes. The
+        feedback period is the delay of the link that carries the feedback.
     per
-        ``"flow"`` or ``"input"``: whose packets have a queue and a rate of their own; the same on all
-        links with DFC.
+        ``"flow"`` or ``"input"``: one queue and one rate per flow, or per incoming link. It must be
+        the same on all links with DFC.
+
+    Examples
+    --------
+    >>> from dfcmodel import DFC, stability_limit, takano2006
+    >>> DFC(diffusion=0.2)
+    DFC(diffusion=0.2, intensity=1.0, phases='random', per='flow')
+    >>> stability_limit(takano2006("1"), "diffusion")  # on an endless chain
+    1.0
     """
 
     diffusion: float = 0.1
@@ -82,24 +99,33 @@ class DFC(Discipline):
 
 @dataclass(frozen=True)
 class Pause(Discipline):
-    """A FIFO queue that stops the links that feed it: IEEE 802.3x with two thresholds.
+    """A FIFO queue that pauses the links that feed it: IEEE 802.3x with two thresholds.
 
-    When more than ``high`` packets wait, everything that comes over the links (and access links)
-    into the node is paused; the next node hears that after its own link's delay plus ``signalling``.
+    While the queue is above ``high`` packets, all links and access links into the node are paused;
+    the pause takes effect upstream after the delay of the paused link plus ``signalling``.
 
     Parameters
     ----------
     high, low
-        Pause above ``high`` packets, resume at ``low`` or below; 0 <= low <= high. More than ``high``
-        must fit into the link's buffer, or those of its flows together where each has its own. The
+        Pause above ``high`` packets, resume at ``low`` or below; 0 <= low <= high. ``high`` must be
+        below the buffer of the link, or the sum of its flows' buffers where each has its own. The
         defaults are a half and a quarter of takano2006's 1800 packets.
     quanta
-        None: ON and OFF messages. Else each message pauses for this many quanta of 512 bit times
-        (at most 65535) of the link that is paused, and is renewed while the queue is above ``low``.
+        None: ON and OFF messages. Otherwise each message pauses for this many quanta of 512 bit
+        times (at most 65535) of the paused link, and is renewed while the queue is above ``low``.
     signalling
-        Time to make and act on a message, in s, beyond the link's propagation delay.
+        Time to generate and act on a message, in s, in addition to the propagation delay.
     paused_rate
-        What still passes while paused, packets/s.
+        Rate of a paused link, packets/s.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate
+    >>> links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    >>> flows = [Flow("a", (1, 2, 3, 4), CBR(6e3)), Flow("b", (3, 4), CBR(6e3))]
+    >>> run = simulate(Scenario("pause", links, flows, duration=0.2))
+    >>> bool(run.peak_queue[0] > 0)  # node 2 is above its threshold and pauses node 1
+    True
     """
 
     high: float = 900.0
@@ -126,16 +152,24 @@ class RED(Discipline):
     low, high
         Thresholds of the average queue in packets, 0 < low < high.
     weight
-        Of one arrival in the average queue, 0 < weight <= 1.
+        Weight of one arrival in the average queue, 0 < weight <= 1.
     max_p
-        Probability to drop at ``high``, 0 < max_p <= 1.
+        Drop probability at ``high``, 0 < max_p <= 1.
     gentle
-        Between ``high`` and twice that the probability rises from max_p to 1; else it is 1 there.
+        Whether the drop probability rises linearly from max_p to 1 between ``high`` and twice
+        ``high``; otherwise it is 1 above ``high``.
     mean_packet
-        None counts packets; a size in bytes counts bytes in units of it, so that the probability
-        is multiplied by packet size over ``mean_packet`` (ns-2's default is 500).
+        None: the queue is measured in packets. Otherwise in bytes, ``mean_packet`` of which count
+        as one packet; the drop probability is multiplied by packet size over ``mean_packet`` (ns-2's
+        default is 500).
     ecn
         Mark packets of window-controlled flows instead of dropping them, up to ``high``.
+
+    Examples
+    --------
+    >>> from dfcmodel import RED
+    >>> RED(low=5, high=15, ecn=True).max_p
+    0.1
     """
 
     low: float = 5.0
@@ -157,15 +191,36 @@ class RED(Discipline):
 
 @dataclass(frozen=True)
 class Fair(Discipline):
-    """A queue per flow and equal shares of the link (what SFQ and DRR approximate).
+    """Fair queueing: a queue per flow and max-min fair shares of the link (as SFQ and DRR approximate).
 
-    A full buffer drops from the flows that hold more than their part of it.
+    A full buffer drops from the flows that occupy more than their fair share of it.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Fair, Flow, Scenario, chain, simulate
+    >>> links = chain(2, rate=900.0, delay=1e-3, buffer=50, discipline=Fair())
+    >>> flows = [Flow("small", (1, 2), CBR(300.0)), Flow("large", (1, 2), CBR(3000.0))]
+    >>> run = simulate(Scenario("fair", links, flows, duration=1.0))
+    >>> run.lost.sum(axis=(1, 2)).round().tolist()[0]  # below its fair share of 450/s: no loss
+    0.0
     """
 
 
 @dataclass(frozen=True)
 class Priority(Discipline):
-    """A queue per flow, served in the order of the flows' ``priority``, the lowest number first.
+    """Strict priority: a queue per flow, served by the flows' ``priority``, the lowest number first.
 
-    A full buffer drops from the last in that order. Flows of the same priority share equally.
+    A full buffer drops from the lowest priority (the highest number) first. Flows of equal priority
+    have equal shares.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Priority, Scenario, chain, simulate
+    >>> links = chain(2, rate=900.0, delay=1e-3, buffer=50, discipline=Priority())
+    >>> first = Flow("first", (1, 2), CBR(800.0), priority=0)
+    >>> second = Flow("second", (1, 2), CBR(800.0), priority=1)
+    >>> run = simulate(Scenario("priority", links, [first, second], duration=1.0))
+    >>> lost = run.lost.sum(axis=(1, 2))
+    >>> bool(lost[0] == 0 and lost[1] > 600)
+    True
     """

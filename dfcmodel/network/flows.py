@@ -1,4 +1,4 @@
-"""Flows: where packets enter and leave the network, and what sends them."""
+"""Flows: the path of the packets through the network, and their source."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ __all__ = ["CBR", "Flow", "OnOff"]
 
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
-"""Packets: the receiver keeps two numbers per packet of the window."""
+"""Packets: the receiver's memory is two numbers per packet of the window."""
 
 
 @dataclass(frozen=True)
 class CBR:
-    """A constant rate, as UDP sends: nothing is repeated, nobody listens.
+    """Constant bit rate without acknowledgements, retransmission or congestion control (UDP).
 
     Parameters
     ----------
     rate
-        In packets/s, > 0.
+        Packets/s, > 0.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR
+    >>> from hopflow import mbps
+    >>> CBR(mbps(1.2))
+    CBR(rate=100.0)
     """
 
     rate: float
@@ -34,16 +41,25 @@ class CBR:
 
 @dataclass(frozen=True)
 class OnOff:
-    """A source that is on and off in turn, beginning with on.
+    """A constant-rate source with alternating on and off periods, starting with on.
 
     Parameters
     ----------
     rate
-        While on, in packets/s, > 0.
+        Rate during an on period, packets/s, > 0.
     on, off
-        In s: how long each lasts, or its mean when ``random``.
+        Duration of the periods in s, or their mean if ``random``.
     random
-        Exponentially distributed times, by seed.
+        Whether durations are exponentially distributed (drawn from the seed).
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, OnOff, Scenario, chain, simulate
+    >>> links = chain(2, rate=1000.0, delay=1e-3, buffer=50)
+    >>> flow = Flow("voice", (1, 2), OnOff(rate=100.0, on=0.2, off=0.3))
+    >>> run = simulate(Scenario("on-off", links, [flow], duration=1.0))
+    >>> round(float(run.delivered[0, -1]), 3)  # two on periods at 100 packets/s
+    40.0
     """
 
     rate: float
@@ -62,34 +78,44 @@ Source = WindowRule | CBR | OnOff
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of one sender to one receiver along a path.
+    """A flow of packets from one sender to one receiver along a path.
 
     Parameters
     ----------
     name
-        How results call it.
+        Label of the flow in results.
     path
-        The nodes from the first to the receiver's, at least two.
+        Nodes from the first one to the receiver, at least two.
     source
-        A window rule of `responsefn` (or one's own): TCP with it. `CBR` or `OnOff`: no feedback.
+        A window rule, of `responsefn` or user-defined: a TCP sender with that rule. `CBR` or
+        `OnOff`: a source without feedback.
     max_window
-        Largest window in packets; for window rules.
+        Largest window in packets, for window rules.
     start
         Time of the first packet in s.
     size
-        Packets to send; a transfer ends when they are delivered (`inf`: it never ends).
+        Packets to transfer; the flow ends when they are delivered. `inf`: a flow without end.
     host
-        ``"direct"``: packets enter the first node's buffer at once, as where a simulator puts the
-        sender in the node. ``"unshaped"``: a host with an unlimited buffer sends them over an
-        access link like the path's first. ``"shaped"``: it sends at the rate r_0 that the first
-        node tells it (takano2006, eq. 9), which must have DFC.
+        ``"direct"``: packets enter the buffer of the first node at once, as in a simulator that
+        attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
+        sends them over an access link with the rate and delay of the path's first link.
+        ``"shaped"``: that host sends at the rate r_0 reported by the first node (takano2006,
+        eq. 9), which must have DFC.
     priority
-        For `Priority` links, the lowest number first.
+        Rank on `Priority` links, the lowest number first.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow
+    >>> from responsefn import CUBIC
+    >>> flow = Flow("download", ("server", "router", "client"), CUBIC(), max_window=500)
+    >>> flow.hops
+    (('server', 'router'), ('router', 'client'))
     """
 
     name: str

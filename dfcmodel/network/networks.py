@@ -1,4 +1,4 @@
-"""Networks: directed links between named nodes, and the flows that cross them."""
+"""Networks: directed links between named nodes, and scenarios of flows across them."""
 
 from __future__ import annotations
 
@@ -28,22 +28,30 @@ class Link:
     Parameters
     ----------
     source, target
-        The nodes that it joins; what waits for it waits at ``source``.
+        The nodes at its ends; its queue is at ``source``.
     rate
-        In packets/s, > 0.
+        Packets/s, > 0.
     delay
         Propagation delay in s, > 0.
     buffer
-        Packets that may wait, 1 to 1e9; one that nothing ever fills stands for one without bound.
+        Buffer size in packets, 1 to 1e9; use a size that is never reached for an unlimited buffer.
     discipline
-        How they are served and dropped.
+        Queueing discipline: scheduling and drop policy.
     shared
-        Whether the flows share the buffer, or each has that much of its own.
+        Whether all flows share the buffer; otherwise each flow has one of this size.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link
+    >>> from hopflow import mbps, ms
+    >>> link = Link("a", "b", rate=mbps(12), delay=ms(40), buffer=100)
+    >>> link.name, link.capacity
+    ('a->b', 40.0)
     """
 
     source: Node
@@ -75,33 +83,43 @@ class Link:
 
     @property
     def capacity(self) -> float:
-        """Packets in transit that fit on the link."""
+        """Bandwidth-delay product: packets in transit on the busy link."""
         return self.rate * self.delay
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A network, its flows, and how long they are watched.
+    """A network with its flows and the simulated time.
 
     Parameters
     ----------
     name
-        For the record.
+        Label of the scenario in results.
     links
-        Directed links, at most one from each node to each other one.
+        Directed links, at most one for each ordered pair of nodes.
     flows
-        The flows; acknowledgements return after the delay of the path, without queues.
+        The flows. Acknowledgements return after the propagation delay of the path, without queueing.
     duration
         Simulated time in s.
     min_rto
-        Smallest retransmission timeout in s.
+        Minimum retransmission timeout in s.
     packet_size
-        In bytes, for what counts bits: pause quanta and RED in bytes.
+        Bytes per packet, for quantities in bits or bytes: pause quanta, and RED in bytes.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Scenario, chain
+    >>> from hopflow import mbps, ms
+    >>> from responsefn import Reno
+    >>> links = chain(3, rate=mbps(12), delay=ms(10), buffer=50)
+    >>> scenario = Scenario("two hops", links, [Flow("one", (1, 2, 3), Reno())], duration=10.0)
+    >>> round(scenario.base_rtt(scenario.flows[0]), 6)
+    0.04
     """
 
     name: str
@@ -136,7 +154,7 @@ class Scenario:
                 raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
             for before, link in itertools.pairwise(self.path(flow)):
                 if isinstance(link.discipline, Pause) and isinstance(before.discipline, DFC):
-                    msg = f"must be another than DFC before {link.name}, which pauses it"
+                    msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
                     raise ValueError(f"discipline of link {before.name!r}: {msg}")  # noqa: TRY004
         queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
         if len(queues) > 1:
@@ -171,7 +189,7 @@ class Scenario:
         return tuple(self.links[n] for n in self.path_index(flow))
 
     def path_index(self, flow: Flow) -> tuple[int, ...]:
-        """Return the places in `links` of the links that a flow crosses."""
+        """Return the indices in `links` of the links that a flow crosses, in order."""
         return tuple(self._index[hop] for hop in flow.hops)
 
     def base_rtt(self, flow: Flow) -> float:
@@ -181,13 +199,13 @@ class Scenario:
         return 2.0 * (access + sum(link.delay for link in links))
 
     def like_links(self) -> Link:
-        """Return the first link when all are alike but for their ends; ValueError otherwise."""
+        """Return the first link if all links are equal except for their ends; else ValueError."""
         first = self.links[0]
         for link in self.links:
             for key in ("rate", "delay", "buffer", "discipline", "shared"):
                 if getattr(link, key) != getattr(first, key):
                     msg = f"{link.name} has {getattr(link, key)!r}, {first.name} has"
-                    raise ValueError(f"{key}: links must be alike, {msg} {getattr(first, key)!r}")
+                    raise ValueError(f"{key}: links must be equal, {msg} {getattr(first, key)!r}")
         return first
 
     def to_networkx(self) -> nx.DiGraph[Any]:
@@ -210,14 +228,14 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     ----------
     graph
         Edges may carry ``rate`` (packets/s), ``delay`` (s), ``buffer`` (packets), ``discipline``
-        and ``shared``. An undirected graph has each edge both ways.
+        and ``shared``. Each edge of an undirected graph becomes two links.
     **defaults
-        What edges that lack one of these have instead.
+        Values for edges without that attribute.
 
     Raises
     ------
     ValueError
-        Naming the edge and what it lacks.
+        Naming the edge and the missing attribute.
 
     Examples
     --------
@@ -241,7 +259,7 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
 
 
 def _can_pause(link: Link, room: float) -> None:
-    """Refuse a pause above a queue that never is: no more than ``room`` packets wait for the link."""
+    """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most."""
     if isinstance(link.discipline, Pause):
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
         hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
@@ -252,5 +270,5 @@ def _distinct(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{what}: {name!r} is there twice, names must differ")
+            raise ValueError(f"{what}: {name!r} occurs twice, names must differ")
         seen.add(name)

@@ -1,4 +1,4 @@
-"""Networks by their shape, and takano2006's scenarios by name.
+"""Networks by topology, and the scenarios of takano2006 by name.
 
 Source: C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between diffusion-type
 flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006, Sect. 4-6, Tables 1-4.
@@ -29,9 +29,16 @@ def chain(nodes: int, **link: Any) -> tuple[Link, ...]:
     Parameters
     ----------
     nodes
-        How many, at least 2; they are numbered from 1.
+        Number of nodes, at least 2; they are numbered from 1.
     **link
-        What all links have: ``rate``, ``delay``, ``buffer``, ``discipline``, ``shared`` of `Link`.
+        Common fields of all links: ``rate``, ``delay``, ``buffer``, ``discipline``, ``shared`` of
+        `Link`.
+
+    Examples
+    --------
+    >>> from dfcmodel import chain
+    >>> [link.name for link in chain(4, rate=1000.0, delay=0.01, buffer=50)]
+    ['1->2', '2->3', '3->4']
     """
     whole("nodes", nodes, 2, 10**6)
     return tuple(Link(i, i + 1, **link) for i in range(1, nodes))
@@ -52,15 +59,24 @@ def dumbbell(
     Parameters
     ----------
     pairs
-        How many senders and receivers.
+        Number of senders, and of receivers.
     rate, delay
-        Of the bottleneck left->right, packets/s and s.
+        Rate and delay of the bottleneck left->right, packets/s and s.
     access_rate, access_delay
-        Of the links to and from the ends.
+        Rate and delay of the access links, packets/s and s.
     buffer
-        Packets, everywhere.
+        Buffer of every link in packets.
     **bottleneck
         ``discipline`` and ``shared`` of the bottleneck.
+
+    Examples
+    --------
+    >>> from dfcmodel import dumbbell
+    >>> links = dumbbell(
+    ...     2, rate=1000.0, delay=0.04, access_rate=1e4, access_delay=1e-3, buffer=100
+    ... )
+    >>> [link.name for link in links]
+    ['s1->left', 's2->left', 'left->right', 'right->d1', 'right->d2']
     """
     whole("pairs", pairs, 1, 10**6)
     ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
@@ -74,16 +90,26 @@ def dumbbell(
 def parking_lot(
     hops: int, *, access_rate: float, access_delay: float, **link: Any
 ) -> tuple[Link, ...]:
-    """Return the links of a chain 1, 2, ..., hops + 1 at which flows enter and leave everywhere.
+    """Return the links of a chain 1, 2, ..., hops + 1 whose nodes all have access links.
 
     Parameters
     ----------
     hops
-        Links of the chain; ``s1``, ``s2``, ... send into its nodes, ``d2``, ``d3``, ... receive.
+        Number of links of the chain. The senders are ``s1``, ``s2``, ..., the receivers ``d2``,
+        ``d3``, ..., each attached to the node of its number.
     access_rate, access_delay
-        Of the links to and from the ends, packets/s and s; their buffer is the chain's.
+        Rate and delay of the access links, packets/s and s; their buffer is that of the chain.
     **link
-        Of the chain's links, as for `chain`.
+        Fields of the chain's links, as for `chain`.
+
+    Examples
+    --------
+    >>> from dfcmodel import parking_lot
+    >>> links = parking_lot(
+    ...     2, rate=1000.0, delay=0.01, buffer=50, access_rate=1e4, access_delay=1e-3
+    ... )
+    >>> [link.name for link in links]
+    ['s1->1', 's2->2', '1->2', '2->3', '2->d2', '3->d3']
     """
     whole("hops", hops, 1, 10**6)
     row = chain(hops + 1, **link)
@@ -103,11 +129,17 @@ def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
     Parameters
     ----------
     levels
-        Links from a leaf to the root, at least 1.
+        Number of links from a leaf to the root, at least 1.
     branching
-        Children per node.
+        Number of children per node.
     **link
-        As for `chain`.
+        Fields of the links, as for `chain`.
+
+    Examples
+    --------
+    >>> from dfcmodel import tree
+    >>> [link.name for link in tree(2, rate=1000.0, delay=0.01, buffer=50)]
+    ['7->3', '6->3', '5->2', '4->2', '3->1', '2->1']
     """
     whole("levels", levels, 1, 20)
     whole("branching", branching, 1, 1000)
@@ -117,7 +149,14 @@ def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
 
 
 def ring(nodes: int, **link: Any) -> tuple[Link, ...]:
-    """Return the links 1->2, ..., nodes->1 of a ring; arguments as for `chain`."""
+    """Return the links 1->2, ..., nodes->1 of a ring; arguments as for `chain`.
+
+    Examples
+    --------
+    >>> from dfcmodel import ring
+    >>> [link.name for link in ring(3, rate=1000.0, delay=0.01, buffer=50)]
+    ['1->2', '2->3', '3->1']
+    """
     whole("nodes", nodes, 3, 10**6)
     return (*chain(nodes, **link), Link(nodes, 1, **link))
 
@@ -142,35 +181,42 @@ _TAKANO2006 = {
 def takano2006(
     name: str, dfc: bool = True, tcp: str | None = None, host: str | None = None
 ) -> Scenario:
-    """Return a scenario of takano2006 by its name.
+    """Return a scenario of takano2006 by its name (Tables 1 to 4).
 
-    The target flow goes from node 1 to the last node from t = 0, the background flow from the
-    middle from t = 0.1 s, both greedy with the same TCP; 0.1 ms per link, 1800 packets of buffer
-    (4V': 400), packets of 1500 bytes, D = 0.1, alpha = 1.
+    The target flow runs from node 1 to the last node, starting at t = 0; the background flow joins
+    it at the middle node at t = 0.1 s. Both are greedy and have the same TCP. Links have a delay of
+    0.1 ms and buffers of 1800 packets (4V': 400), packets 1500 bytes; D = 0.1, alpha = 1.
 
     Parameters
     ----------
     name
         ``"1"`` to ``"6"``, ``"4S"``, ``"4L"``, ``"4R"``, ``"4N"``, ``"4V"``, ``"4V'"``.
     dfc
-        With diffusion-type flow control, or FIFO.
+        Whether links have diffusion-type flow control; otherwise FIFO.
     tcp
-        ``"tahoe"``, ``"reno"``, ``"newreno"``, ``"vegas"``; None is the paper's, which is Tahoe
-        unless the name says otherwise (4R, 4N, 4V, 4V': another ``tcp`` is an error).
+        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"``. None is the paper's choice: Tahoe,
+        unless the name fixes another one (4R, 4N, 4V, 4V': a different ``tcp`` is an error).
     host
-        See `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.
+        As for `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.
 
     Raises
     ------
     ValueError
         For an unknown name, TCP or host, or a TCP that contradicts the name.
+
+    Examples
+    --------
+    >>> from dfcmodel import takano2006
+    >>> scenario = takano2006("1", dfc=False, tcp="newreno")
+    >>> len(scenario.links), [flow.name for flow in scenario.flows]
+    (29, ['target', 'background'])
     """
     choice("name", name, _TAKANO2006)
     rate, nodes, middle, window, duration, buffer, fixed = _TAKANO2006[name]
     if tcp is not None:
         choice("tcp", tcp, TCP)
         if fixed not in (None, tcp):
-            msg = f"scenario {name} is the one with {fixed}; use scenario '4' with tcp={tcp!r}"
+            msg = f"scenario {name} has {fixed}; use scenario '4' with tcp={tcp!r}"
             raise ValueError(f"tcp = {tcp!r}: {msg}")
     rule = TCP[fixed or tcp or "tahoe"]()
     if host is None:

@@ -1,7 +1,7 @@
-"""Scenarios as documents: how a TOML file is read (`scenario_writing` writes it).
+"""Reading of scenarios from TOML files (`toml_writing` writes them).
 
-A file has the fields of `Scenario`; a table ``[link]`` and a table ``[flow]`` say what links and
-flows have that do not say otherwise::
+A file has the fields of `Scenario`; the tables ``[link]`` and ``[flow]`` are the defaults of all
+links and flows::
 
     name = "two hops"
     duration = "3 s"
@@ -19,8 +19,8 @@ flows have that do not say otherwise::
     delay = "0.1 ms"
     buffer = 1800
 
-Numbers are packets, packets/s and s, as everywhere; a text carries its unit. Bits and bytes are
-counted in packets of ``packet_size``.
+Plain numbers are packets, packets/s and s, as everywhere; strings carry their unit. Bits and bytes
+are converted to packets of ``packet_size`` bytes.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ import responsefn
 from dfcmodel.network import disciplines
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario
-from hopflow.units import Kind, quantity
+from hopflow.units import Dimension, quantity
 from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
 Key = tuple[str | int, ...]
 
-KINDS: dict[str, Kind] = {
+DIMENSIONS: dict[str, Dimension] = {
     "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
     "off": "time", "burst": "time", "signalling": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
     "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
@@ -59,7 +59,16 @@ DISCIPLINES = {
 
 
 class ScenarioFileError(ValueError):
-    """A scenario file says something that it cannot; the message names file, line and key."""
+    """An error in a scenario file; the message names the file, the line and the key.
+
+    Examples
+    --------
+    >>> from dfcmodel.network.toml_reading import read_scenario
+    >>> read_scenario("links = 3")
+    Traceback (most recent call last):
+    ...
+    dfcmodel.network.toml_reading.ScenarioFileError: <text>, line 1, links: must be given, a list of links
+    """
 
 
 def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> Scenario:
@@ -68,15 +77,25 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     Parameters
     ----------
     path
-        The file, in UTF-8.
+        The file, encoded in UTF-8.
     rules
-        Window rules of one's own that the file names, beside those of `responsefn`.
+        User-defined window rules that the file may name, in addition to those of `responsefn`.
 
     Raises
     ------
     ScenarioFileError
-        A ValueError that names the file, the line and the key: unknown or missing keys, values out
-        of range, units that do not fit, and what `Link`, `Flow` and `Scenario` refuse.
+        A ValueError that names the file, the line and the key: for unknown or missing keys, values
+        out of range, wrong units, and everything that `Link`, `Flow` and `Scenario` refuse.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dfcmodel import load_scenario, save_scenario, takano2006
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_scenario(takano2006("1"), Path(folder, "one.toml"))
+    ...     load_scenario(path) == takano2006("1")
+    True
     """
     path = Path(path)
     try:
@@ -109,7 +128,7 @@ class _BadKey(Exception):
 
 
 class _Reader:
-    """Turns nested dictionaries into objects; every error knows the key that it is about."""
+    """Conversion of nested dictionaries to objects; every error carries the key it concerns."""
 
     def __init__(self, rules: Iterable[type[WindowRule]]) -> None:
         known = (getattr(responsefn, name) for name in responsefn.__all__)
@@ -131,7 +150,7 @@ class _Reader:
         flow = self.defaults(Flow, document, "flow", ("name", "path"))
         for key in ("links", "flows"):
             if not isinstance(fields.get(key), list):
-                raise _BadKey((key,), f"must be there, a list of {key}")
+                raise _BadKey((key,), f"must be given, a list of {key}")
         links = [
             self.make(Link, {**link, **self.table(each, ("links", n))}, ("links", n))
             for n, each in enumerate(fields.pop("links"))
@@ -146,7 +165,7 @@ class _Reader:
                 Scenario, {"name": "scenario", **fields}, (), links=tuple(links), flows=tuple(flows)
             )
             return made
-        except _BadKey as bad:  # a name of a link or flow in the message says where to look
+        except _BadKey as bad:  # the name of a link or flow in the message identifies its table
             about = [n for n, name in enumerate(names) if f"{name!r}" in bad.why]
             if bad.key or not about:
                 raise
@@ -157,11 +176,11 @@ class _Reader:
     def defaults(
         self, kind: type[Any], document: Mapping[str, Any], key: str, own: tuple[str, ...]
     ) -> dict[str, Any]:
-        """Return a table of defaults, which must not hold what each has of its own."""
+        """Return a table of defaults, without the keys that each object must define itself."""
         found = self.table(document.get(key, {}), (key,))
         allowed = [field.name for field in dataclasses.fields(kind) if field.name not in own]
         _known(found, allowed, (key,))
-        for name, value in found.items():  # wrong in itself, whoever inherits it
+        for name, value in found.items():  # checked even if no object inherits it
             self.value(kind, name, value, (key, name))
         return {name: _Inherited(value, (key, name)) for name, value in found.items()}
 
@@ -171,7 +190,7 @@ class _Reader:
         return value
 
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
-        """Return ``kind(**given, **made)``, errors turned into the key that they are about."""
+        """Return ``kind(**given, **made)``; errors name the key they concern."""
         parametrized = issubclass(kind, WindowRule)
         names = (
             kind.Params._fields
@@ -196,20 +215,20 @@ class _Reader:
             raise _BadKey(place, str(error)) from None
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
-        """Return a field's value: nested objects made, units converted, lists as tuples."""
+        """Return a field's value: nested objects built, units converted, lists as tuples."""
         if kind is Link and name == "discipline":
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)
-        if isinstance(value, str) and name in KINDS and not issubclass(kind, WindowRule):
+        if isinstance(value, str) and name in DIMENSIONS and not issubclass(kind, WindowRule):
             try:
-                return quantity(name, value, KINDS[name], self.packet_size)
+                return quantity(name, value, DIMENSIONS[name], self.packet_size)
             except ValueError as error:
                 raise _BadKey(key, str(error)) from None
         return _tuples(value)
 
     def one_of(self, kinds: Mapping[str, type[Any]], value: Any, key: Key) -> Any:
-        """Return an object given by its kind and parameters, or by its kind alone."""
+        """Return the object that a table with ``kind`` and parameters, or a kind alone, describes."""
         given = dict(self.table({"kind": value} if isinstance(value, str) else value, key))
         kind = given.pop("kind", None)
         if kind not in kinds:
@@ -219,7 +238,7 @@ class _Reader:
 
 @dataclasses.dataclass(frozen=True)
 class _Inherited:
-    """A value from a table of defaults, and where it stands."""
+    """A value from a table of defaults, and its key there."""
 
     value: Any
     key: Key
@@ -234,9 +253,9 @@ def _known(given: Iterable[str], allowed: Iterable[str], key: Key) -> None:
 
 
 def _about(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the field that a message names first, or the field's own field; () if it names none.
+    """Return the field that a message names first, possibly a nested one; () if it names none.
 
-    "path of flow 'one': ..." is about the path, "high of link 'a->b' = 9: ..." about discipline.high.
+    "path of flow 'one': ..." gives path, "high of link 'a->b' = 9: ..." gives discipline.high.
     """
     known: dict[str, tuple[str, ...]] = {name: (name,) for name in fields}
     for name, value in fields.items():
@@ -260,15 +279,15 @@ def _tuples(value: Any) -> Any:
 
 
 def _dotted(key: Key) -> str:
-    """Return a key as one writes it, entries of lists counted from 1."""
+    """Return a key in dotted notation, list entries counted from 1."""
     text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in key)
     return text.lstrip(".") or "the scenario"
 
 
 def _line(text: str, key: Key) -> int:
-    """Return the line of a key, or of what holds it: where the text up to there first has it.
+    """Return the first line up to which the text contains a key, or the nearest key above it.
 
-    The text up to a line is a document if a closing bracket or two make it one.
+    The text up to a line is parsed with up to two closing brackets appended.
     """
     lines = text.splitlines()
 

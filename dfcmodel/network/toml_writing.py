@@ -1,4 +1,4 @@
-"""Scenarios as documents: how a TOML file is written (`scenario_files` reads it)."""
+"""Writing of scenarios to TOML files (`toml_reading` reads them)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,32 @@ __all__ = ["save_scenario", "write_scenario"]
 
 
 def save_scenario(scenario: Scenario, path: str | Path) -> Path:
-    """Write a scenario to a TOML file that `load_scenario` reads as the same scenario.
+    """Write a scenario to a TOML file; `load_scenario` reads it back as an equal scenario.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    path
+        The file; missing folders are created.
+
+    Returns
+    -------
+    The path.
 
     Raises
     ------
     ValueError
-        For a node that is neither text, a whole number nor a tuple of these.
+        For a node that is not a string, an integer or a tuple of these.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dfcmodel import save_scenario, takano2006
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_scenario(takano2006("1"), Path(folder, "one.toml")).read_text()[:21]
+    'name = "takano2006/1"'
     """
     text = write_scenario(scenario)
     path = Path(path)
@@ -33,7 +53,7 @@ def save_scenario(scenario: Scenario, path: str | Path) -> Path:
 
 
 def write_scenario(scenario: Scenario) -> str:
-    """Return a scenario as TOML; `read_scenario` gives the same scenario back.
+    """Return a scenario as TOML text; `read_scenario` reads it back as an equal scenario.
 
     Raises
     ------
@@ -55,7 +75,7 @@ def write_scenario(scenario: Scenario) -> str:
 def _rows(
     objects: Iterable[Any], own: tuple[str, ...]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return what each object has of its own, and what several all have beyond the defaults."""
+    """Return the individual fields of each object, and the fields common to all of them."""
     tables = [_changed(each) for each in objects]
     shared = tables[0] if len(tables) > 1 else {}
     common = {
@@ -95,7 +115,7 @@ def _toml(value: Any) -> str:
         if isinstance(value, kind):
             return write(value)
     raise ValueError(
-        f"{value!r}: a scenario file holds text, numbers and lists, must be one of these"
+        f"{value!r}: must be a string, a number or a list of these to be written as TOML"
     )
 
 

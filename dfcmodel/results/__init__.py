@@ -1,3 +1,3 @@
-"""What came out: trajectories, their measures and pictures."""
+"""Results of simulations: recorded arrays, trajectories, measures and plots."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a trajectory is drawn: panels over time, the space-time diagram, and queues in motion."""
+"""Plots of a trajectory: panels over time, the space-time diagram, and an animation of the queues."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
     from numpy.typing import NDArray
 
-    from dfcmodel.results.trajectories import Trajectory
+    from dfcmodel.results.records import Records
 
-__all__ = ["Animation", "draw_efficiency", "draw_panels", "draw_space_time", "film_kind"]
+__all__ = ["Animation", "animation_format", "draw_efficiency", "draw_panels", "draw_space_time"]
 
-MOST_LABELS = 10
-"""Nodes beyond which not every one has its name on the axis."""
+MAX_LABELS = 10
+"""Largest number of nodes for which all tick labels are shown."""
 
 
-def draw_efficiency(run: Trajectory, ax: Any) -> Any:
+def draw_efficiency(run: Records, ax: Any) -> Any:
     """Draw each flow's efficiency over time; return the Axes."""
     for flow, values in zip(run.scenario.flows, run.efficiency.values, strict=True):
         ax.plot(run.time, values, lw=0.9, label=flow.name)
@@ -36,7 +36,7 @@ def draw_efficiency(run: Trajectory, ax: Any) -> Any:
     return ax
 
 
-def draw_windows(run: Trajectory, ax: Any) -> Any:
+def draw_windows(run: Records, ax: Any) -> Any:
     """Draw each flow's congestion window over time; return the Axes."""
     for flow, values in zip(run.scenario.flows, run.window, strict=True):
         ax.plot(run.time, values, lw=0.9, label=flow.name)
@@ -45,10 +45,10 @@ def draw_windows(run: Trajectory, ax: Any) -> Any:
     return ax
 
 
-def draw_space_time(run: Trajectory, ax: Any) -> Any:
-    """Draw the packets queued at each node over time as colours, and where packets are lost.
+def draw_space_time(run: Records, ax: Any) -> Any:
+    """Draw the packets queued at each node over time in colours, and the losses.
 
-    Returns the Axes; the colour bar stands below them.
+    Returns the Axes; the colour bar is below them.
     """
     nodes, end = len(run.scenario.senders), run.time[-1]
     picture = ax.imshow(
@@ -65,8 +65,8 @@ def draw_space_time(run: Trajectory, ax: Any) -> Any:
     return ax
 
 
-def draw_panels(run: Trajectory) -> Any:
-    """Draw efficiency, windows and occupancy below each other; return the uppermost Axes."""
+def draw_panels(run: Records) -> Any:
+    """Draw efficiency, windows and occupancy in three panels; return the uppermost Axes."""
     _, panels = figure(6.4, 6.6, nrows=3, sharex=True)
     draw_efficiency(run, panels[0])
     draw_windows(run, panels[1])
@@ -78,20 +78,20 @@ def draw_panels(run: Trajectory) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Animation:
-    """The packets queued at each node, in motion (takano2006, Figs. 12 and 13).
+    """An animation of the packets queued at each node (takano2006, Figs. 12 and 13).
 
-    A notebook shows it with buttons to play it; `save` writes a file.
+    A notebook shows it with a player; `save` writes a file.
 
     Parameters
     ----------
     run
         The trajectory to show.
     since, until
-        The part of it, in s; None is its end.
+        Time interval to show in s; None is the end of the run.
     frames
-        How many pictures, evenly over that time, at least 2; not more than there are samples.
+        Number of frames, evenly spaced over that interval, at least 2; at most one per sample.
     fps
-        Pictures per second of the film.
+        Frames per second.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class Animation:
         Naming the parameter, its value and what is allowed.
     """
 
-    run: Trajectory
+    run: Records
     since: float = 0.0
     until: float | None = None
     frames: int = 100
@@ -118,7 +118,7 @@ class Animation:
 
     @property
     def samples(self) -> NDArray[np.int64]:
-        """Which samples of the trajectory are shown, shape (at most ``frames``,)."""
+        """Indices of the samples shown, shape (at most ``frames``,)."""
         time = self.run.time
         last = time[-1] if self.until is None else self.until
         inside = np.flatnonzero((time > self.since) & (time <= last * (1 + 1e-12)))
@@ -128,29 +128,29 @@ class Animation:
     def __repr__(self) -> str:
         time = self.run.time[self.samples]
         return (
-            f"Animation of {self.run.scenario.name}: {len(time)} pictures from {time[0]:g} s to "
+            f"Animation of {self.run.scenario.name}: {len(time)} frames from {time[0]:g} s to "
             f"{time[-1]:g} s, {self.fps} per second"
         )
 
     def to_html(self) -> str:
-        """Return an HTML5 element that carries its pictures and plays them; nothing is installed."""
+        """Return an HTML element with embedded frames and a player in plain JavaScript."""
         import matplotlib as mpl
         from matplotlib.animation import HTMLWriter
 
         writer = HTMLWriter(fps=self.fps, embed_frames=True, default_mode="loop")
         with TemporaryDirectory() as folder, mpl.rc_context({"animation.embed_limit": 1000.0}):
-            # in MB; pictures beyond it would be left out
-            page = Path(folder, "film.html")
+            # in MB; frames beyond the limit would be left out
+            page = Path(folder, "animation.html")
             self._write(writer, page)
-            film = page.read_text(encoding="utf-8")
+            animation = page.read_text(encoding="utf-8")
         label = html.escape(f"queues over time: {_title(self.run)}", quote=True)
-        return f'<div role="img" aria-label="{label}">{film}</div>'
+        return f'<div role="img" aria-label="{label}">{animation}</div>'
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
     def save(self, path: str | Path) -> Path:
-        """Write the film to a file: ``.gif``, ``.mp4`` (with ffmpeg) or ``.html``.
+        """Write the animation to a file: ``.gif``, ``.mp4`` (with ffmpeg) or ``.html``.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Animation:
         from matplotlib.animation import FFMpegWriter, PillowWriter
 
         path = Path(path)
-        kind = film_kind(path)
+        kind = animation_format(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind == ".html":
             path.write_text(self.to_html(), encoding="utf-8")
@@ -169,7 +169,7 @@ class Animation:
         return path
 
     def _write(self, writer: AbstractMovieWriter, path: Path) -> None:
-        """Draw picture after picture into a writer of matplotlib."""
+        """Draw the frames into a writer of matplotlib."""
         from tqdm import tqdm
 
         run, samples = self.run, self.samples
@@ -189,7 +189,7 @@ class Animation:
         _name_nodes(run, ax.xaxis)
         lost = run.lost.sum(axis=0)
         before = np.concatenate([[samples[0] - 1], samples[:-1]])
-        counted = tqdm(samples, desc="pictures", delay=1.0, disable=None, leave=False)
+        counted = tqdm(samples, desc="frames", delay=1.0, disable=None, leave=False)
         with writer.saving(fig, path, dpi=100):
             for n, last in zip(counted, before, strict=True):
                 bars.set_data(run.queued[:, n])
@@ -197,14 +197,14 @@ class Animation:
                 dots.set_data(at, np.full(len(at), 1.06 * top))
                 title = f"{_title(run)}, {run.time[n]:.3f} s"
                 ax.set_title(title, fontsize=9, loc="left")
-                if n == samples[0]:  # the axes stay where they are from picture to picture
+                if n == samples[0]:  # freeze the layout, so that the axes do not move
                     fig.draw_without_rendering()
                     fig.set_layout_engine("none")
                 writer.grab_frame()
 
 
-def film_kind(path: Path) -> str:
-    """Return the ending of a film's file; ValueError where such a film cannot be written."""
+def animation_format(path: Path) -> str:
+    """Return the ending of an animation's file; ValueError for a format that cannot be written."""
     from matplotlib.animation import FFMpegWriter
 
     kind = choice(f"ending of path {str(path)!r}", path.suffix, (".gif", ".mp4", ".html"))
@@ -214,17 +214,17 @@ def film_kind(path: Path) -> str:
     return kind
 
 
-def _buffers(run: Trajectory) -> NDArray[np.float64]:
-    """Return the packets that may wait at each sending node, shape (L,)."""
+def _buffers(run: Records) -> NDArray[np.float64]:
+    """Return the buffer of each sending node in packets, shape (L,)."""
     at = dict.fromkeys(run.scenario.senders, 0.0)
     for link in run.scenario.links:
         at[link.source] += link.buffer
     return np.array(list(at.values()))
 
 
-def _name_nodes(run: Trajectory, axis: Any) -> None:
+def _name_nodes(run: Records, axis: Any) -> None:
     senders = run.scenario.senders
-    every = next(n for n in _steps() if len(senders) <= MOST_LABELS * n)
+    every = next(n for n in _steps() if len(senders) <= MAX_LABELS * n)
     shown = range(every - 1, len(senders), every)
     axis.set_ticks(list(shown), [str(senders[n]) for n in shown])
 
@@ -234,8 +234,8 @@ def _steps() -> Iterator[int]:
     return (n * 10**power for power in itertools.count() for n in (1, 2, 5))
 
 
-def _title(run: Trajectory) -> str:
-    """Return the scenario's name with its disciplines and sources, where these are few."""
+def _title(run: Records) -> str:
+    """Return the scenario's name, with its disciplines and sources if these are few."""
     scenario = run.scenario
     about = [type(link.discipline).__name__ for link in scenario.links]
     kinds = list(dict.fromkeys([*about, *(type(f.source).__name__ for f in scenario.flows)]))

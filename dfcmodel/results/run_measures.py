@@ -1,4 +1,4 @@
-"""What each flow and each link of a run did: goodput, loss, utilisation, occupancy, delays."""
+"""Performance measures of flows and links in a run: goodput, loss, utilisation, occupancy, delay."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dfcmodel.results.trajectories import Trajectory
+    from dfcmodel.results.records import Records
 
 __all__ = ["QUANTILES", "measures"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
 
-def measures(run: Trajectory) -> xr.Dataset:
-    """Return measures of every flow, of every node that sends, and of their pairs.
+def measures(run: Records) -> xr.Dataset:
+    """Return measures of every flow, of every sending node, and of their pairs.
 
-    Means count every step of the run: ``mean_queue``, ``queueing_delay`` (by Little's law, of what a
-    node sent of a flow) and ``utilisation``. Quantiles are over the run's records, so that ``sample``
-    says how fine they are: ``round_trip_queueing`` is the round-trip time less the propagation there
-    and back, as acknowledgements tell it; ``drain_time`` what waits at a node over its link's rate,
-    which is the wait of what comes where the order is that of arrival. Where flows leave a node over
-    several links, these count together.
+    Means are over every step of the run: ``mean_queue``, ``queueing_delay`` (by Little's law, for the
+    packets of a flow that a node sent) and ``utilisation``. Quantiles are over the records, at the
+    resolution of ``sample``: ``round_trip_queueing`` is the round-trip time less the propagation
+    delay, measured at acknowledgements; ``drain_time`` is the queue of a node divided by its link
+    rate, which for FIFO is the waiting time of an arrival. Links out of the same node count together.
 
     Parameters
     ----------
     run
-        The trajectory: F flows, L nodes that send.
+        The records of a run: F flows, L sending nodes.
 
     Returns
     -------
@@ -37,7 +36,7 @@ def measures(run: Trajectory) -> xr.Dataset:
         Over ``flow`` (F,): goodput (packets/s), loss_ratio, round_trip_queueing (with ``quantile``, s).
         Over ``node`` (L,): utilisation, mean_occupancy and peak_queue (packets), packets_lost,
         drain_time (with ``quantile``, s). Over both: mean_queue (packets), queueing_delay (s).
-        nan where nothing was sent, or told.
+        nan where no packet was sent, or no round-trip time measured.
     """
     import xarray as xr
 
@@ -46,16 +45,16 @@ def measures(run: Trajectory) -> xr.Dataset:
     rate = np.array([sum(k.rate for k in used if k.source == n) for n in scenario.senders])
     base = np.array([scenario.base_rtt(flow) for flow in scenario.flows])
     lost, delivered = run.lost.sum(axis=(1, 2)), run.delivered[:, -1]
-    told = np.full((len(QUANTILES), len(base)), np.nan)
+    measured = np.full((len(QUANTILES), len(base)), np.nan)
     for f, trips in enumerate(run.round_trip):
         if (known := trips[np.isfinite(trips)]).size:
-            told[:, f] = np.quantile(known, QUANTILES) - base[f]
+            measured[:, f] = np.quantile(known, QUANTILES) - base[f]
     drained = np.quantile(run.queued / rate[:, np.newaxis], QUANTILES, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         found: dict[str, tuple[Any, Any, str]] = {
             "goodput": ("flow", delivered / seconds, "packets/s"),
             "loss_ratio": ("flow", lost / (lost + delivered), "1"),
-            "round_trip_queueing": (("quantile", "flow"), told, "s"),
+            "round_trip_queueing": (("quantile", "flow"), measured, "s"),
             "utilisation": ("node", run.carried.sum(axis=0) / (rate * seconds), "1"),
             "mean_occupancy": ("node", run.mean_queue.sum(axis=0), "packets"),
             "peak_queue": ("node", run.peak_queue, "packets"),

@@ -1,206 +1,52 @@
-"""What a simulation returns: a trajectory, its figures of merit and its display."""
+"""The result of a simulation: a trajectory with its measures and display."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
-from hopflow.status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.results.plots import Animation
 
-__all__ = ["Recorded", "Trajectory"]
-
-
-class Recorded(Result):
-    """What one run or many have recorded, with units: an ensemble's has a dimension ``run`` first."""
-
-    @cached_property
-    def _data(self) -> xr.Dataset:
-        raise NotImplementedError
-
-    @property
-    def efficiency(self) -> xr.DataArray:
-        """Packets in transit on the links of each flow's path over the most that fit (flow, time)."""
-        return self._data["efficiency"]
-
-    @property
-    def occupancy(self) -> xr.DataArray:
-        """Packets queued at each node (node, time)."""
-        return self._data["occupancy"]
-
-    @property
-    def losses(self) -> xr.DataArray:
-        """Packets lost in each interval (flow, node, time)."""
-        return self._data["losses"]
-
-    def to_xarray(self) -> xr.Dataset:
-        """Return everything that was recorded."""
-        return self._data.copy()
+__all__ = ["Trajectory"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Trajectory(Recorded):
-    """One run of a scenario, sampled at ``time``.
+class Trajectory(Records, Result):
+    """One run of a scenario, sampled at ``time``, as `simulate` returns it.
 
-    F flows, L sending nodes (the last node only receives), T samples.
+    The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
+    ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
+    ``peak_queue``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
+    ``carried`` and ``mean_queue``.
 
-    Attributes
-    ----------
-    scenario
-        What was simulated.
-    step
-        Time step in s.
-    time
-        Ends of the sampling intervals in s, shape (T,).
-    in_transit
-        Mean packets on the links of the flow's path in each interval, shape (F, T).
-    delivered
-        Packets that the receiver has acknowledged, cumulative, shape (F, T).
-    window
-        Congestion window at the ends of the intervals, packets, shape (F, T).
-    backlog
-        Packets waiting at the flow's host, shape (F, T).
-    round_trip
-        Round-trip time that the last acknowledgement tells, s, shape (F, T); nan before the first,
-        and for sources without any.
-    lost
-        Packets lost in each interval, shape (F, L, T).
-    queued
-        Packets queued at each node, all flows, at the ends of the intervals, shape (L, T).
-    peak_queue
-        Most packets ever queued at each node, shape (L,).
-    timeouts, loss_events
-        Per flow, shape (F,).
-    imbalance
-        Packets that the books cannot place, relative to those emitted, shape (F,): rounding.
-    seconds
-        Wall-clock time of the run in s.
-    first_loss
-        When each flow lost its first packet, in s, shape (F,); nan: it lost none.
-    finished
-        When a transfer was delivered in full, in s, shape (F,); nan: it was not.
-    carried
-        Packets of each flow that each node has sent, shape (F, L).
-    mean_queue
-        Packets of each flow that wait at each node, averaged over time, shape (F, L).
+    Examples
+    --------
+    >>> from dfcmodel import simulate, takano2006
+    >>> run = simulate(takano2006("1"), duration=0.2)
+    >>> run.status.ok, run.window.shape
+    (True, (2, 200))
+    >>> axes = run.plot()
+    >>> axes.figure.savefig("run.png")  # doctest: +SKIP
     """
-
-    scenario: Scenario
-    step: float
-    time: NDArray[np.float64]
-    in_transit: NDArray[np.float64]
-    delivered: NDArray[np.float64]
-    window: NDArray[np.float64]
-    backlog: NDArray[np.float64]
-    round_trip: NDArray[np.float64]
-    lost: NDArray[np.float64]
-    queued: NDArray[np.float64]
-    peak_queue: NDArray[np.float64]
-    timeouts: NDArray[np.int64]
-    loss_events: NDArray[np.int64]
-    imbalance: NDArray[np.float64]
-    seconds: float
-    first_loss: NDArray[np.float64]
-    finished: NDArray[np.float64]
-    carried: NDArray[np.float64]
-    mean_queue: NDArray[np.float64]
-
-    @property
-    def status(self) -> Status:
-        """CONVERGED when every packet is accounted for to 1e-12 and every number is finite."""
-        if not np.all(np.isfinite(self.in_transit)):
-            return Status.NOT_FINITE
-        return Status.CONVERGED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
-
-    @cached_property
-    def _data(self) -> xr.Dataset:
-        import xarray as xr
-
-        flows = self.scenario.flows
-        fits = np.array([sum(link.capacity for link in self.scenario.path(f)) for f in flows])
-
-        def variable(dims: tuple[str, ...], values: Any, name: str, units: str) -> Any:
-            return dims, values, {"long_name": name, "units": units}
-
-        return xr.Dataset(
-            {
-                "efficiency": variable(
-                    ("flow", "time"),
-                    self.in_transit / fits[:, np.newaxis],
-                    "packets in transit on the links of the path over the most that fit",
-                    "1",
-                ),
-                "occupancy": variable(("node", "time"), self.queued, "queue", "packets"),
-                "losses": variable(
-                    ("flow", "node", "time"), self.lost, "packets lost per interval", "packets"
-                ),
-                "window": variable(("flow", "time"), self.window, "congestion window", "packets"),
-                "delivered": variable(
-                    ("flow", "time"), self.delivered, "packets acknowledged", "packets"
-                ),
-                "backlog": variable(("flow", "time"), self.backlog, "wait at the host", "packets"),
-                "round_trip": variable(
-                    ("flow", "time"), self.round_trip, "round-trip time last told", "s"
-                ),
-                "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
-            },
-            coords={
-                "flow": [flow.name for flow in flows],
-                "node": _labels(self.scenario.senders),
-                "time": ("time", self.time, {"units": "s"}),
-            },
-            attrs={"scenario": self.scenario.name, "step": self.step},
-        )
-
-    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
-        """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
-        chosen = (self.time > since) & (self.time <= until)
-        if not chosen.any():
-            raise ValueError(f"since = {since}, until = {until}: no sample between them")
-        mean: NDArray[np.float64] = self.efficiency.values[:, chosen].mean(axis=1)
-        return mean
 
     @cached_property
     def measures(self) -> xr.Dataset:
-        """What each flow and each link did, over the whole run: see `dfcmodel.results.run_measures`."""
+        """Performance measures of flows and links, see `dfcmodel.results.run_measures.measures`."""
         from dfcmodel.results.run_measures import measures
 
         return measures(self)
 
-    def to_netcdf(self, path: str | Path) -> Path:
-        """Write everything that was recorded to a netCDF file, which ``xarray.open_dataset`` reads.
-
-        It is netCDF 3 with 64-bit offsets; nodes that are neither all numbers nor all text are
-        written as text. The attribute ``toml`` is the scenario as `read_scenario` takes it, where
-        its nodes allow that. Returns the path.
-        """
-        from dfcmodel.network.toml_writing import write_scenario
-
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = self.to_xarray()
-        if data["node"].dtype == object:
-            data["node"] = [str(node) for node in self.scenario.senders]
-        with contextlib.suppress(ValueError):  # a node that no document holds
-            data.attrs["toml"] = write_scenario(self.scenario)
-        data.to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
-        return path
-
     def plot(self, ax: Any = None) -> Any:
-        """Draw efficiency, windows and occupancy below each other, over time.
+        """Draw efficiency, windows and occupancy over time in three panels.
 
         Parameters
         ----------
@@ -209,14 +55,14 @@ class Trajectory(Recorded):
 
         Returns
         -------
-        The Axes of the efficiency; ``.figure`` is the whole.
+        The Axes of the efficiency.
         """
         from dfcmodel.results.plots import draw_efficiency, draw_panels
 
         return draw_panels(self) if ax is None else draw_efficiency(self, ax)
 
     def plot_space_time(self, ax: Any = None) -> Any:
-        """Draw the packets queued at each node (upwards) over time, and where packets are lost.
+        """Draw the packets queued at each node (vertical axis) over time, and the losses.
 
         Parameters
         ----------
@@ -234,18 +80,18 @@ class Trajectory(Recorded):
     def animate(
         self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
     ) -> Animation:
-        """Return the occupancy of the nodes in motion (takano2006, Figs. 12 and 13).
+        """Return an animation of the queues of the nodes (takano2006, Figs. 12 and 13).
 
-        In a notebook it plays; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
+        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
 
         Parameters
         ----------
         since, until
-            The part to show in s; None is the end.
+            Time interval to show in s; None is the end of the run.
         frames
-            How many pictures, evenly over that time.
+            Number of frames, evenly spaced over that interval.
         fps
-            Pictures per second.
+            Frames per second.
 
         Raises
         ------
@@ -257,7 +103,7 @@ class Trajectory(Recorded):
         return Animation(self, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, efficiency, losses and what proves the run."""
+        """Return scenario, efficiency, losses, largest queue, imbalance and step."""
         scenario = self.scenario
         rows: dict[str, object] = {
             "status": self.status,
@@ -277,13 +123,3 @@ class Trajectory(Recorded):
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
         return rows
-
-
-def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
-    """Return nodes as a coordinate: whole numbers, texts, or objects where they are mixed, (L,)."""
-    for kind in (int, str):
-        if all(type(node) is kind for node in nodes):
-            return np.array(nodes)
-    labels = np.empty(len(nodes), dtype=object)
-    labels[:] = nodes
-    return labels

@@ -1,3 +1,3 @@
-"""What is known of diffusion-type flow control without simulating it."""
+"""Analysis of diffusion-type flow control without simulation: law, stability, continuous limits."""
 
 from __future__ import annotations

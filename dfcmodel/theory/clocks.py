@@ -1,11 +1,11 @@
-"""The bare law with a clock in every node: random phases, unequal delays, one common period.
+"""The bare law with a feedback clock in every node: random phases, unequal delays.
 
-The message over a link of delay d is sent every d seconds, from a phase on that belongs to the node at
-the link's end, and arrives d later. In between, what a node was told and the rate at which it sends
-stay as they are (eqs. 2-5 of takano2006 at a tick; eq. 9 makes the host a node that holds nothing). All
-clocks together repeat after the least common multiple of the delays. The law being linear, what it
-does in that time is one matrix, the monodromy matrix of the chain. With clocks in step and one delay
-it is the power of `law.advance` that a period is.
+Feedback over a link of delay d is sent every d seconds and arrives d seconds later; its phase is that
+of the node at the link's end. Between two messages a node keeps the reported values and its sending
+rate (eqs. 2-5 of takano2006 hold at a tick; by eq. 9 the host is a node with an empty queue). All
+clocks together repeat after the least common multiple of the delays. Since the law is linear, its
+action over that time is one matrix, the monodromy matrix of the chain. For synchronous clocks and
+equal delays it is a power of the matrix of `law.advance`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clocks", "clocks_of", "tick_phases"]
 
-LONGEST = 20_000  # steps of a common period: some seconds of work for fifteen nodes
+MAX_STEPS = 20_000  # of a common period: some seconds of computation for fifteen nodes
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Clocks:
     Attributes
     ----------
     step
-        In s.
+        Time step in s.
     delays
-        Of the links into the nodes 1 to b, the host's access link first.
+        Delays of the links into the nodes 1 to b, the host's access link first.
     phases
-        Step of its period in which the node at a link's end speaks.
+        Step of its period in which the node at a link's end sends feedback.
     """
 
     step: float
@@ -50,21 +50,21 @@ class Clocks:
 
     @property
     def steps(self) -> int:
-        """Of the common period."""
+        """Number of steps of the common period."""
         return math.lcm(*self.delays)
 
     @property
     def period(self) -> float:
-        """After which all clocks repeat, in s."""
+        """Time after which all clocks repeat, in s."""
         return self.steps * self.step
 
     def monodromy(self, diffusion: complex, intensity: complex = 1.0) -> NDArray[Any]:
         """Return the matrix that advances the chain by one common period.
 
-        Deviations from a state in which packets wait in every node; the last one is saturated, it sends
-        and tells a constant. The state: packets in the b nodes; those on the links by the step in
-        which they arrive; and of the host and b - 1 nodes what they send, the rate and the queue that they
-        were told, and those that they are being told.
+        It acts on deviations from a state with packets queued in every node. The last node is
+        saturated: it sends and reports a constant rate. The state vector holds the packets in the b
+        nodes; the packets in transit by step of arrival; and for the host and b - 1 nodes the sending
+        rate, the last reported rate and queue, and the report in transit.
 
         Parameters
         ----------
@@ -80,27 +80,27 @@ class Clocks:
         sizes = np.cumsum([b, starts[-1], b, b, b, b])
         kind = np.result_type(float, type(diffusion), type(intensity))
         unit = np.eye(sizes[-1] + b, dtype=kind)
-        n, line, sends, told, told_queue, message, message_queue = np.split(unit, sizes)
+        n, line, sends, target, ahead, message, message_queue = np.split(unit, sizes)
         gain = (diffusion / delays)[:, None]
         none = np.zeros_like(unit[:1])
         for k in range(self.steps):
             ticking = k % delays == np.array(self.phases)
             if ticking.any():
-                told[ticking], told_queue[ticking] = message[ticking], message_queue[ticking]
+                target[ticking], ahead[ticking] = message[ticking], message_queue[ticking]
                 own = np.concatenate([none, n[:-1]])
-                held_back = gain * (told_queue - own)
-                sends[ticking] = (intensity * told - held_back)[ticking]
-                nominal = np.concatenate([(told - held_back)[1:], none])
+                gradient = gain * (ahead - own)
+                sends[ticking] = (intensity * target - gradient)[ticking]
+                nominal = np.concatenate([(target - gradient)[1:], none])
                 message[ticking], message_queue[ticking] = nominal[ticking], n[ticking]
             slots = starts[:-1] + k % delays
             n += line[slots]
             n[:-1] -= sends[1:]
             line[slots] = sends
-        return np.concatenate([n, line, sends, told, told_queue, message, message_queue])
+        return np.concatenate([n, line, sends, target, ahead, message, message_queue])
 
 
 def tick_phases(scenario: Scenario, rng: int) -> dict[Any, float]:
-    """Return the phases of the nodes' clocks in periods, those of ``simulate(scenario, rng=rng)``."""
+    """Return the clock phases of the nodes as fractions of a period, as ``simulate`` draws them."""
     random = np.random.default_rng(rng)
     random.random(len(scenario.flows))  # the flows' jitter is drawn first
     return dict(zip(scenario.nodes, random.random(len(scenario.nodes)), strict=True))
@@ -114,21 +114,21 @@ def clocks_of(
     Parameters
     ----------
     scenario, law, flow
-        With diffusion-type flow control; `law_of` the flow.
+        A scenario with diffusion-type flow control, the `law_of` a flow, and the flow's index.
     rng
-        Seed of the phases, where the discipline has random ones; None: all clocks tick at time 0.
+        Seed of the phases if the discipline has random ones; None: all clocks tick at time 0.
     steps_per_delay
         Steps per shortest link delay of the scenario.
 
     Raises
     ------
     ValueError
-        For delays that are no whole numbers of steps, or that repeat after too many.
+        For delays that are not multiples of the step, or whose common period is too long.
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 1000)
     path = scenario.path(scenario.flows[flow])[: law.bottleneck]
     h = min(link.delay for link in scenario.links) / m
-    into = (path[0], *path[:-1])  # the access link is like the first
+    into = (path[0], *path[:-1])  # the access link has the delay of the first link
     delays = tuple(round(link.delay / h) for link in into)
     for link, steps in zip(into, delays, strict=True):
         if abs(link.delay / h - steps) > 1e-6 * steps:
@@ -139,10 +139,10 @@ def clocks_of(
     assert isinstance(discipline, DFC)
     if rng is not None and discipline.phases == "random":
         drawn = tick_phases(scenario, rng)
-        speaks = [link.source for link in path]
-        phases = [int(drawn[node] * d) for node, d in zip(speaks, delays, strict=True)]
+        nodes = [link.source for link in path]
+        phases = [int(drawn[node] * d) for node, d in zip(nodes, delays, strict=True)]
     clocks = Clocks(h, delays, tuple(phases))
-    if clocks.steps > LONGEST:
-        msg = f"repeat after {clocks.steps} steps, must be within {LONGEST}: round the delays"
+    if clocks.steps > MAX_STEPS:
+        msg = f"repeat after {clocks.steps} steps, must be at most {MAX_STEPS}: round the delays"
         raise ValueError(f"delays = {delays} steps: {msg}")
     return clocks

@@ -1,8 +1,8 @@
-"""The continuous limits of the DFC law, as equations; `pde` solves them.
+"""The continuous limits of the DFC law as partial differential equations; `pde` solves them.
 
-`DiffusionEquation` is takano2006's own, eqs. (6)-(8) with a prescribed rate r and the boundary rule
-(9). `FeedbackEquation` is what the law tends to when r is fed back by eq. (5) over links of one delay
-d: packets drift downstream and spread weakly, while w = J d - D n moves upstream,
+`DiffusionEquation` is that of takano2006, eqs. (6)-(8), with a prescribed rate r and the boundary
+condition (9). `FeedbackEquation` is the limit of the law when r is fed back by eq. (5) over links of
+equal delay d: packets drift downstream and spread weakly, while w = J d - D n moves upstream,
 
     d n_t = -(v n + s w)_x + D_eff n_xx + beta w_xx,        d w_t = w_x,
 
@@ -29,12 +29,21 @@ __all__ = ["DiffusionEquation", "Drift", "Empty", "FeedbackEquation", "drift_coe
 
 @dataclass(frozen=True)
 class Empty:
-    """An external node that holds nothing, at a distance from the end: eq. (9).
+    """An external node with an empty queue beyond the end of the bar: boundary condition (9).
 
     Parameters
     ----------
     distance
-        From the end of the bar, > 0, in the unit of x.
+        Distance from the end of the bar, > 0, in the unit of x.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from dfcmodel import DiffusionEquation, Empty, Lines, evolve
+    >>> bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.1, outflow=Empty(0.01))
+    >>> solution = evolve(bar, [0.0, 1.0], Lines(cells=50))
+    >>> bool(solution.outflow[-1] > 0 and solution.packets[-1] < 1)
+    True
     """
 
     distance: float
@@ -57,24 +66,32 @@ class DiffusionEquation:
     initial
         n(x) at t = 0, packets per unit of x.
     coefficient
-        kappa > 0, a number or a function of x, which may jump where cells meet; for nodes at distance h
-        and links of delay d it is D h^2 / d, see `of`.
+        kappa > 0, a number or a function of x, which may jump at cell faces. For nodes at distance
+        h and links of delay d it is D h^2 / d, see `of`.
     length
-        Of the bar, 0 <= x <= length.
+        Length of the bar, 0 <= x <= length.
     rate
         r, packets/s: a number or a function of x and t.
     intensity
         alpha.
     inflow, outflow
-        Flux through the left and the right end in packets/s, a number or a function of t; 0 closes
-        it. Or `Empty`: an external node without packets, eq. (9), to which the law applies.
+        Flux through the left and the right end in packets/s: a number or a function of t; 0 is a
+        closed end. `Empty` is an external node without packets, to which the law applies (eq. 9).
     periodic
-        The ends are joined; inflow and outflow are not used.
+        Whether the ends are joined; inflow and outflow are then ignored.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from dfcmodel import DiffusionEquation, Lines, evolve
+    >>> bar = DiffusionEquation(lambda x: 1 + jnp.cos(jnp.pi * x), coefficient=0.1)
+    >>> evolve(bar, [0.0, 1.0], Lines(cells=50)).mean.round(3).tolist()  # 1/2 - 2 a(t) / pi^2
+    [0.297, 0.424]
     """
 
     initial: Callable[[Any], Any]
@@ -96,9 +113,9 @@ class DiffusionEquation:
     def of(
         cls, scenario: Scenario, initial: Callable[[Any], Any], **more: Any
     ) -> DiffusionEquation:
-        """Return the equation of a scenario's first path, x in links and t in s.
+        """Return the equation for the path of a scenario's first flow, x in links and t in s.
 
-        Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are further fields.
+        Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are other fields.
         """
         import jax.numpy as jnp
 
@@ -121,14 +138,14 @@ class DiffusionEquation:
 
         n, h = fields[0], faces[1] - faces[0]
         resistance = 1.0 / _on(self.coefficient, (faces[1:] + faces[:-1]) / 2.0)
-        between = 2.0 / (resistance[1:] + resistance[:-1])  # half a cell either way, in series
+        between = 2.0 / (resistance[1:] + resistance[:-1])  # harmonic mean of the adjacent cells
         flow = self.intensity * _on(self.rate, faces, t)
         J = flow[1:-1] - between * jnp.diff(n) / h
         if self.periodic:
             kappa = 2.0 / (resistance[:1] + resistance[-1:])
             joint = flow[:1] - kappa * (n[:1] - n[-1:]) / h
             return jnp.concatenate([joint, J, joint])[None]
-        # an external node holds nothing: the gradient runs over half a cell and its distance
+        # the external node is empty: the gradient extends over half a cell and its distance
         kappa = _on(self.coefficient, faces[jnp.array([0, -1])])
         left = _end(self.inflow, t, flow[0], -kappa[0] * n[0], h)
         right = _end(self.outflow, t, flow[-1], kappa[1] * n[-1], h)
@@ -156,8 +173,13 @@ def drift_coefficients(diffusion: float) -> Drift:
     Returns
     -------
     ``speed`` v = D/(1+D), ``spread`` D_eff = D(1-D)/(2(1+D)^3), ``push`` s = 2/(1+D),
-    ``push_spread`` beta = (3 + D) / (1+D)^3, and ``initial_shift`` = D^2/(1+D)^2, in links: how far
-    downstream a profile that starts at rest under w = 0 gets more than v says.
+    ``push_spread`` beta = (3 + D) / (1+D)^3, and ``initial_shift`` = D^2/(1+D)^2, in links: the
+    displacement, in addition to v t, of a profile that starts at rest with w = 0.
+
+    Examples
+    --------
+    >>> drift_coefficients(0.25).speed
+    0.2
     """
     D = one_number("diffusion", diffusion, above=0.0, at_most=1.0)
     return Drift(
@@ -182,23 +204,33 @@ class FeedbackEquation:
     delay
         d of every link in s.
     length
-        Links from the host, x = 0, to the last node.
+        Number of links from the host, x = 0, to the last node.
     push
-        w(x) at t = 0, packets per period: what is sent less D n.
+        w(x) = J d - D n at t = 0, packets per period.
     told
-        The rate that the node behind the last one tells, packets per period: it is the w that enters.
+        Rate reported to the last node from downstream, packets per period: the boundary value of w.
     saturated
-        Packets per period that the last node sends whatever it holds; then w = saturated - D n
-        enters. None where it follows the law.
+        Constant rate of a saturated last node, packets per period; the boundary value of w is then
+        saturated - D n. None if the last node follows the law.
     periodic
-        The ends are joined.
+        Whether the ends are joined.
     spreads
-        Whether the terms of second order (D_eff, beta) are there, or only the drift.
+        Whether the second-order terms (D_eff, beta) are included; otherwise only the drift.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from dfcmodel import FeedbackEquation, Lines, evolve
+    >>> load = lambda x: jnp.exp(-((x - 10) ** 2) / 2)
+    >>> equation = FeedbackEquation(load, diffusion=0.25, length=40.0)
+    >>> solution = evolve(equation, [0.0, 50.0], Lines(cells=400))
+    >>> (solution.mean[1] - solution.mean[0]).round(2).item()  # 50 periods at v = D / (1 + D)
+    10.0
     """
 
     initial: Callable[[Any], Any]
@@ -234,7 +266,7 @@ class FeedbackEquation:
         if self.periodic:
             n, w = (jnp.concatenate([field[-1:], field, field[:1]]) for field in (n, w))
         else:
-            # the host holds nothing (eq. 9); what leaves at an end is continued there
+            # the host's queue is empty (eq. 9); outgoing fields are extrapolated at the ends
             beyond = 1.5 * n[-1] - 0.5 * n[-2]
             enters = (
                 self.told if self.saturated is None else self.saturated - self.diffusion * beyond
@@ -249,7 +281,7 @@ class FeedbackEquation:
 
 
 def _on(function: Any, x: Any, *t: Any) -> Any:
-    """Return a function, or a number, on an array."""
+    """Return the values of a function, or of a constant, at the points of an array."""
     import jax.numpy as jnp
 
     values = function(x, *t) if callable(function) else function
@@ -257,7 +289,7 @@ def _on(function: Any, x: Any, *t: Any) -> Any:
 
 
 def _end(end: End, t: Any, flow: Any, pulled: Any, h: Any) -> Any:
-    """Return the flux through an end; ``pulled`` is +- kappa n in the cell beside it."""
+    """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell."""
     import jax.numpy as jnp
 
     if isinstance(end, Empty):

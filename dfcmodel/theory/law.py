@@ -1,14 +1,14 @@
-"""The bare DFC law: equal links, all feedback clocks in step, no clipping, no sharing.
+"""The bare DFC law: equal links, synchronous feedback clocks, no clipping, no sharing.
 
 With d the link delay and the feedback period, k counting periods, n_i the packets in node i and J_i
 the packets that it sends per period (takano2006, eqs. 2-5),
 
     J_i[k] = alpha r_i[k] - D (n_{i+1}[k-1] - n_i[k]),     n_i[k+1] = n_i[k] + J_{i-1}[k-1] - J_i[k].
 
-The target rate r is what the next node told: prescribed from outside, or fed back, r_i[k] =
-N_{i+1}[k-1] (eq. 5), with N the nominal rate, J for alpha = 1. The nodes form a ring, or a chain from
-a shaped host to a saturated bottleneck: by eq. (9) the host is a node that holds nothing, and the
-last node sends, and tells, a constant rate.
+The target rate r is either prescribed or fed back by the next node, r_i[k] = N_{i+1}[k-1] (eq. 5),
+where the nominal rate N is J for alpha = 1. The nodes form a ring, or a chain from a shaped host to a
+saturated bottleneck: by eq. (9) the host is a node with an empty queue, and the last node sends and
+reports a constant rate.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ ENDS = ("ring", "chain")
 
 @dataclass(frozen=True)
 class Law:
-    """What the theory needs to know of a flow in a scenario.
+    """Parameters of the DFC law along the path of a flow.
 
     Attributes
     ----------
     hops
-        Sending nodes on the flow's path.
+        Number of sending nodes on the path.
     bottleneck
-        Nodes from the first to the one that other flows join, that included; all where none does.
+        Number of nodes up to and including the first one that another flow joins; all nodes if none.
     diffusion, intensity
         D and alpha.
     delays
-        Of the links after those nodes, in s, shape (hops,).
+        Delays of the links after those nodes, in s, shape (hops,).
     link_rate
         B, packets/s.
     buffer
-        Of a node, packets.
+        Buffer of a node, packets.
     host
         ``"shaped"`` (eq. 9), ``"unshaped"`` or ``"direct"``.
     synchronous
-        Whether all feedback clocks tick together.
+        Whether all feedback clocks tick simultaneously.
     """
 
     hops: int
@@ -67,7 +67,7 @@ class Law:
 
     @property
     def delay(self) -> float:
-        """The one delay of all links in s; ValueError where they differ."""
+        """The common delay of all links in s; ValueError if delays differ."""
         if len(set(self.delays)) > 1:
             msg = "must be equal: the bare law has one period for all nodes"
             raise ValueError(f"delays = {self.delays}: {msg}")
@@ -75,12 +75,12 @@ class Law:
 
 
 def law_of(scenario: Scenario, flow: int = 0) -> Law:
-    """Return the numbers of a scenario that the theory of one of its flows needs.
+    """Return the parameters of the DFC law along the path of one flow of a scenario.
 
     Parameters
     ----------
     scenario
-        Any with diffusion-type flow control.
+        A scenario with diffusion-type flow control.
     flow
         Index of the flow.
 
@@ -100,7 +100,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
             first.buffer,
             first.discipline,
         ):
-            msg = f"must be alike on a path, but differ between {first.name} and {link.name}"
+            msg = f"must be equal along a path, but differ between {first.name} and {link.name}"
             raise ValueError(f"rate, buffer, discipline: {msg}")
     law = first.discipline
     assert isinstance(law, DFC)
@@ -121,8 +121,8 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
 
 
 def rates(
-    told_rate: Any,
-    told_queue: Any,
+    target_rate: Any,
+    next_queue: Any,
     queue: Any,
     active: Any,
     intensity: Any,
@@ -134,12 +134,12 @@ def rates(
 
     Parameters
     ----------
-    told_rate, told_queue
-        r (packets/s) and n (packets) that each node was told by the next, shape (F, L).
+    target_rate, next_queue
+        r (packets/s) and n' (packets) reported to each node by the next one, shape (F, L).
     queue
-        Its own n, shape (F, L).
+        n of the node itself, shape (F, L).
     active
-        Which flows share which node, shape (F, L).
+        Whether a flow is active at a node, shape (F, L).
     intensity, gain, capacity
         alpha; D / d in 1/s; B in packets/s; () or (L,).
     xp
@@ -148,23 +148,31 @@ def rates(
     Returns
     -------
     Shape (F, L), packets/s; zero where a flow is not active.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> r, n = np.array([[600.0], [900.0]]), np.zeros((2, 1))
+    >>> rates(r, n, n, np.full((2, 1), True), 1.0, 0.1, 1000.0).ravel().tolist()
+    [400.0, 600.0]
     """
-    ideal = intensity * told_rate - gain * (told_queue - queue)
-    weight = xp.where(active & (ideal > 0.0), ideal, 0.0)
+    unconstrained = intensity * target_rate - gain * (next_queue - queue)
+    weight = xp.where(active & (unconstrained > 0.0), unconstrained, 0.0)
     total = weight.sum(axis=0)
     return weight * (capacity / xp.where(total >= capacity, total, capacity))
 
 
 class Loop(NamedTuple):
-    """State of the bare law: packets in the nodes now, one period ago, and what each sent and told then.
+    """State of the bare law: packets in the nodes now and one period ago, and the rates of then.
 
-    Shape (N,) each, or (N, K) for K states at once. ``told`` is the nominal rate, eq. (5).
+    ``sent`` is J and ``nominal`` the nominal rate N of one period ago, eq. (5), in packets per period.
+    Each has shape (N,), or (N, K) for K states at once.
     """
 
     packets: Any
     before: Any
     sent: Any
-    told: Any
+    nominal: Any
 
 
 def advance(
@@ -180,28 +188,28 @@ def advance(
     Parameters
     ----------
     loop
-        Where the law stands.
+        The present state.
     diffusion, intensity
         D and alpha.
     rate
         Prescribed r in packets per period, (N,); None feeds it back by eq. (5).
     ends
-        ``"ring"``; or ``"chain"``: element 0 is the host, which holds nothing (eq. 9), and the last
-        node is saturated, it sends what it sent before.
+        ``"ring"``; or ``"chain"``: element 0 is the host, whose queue is empty (eq. 9), and the last
+        node is saturated and keeps its rate.
     xp
         The array module, `numpy` or `jax.numpy`.
     """
-    n, before, sent, told = loop
-    r = xp.roll(told, -1, axis=0) if rate is None else rate
-    held_back = diffusion * (xp.roll(before, -1, axis=0) - n)
-    J, nominal = intensity * r - held_back, r - held_back
+    n, before, sent, nominal = loop
+    r = xp.roll(nominal, -1, axis=0) if rate is None else rate
+    gradient = diffusion * (xp.roll(before, -1, axis=0) - n)
+    J, next_nominal = intensity * r - gradient, r - gradient
     if ends == "chain":
         J = xp.concatenate([J[:-1], sent[-1:]])
-        nominal = xp.concatenate([nominal[:-1], told[-1:]])
+        next_nominal = xp.concatenate([next_nominal[:-1], nominal[-1:]])
     after = n + xp.roll(sent, 1, axis=0) - J
     if ends == "chain":
         after = xp.concatenate([0.0 * after[:1], after[1:]])
-    return Loop(after, n, J, nominal)
+    return Loop(after, n, J, next_nominal)
 
 
 def bare_law(
@@ -222,16 +230,16 @@ def bare_law(
     packets
         Packets in the nodes at the start, shape (N,).
     diffusion
-        D, packets per packet of difference and period.
+        D, packets sent per packet of queue difference in a period.
     periods
         Number of periods to advance.
     rate
         Prescribed r in packets per period, shape (N,); None feeds it back by eq. (5).
     base_rate
-        Packets per period that every node sent and told before the start, () or (N,); on a chain the last
-        one goes on sending that. w = 0 at the start when it is D times ``before``.
+        Rate that every node sent and reported before the start, packets per period, () or (N,); the
+        last node of a chain keeps it. With D times ``before``, w = 0 at the start.
     before
-        Packets in the nodes one period before the start, () or (N,); None: the same.
+        Packets in the nodes one period before the start, () or (N,); None: equal to ``packets``.
     intensity
         alpha.
     ends
@@ -245,6 +253,12 @@ def bare_law(
     ------
     ValueError
         For a parameter out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import bare_law
+    >>> bare_law([100.0, 0.0, 0.0, 0.0], 0.1, 2, base_rate=[10.0, 0.0, 0.0, 0.0]).round(6).tolist()
+    [[100.0, 0.0, 0.0, 0.0], [90.0, 10.0, 0.0, 0.0], [81.0, 19.0, 0.0, 0.0]]
     """
     start = number("packets", packets)
     base = np.broadcast_to(number("base_rate", base_rate), start.shape)
@@ -256,7 +270,7 @@ def bare_law(
             raise ValueError("rate = ...: must be None on a chain, where r is fed back")
         start, past, base = np.append(0.0, start), np.append(0.0, past), np.append(base[0], base)
     prescribed = None if rate is None else np.broadcast_to(number("rate", rate), start.shape)
-    # what left each node one period ago, in balance with the profile it stood on
+    # the rates of one period ago, consistent with the packets of then
     sent = (
         base
         if prescribed is None

@@ -1,4 +1,4 @@
-"""The continuous limits of the DFC law solved by the method of lines: method, driver, result."""
+"""Solution of the continuous limits of the DFC law by the method of lines: method, driver, result."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["Density", "Lines", "evolve", "loaded_node"]
 
 
 class Equation(Protocol):
-    """What `evolve` needs of an equation."""
+    """A system of conservation laws that `evolve` solves."""
 
     @property
     def length(self) -> float:
-        """Of the bar, 0 <= x <= length."""
+        """Length of the bar, 0 <= x <= length."""
 
     def start(self, x: Any) -> Any:
         """Return the fields at t = 0, shape (fields, N)."""
@@ -38,16 +38,22 @@ class Equation(Protocol):
 
 @dataclass(frozen=True)
 class Lines:
-    """Method of lines: finite volumes of second order in space, an adaptive Runge-Kutta in time.
+    """Method of lines: second-order finite volumes in space, an adaptive Runge-Kutta method in time.
 
     Parameters
     ----------
     cells
-        N.
+        N, number of finite volumes.
     rtol, atol
-        Of a time step.
+        Relative and absolute tolerance of a time step.
     stiff
-        Use an implicit solver (Kvaerno's, order 3): for many cells and large coefficients.
+        Use an implicit solver (Kvaerno's, order 3), for many cells and large coefficients.
+
+    Examples
+    --------
+    >>> from dfcmodel import Lines
+    >>> Lines(cells=400, stiff=True)
+    Lines(cells=400, rtol=1e-08, atol=1e-10, stiff=True)
     """
 
     cells: int = 200
@@ -63,14 +69,14 @@ class Lines:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Density(Result):
-    """A solution, sampled.
+    """Solution of an equation at given times.
 
     Attributes
     ----------
     x
-        Centres of the cells, shape (N,).
+        Cell centres, shape (N,).
     time
-        In s, shape (T,).
+        Times in s, shape (T,).
     density
         n, packets per unit of x, shape (T, N).
     fields
@@ -78,7 +84,7 @@ class Density(Result):
     inflow, outflow
         Flux through the ends, packets/s, shape (T,).
     steps
-        Time steps taken.
+        Number of time steps.
     """
 
     x: NDArray[np.float64]
@@ -109,7 +115,7 @@ class Density(Result):
 
     @property
     def variance(self) -> NDArray[np.float64]:
-        """Variance of their position, shape (T,)."""
+        """Variance of the position of the packets, shape (T,)."""
         weights = self.density / self.density.sum(axis=1, keepdims=True)
         variance: NDArray[np.float64] = weights @ self.x**2 - self.mean**2
         return variance
@@ -157,7 +163,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     equation
         `DiffusionEquation` or `FeedbackEquation`.
     times
-        Where the solution is wanted, >= 0 and increasing, in s, shape (T,).
+        Output times in s, >= 0 and increasing, shape (T,).
     method
         None is ``Lines()``.
 
@@ -166,7 +172,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     ValueError
         For times out of order.
     ArithmeticError
-        When the time steps become too many or too small.
+        When the number of time steps is too large or the steps become too small.
 
     Examples
     --------
@@ -228,25 +234,25 @@ def loaded_node(
     feedback: bool = True,
     method: Lines | None = None,
 ) -> Density:
-    """Return how the packets of one loaded node spread over the first path of a scenario.
+    """Return how the packets of one loaded node spread along the path of the first flow.
 
-    The bar of takano2006's Fig. 3: no other traffic, and no outflow if r is prescribed. The load is a
-    normal distribution of one node's width.
+    The setting of takano2006, Fig. 3: no other traffic, and no outflow if r is prescribed. The load
+    is a normal distribution with a standard deviation of one node.
 
     Parameters
     ----------
     scenario
-        With diffusion-type flow control; with equal link delays if r is fed back.
+        A scenario with diffusion-type flow control; link delays must be equal if r is fed back.
     packets
-        In the loaded node.
+        Packets in the loaded node.
     times
-        As for `evolve`, in s.
+        Output times in s, as for `evolve`.
     node
-        Its number along the path, from 1; None is the middle.
+        Number of the node along the path, from 1; None is the middle.
     feedback
-        r is fed back by eq. (5): `FeedbackEquation`. Otherwise r = 0: `DiffusionEquation`.
+        True: r is fed back by eq. (5), `FeedbackEquation`. False: r = 0, `DiffusionEquation`.
     method
-        None is four cells per link.
+        None is ``Lines`` with four cells per link.
     """
     import jax.numpy as jnp
 

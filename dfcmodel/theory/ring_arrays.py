@@ -1,12 +1,12 @@
-"""The bare DFC law on rings of many nodes and flows, compiled: what `law.bare_law` does, in bulk.
+"""Compiled version of `law.bare_law` for large rings: many nodes, many flows.
 
-Each flow has a ring of its own. Per node the state is the packets n, the packets J that left a period
-ago and are on the link, and the message w = J - D n that is on its way upstream (alpha = 1: the rate
-is also the nominal rate): three numbers, advanced in place.
+Each flow has its own ring. The state of a node is three numbers, advanced in place: the packets n,
+the packets J sent one period ago, now in transit, and the feedback w = J - D n in transit upstream
+(for alpha = 1 the rate is also the nominal rate).
 
-A ring that does not fit into the cache is cut into tiles, each advanced by several periods while it is
-there. A node needs what its neighbours did a period ago, so that a tile moves one node upstream per
-period; period p begins with node p, and no tile is cut by the seam of the ring.
+A ring larger than the cache is divided into tiles, each advanced by several periods while it is in
+the cache. A node depends on its neighbours one period ago, so a tile moves one node upstream per
+period; period p begins with node p, so that no tile is cut by the seam of the ring.
 """
 
 from __future__ import annotations
@@ -27,30 +27,35 @@ if TYPE_CHECKING:
 __all__ = ["TILE", "advance_rings"]
 
 TILE = 16384
-"""Nodes: 400 kB."""
-TOGETHER = 16
-"""Periods that a tile is advanced by."""
-COPIED = 16
-"""Periods from which on rows that fit into a tile are copied: copies start at multiples of 32 bytes,
-rows of NumPy of 16, which makes the loop up to 1.7 times slower."""
+"""Nodes per tile: 400 kB."""
+PERIODS_PER_TILE = 16
+"""Periods by which a tile is advanced while it is in the cache."""
+MIN_COPIED_PERIODS = 16
+"""Rows that fit into a tile are copied for at least this many periods: copies are aligned to 32 bytes,
+rows of NumPy arrays to 16, for which the loop is up to 1.7 times slower."""
 
 
-def step(i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance node i, to which ``left`` and the message come, by a period; return what comes to the next."""
+def advance_node(
+    i: int, message: float, D: float, left: float, n: Floats, J: Floats, w: Floats
+) -> float:
+    """Advance node i by a period, with arrivals ``left`` and feedback ``message``.
+
+    Returns the arrivals of the next node.
+    """
     here = n[i]
     rate = message + D * here
-    came = left
+    arrivals = left
     left = J[i]
     J[i] = rate
     w[i] = rate - D * here
-    n[i] = here + came - rate
+    n[i] = here + arrivals - rate
     return left
 
 
-def sweep(D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
-    """Advance all these nodes by a period; ``w`` is longer by the message of the next one."""
+def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> float:
+    """Advance consecutive nodes by a period; ``w`` has one more entry, that of the next node."""
     for i in range(n.shape[0]):
-        left = step(i, w[i + 1], D, left, n, J, w)
+        left = advance_node(i, w[i + 1], D, left, n, J, w)
     return left
 
 
@@ -64,14 +69,14 @@ def rings(
     told: Floats,
     seam: Floats,
 ) -> None:
-    """Template: advance the rows ``first`` .. ``end`` - 1 by some periods.
+    """Advance the rows ``first`` .. ``end`` - 1 by some periods (a kernel template).
 
-    ``seam[p]`` is scratch, for period p of a tile: what comes to its next node, and what its first node
-    told before.
+    ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
+    previous feedback of its first node.
     """
     N = packets.shape[1]
-    together = TOGETHER if N > TILE else 1
-    copied = N <= TILE and periods >= COPIED
+    together = PERIODS_PER_TILE if N > TILE else 1
+    copied = N <= TILE and periods >= MIN_COPIED_PERIODS
     for f in range(first, end):
         n, J, w = packets[f], sent[f], told[f]
         if copied:
@@ -89,13 +94,13 @@ def rings(
                         left = J[(p - 1) % N]
                         seam[p, 1] = w[p]
                     i = min(b, N - 1)
-                    left = sweep(D, left, n[a:i], J[a:i], w[a : i + 1])
-                    if a < N <= b:  # over the seam
-                        left = step(N - 1, w[0] if p > 0 else seam[p, 1], D, left, n, J, w)
+                    left = advance_nodes(D, left, n[a:i], J[a:i], w[a : i + 1])
+                    if a < N <= b:  # across the seam
+                        left = advance_node(N - 1, w[0] if p > 0 else seam[p, 1], D, left, n, J, w)
                     for i in range(max(a, N) - N, min(b - N, p - 1)):
-                        left = step(i, w[i + 1], D, left, n, J, w)
-                    if b == N + p > N:  # the last one: the first was advanced already
-                        left = step(p - 1, seam[p, 1], D, left, n, J, w)
+                        left = advance_node(i, w[i + 1], D, left, n, J, w)
+                    if b == N + p > N:  # the last node: its neighbour was advanced already
+                        left = advance_node(p - 1, seam[p, 1], D, left, n, J, w)
                     seam[p, 0] = left
         if copied:
             packets[f], sent[f], told[f] = n, J, w
@@ -119,18 +124,26 @@ def advance_rings(
     sent
         J of one period ago, packets per period, shape (F, N).
     told
-        J - D n of one period ago, shape (F, N).
+        w = J - D n of one period ago, shape (F, N).
     diffusion
         D per period, > 0.
     periods
-        How many, one per link delay.
+        Number of periods, one per link delay.
     threads
-        How many share the flows.
+        Number of threads among which the flows are divided.
 
     Raises
     ------
     ValueError
-        For a parameter out of range, or arrays that are not alike.
+        For a parameter out of range, or arrays of different shapes or wrong type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> packets = np.array([[100.0, 0.0, 0.0, 0.0]])
+    >>> advance_rings(packets, 0.1 * packets, np.zeros((1, 4)), 0.1, 2)
+    >>> packets.round(6).tolist()
+    [[81.0, 19.0, 0.0, 0.0]]
     """
     one_number("diffusion", diffusion, above=0.0)
     periods = whole("periods", periods, 0, 10**9)
@@ -140,9 +153,9 @@ def advance_rings(
         if not good or array.shape != packets.shape or array.shape[1] < 3:
             msg = "must be a contiguous float64 array of shape (flows, nodes >= 3), as packets"
             raise ValueError(f"{name} of shape {array.shape}, {array.dtype}: {msg}")
-    kernel = build(rings, helpers=[step, sweep])
+    kernel = build(rings, helpers=[advance_node, advance_nodes])
     edges = np.linspace(0, len(packets), threads + 1).astype(int).tolist()
     rest = periods, float(diffusion), packets, sent, told
-    seams = np.zeros((threads, TOGETHER, 2))
+    seams = np.zeros((threads, PERIODS_PER_TILE, 2))
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda a, b, seam: kernel(a, b, *rest, seam), edges[:-1], edges[1:], seams))

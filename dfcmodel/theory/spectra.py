@@ -1,4 +1,4 @@
-"""The modes of the DFC law between a host and its bottleneck, and what they say of a scenario."""
+"""Spectrum of the DFC law between a host and its bottleneck: modes, settling time, growth."""
 
 from __future__ import annotations
 
@@ -38,16 +38,23 @@ class Spectrum(Result):
     Attributes
     ----------
     law
-        The numbers of the scenario.
+        Parameters of the law along the flow's path.
     clocks
-        Of the nodes between host and bottleneck; None when they are in step over links of one delay.
+        Clocks of the nodes between host and bottleneck; None for synchronous clocks and equal delays.
     eigenvalues
-        Of the chain between host and bottleneck, by falling modulus, shape (M,); M = 4 b - 1 for
-        clocks in step, see `Clocks.monodromy` for others.
+        Eigenvalues of the chain between host and bottleneck, by decreasing modulus, shape (M,);
+        M = 4 b - 1 for synchronous clocks, see `Clocks.monodromy` for others.
     vectors
-        Their right and left eigenvectors in columns, shape (2, M, M).
+        Right and left eigenvectors in columns, shape (2, M, M).
     matrix
-        That chain's, over one `period`, shape (M, M).
+        Matrix that advances the chain by one `period`, shape (M, M).
+
+    Examples
+    --------
+    >>> from dfcmodel import spectrum, takano2006
+    >>> found = spectrum(takano2006("1"))
+    >>> found.stable, round(1e3 * found.settling_time, 1)  # ms
+    (True, 10.4)
     """
 
     law: Law
@@ -63,27 +70,27 @@ class Spectrum(Result):
 
     @property
     def period(self) -> float:
-        """After which everything repeats, in s: the link delay, or that common to all clocks."""
+        """Period of the feedback in s: the link delay, or the common period of all clocks."""
         return self.law.delays[0] if self.clocks is None else self.clocks.period
 
     @property
     def radius(self) -> float:
-        """Largest modulus: every disturbance of the chain falls like this per period, or grows."""
+        """Spectral radius: factor per period by which the slowest disturbance decays, or grows."""
         return float(abs(self.eigenvalues[0]))
 
     @property
     def stable(self) -> bool:
-        """Whether disturbances die out."""
+        """Whether all disturbances decay."""
         return self.radius < 1.0
 
     @property
     def settling_time(self) -> float:
-        """Time in which the slowest mode falls to 1/e, in s; infinite where none falls."""
+        """Time in which the slowest mode decays to 1/e, in s; infinite if the law is unstable."""
         return -self.period / math.log(self.radius) if self.stable else math.inf
 
     @property
     def _even(self) -> bool:
-        """Whether all links have one delay."""
+        """Whether all link delays are equal."""
         return self.clocks is None or len(set(self.clocks.delays)) == 1
 
     @cached_property
@@ -109,13 +116,13 @@ class Spectrum(Result):
 
     @cached_property
     def transient_growth(self) -> NDArray[np.float64]:
-        """Norm of the k-th power of the matrix, k = 0, 1, ... until it has fallen below one, (K,).
+        """Norm of the k-th power of the matrix, k = 0, 1, ..., until it is below one, (K,).
 
-        How much a disturbance can grow before it dies out: Euclidean norm over the state, 2000
-        periods at most.
+        The factor by which a disturbance can grow before it decays, in the Euclidean norm of the
+        state; at most 2000 periods.
         """
         u, s, vh = np.linalg.svd(self.matrix)
-        kept = s > 1e-15 * s[0]  # what was told or sent before is forgotten in one period
+        kept = s > 1e-15 * s[0]  # the matrix is singular: past rates are forgotten in one period
         u, s, vh = u[:, kept], s[kept], vh[kept]
         again = s[:, None] * (vh @ u)
         power, norms = np.diag(s), [1.0, float(s[0])]
@@ -135,7 +142,7 @@ class Spectrum(Result):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the eigenvalues, and those of the endless chain, in the unit circle."""
+        """Draw the eigenvalues, and those of the endless chain, with the unit circle."""
         if ax is None:
             _, ax = figure(width=4.4, height=4.4)
         turn = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 361))
@@ -158,14 +165,16 @@ class Spectrum(Result):
         return {
             "law": f"D = {law.diffusion:g}, alpha = {law.intensity:g}, {law.bottleneck} nodes from "
             "the host to the bottleneck",
-            "clocks": "in step" if self.clocks is None else f"phases {self.clocks.phases} in steps",
+            "clocks": "synchronous"
+            if self.clocks is None
+            else f"phases {self.clocks.phases} in steps",
             "radius": f"{self.radius:.6f} per period of {self.period:g} s",
-            "settles in": f"{self.settling_time:.4g} s to 1/e",
-            "endless chain": f"stable up to D = {limit:g}, for equal delays and clocks in step",
+            "settling time": f"{self.settling_time:.4g} s to 1/e",
+            "endless chain": f"stable up to D = {limit:g}, for equal delays and synchronous clocks",
             "this chain": f"stable up to D = {finite_limit(law, self.clocks, 'diffusion'):.6g}",
-            "slopes": f"radius by D {self.sensitivity('diffusion'):+.4g}, by alpha "
+            "sensitivity": f"radius by D {self.sensitivity('diffusion'):+.4g}, by alpha "
             f"{self.sensitivity('intensity'):+.4g}",
-            "transient growth": f"{grown[most]:.3g} times after {most} periods",
+            "transient growth": f"factor {grown[most]:.3g} after {most} periods",
         }
 
 
@@ -174,28 +183,27 @@ def spectrum(
 ) -> Spectrum:
     """Return the modes of the DFC law on the path of a flow.
 
-    They are those of the unclipped law around a state in which packets wait in every node from the
-    host, which obeys eq. (9), to the saturated bottleneck. Where clocks are not in step, or delays
-    differ, they are those of the monodromy matrix, over the period that is common to all clocks.
+    The law is linearized around a state with packets queued in every node from the host, which obeys
+    eq. (9), to the saturated bottleneck; rates are not clipped. For asynchronous clocks or unequal
+    delays the modes are those of the monodromy matrix over the common period of all clocks.
 
     Parameters
     ----------
     scenario
-        With diffusion-type flow control.
+        A scenario with diffusion-type flow control.
     flow
-        Index of the flow; the bottleneck is where the first other flow joins it.
+        Index of the flow; its bottleneck is the first node that another flow joins.
     rng
-        Seed of the clocks' phases, the ones that ``simulate(scenario, rng=rng)`` has; None: all clocks
-        tick together.
+        Seed of the clock phases, as in ``simulate(scenario, rng=rng)``; None: synchronous clocks.
     steps_per_delay
-        For clocks that are not in step: delays and phases are whole numbers of steps, this many in the
-        shortest link delay.
+        For asynchronous clocks: steps per shortest link delay, of which delays and phases are
+        multiples.
 
     Raises
     ------
     ValueError
-        For a scenario without DFC, for delays that are no whole numbers of steps, or have no common
-        multiple within 20,000 of them.
+        For a scenario without DFC, for delays that are not multiples of the step, or whose common
+        multiple exceeds 20,000 steps.
 
     Examples
     --------

@@ -6,18 +6,19 @@ period); the others solve
 
     z^3 - (1 - D) z^2 - D (1/e - (alpha - 1) e) z - D (alpha - 1) = 0.
 
-They stay within the unit circle for D <= (2 - alpha) / (alpha (5 alpha - 4)), which is 1 for alpha = 1.
+They are within the unit circle for D <= (2 - alpha) / (alpha (5 alpha - 4)), which is 1 for alpha = 1.
 With r prescribed
 
     z^3 - (1 - D) z^2 - D (e + 1/e) z + D = 0,    stable for D <= 1/3.
 
-A chain of b nodes with clocks in step, between a host that obeys eq. (9) and a saturated last node, has
-for alpha = 1
+A chain of b nodes with synchronous clocks, from a host that obeys eq. (9) to a saturated last node, has
+for alpha = 1 the characteristic equation
 
     z^2 (z^2 (z - 1 + D) / D)^b + D (z + 1) = 0,
 
-stable up to (sqrt 5 - 1) / 2 for b = 1 and for D <= 1/2 at any length, the limit of long chains; less
-with clocks out of step, see `clocks`. The derivations are in the documentation, under theory.
+stable up to D = (sqrt 5 - 1) / 2 for b = 1, and for D <= 1/2, the limit of long chains, at any length.
+Asynchronous clocks lower the limit, see `clocks`. The derivations are in the documentation, under
+theory.
 """
 
 from __future__ import annotations
@@ -49,9 +50,7 @@ __all__ = [
 ]
 
 KINDS = ("closed", "prescribed", "finite")
-SMALLEST = (
-    1e-3  # of D and of alpha - 1: below it a mode takes a thousand periods and counts as none
-)
+SMALLEST = 1e-3  # lowest D tested: modes then decay over a thousand periods
 
 
 def growth_factors(
@@ -70,14 +69,14 @@ def growth_factors(
 
     Returns
     -------
-    By falling modulus, shape (A, 4) for the closed loop, (A, 3) otherwise.
+    By decreasing modulus, shape (A, 4) for the closed loop, (A, 3) otherwise.
     """
     theta = np.atleast_1d(number("angle", angle))
     D = one_number("diffusion", diffusion, above=0.0)
     alpha = one_number("intensity", intensity, at_least=1.0)
     e = np.exp(1j * theta)
     closed = choice("kind", kind, KINDS[:2]) == "closed"
-    back = (alpha - 1.0) * e if closed else -e  # what feedback does to the gradient's second half
+    back = (alpha - 1.0) * e if closed else -e  # coefficient of the upstream term of the gradient
     companion = np.zeros((len(theta), 3, 3), dtype=complex)
     companion[:, 1, 0] = companion[:, 2, 1] = 1.0
     companion[:, 0, 0] = 1.0 - D
@@ -92,14 +91,14 @@ def growth_factors(
 def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray[np.float64]:
     """Return the matrix that advances a chain from its host to its bottleneck by one period.
 
-    The state is (packets now and one period ago in the b nodes; sent one period ago by the host and
-    b - 1 nodes; told one period ago by b - 1 nodes), as deviations from a steady state: the last node
-    sends and tells a constant.
+    The state is (packets now and one period ago in the b nodes; rates sent one period ago by the host
+    and b - 1 nodes; rates reported one period ago by b - 1 nodes), as deviations from a steady state.
+    The last node sends and reports a constant rate.
 
     Parameters
     ----------
     hops
-        b, nodes up to the saturated one, that included.
+        b, number of nodes up to and including the saturated one.
     diffusion, intensity
         D and alpha.
 
@@ -116,26 +115,26 @@ def chain_matrix(hops: int, diffusion: float, intensity: float = 1.0) -> NDArray
 
 def _chain(b: int, diffusion: complex, intensity: complex) -> NDArray[Any]:
     unit, none = np.eye(4 * b - 1), np.zeros((1, 4 * b - 1))
-    now, before, sent, told = np.split(unit, [b, 2 * b, 3 * b])
+    now, before, sent, nominal = np.split(unit, [b, 2 * b, 3 * b])
     start = Loop(
         np.vstack([none, now]),
         np.vstack([none, before]),
         np.vstack([sent, none]),
-        np.vstack([none, told, none]),
+        np.vstack([none, nominal, none]),
     )
     end = advance(start, diffusion, intensity, ends="chain")
-    return np.vstack([end.packets[1:], end.before[1:], end.sent[:-1], end.told[1:-1]])
+    return np.vstack([end.packets[1:], end.before[1:], end.sent[:-1], end.nominal[1:-1]])
 
 
 def scenario_clocks(
     scenario: Scenario, law: Law, flow: int, rng: int | None, steps_per_delay: int
 ) -> Clocks | None:
-    """Return the clocks of a flow's chain; None where they are in step over links of one delay.
+    """Return the clocks of a flow's chain; None for synchronous clocks and equal delays.
 
     Parameters
     ----------
     scenario, law, flow
-        With diffusion-type flow control; `law_of` the flow.
+        A scenario with diffusion-type flow control, the `law_of` a flow, and the flow's index.
     rng, steps_per_delay
         As for `stability_limit`.
     """
@@ -148,7 +147,7 @@ def scenario_clocks(
 def period_matrix(
     law: Law, clocks: Clocks | None, diffusion: complex, intensity: complex
 ) -> NDArray[Any]:
-    """Return what advances a chain by a period, its clocks' common one if they are not in step.
+    """Return the matrix that advances a chain by a period, the clocks' common one if asynchronous.
 
     Parameters
     ----------
@@ -176,29 +175,31 @@ def stability_limit(
     Parameters
     ----------
     scenario
-        With diffusion-type flow control.
+        A scenario with diffusion-type flow control.
     parameter
-        ``"diffusion"``: of D at the scenario's alpha (0 where no D is stable); ``"intensity"``: of
-        alpha at its D (nan where alpha = 1 is not).
+        ``"diffusion"``: the limit of D at the scenario's alpha (0 if no D is stable);
+        ``"intensity"``: the limit of alpha at its D (nan if alpha = 1 is unstable).
     kind
-        ``"closed"``: von Neumann's on an endless chain, r fed back by eq. (5); ``"prescribed"``: with
-        a given r; ``"finite"``: the chain from a host (eq. 9) to the saturated bottleneck.
+        ``"closed"``: von Neumann's limit on an endless chain, r fed back by eq. (5);
+        ``"prescribed"``: the same with prescribed r; ``"finite"``: the chain from a host (eq. 9) to
+        the saturated bottleneck.
     flow
         Index of the flow.
     rng
-        Of the finite chain: the seed of its clocks' phases, see `spectrum`; None: all in step.
+        For the finite chain: seed of the clock phases, see `spectrum`; None: synchronous clocks.
     steps_per_delay
-        Of the finite chain, for clocks that are not in step: steps per shortest link delay.
+        For the finite chain with asynchronous clocks: steps per shortest link delay.
 
     Raises
     ------
     ValueError
-        For a scenario without DFC, an unknown parameter or kind, delays that are not whole steps.
+        For a scenario without DFC, an unknown parameter or kind, or delays that are not multiples
+        of the step.
 
     Notes
     -----
-    On an endless chain with fed-back rates the limit of D is (2 - alpha) / (alpha (5 alpha - 4)), that
-    of long waves; there is none from alpha = 2 on.
+    On an endless chain with fed-back rates the limit of D is (2 - alpha) / (alpha (5 alpha - 4)), set
+    by long waves; no D is stable for alpha >= 2.
 
     Examples
     --------
@@ -218,14 +219,14 @@ def stability_limit(
         return endless_limit(law.intensity, kind)
     if law.diffusion > endless_limit(1.0, kind):
         return math.nan
-    if kind == "prescribed":  # what is prescribed does not react
+    if kind == "prescribed":  # a prescribed rate is independent of alpha
         return math.inf
     D = law.diffusion
     return float((4.0 * D - 1.0 + math.sqrt((1.0 - 4.0 * D) ** 2 + 40.0 * D)) / (10.0 * D))
 
 
 def endless_limit(alpha: float, kind: str) -> float:
-    """Return von Neumann's limit of D: there the roots of the cubics touch the unit circle.
+    """Return von Neumann's limit of D, where the roots of the cubics reach the unit circle.
 
     Parameters
     ----------
@@ -244,7 +245,7 @@ def _radius(matrix: NDArray[np.float64]) -> float:
 
 
 def finite_limit(law: Law, clocks: Clocks | None, parameter: str) -> float:
-    """Return the largest value at which the chain from host to bottleneck is stable.
+    """Return the largest value of a parameter at which the chain from host to bottleneck is stable.
 
     Parameters
     ----------
@@ -284,7 +285,19 @@ def stability_map(
 
     Returns
     -------
-    DataArray over (hops, intensity, diffusion); below one is stable.
+    DataArray over (hops, intensity, diffusion); the law is stable where it is below one.
+
+    Raises
+    ------
+    ValueError
+        For a value out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import stability_map
+    >>> radius = stability_map([0.4, 0.6], hops=[1, 15])
+    >>> (radius < 1.0).values[:, 0].tolist()
+    [[True, True], [True, False]]
     """
     import xarray as xr
 

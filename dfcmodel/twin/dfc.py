@@ -1,4 +1,4 @@
-"""Diffusion-type flow control in the JAX twin: what nodes were told, and the rates that follow."""
+"""Diffusion-type flow control in the JAX model: feedback between nodes, and sending rates."""
 
 from __future__ import annotations
 
@@ -9,89 +9,90 @@ import numpy as np
 from dfcmodel.theory.law import rates
 
 if TYPE_CHECKING:
-    from dfcmodel.twin.loop import Shape
-    from dfcmodel.twin.plans import TwinPlan
+    from dfcmodel.twin.plans import Shape, TwinPlan
 
-__all__ = ["Told", "begin", "note", "serve", "speak"]
+__all__ = ["Feedback", "begin", "exchange_feedback", "observe", "serve"]
 
 
-class Told(NamedTuple):
-    """What every node was told, is being told, and does about it; (F, L), hosts (F,)."""
+class Feedback(NamedTuple):
+    """Feedback received and in transit, and sending rates; nodes (F, L), hosts (F,)."""
 
-    rate: Any
-    queue: Any
-    coming_rate: Any
-    coming_queue: Any
+    rate: Any  # r
+    queue: Any  # n'
+    message_rate: Any  # in transit
+    message_queue: Any
     sends: Any  # J, packets/s
     host_sends: Any
-    host_coming: Any
+    host_message: Any
 
 
-def begin(plan: TwinPlan, p: Any, shape: Shape) -> Told:
-    """Return the state before the first message: (link rate, 0) everywhere.
+def begin(plan: TwinPlan, p: Any, shape: Shape) -> Feedback:
+    """Return the state before the first feedback: (link rate, 0) everywhere.
 
-    A host whose clock has not ticked before its flow starts sends at the link rate until it does.
+    A host whose clock has not ticked before its flow starts sends at the link rate until then.
     """
     import jax.numpy as jnp
 
     F, L = len(plan.entry), len(plan.periods)
     full, none = jnp.broadcast_to(p.link_rate, (F, L)), jnp.zeros((F, L))
-    hosts = jnp.where(plan.host_hears > plan.start, p.link_rate, 0.0)
-    return Told(full, none, full, none, none, hosts, full[:, 0])
+    hosts = jnp.where(plan.host_phase > plan.start, p.link_rate, 0.0)
+    return Feedback(full, none, full, none, none, hosts, full[:, 0])
 
 
-def speak(plan: TwinPlan, p: Any, told: Told, queue: Any, k: Any) -> tuple[Told, Any, Any]:
-    """Let what is due arrive, rates follow and new messages leave (eqs. 1-5, 9, 13).
+def exchange_feedback(
+    plan: TwinPlan, p: Any, state: Feedback, queue: Any, k: Any
+) -> tuple[Feedback, Any, Any]:
+    """Receive the feedback that is due, update rates, send new feedback (eqs. 1-5, 9, 13).
 
-    Returns the state, and what nodes and hosts may send in step k, packets, (F, L) and (F,).
+    Returns the state, and the service of nodes and hosts in step k, packets, (F, L) and (F,).
     """
     import jax.numpy as jnp
 
     F, L = queue.shape
     own, links, h = np.arange(F), np.arange(L), plan.step
     on_path = (plan.entry[:, None] <= links) & (links <= plan.last[:, None])
-    active = on_path & (k > plan.start)[:, None]  # a flow counts from its first step on
+    active = on_path & (k > plan.start)[:, None]  # a flow is active from its first step
     gain = p.diffusion / (plan.periods * h)
 
     def of_next(values: Any, last: Any) -> Any:
-        """Values of the next node; the receiver's for the last."""
+        """Return the values of the next node; ``last``, the receiver's, for the last one."""
         moved = jnp.concatenate([values[:, 1:], values[:, :1]], axis=1)
         return jnp.where(links == plan.last[:, None], last, moved)
 
-    hears = (k % plan.periods == plan.hears) & active
+    receives = (k % plan.periods == plan.feedback_phase) & active
     first = plan.periods[plan.entry]
-    host_hears = (k % first == plan.host_hears) & (k > plan.start)
-    told_rate = jnp.where(hears, told.coming_rate, told.rate)
-    told_queue = jnp.where(hears, told.coming_queue, told.queue)
-    host_sends = jnp.where(host_hears, told.host_coming, told.host_sends)
+    host_receives = (k % first == plan.host_phase) & (k > plan.start)
+    target_rate = jnp.where(receives, state.message_rate, state.rate)
+    next_queue = jnp.where(receives, state.message_queue, state.queue)
+    host_sends = jnp.where(host_receives, state.host_message, state.host_sends)
 
-    heard = told_rate, told_queue, queue, active
-    sends = jnp.where(hears, rates(*heard, p.intensity, gain, p.link_rate, jnp), told.sends)
-    nominal = rates(*heard, 1.0, gain, p.link_rate, jnp)
-    wanted = p.intensity * nominal[own, plan.entry]
-    wanted -= p.diffusion / (first * h) * queue[own, plan.entry]
-    wanted = jnp.where(wanted > 0.0, wanted, 0.0)
-    wanted = jnp.where(wanted < p.link_rate, wanted, p.link_rate)
-    after = Told(
-        rate=told_rate,
-        queue=told_queue,
-        coming_rate=jnp.where(hears, of_next(nominal, p.link_rate), told.coming_rate),
-        coming_queue=jnp.where(hears, of_next(queue, 0.0), told.coming_queue),
+    inputs = target_rate, next_queue, queue, active
+    sends = jnp.where(receives, rates(*inputs, p.intensity, gain, p.link_rate, jnp), state.sends)
+    nominal = rates(*inputs, 1.0, gain, p.link_rate, jnp)
+    host_rate = p.intensity * nominal[own, plan.entry]
+    host_rate -= p.diffusion / (first * h) * queue[own, plan.entry]
+    host_rate = jnp.where(host_rate > 0.0, host_rate, 0.0)
+    host_rate = jnp.where(host_rate < p.link_rate, host_rate, p.link_rate)
+    after = Feedback(
+        rate=target_rate,
+        queue=next_queue,
+        message_rate=jnp.where(receives, of_next(nominal, p.link_rate), state.message_rate),
+        message_queue=jnp.where(receives, of_next(queue, 0.0), state.message_queue),
         sends=sends,
         host_sends=host_sends,
-        host_coming=jnp.where(host_hears, wanted, told.host_coming),
+        host_message=jnp.where(host_receives, host_rate, state.host_message),
     )
     pace = jnp.where(plan.host == 0, host_sends, p.link_rate)
     return after, sends * h, pace * h
 
 
-def serve(told: Told, held: Any, came: Any, budget: Any, k: Any) -> tuple[Told, Any]:
-    """Return the state and what leaves of ``held``: every flow has a queue of its own."""
+def serve(state: Feedback, held: Any, arrivals: Any, service: Any, k: Any) -> tuple[Feedback, Any]:
+    """Return the state and the departures from ``held``: every flow has its own queue."""
     import jax.numpy as jnp
 
-    return told, jnp.where(held < budget, held, budget)
+    return state, jnp.where(held < service, held, service)
 
 
-def note(plan: TwinPlan, p: Any, told: Told, queue: Any, dropped: Any, k: Any) -> Told:
-    """Return the state: between messages nothing depends on the queues."""
-    return told
+def observe(plan: TwinPlan, p: Any, state: Feedback, queue: Any, dropped: Any, k: Any) -> Feedback:
+    """Return the state unchanged: DFC depends on the queues only at feedback times."""
+    return state

@@ -1,4 +1,4 @@
-"""The loop over time of the JAX twin: sources, hosts, links and queues, as the engine takes them."""
+"""The time loop of the JAX model: sources, hosts, links and queues in the order of the engine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from dfcmodel.twin import dfc, pause
 
 if TYPE_CHECKING:
-    from dfcmodel.twin.plans import TwinPlan
+    from dfcmodel.twin.plans import Shape, TwinPlan
 
-__all__ = ["Shape", "TwinRun", "compiled"]
+__all__ = ["TwinRun", "compiled"]
 
 
 class TwinRun(NamedTuple):
-    """What a twin records, one row per sample; arrays of JAX.
+    """Records of a run, one row per sample, as JAX arrays.
 
     ``efficiency`` (T, F); ``queued`` packets at the ends of the intervals (T, F, L); ``backlog`` at
     the hosts (T, F); ``lost`` per interval (T, F, L); ``delivered`` to the receivers, cumulative,
@@ -31,23 +31,11 @@ class TwinRun(NamedTuple):
     delivered: Any
 
 
-class Shape(NamedTuple):
-    """What the compiled loop depends on beside the shapes of its arguments."""
-
-    pause: bool  # IEEE 802.3x; otherwise DFC
-    oldest: int  # steps since the oldest pause message that may still count
-    slots: int  # steps of the longest link
-    acks: int  # steps of the longest way back
-    samples: int
-    every: int
-    smoothing: float
-
-
 class State(NamedTuple):
-    """F flows on L links."""
+    """State of F flows on L links, in packets."""
 
     queue: Any  # (F, L)
-    line: Any  # (F, L, M) packets on the links, by the slot in which they arrive
+    line: Any  # (F, L, M) packets in transit, by the slot in which they arrive
     transit: Any  # (F,) their sum
     control: Any
     access: Any  # (F, M)
@@ -60,7 +48,7 @@ class State(NamedTuple):
 
 @functools.cache
 def compiled() -> Callable[[Shape, TwinPlan, Any], TwinRun]:
-    """Return the loop; one for the process: scenarios of one shape share its code."""
+    """Return the compiled loop, cached per process and shared by scenarios of equal `Shape`."""
     import jax
 
     return jax.jit(simulate, static_argnums=0)
@@ -113,7 +101,7 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
     own, links = np.arange(F), np.arange(L)
     on_path = (plan.entry[:, None] <= links) & (links <= plan.last[:, None])
     rule = pause if shape.pause else dfc
-    control, budget, host_budget = rule.speak(plan, p, s.control, s.queue, k)
+    control, service, host_service = rule.exchange_feedback(plan, p, s.control, s.queue, k)
 
     # receivers and sources
     slot = k % plan.periods
@@ -131,14 +119,15 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
 
     # hosts, then nodes
     entered = k % plan.periods[plan.entry]
-    sent = jnp.where(plan.host == 2, backlog, _smaller(backlog, host_budget))
-    enters = jnp.where(plan.host == 2, sent, s.access[own, entered])
-    came = jnp.concatenate([jnp.zeros((F, 1)), due[:, :-1]], axis=1)
-    came = jnp.where(links == plan.entry[:, None], enters[:, None], jnp.where(on_path, came, 0.0))
-    held = s.queue + came
-    control, out = rule.serve(control, held, came, budget, k)
+    sent = jnp.where(plan.host == 2, backlog, _smaller(backlog, host_service))
+    entering = jnp.where(plan.host == 2, sent, s.access[own, entered])
+    arrivals = jnp.concatenate([jnp.zeros((F, 1)), due[:, :-1]], axis=1)
+    arrivals = jnp.where(on_path, arrivals, 0.0)
+    arrivals = jnp.where(links == plan.entry[:, None], entering[:, None], arrivals)
+    held = s.queue + arrivals
+    control, out = rule.serve(control, held, arrivals, service, k)
     queue = held - out
-    dropped = _dropped(p.buffer, shape.smoothing, came, queue)
+    dropped = _dropped(p.buffer, shape.smoothing, arrivals, queue)
     queue = queue - dropped
     out = jnp.where(on_path, out, 0.0)
     return (
@@ -146,7 +135,7 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
             queue=queue,
             line=s.line.at[:, links, slot].set(out),
             transit=s.transit + (out - jnp.where(on_path, due, 0.0)).sum(axis=1),
-            control=rule.note(plan, p, control, queue, dropped, k),
+            control=rule.observe(plan, p, control, queue, dropped, k),
             access=s.access.at[own, entered].set(sent),
             acks=s.acks.at[own, at].set(arrived),
             backlog=backlog - sent,
@@ -159,7 +148,7 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
 
 
 def _smaller(x: Any, y: Any) -> Any:
-    """Return the smaller; at a tie the derivative is that of ``y``."""
+    """Return the smaller value; at a tie the derivative is that of ``y``."""
     import jax.numpy as jnp
 
     return jnp.where(x < y, x, y)
@@ -175,8 +164,8 @@ def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
     return window + plan.increase * (acked - slow) / window
 
 
-def _dropped(buffer: Any, smoothing: float, came: Any, queue: Any) -> Any:
-    """Return what a full buffer drops, from what came in the step, in proportion to it, (F, L)."""
+def _dropped(buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
+    """Return the drops at full buffers, in proportion to the arrivals of the step, (F, L)."""
     import jax
     import jax.numpy as jnp
 
@@ -185,6 +174,6 @@ def _dropped(buffer: Any, smoothing: float, came: Any, queue: Any) -> Any:
         excess = smoothing * jax.nn.softplus(excess / smoothing)
     else:
         excess = jnp.where(excess > 0.0, excess, 0.0)
-    fresh = came.sum(axis=0)
-    part = _smaller(excess / jnp.where(fresh > 0.0, fresh, 1.0), 1.0)
-    return _smaller(came * part, queue)
+    total = arrivals.sum(axis=0)
+    part = _smaller(excess / jnp.where(total > 0.0, total, 1.0), 1.0)
+    return _smaller(arrivals * part, queue)

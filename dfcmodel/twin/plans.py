@@ -1,4 +1,4 @@
-"""What is fixed in a twin of the fluid engine: the step, delays in steps, clocks, who is where."""
+"""Constants of the JAX model: time step, delays in steps, feedback clocks, paths of the flows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["TwinPlan", "alike", "plan_of"]
+__all__ = ["Shape", "TwinPlan", "common_pause", "plan_of"]
 
 
 class TwinPlan(NamedTuple):
@@ -34,21 +34,33 @@ class TwinPlan(NamedTuple):
     constant: NDArray[np.bool_]  # (F,) constant-rate sources
     increase: NDArray[np.float64]  # (F,) packets per round trip, of the windows
     # diffusion-type flow control
-    hears: NDArray[np.int64]  # (L,) when a link's node hears, in the link's period
-    host_hears: NDArray[np.int64]  # (F,) and a shaped host, in the period of its first link
+    feedback_phase: NDArray[np.int64]  # (L,) step of its period of feedback to a node
+    host_phase: NDArray[np.int64]  # (F,) the same for a shaped host
     # pause
-    pauses: NDArray[np.bool_]  # (L,) whether a link's queue pauses the link before it
-    pause_delay: NDArray[np.int64]  # (L,) after which that one stops
-    host_delay: NDArray[np.int64]  # (F,) and a host at the flow's first link
+    pauses: NDArray[np.bool_]  # (L,) whether a link's queue pauses the previous link
+    pause_delay: NDArray[np.int64]  # (L,) until that takes effect
+    host_delay: NDArray[np.int64]  # (F,) until it takes effect at the flow's host
 
 
-def alike(scenario: Scenario) -> Pause | None:
-    """Return the `Pause` that all links have; None where all have one DFC.
+class Shape(NamedTuple):
+    """Static arguments of the compiled loop."""
+
+    pause: bool  # IEEE 802.3x; otherwise DFC
+    oldest: int  # steps since the oldest pause message that may still count
+    slots: int  # steps of the longest link
+    acks: int  # steps of the longest delay of an acknowledgement
+    samples: int
+    every: int
+    smoothing: float
+
+
+def common_pause(scenario: Scenario) -> Pause | None:
+    """Return the common `Pause` of all links; None if they have a common DFC.
 
     Raises
     ------
     ValueError
-        Where links are not one chain, or differ, or have another discipline.
+        If links are not one chain, differ, or have another discipline.
     """
     links = scenario.links
     for one, next_ in itertools.pairwise(links):
@@ -61,10 +73,10 @@ def alike(scenario: Scenario) -> Pause | None:
         return None
     for link in links:
         if (link.rate, link.buffer, link.discipline) != (links[0].rate, links[0].buffer, rule):
-            msg = f"must be alike, but differ between {links[0].name} and {link.name}"
+            msg = f"must be equal, but differ between {links[0].name} and {link.name}"
             raise ValueError(f"rate, buffer, discipline: {msg}")
     if rule.quanta is not None:
-        raise ValueError(f"quanta = {rule.quanta}: must be None, ON and OFF messages")
+        raise ValueError(f"quanta = {rule.quanta}: must be None (ON and OFF messages)")
     return rule
 
 
@@ -78,30 +90,33 @@ def plan_of(
     scenario
         A chain, see `Twin`.
     step
-        In s.
+        Time step in s.
     rng
-        Seed of the feedback phases where they are random, drawn as `simulate` does.
+        Seed of random feedback phases, drawn as by `simulate`.
     phases
-        Of the nodes' clocks in steps, the receiver's last, shape (L + 1,); None: by the scenario.
+        Phases of the nodes' clocks in steps, the receiver's last, shape (L + 1,); None: those of the
+        scenario.
     """
     links, flows = scenario.links, scenario.flows
     periods = np.array([round(link.delay / step) for link in links])
     paths = [scenario.path_index(flow) for flow in flows]
     entry = np.array([path[0] for path in paths])
     first = periods[entry]
-    rule = alike(scenario)
-    hears, host_hears = np.zeros_like(periods), np.zeros_like(first)
+    rule = common_pause(scenario)
+    feedback_phase, host_phase = np.zeros_like(periods), np.zeros_like(first)
     if phases is not None:
         most = np.concatenate([periods[:1], periods])
         given = number("phases", phases, at_least=0.0).astype(int)
         if given.shape != most.shape or (given >= most).any():
             raise ValueError(f"phases = {phases!r}: must be below {most.tolist()}")
-        hears, host_hears = given[1:], given[entry] % first
+        feedback_phase, host_phase = given[1:], given[entry] % first
     elif rule is None and not law_of(scenario).synchronous:
         drawn = tick_phases(scenario, rng)
-        hears = np.array([int(drawn[n.target] * d) for n, d in zip(links, periods, strict=True)])
+        feedback_phase = np.array(
+            [int(drawn[n.target] * d) for n, d in zip(links, periods, strict=True)]
+        )
         nodes = [flow.path[0] for flow in flows]
-        host_hears = np.array([int(drawn[n] * d) for n, d in zip(nodes, first, strict=True)])
+        host_phase = np.array([int(drawn[n] * d) for n, d in zip(nodes, first, strict=True)])
     direct = np.array([flow.host == "direct" for flow in flows])
     signalling = 0 if rule is None else round(rule.signalling / step)
     follows = {next_ for path in paths for next_ in path[1:]}
@@ -117,8 +132,8 @@ def plan_of(
         increase=np.array(
             [float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]
         ),
-        hears=hears,
-        host_hears=host_hears,
+        feedback_phase=feedback_phase,
+        host_phase=host_phase,
         pauses=np.array([n in follows for n in range(len(links))]),
         pause_delay=np.roll(periods, 1) + signalling,
         host_delay=first + signalling,

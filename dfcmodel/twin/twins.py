@@ -1,9 +1,9 @@
-"""The JAX twin of the fluid engine, for smooth sources: ensembles, gradients, accelerators.
+"""The JAX model of the fluid engine: differentiable, for smooth sources.
 
-It takes the engine's steps in the engine's order (see `simulation.simulate`), for chains whose links
-all have DFC or all pause, and for sources that are smooth: constant rates, and windows of AIMD kind
-that lose nothing. What a full buffer drops is smoothed, and thresholds are met within steps. The result
-is a continuous function of the parameters, with kinks where a branch of the law changes (listed in
+It performs the steps of the engine in the same order (see `simulation.simulate`), for chains whose
+links all have DFC or all pause, and for smooth sources: constant rates, and AIMD windows without
+losses. Drops at a full buffer can be smoothed, and thresholds are crossed within steps. The result is
+a continuous function of the parameters, with kinks where a branch of the law changes (listed in
 `Twin`).
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from dfcmodel.network.flows import CBR
 from dfcmodel.theory.law import law_of
-from dfcmodel.twin.loop import Shape, TwinRun, compiled
-from dfcmodel.twin.plans import TwinPlan, alike, plan_of
+from dfcmodel.twin.loop import TwinRun, compiled
+from dfcmodel.twin.plans import Shape, TwinPlan, common_pause, plan_of
 from hopflow.checks import one_number, whole
 from responsefn import AIMD, NewReno, Reno, Tahoe, WindowRule
 
@@ -31,12 +31,12 @@ __all__ = ["Merits", "Parameters", "Twin", "TwinRun"]
 
 
 class Parameters(NamedTuple):
-    """What a twin can be differentiated by; numbers, or arrays under `jax.vmap`.
+    """Parameters with respect to which a run can be differentiated; arrays under `jax.vmap`.
 
     ``link_rate`` (packets/s), ``buffer`` (packets), ``max_window`` and ``slow_start_threshold``
-    (packets, (F,)), ``rate`` of constant-rate sources (packets/s, (F,)). Of links with DFC:
-    ``diffusion`` D and ``intensity`` alpha. Of links that pause: the thresholds ``high`` and ``low``
-    (packets) and ``paused_rate`` (packets/s). None is what the links do not have.
+    (packets, (F,)), ``rate`` of constant-rate sources (packets/s, (F,)). For DFC: ``diffusion`` D and
+    ``intensity`` alpha. For pause: the thresholds ``high`` and ``low`` (packets) and ``paused_rate``
+    (packets/s). Parameters of the other discipline are None.
     """
 
     link_rate: Any
@@ -52,12 +52,12 @@ class Parameters(NamedTuple):
 
 
 class Merits(NamedTuple):
-    """Figures of merit of a run, differentiable by every one of its `Parameters`.
+    """Performance measures of a run, differentiable with respect to its `Parameters`.
 
-    ``efficiency`` of each flow, mean, (F,); ``queue``, packets waiting in all nodes, mean, ();
-    ``loss``, packets lost by each flow, (F,); ``settling_time`` in s, (F,): for how long the
-    efficiency is off its final value, the mean of the last tenth of the run, smoothed over a tenth of
-    the tolerance.
+    ``efficiency``, mean of each flow, (F,); ``queue``, mean number of packets queued in all nodes, ();
+    ``loss``, packets lost by each flow, (F,); ``settling_time`` in s, (F,): total time during which
+    the efficiency is away from its final value (the mean over the last tenth of the run) by more than
+    the tolerance, smoothed over a tenth of it.
     """
 
     efficiency: Any
@@ -70,13 +70,13 @@ class Merits(NamedTuple):
 class Twin:
     """A scenario as a differentiable function of its parameters.
 
-    It switches JAX to 64 bits (``jax_enable_x64``) for the process.
+    Construction switches JAX to 64 bits (``jax_enable_x64``) for the process.
 
     Parameters
     ----------
     scenario
         Flows along one chain whose links all have the same DFC, or the same pause without quanta,
-        and one rate and buffer; their delays may differ. Sources: windows (AIMD, Reno, NewReno,
+        and equal rates and buffers; delays may differ. Sources: windows (AIMD, Reno, NewReno,
         Tahoe) or constant rates.
     duration
         Simulated time in s; None is the scenario's.
@@ -85,11 +85,12 @@ class Twin:
     sample
         Interval of the records in s, rounded to whole steps.
     smoothing
-        Packets over which the loss at a full buffer sets in; 0 is the engine's hard limit.
+        Width in packets of the transition to loss at a full buffer; 0 is the engine's hard limit.
     rng
-        Seed of the feedback phases, where they are random.
+        Seed of the feedback phases, if these are random.
     phases
-        Of the nodes' clocks in steps, the receiver's last, shape (L + 1,); None: by the scenario.
+        Phases of the nodes' clocks in steps, the receiver's last, shape (L + 1,); None: those of the
+        scenario.
 
     Raises
     ------
@@ -100,15 +101,15 @@ class Twin:
 
     Notes
     -----
-    Kinks, where derivatives are one-sided: a rate J that is clipped at 0 or at its share of the link
-    (eqs. 1, 13), a queue that runs empty within a step, a host that has nothing to send, a full
-    buffer (smoothing 0), a window that meets its limit or the slow-start threshold, a flow that
-    starts between two steps; with pause, a threshold that is met exactly between two steps, and what
-    leaves a queue exactly up to what came in one. Between them derivatives are exact. A queue whose
-    peak just touches the threshold is a jump: it asks for a pause or it does not.
+    Derivatives are one-sided at the following kinks, and exact elsewhere: a rate J clipped at 0 or at
+    its share of the link (eqs. 1, 13), a queue that empties within a step, a host with nothing to
+    send, a full buffer (smoothing 0), a window that reaches its limit or the slow-start threshold, a
+    flow that starts between two steps; with pause, a threshold crossed exactly at the end of a step,
+    and departures that end exactly with the arrivals of a step. A queue whose peak just reaches the
+    threshold is a discontinuity: it pauses or it does not.
 
-    With pause the engine looks at queues between steps, the twin within: they differ by up to one step
-    in when a pause begins and ends.
+    With pause the engine compares queues with thresholds between steps, this model within them; the
+    beginning and end of a pause differ by up to one step.
 
     Examples
     --------
@@ -137,7 +138,7 @@ class Twin:
         one_number("smoothing", self.smoothing, at_least=0.0)
         if self.duration is not None:
             one_number("duration", self.duration, above=0.0)
-        alike(self.scenario)
+        common_pause(self.scenario)
         for flow in self.scenario.flows:
             if not isinstance(flow.source, (CBR, AIMD, Reno, NewReno, Tahoe)):
                 kinds = "CBR, AIMD, Reno, NewReno or Tahoe"
@@ -154,9 +155,9 @@ class Twin:
 
     @cached_property
     def parameters(self) -> Parameters:
-        """The scenario's own."""
+        """The parameters of the scenario."""
         flows, link = self.scenario.flows, self.scenario.links[0]
-        rule = alike(self.scenario)
+        rule = common_pause(self.scenario)
         thresholds = [
             min(flow.source.State().ssthresh, flow.max_window)
             if isinstance(flow.source, WindowRule)
@@ -194,7 +195,7 @@ class Twin:
         """Simulate; ``None`` is the scenario's own parameters."""
         plan = self._plan
         shape = Shape(
-            pause=alike(self.scenario) is not None,
+            pause=common_pause(self.scenario) is not None,
             oldest=int(max(plan.pause_delay.max(), plan.host_delay.max())) + 1,
             slots=int(plan.periods.max()),
             acks=int(plan.ack_delay.max()),
@@ -207,16 +208,16 @@ class Twin:
         return run
 
     def merits(self, parameters: Parameters, since: float = 0.0, tolerance: float = 0.01) -> Merits:
-        """Return the figures of merit after ``since`` (s), one smooth function of the parameters.
+        """Return performance measures as a smooth function of the parameters.
 
         Parameters
         ----------
         parameters
-            Where; differentiate by `jax.jacfwd` or `jax.grad`, vectorize by `jax.vmap`.
+            Point of evaluation; differentiate by `jax.jacfwd` or `jax.grad`, vectorize by `jax.vmap`.
         since
-            What came before is left out, in s.
+            Start of the evaluation in s.
         tolerance
-            By how much an efficiency may be off when it counts as settled.
+            Deviation from the final efficiency below which a flow counts as settled.
         """
         import jax
 

@@ -1,22 +1,22 @@
-"""Compiled kernels out of plain-Python rules.
+"""Kernels compiled from templates and rules in plain Python.
 
-A kernel is a template, a plain Python function of hopflow, with the text of the rules of a user (or
-of ours) spliced in. Both run uncompiled as they stand; compiled, they become one module, named by
-the hash of everything that decides its machine code, kept in the cache folder and imported with
-Numba's own cache beside it. The same text gives the same file anywhere; a file is never rewritten,
-so that no process ever loads a stale or half-written kernel. Within a process a kernel is looked up
-by the objects that it was made of, as long as the globals that they refer to are the same.
+A kernel is a template, a plain Python function of hopflow, with the source of rules (user-defined or
+hopflow's own) inserted. Both also run uncompiled. Compiled, they become one module, named by the hash
+of everything that determines its machine code, stored in the cache folder and imported with Numba's
+cache beside it. Equal source gives the same file on every machine; a file is never rewritten, so that
+no process loads an outdated or incomplete kernel. Within a process a kernel is looked up by the
+objects from which it was built, as long as the globals that they refer to are unchanged.
 
 In a template
 
-- ``for target, rate in rules(s, q): body`` is replaced by the text of the generator ``rules``, with
-  the body at the place of each ``yield``;
-- ``pack(name)`` and the like are replaced by statements that the caller generates as text
-  (``snippets``), which is how an if-chain over several rules comes in.
+- ``for target, rate in rules(s, q): body`` is replaced by the source of the generator ``rules``, with
+  the body in place of each ``yield``;
+- statements such as ``pack(name)`` are replaced by statements that the caller generates as text
+  (``snippets``), for example an if-chain over several rules.
 
 Rules may use their arguments, literals, ``where``, ``maximum``, ``minimum``, ``math``, the builtins
-that Numba knows, numbers (and tuples of numbers) of their module or of the function around them,
-and other plain functions written the same way.
+that Numba supports, numbers (and tuples of numbers) of their module or of an enclosing function, and
+other plain functions written in the same way.
 """
 
 from __future__ import annotations
@@ -51,40 +51,50 @@ def build(
     checked: bool = False,
     compiled: bool = True,
 ) -> Callable[..., Any]:
-    """Return ``template`` compiled, with rules spliced in.
+    """Return ``template`` compiled, with rules inserted.
 
     Parameters
     ----------
     template
-        The loop, as plain Python; its own globals may be ``math`` and what is named below.
+        The kernel function in plain Python; its globals may be ``math`` and the names below.
     rules
-        Generators to inline, by the name under which the template loops over them.
+        Generators to inline, by the name under which the template iterates over them.
     snippets
         Statements, as text, that replace ``name(...)`` statements of the template.
     functions
-        Plain functions of rules that the template or the snippets call, by the name used there.
-        States that they update with ``_replace`` are of the NamedTuple named ``<prefix>State`` for
-        a function called ``<prefix>something``, or ``State``.
+        Plain functions of rules that the template or the snippets call, by the name used there. The
+        states that they update with ``_replace`` have the NamedTuple type ``<prefix>State`` for a
+        function called ``<prefix>something``, or else ``State``.
     helpers
-        Further templates that ``template`` calls, in the order of their dependence; they make no
-        arrays.
+        Further templates that ``template`` calls, each after those that it calls; they must not
+        allocate arrays.
     tuples
-        NamedTuple types that the module defines: name to field names.
+        NamedTuple types defined in the module: name to field names.
     changes
-        New name to the name of a function of a rule: what that function adds to each field of the
-        state (`hopflow.changes`), beside the function itself.
+        New names for the increments (`hopflow.changes`) of functions of rules: new name to the name
+        of the function.
     salt
-        Whatever else decides the signature (see `shape_of`): one signature per module.
+        Text that distinguishes argument types (see `shape_of`): one signature per module.
     checked
-        Whether a division by zero raises ZeroDivisionError, as in Python; else it gives what
-        hardware gives.
+        Whether a division by zero raises ZeroDivisionError, as in Python; otherwise IEEE arithmetic
+        applies.
     compiled
-        False returns the same spliced text as plain Python: slow, for tests and debugging.
+        False returns the same source as plain Python: slow, for tests and debugging.
 
     Raises
     ------
     KernelError
         Naming the file and the line of the rule that cannot be compiled.
+
+    Examples
+    --------
+    >>> def total(n):
+    ...     s = 0.0
+    ...     for i in range(n):
+    ...         s += i
+    ...     return s
+    >>> build(total, compiled=False)(4)
+    6.0
     """
     parts = _Parts(
         template,
@@ -125,7 +135,7 @@ def is_built(
     salt: str = "",
     checked: bool = False,
 ) -> bool:
-    """Return whether `build` with these arguments finds its machine code in the cache folder.
+    """Return whether the machine code that `build` needs for these arguments is in the cache folder.
 
     Raises
     ------
@@ -147,7 +157,7 @@ def is_built(
 
 
 def _written(parts: _Parts) -> Module:
-    """Return the module of some parts, written anew when what its names mean has changed."""
+    """Return the module for some parts, rewritten if the objects its names refer to have changed."""
     key = parts.key()
     if key not in _modules or not _modules[key].is_current():
         _modules[key] = parts.module()
@@ -157,7 +167,7 @@ def _written(parts: _Parts) -> Module:
 
 
 class _Parts(NamedTuple):
-    """What a kernel is made of; see `build`."""
+    """Constituents of a kernel; see `build`."""
 
     template: Callable[..., Any]
     rules: dict[str, Callable[..., Any]]
@@ -169,11 +179,11 @@ class _Parts(NamedTuple):
     checked: bool
 
     def key(self) -> tuple[Any, ...]:
-        """Return what tells these parts from others."""
+        """Return a key that identifies these parts."""
         return tuple(tuple(p.items()) if isinstance(p, dict) else p for p in self)
 
     def module(self) -> Module:
-        """Return the module that is to be compiled."""
+        """Return the module to be compiled."""
         named = {self.template.__name__, *(helper.__name__ for helper in self.helpers)}
         module = Module(self.tuples, named)
         for name, function in self.functions.items():
@@ -192,10 +202,14 @@ class _Parts(NamedTuple):
 
 
 def shape_of(value: object) -> str:
-    """Return a text that two values share only if Numba gives them the same type."""
+    """Return a text that is equal for two values only if Numba gives them the same type.
+
+    >>> shape_of(1.5)
+    'float'
+    """
     if isinstance(value, tuple):
-        kind = type(value)  # by its module too: Numba's index of a kernel pickles it by that name
-        return f"{kind.__module__}.{kind.__qualname__}({','.join(map(shape_of, value))})"
+        cls = type(value)  # with its module: Numba's index of a kernel pickles the type by name
+        return f"{cls.__module__}.{cls.__qualname__}({','.join(map(shape_of, value))})"
     if (flags := getattr(value, "flags", None)) is not None and hasattr(value, "dtype"):
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return f"{value.dtype}{value.ndim}{order}"  # type: ignore[attr-defined]
@@ -203,6 +217,6 @@ def shape_of(value: object) -> str:
 
 
 def _owner(name: str, tuples: Mapping[str, Sequence[str]]) -> str:
-    """Return the NamedTuple of the states that the function called ``name`` updates."""
+    """Return the NamedTuple type of the states that the function called ``name`` updates."""
     owners = [t for t in tuples if t.endswith("State") and name.startswith(t[:-5])]
     return max(owners, key=len, default="State")

@@ -1,4 +1,4 @@
-"""The folder of compiled kernels: where it is, how much it holds, and how it is emptied."""
+"""The cache of compiled kernels: location, size and removal."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ __all__ = ["Cache", "clear_cache", "kernel_cache"]
 
 
 class Cache(NamedTuple):
-    """What the folder of compiled kernels holds.
+    """Contents of the folder of compiled kernels.
 
     Attributes
     ----------
     folder
-        Where it is: the first that can be written to of ``$HOPFLOW_CACHE_DIR``,
-        ``$NUMBA_CACHE_DIR/hopflow``, ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` and a folder
-        of the user's own among temporary files.
+        Its location: the first writable one of ``$HOPFLOW_CACHE_DIR``, ``$NUMBA_CACHE_DIR/hopflow``,
+        ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` and a per-user folder for temporary files.
     kernels
         Number of kernels.
     size
-        Bytes of all files.
+        Total size of all files in bytes.
     """
 
     folder: Path
@@ -31,7 +30,7 @@ class Cache(NamedTuple):
 
 
 def kernel_cache() -> Cache:
-    """Return where compiled kernels are kept, how many there are, and their bytes.
+    """Return location, number and total size of the compiled kernels.
 
     Examples
     --------
@@ -45,7 +44,7 @@ def kernel_cache() -> Cache:
 
 
 def clear_cache() -> Cache:
-    """Remove all compiled kernels; return what there was. They are compiled again when needed."""
+    """Remove all compiled kernels and return what was removed; they are recompiled when needed."""
     before = kernel_cache()
     for path in before.folder.glob("kernel_*"):
         path.unlink(missing_ok=True)

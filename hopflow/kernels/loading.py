@@ -1,4 +1,4 @@
-"""A module's text made callable: its file in the cache folder, its errors located in the rules."""
+"""Loading of kernels from the cache folder, with compile errors located in the rules' source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["folder", "interpret", "is_compiled", "load"]
 
 
 def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
-    """Write the module's file unless it is there, import it, return its kernel."""
+    """Write the module's file unless it exists, import it, and return its kernel."""
     text = module.text()
     stem = _stem(text, salt)
     loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
@@ -33,7 +33,7 @@ def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
 
 
 def is_compiled(module: Module, name: str, salt: str) -> bool:
-    """Return whether a module's kernel is loaded, or its machine code in the cache folder."""
+    """Return whether a module's kernel is loaded or its machine code is in the cache folder."""
     stem = _stem(module.text(), salt)
     if f"hopflow_{stem}" in sys.modules:
         return True
@@ -41,7 +41,7 @@ def is_compiled(module: Module, name: str, salt: str) -> bool:
 
 
 def _stem(text: str, salt: str) -> str:
-    """Return the name of the file of a module: a hash of all that decides its machine code."""
+    """Return the file name of a module: a hash of everything that determines its machine code."""
     versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
     key = "\n".join([text, salt, *versions])
     return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
@@ -64,7 +64,7 @@ def _import(stem: str, text: str) -> types.ModuleType:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
             try:
-                os.link(scratch, path)  # atomic, and never over a file that is there
+                os.link(scratch, path)  # atomic, and never overwrites a file
             except FileExistsError:
                 pass
             except OSError:  # a file system without hard links
@@ -86,7 +86,7 @@ def _import(stem: str, text: str) -> types.ModuleType:
 
 @functools.cache
 def folder() -> Path:
-    """Return the first folder of the list that can be written to."""
+    """Return the first writable folder of the list."""
     for folder in _candidates():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def folder() -> Path:
         except OSError:
             continue
         if folder.parent == Path(tempfile.gettempdir()) and folder.stat().st_uid != _user():
-            continue  # in a place open to all, only what is our own is imported
+            continue  # in a world-writable place import only the user's own files
         return folder
     raise OSError("no folder for compiled kernels: set HOPFLOW_CACHE_DIR to one that is writable")
 
@@ -136,7 +136,7 @@ class _Located:
         return result
 
     def _first(self, args: tuple[Any, ...]) -> Any:
-        """Run the kernel; where Numba cannot read what it has kept of it, compile it anew."""
+        """Run the kernel; if Numba cannot read its cached index, delete it and compile again."""
         try:
             return self.kernel(*args)
         except Exception as error:
@@ -161,7 +161,7 @@ class _Located:
 
 
 def _reason(message: str) -> str:
-    """Return what a message of Numba says beyond that it failed."""
+    """Return the informative part of an error message of Numba."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("Failed in")] or lines
     operands = next((line for line in said if line.startswith(">>>")), "")

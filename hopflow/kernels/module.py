@@ -1,4 +1,4 @@
-"""The module that becomes a kernel: its functions, and what their names mean."""
+"""Source of a kernel module: its functions, with all names resolved."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["KERNEL", "TEMPLATE", "Module"]
 
 _HELPER = "njit(error_model='numpy', no_cpython_wrapper=True, no_cfunc_wrapper=True)"
 TEMPLATE = f"{_HELPER[:-1]}, _nrt=False, forceinline=True)"
-"""Of a helper template: it makes no arrays, so that nobody counts the references to its arguments, and
-it is put in the place of its calls; both together save a third of some loops."""
+"""Decorator of helper templates: they allocate no arrays, so that reference counting is disabled, and
+they are inlined; both together save a third of the time of some loops."""
 KERNEL = "njit(cache=True, error_model='numpy', nogil=True, no_cfunc_wrapper=True)"
 _BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"}
 _BUILTINS |= {"range", "round", "sum", "zip"}
@@ -29,7 +29,7 @@ _RESERVED = {"math", "namedtuple", "njit"}
 
 
 class Module:
-    """The module being written: NamedTuples, helpers and the kernel, in order."""
+    """A kernel module under construction: NamedTuples, helpers and the kernel, in order."""
 
     def __init__(self, tuples: Mapping[str, Sequence[str]], taken: set[str]) -> None:
         self.tuples = tuples
@@ -41,14 +41,17 @@ class Module:
         self._text: str | None = None
 
     def add(self, name: str, function: Callable[..., Any], state: str) -> None:
-        """Add a plain function under ``name``, and before it those that it calls."""
+        """Add a plain function under ``name``, preceded by the functions that it calls."""
         self.called.setdefault((function, state), name)
         tree = self.rewrite(parse(function), function, state)
         tree.name = name
         self.add_tree(tree, _HELPER)
 
     def add_change(self, name: str, of: str, function: Callable[..., Any], state: str) -> None:
-        """Add what the function ``of`` of a rule adds to the state; by difference if need be."""
+        """Add a function that returns the increments of a rule's function ``of``.
+
+        Where `change_of` does not apply, increments are differences of the new and the old state.
+        """
         try:
             self._add_sum(name, function, state)
         except NoSumError:
@@ -81,7 +84,7 @@ class Module:
     def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
         """Return the name of a function that a rule calls; add it at the first call.
 
-        A function that two rules share is there once per state, since it may use ``_replace``.
+        A function shared by two rules is added once per state type, since it may use ``_replace``.
         """
         for key in ((function, ""), (function, state)):
             if key in self.called:
@@ -98,7 +101,7 @@ class Module:
         return name in self.tuples or any(tree.name == name for tree in self.trees)
 
     def add_tree(self, tree: ast.FunctionDef, decorator: str) -> None:
-        """Add a function as it stands, with what is to compile it."""
+        """Add a function unchanged, with a decorator."""
         tree.decorator_list = [ast.parse(decorator, mode="eval").body]
         self.trees.append(tree)
 
@@ -109,15 +112,15 @@ class Module:
         state: str | None,
         known: AbstractSet[str] = frozenset(),
     ) -> Any:
-        """Resolve the globals of a rule, or of a template (no state), and ``_replace`` calls.
+        """Resolve the globals and ``_replace`` calls of a rule, or of a template (no state).
 
-        Names that are ``known`` stand for what they say.
+        Names in ``known`` are left unchanged.
         """
         local = locals_of(tree) | known
         return _Resolve(self, inspect.unwrap(function), state, local).visit(tree)
 
     def look_up(self, function: types.FunctionType, name: str) -> object:
-        """Return what a global or closed-over name of a function means now; take note of it."""
+        """Return the object that a global or closure variable refers to, and record it."""
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         place = cells.get(name, function.__globals__)
         value = _value(place, name)
@@ -125,11 +128,11 @@ class Module:
         return getattr(builtins, name, None) if value is None else value
 
     def is_current(self) -> bool:
-        """Whether every name that the text depends on still means the same object."""
+        """Whether every name that the source depends on still refers to the same object."""
         return all(_value(place, name) is value for place, name, value in self.read)
 
     def text(self) -> str:
-        """Return the module's text: the same rules give the same, anywhere."""
+        """Return the module's source; it depends on the rules alone."""
         if self._text is None:
             self._text = self._unparsed()
         return self._text
@@ -154,7 +157,7 @@ def _value(place: Any, name: str) -> object:
 
 
 class _Resolve(ast.NodeTransformer):
-    """Make a rule self-contained: constants inlined, helpers named, ``_replace`` spelled out."""
+    """Make a rule self-contained: inline constants, name helpers, expand ``_replace``."""
 
     def __init__(
         self, module: Module, function: types.FunctionType, state: str | None, local: set[str]
@@ -189,7 +192,7 @@ class _Resolve(ast.NodeTransformer):
     def _replaced(self, node: ast.Call, owner: ast.expr) -> ast.AST:
         fields = self.module.tuples.get(self.state)
         if fields is None or not isinstance(owner, ast.Name) or node.args:
-            raise refuse(node, "_replace is understood for a state called by its name")
+            raise refuse(node, "_replace must be called on a variable that holds the state")
         given: dict[str, ast.expr] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -230,8 +233,8 @@ class _Resolve(ast.NodeTransformer):
         fields = getattr(value, "_fields", None)
         if fields and list(fields) == list(self.module.tuples.get(self.state, ())):
             return ast.copy_location(ast.Name(self.state, ast.Load()), node)
-        raise refuse(node, "a rule may not use this name when compiled")
+        raise refuse(node, "a compiled rule may not use this name")
 
     def _is_spliced(self, name: str) -> bool:
-        """Whether a name of a template stands for what was put into the module before it."""
+        """Whether a name of a template refers to something already in the module."""
         return self.template and (name == "math" or self.module.knows(name))

@@ -1,4 +1,4 @@
-"""The text of a rule as a syntax tree, with the places that messages name."""
+"""The source of a rule as a syntax tree, with file and line for messages."""
 
 from __future__ import annotations
 import __future__
@@ -21,7 +21,7 @@ class KernelError(TypeError):
 
 
 def parse(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return a function's tree, its line numbers those of its file, without its annotations."""
+    """Return a function's syntax tree without annotations, with the line numbers of its file."""
     function = inspect.unwrap(function)
     try:
         lines, first = inspect.getsourcelines(function)
@@ -48,7 +48,7 @@ def parse(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _is_text_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
-    """Whether a function was compiled from this tree, by its names and constants."""
+    """Whether a function was compiled from this tree, judged by its names and constants."""
 
     def fingerprint(code: types.CodeType) -> tuple[Any, ...]:
         numbers_used = [repr(c) for c in code.co_consts if not isinstance(c, (types.CodeType, str))]
@@ -72,7 +72,7 @@ def refuse(node: ast.AST, why: str) -> KernelError:
 
 
 def locals_of(tree: ast.FunctionDef) -> set[str]:
-    """Return the names of a function's arguments and of what it assigns."""
+    """Return the names of a function's arguments and local variables."""
     stored = {
         node.id
         for node in ast.walk(tree)
@@ -82,7 +82,7 @@ def locals_of(tree: ast.FunctionDef) -> set[str]:
 
 
 def literal(value: object) -> ast.expr | None:
-    """Return a number, or a tuple of them, as a literal; None for anything else."""
+    """Return the syntax tree of a number or a tuple of numbers; None for anything else."""
     if isinstance(value, tuple):
         items = [literal(item) for item in value]
         known = [item for item in items if item is not None]

@@ -1,4 +1,4 @@
-"""Rules and snippets put into the loops of a template."""
+"""Insertion of rules and snippets into the loops of a template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Fields", "Splice"]
 
 
 class Splice(ast.NodeTransformer):
-    """Put rules and snippets into a template."""
+    """Insert rules and snippets into a template."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Splice(ast.NodeTransformer):
         self.module, self.rules, self.snippets = module, rules, snippets
 
     def visit_For(self, node: ast.For) -> Any:
-        """Put a rule's text in the place of a loop over it."""
+        """Replace a loop over a rule by the rule's source."""
         call = node.iter
         if (
             isinstance(call, ast.Call)
@@ -39,7 +39,7 @@ class Splice(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        """Put a snippet in the place of its name."""
+        """Replace a call of a snippet's name by the snippet."""
         call = node.value
         if (
             isinstance(call, ast.Call)
@@ -67,9 +67,9 @@ class Splice(ast.NodeTransformer):
 
 
 class Fields(ast.NodeTransformer):
-    """Let a template take the fields of NamedTuples out once, which makes compilation quicker.
+    """Replace fields of NamedTuple parameters by local variables, which speeds up compilation.
 
-    Of those that it is given and never assigns to.
+    Only parameters that the template never assigns to are treated.
     """
 
     def __init__(self, tree: ast.FunctionDef) -> None:
@@ -80,7 +80,7 @@ class Fields(ast.NodeTransformer):
 
     @classmethod
     def first(cls, tree: ast.FunctionDef) -> ast.FunctionDef:
-        """Return the function with ``field = tuple.field`` at its beginning."""
+        """Return the function with assignments ``local = tuple.field`` at its beginning."""
         fields = cls(tree)
         body = [fields.visit(statement) for statement in tree.body]
         text = "\n".join(f"{local} = {field}" for local, field in fields.taken.items())
@@ -88,7 +88,7 @@ class Fields(ast.NodeTransformer):
         return tree
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Put the local in the place of a field, but not of what arrays have, as ``shape``."""
+        """Replace a field by its local variable, except attributes of arrays such as ``shape``."""
         owner = node.value
         if not isinstance(owner, ast.Name) or owner.id not in self.parameters:
             return self.generic_visit(node)

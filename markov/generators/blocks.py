@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
 from markov.generators.assembly import MOST_INT32
 from markov.generators.regions import Region, steps_of
-from markov.methods import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["copied"]
 

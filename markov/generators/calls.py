@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, failed_rule, place_of
+from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
-    from markov.rules import ChainModel
-    from markov.spaces import Space
+    from markov.models.rules import ChainModel
+    from markov.models.spaces import Space
 
 __all__ = ["Calls"]
 
@@ -142,42 +141,6 @@ class Calls:
     def with_names(self, values: Any) -> Any:
         """Return values of the fields as a state that the rules can be called with."""
         return values if self.make is None else self.make._make(values)
-
-
-def two_arguments(function: Callable[..., Any], name: str) -> Callable[[Any, Any], Any]:
-    """Return a function of (state, parameters) as that, also where it takes the state alone.
-
-    Raises
-    ------
-    RuleError
-        When it takes neither one nor two arguments.
-    """
-    if not callable(function):
-        raise RuleError(f"{name} = {function!r}: a function of the state is expected")
-    bound = inspect.ismethod(function)
-    count = _arguments(getattr(function, "__func__", function), bound)
-    if count == 2:
-        return function
-    if count == 1:
-        return functools.wraps(function)(lambda s, _q: function(s))
-    hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
-    said = f"{name} takes {inspect.signature(function)}"
-    raise RuleError.at(place_of(function), said, hint)
-
-
-@functools.lru_cache(maxsize=256)
-def _arguments(function: Callable[..., Any], bound: bool) -> int:
-    """Return how many arguments a function of the state takes, 2 or 1; 0: something else."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # built in
-        return 2
-    first = next(iter(signature.parameters), "")
-    for count in (2, 1):
-        with contextlib.suppress(TypeError):
-            signature.bind(*(None,) * (count + bound))
-            return count if count == 2 or not bound or first in ("self", "cls") else 0
-    return 0
 
 
 @functools.cache

@@ -18,7 +18,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Selection", "UnsupportedError"]
+    from markov.generators.selections import Selection
+
+__all__ = ["Column", "UnsupportedError"]
 
 EXACT = 2**53  # whole numbers up to here are floats without rounding
 SAFE = 2**62  # and up to here they fit into 64 bits, as do their sums
@@ -26,51 +28,6 @@ SAFE = 2**62  # and up to here they fit into 64 bits, as do their sums
 
 class UnsupportedError(BaseException):
     """Something that columns do not do as Python does; no error of a rule, which might catch it."""
-
-
-class Selection:
-    """The states that a run of the rules is still about.
-
-    Parameters
-    ----------
-    count
-        How many there are at first.
-
-    Attributes
-    ----------
-    states
-        Which of them are left, as places, shape (count,).
-    left
-        The places of those that left, one array per decision.
-    """
-
-    def __init__(self, count: int) -> None:
-        self.states = np.arange(count)
-        self.left: list[NDArray[np.int64]] = []
-        self.kept: list[NDArray[np.int64]] = []
-        self._before = self.states
-
-    def decide(self, answers: NDArray[np.bool_]) -> bool:
-        """Return the answer of most states, and keep those; answers of shape (states,)."""
-        count = int(np.count_nonzero(answers))
-        answer = 2 * count >= len(answers)
-        if 0 < count < len(answers):
-            self._keep(np.flatnonzero(answers == answer))
-            self.left.append(self._before[answers != answer])
-        return answer
-
-    def split(self, values: NDArray[Any]) -> None:
-        """Keep the states of one value, and leave those of each other value together."""
-        order = np.argsort(values, kind="stable")
-        cuts = np.flatnonzero(np.diff(values[order])) + 1
-        first, *others = np.split(order, cuts)
-        self._keep(np.sort(first))
-        self.left += [self._before[np.sort(group)] for group in others]
-
-    def _keep(self, places: NDArray[np.int64]) -> None:
-        self._before = self.states
-        self.states = self.states[places]
-        self.kept.append(places)
 
 
 class Column:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.kernels import KernelError
+from markov.computing.memory import TooLargeError, check_room
 from markov.generators.enumeration import Rows
 from markov.generators.guards import uncompilable
 from markov.generators.splicing import is_cached, spliced
-from markov.memory import TooLargeError, check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["Failed", "compilable", "reached", "rows_of_space", "seconds_to_compile"]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["Edges", "edges_by_python"]
 

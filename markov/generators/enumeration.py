@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.computing.memory import TooLargeError, check_room
 from markov.generators.calls import Calls
-from markov.memory import TooLargeError, check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["Enumeration", "Rows"]
 

@@ -10,15 +10,15 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from hopflow.errors import RuleError
+from markov.computing.memory import check_room
 from markov.generators.calls import Calls
 from markov.generators.compiled import compilable
 from markov.generators.edges import Edges, edges_by_python
-from markov.generators.regions import Region, regions
+from markov.generators.regions import Region, find_regions
 from markov.generators.sets import CHUNK, edges_of
 from markov.generators.splicing import spliced
-from markov.memory import check_room
-from markov.rules import ChainModel
-from markov.spaces import Space
+from markov.models.rules import ChainModel
+from markov.models.spaces import Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,7 @@ class GeneratorOperator(LinearOperator):
     def _product(self) -> Callable[[int, NDArray[np.float64]], NDArray[np.float64]]:
         """What multiplies: kind of product and vector give the product."""
         calls = Calls(self.model, self._space)
-        found = regions(calls, self._space)
+        found = find_regions(calls, self._space)
         if found is not None and all(region.moves is not None for region in found):
             return _Boxes(found, self._space)
         kernel = _Compiled(calls, self._space)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
-__all__ = ["Region", "edges_by_regions", "regions", "steps_of"]
+__all__ = ["Region", "edges_by_regions", "find_regions", "steps_of"]
 
 STATES_PER_RUN = 20  # that plain Python does in the time of a run on stand-ins
 PROBED = 48  # states at random by which the number of regions is predicted
@@ -66,7 +66,7 @@ def seconds_by_regions(calls: Calls, space: Space) -> float:
     return space.size * (share * each + SECONDS_PER_STATE)
 
 
-def regions(calls: Calls, space: Space) -> list[Region] | None:
+def find_regions(calls: Calls, space: Space) -> list[Region] | None:
     """Return boxes that fill a space of whole numbers, in each of which the rules are alike.
 
     None where more than one box for 20 states is needed, or too many states would be left to plain

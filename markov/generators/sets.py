@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.generators.columns import Column, Selection, UnsupportedError
+from markov.generators.columns import Column, UnsupportedError
 from markov.generators.edges import Edges
+from markov.generators.selections import Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
-    from markov.spaces import Space
+    from markov.models.spaces import Space
 
 __all__ = ["CHUNK", "edges_by_sets", "edges_of"]
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from markov.rules import ChainModel
+    from markov.models.rules import ChainModel
 
 __all__ = ["is_cached", "spliced"]
 

@@ -55,9 +55,9 @@ def test_ensemble() -> None:
         (["other/4"], "'other'.*'takano2006'"),
         (["takano2006/7"], "name = '7'"),
         (["none.toml"], "none.toml: cannot be read"),
-        (["none.toml", "--tcp", "reno"], "tcp = 'reno'.*without --tcp"),
+        (["none.toml", "--tcp", "reno"], "tcp = 'reno'.*omit --tcp"),
         (["none.toml", "--no-dfc"], "dfc = False"),
-        (["takano2006/1", "--runs", "2", "--netcdf", "x.nc"], "netcdf = x.nc.*one run"),
+        (["takano2006/1", "--runs", "2", "--netcdf", "x.nc"], "netcdf = x.nc.*single run"),
         (["takano2006/1", "--animation", "x.avi"], "x.avi"),
     ],
 )

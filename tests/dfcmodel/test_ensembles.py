@@ -12,6 +12,8 @@ from dfcmodel import Ensemble, ensemble, simulate, takano2006
 from dfcmodel.ensembles import mean_interval
 
 SCENARIO = takano2006("1", dfc=False)
+
+
 SETTINGS = {"runs": 4, "jitter": 1e-3, "duration": 0.12}
 
 
@@ -135,7 +137,7 @@ def test_display(many) -> None:
         ({"steps_per_delay": 0}, "steps_per_delay"),
     ],
 )
-def test_refused(arguments, part) -> None:
+def test_refused(refused, arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
         ensemble(SCENARIO, **{**SETTINGS, **arguments})
 

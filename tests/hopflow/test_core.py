@@ -246,10 +246,12 @@ class Answer(Result):
 
 class TestResults:
     def test_status(self):
-        assert [status for status in Status if status.ok] == [Status.CONVERGED]
+        usable = [status for status in Status if status.ok]
+        assert usable == [Status.CONVERGED, Status.SOLVED, Status.UNPROVED]
         assert str(Status.CONVERGED) == "converged"
+        assert str(Status.SOLVED).startswith("solved, error unknown: ")
         for status in Status:
-            assert status.ok or status.remedy in str(status) != status.remedy
+            assert status is Status.CONVERGED or status.remedy in str(status) != status.remedy
         assert len({status.label for status in Status}) == len(Status)
 
     def test_deliver(self):

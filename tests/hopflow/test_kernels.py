@@ -345,12 +345,12 @@ def tuple_rate(s, q):
 
 
 REFUSED = [
-    (unknown_name, "undefined_name: a rule may not use this name when compiled"),
-    (text_constant, "NAME: a rule may not use this name when compiled"),
-    (module_function, "np: a rule may not use this name when compiled"),
+    (unknown_name, "undefined_name: a compiled rule may not use this name"),
+    (text_constant, "NAME: a compiled rule may not use this name"),
+    (module_function, "np: a compiled rule may not use this name"),
     (unknown_field, "the state has no 'h', only i, j"),
     (starred_fields, r"the fields must be written out, without \*\*"),
-    (replace_of_call, "_replace is understood for a state called by its name"),
+    (replace_of_call, "_replace must be called on a variable that holds the state"),
     (yield_one, "yield target, rate is expected"),
     (yield_three, "yield target, rate is expected"),
     (yield_expression, "yield must stand alone"),

@@ -9,7 +9,7 @@ from hopflow.units import quantity, readable
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "value"),
+    ("text", "dimension", "value"),
     [
         ("370 Mb/s", "rate", mbps(370)),
         ("370Mbps", "rate", mbps(370)),
@@ -30,8 +30,8 @@ from hopflow.units import quantity, readable
         ("50 packets", "amount", 50.0),
     ],
 )
-def test_quantity(text, kind, value) -> None:
-    assert quantity("x", text, kind) == pytest.approx(value, rel=1e-15)
+def test_quantity(text, dimension, value) -> None:
+    assert quantity("x", text, dimension) == pytest.approx(value, rel=1e-15)
 
 
 def test_bits_and_bytes_are_counted_in_packets() -> None:
@@ -47,16 +47,16 @@ def test_rates_are_rounded_as_by_the_functions() -> None:
 
 @pytest.mark.parametrize("text", ["100", "1e3", "-2.5"])
 def test_a_bare_number_only_where_it_is_allowed(text) -> None:
-    for kind, unit in (("rate", "packets/s"), ("time", "s"), ("amount", "packets")):
-        assert quantity("x", text, kind, bare=True) == float(text)
+    for dimension, unit in (("rate", "packets/s"), ("time", "s"), ("amount", "packets")):
+        assert quantity("x", text, dimension, bare=True) == float(text)
         with pytest.raises(ValueError, match=f"^x = '{text}': must be a number and a unit of"):
-            quantity("x", text, kind)
+            quantity("x", text, dimension)
         with pytest.raises(ValueError, match=f"or a number alone, in {unit}$"):
-            quantity("x", "fast", kind, bare=True)
+            quantity("x", "fast", dimension, bare=True)
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "part"),
+    ("text", "dimension", "part"),
     [
         ("1 MB/s", "rate", "packets/s, b/s, kb/s, Mb/s"),  # bytes: eight times as fast
         ("1 kb", "amount", "packets, B, kB"),  # bits: an eighth
@@ -73,9 +73,9 @@ def test_a_bare_number_only_where_it_is_allowed(text) -> None:
         ("1e ms", "time", "s, ms, us"),
     ],
 )
-def test_errors_name_parameter_text_and_forms(text, kind, part) -> None:
+def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
     with pytest.raises(ValueError, match="must be a number and a unit of") as error:
-        quantity("delay", text, kind)
+        quantity("delay", text, dimension)
     assert str(error.value).startswith(f"delay = {text!r}: must be")
     assert part in str(error.value)
 
@@ -90,6 +90,8 @@ def test_packets_have_a_size() -> None:
     [
         ("bit/s", 3.7e8, (1e6, "Mb/s")),
         ("bit/s", 1.23e10, (1e9, "Gb/s")),
+        ("bit/s", 1e9, (1e9, "Gb/s")),  # a whole unit is shown as one
+        ("s", 1e-3, (1e-3, "ms")),
         ("bit/s", 0.0, (1.0, "b/s")),
         ("s", 0.04, (1e-3, "ms")),
         ("s", 2.0, (1.0, "s")),

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import xarray as xr
 
 import markov
-import markov.memory
+import markov.computing.memory
 from markov import (
     GTH,
     ChainModel,
@@ -360,8 +360,8 @@ def test_too_large_is_predicted(monkeypatch):
     with pytest.raises(TooLargeError, match=r"^PauseTandem: a matrix on 4\d* states") as caught:
         generator(model, reachable=False)
     assert caught.value.predicted > 4e12 * 24 > caught.value.available
-    monkeypatch.setattr(markov.memory, "available", lambda: 1e5)
-    monkeypatch.setattr(markov.memory, "SMALL", 0.0)
+    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
+    monkeypatch.setattr(markov.computing.memory, "SMALL", 0.0)
     with pytest.raises(TooLargeError, match=r"^PauseTandem: more than \d+ reachable states: "):
         explore(PauseTandem(buffers=(100, 100)))
 
@@ -371,8 +371,8 @@ def test_filled_in_too_large_is_predicted(monkeypatch, method):
     """The prediction covers what the method then holds, and is of its order."""
     chain = MarkovChain(PauseTandem())
     used = stationary(chain, method).memory
-    monkeypatch.setattr(markov.memory, "available", lambda: 1e5)
-    monkeypatch.setattr(markov.memory, "SMALL", 0.0)
+    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e5)
+    monkeypatch.setattr(markov.computing.memory, "SMALL", 0.0)
     with pytest.raises(
         TooLargeError, match=rf"^{type(method).__name__}\(\) o.* states: "
     ) as caught:

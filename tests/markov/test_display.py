@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from markov import (
     MM1K,
     Courtois,
     GaussSeidel,
+    JacksonTandem,
     Krylov,
     Multilevel,
     PauseTandem,
@@ -21,7 +23,7 @@ from markov import (
     SparseLU,
     stationary,
 )
-from markov.progress import report, watched
+from markov.computing.progress import report, watched
 from validation.cli import app
 
 
@@ -130,8 +132,8 @@ def test_reports_are_collected():
 
 
 def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
-    monkeypatch.setattr("markov.progress.PATIENCE", 0.0)
-    monkeypatch.setattr("markov.progress.REFRESH", 0.0)
+    monkeypatch.setattr("markov.computing.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with watched(1e-4):
         for n in range(5):
@@ -165,3 +167,15 @@ def test_convergence_is_drawn():
     assert answer.plot_convergence(axes) is axes
     with pytest.raises(ValueError, match=r"^GTH\(block=64\) reported no residuals"):
         stationary(Courtois(), GTH()).plot_convergence()
+
+
+def test_levels_of_a_multigrid_answer_are_in_its_table():
+    answer = stationary(JacksonTandem(), Multilevel())
+    states, transitions = zip(*answer.levels, strict=True)
+    recurrent = answer.chain.irreducible(0)
+    assert (states[0], transitions[0]) == (recurrent.shape[0], recurrent.nnz - recurrent.shape[0])
+    assert all(2 * coarse <= 1.5 * fine for fine, coarse in itertools.pairwise(states))
+    table = repr(answer)
+    assert f"{states[-1]} states" in table
+    assert f"operator complexity {sum(transitions) / transitions[0]:.2f}" in table
+    assert stationary(JacksonTandem(), GTH()).levels == ()

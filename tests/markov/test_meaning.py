@@ -43,7 +43,7 @@ def queue(space: Any, rules: Any, given: Any = None) -> ChainModel:
 
 
 def explore_model(rules: Any, space: Any, params: Any = None) -> ChainModel:
-    from markov.bare import FunctionModel
+    from markov.models.bare import FunctionModel
 
     return FunctionModel(rules, None, params or {}, space=space)
 
@@ -187,9 +187,9 @@ def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
     ):
         build_chain(Wrapping(), by="compiled")
     monkeypatch.setattr(building, "FEW", 10)
-    monkeypatch.setattr(building._Job, "_compiling", lambda *_: 0.0)
-    monkeypatch.setattr(building._Job, "by_regions", lambda *_: None)
-    monkeypatch.setattr(building._Job, "by_sets", lambda *_: None)
+    monkeypatch.setattr(building, "_compiling", lambda *_: 0.0)
+    monkeypatch.setattr(building.Ways, "by_regions", lambda *_: None)
+    monkeypatch.setattr(building.Ways, "by_sets", lambda *_: None)
     with pytest.warns(RuleWarning, match=said):
         found = build_chain(Wrapping())
     assert found.how == "the rules as they stand"

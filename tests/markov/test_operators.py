@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-import markov.memory
+import markov.computing.memory
 from markov import (
     MM1K,
     ChainModel,
@@ -81,7 +81,7 @@ def test_bad_rules_are_named() -> None:
 
 
 def test_vectors_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markov.memory, "available", lambda: 1e6)
+    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e6)
     with pytest.raises(TooLargeError, match="vectors of 10000001 states"):
         GeneratorOperator(MM1K(capacity=10_000_000))
 

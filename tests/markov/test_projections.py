@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import markov.projections
-from markov.projections import bicgstab, gmres
-from markov.vectors import inner, norm
+import markov.methods.projections
+from markov.computing.vectors import inner, norm
+from markov.methods.projections import bicgstab, gmres
 
 BOTH = pytest.mark.parametrize("project", [gmres, bicgstab])
 N = 90
@@ -25,7 +25,7 @@ def equations(seed=0):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("restart", [15, 60])
 def test_solution(project, seed, restart, monkeypatch):
-    monkeypatch.setattr(markov.projections, "RESTART", restart)
+    monkeypatch.setattr(markov.methods.projections, "RESTART", restart)
     matrix, right = equations(seed)
     scale = np.diag(matrix)
     x, steps = project(matrix, right, lambda r: r / scale, 1e-10, 2000)

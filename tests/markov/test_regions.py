@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import markov.generators.building
+import markov.generators.ways
 from markov import (
     Cluster,
     CoxTandem,
@@ -25,10 +25,10 @@ from markov import (
 from markov.generators import blocks
 from markov.generators.building import build_chain
 from markov.generators.calls import Calls
-from markov.generators.regions import regions, seconds_by_regions
+from markov.generators.regions import find_regions, seconds_by_regions
 from markov.generators.tracing import Span, Traced
-from markov.rules import ChainModel
-from markov.spaces import Space
+from markov.models.rules import ChainModel
+from markov.models.spaces import Space
 
 BOTH = {"low_threshold": 5, "pause_at_threshold": "both", "recovery": "up"}
 ALIKE = [
@@ -42,7 +42,7 @@ ALIKE = [
 
 def regions_of(model):
     space = Space.of(model.State, model.space(), model.name)
-    return regions(Calls(model, space), space)
+    return find_regions(Calls(model, space), space)
 
 
 @pytest.fixture(params=["copied", "listed"])
@@ -50,7 +50,7 @@ def _any_size(request, monkeypatch):
     """Make every matrix in the way of large spaces, or of small ones."""
     monkeypatch.setattr("markov.generators.regions.STATES_PER_RUN", 1)
     large = 0 if request.param == "copied" else 10**12
-    monkeypatch.setattr(markov.generators.building, "LARGE", large)
+    monkeypatch.setattr(markov.generators.ways, "LARGE", large)
     monkeypatch.setattr(blocks, "BLOCK", 100)
     monkeypatch.setattr(blocks, "DENSER", 0)
 

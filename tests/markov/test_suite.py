@@ -21,6 +21,7 @@ from markov import (
     BirthDeath,
     Cluster,
     Courtois,
+    CoxTandem,
     GaussSeidel,
     JacksonTandem,
     Kanban,
@@ -30,11 +31,11 @@ from markov import (
     Multilevel,
     PauseChain,
     PauseTandem,
+    Polling,
     SparseLU,
     explore,
     stationary,
 )
-from markov.suite import CoxTandem, Polling
 
 EXACT = [
     (Cluster(workstations=2), "premium_steady", 276, 1120, 0.9999615335623628),
@@ -71,7 +72,10 @@ def test_published_exact_values(model, name, states, transitions, published):
     answer = stationary(chain)
     # a mean of some thousand terms, each right to some units of rounding; published to 16 digits
     assert mean(model, name, answer.pi) == pytest.approx(published, rel=1e-14)
-    assert answer.error_bound < 1e-10
+    bound = answer.bound(name)
+    printed = 4.0 * 2.0**-53 * published  # of 16 digits
+    assert bound.lower - printed <= published <= bound.upper + printed
+    assert bound.relative_error < 1e-12
 
 
 @pytest.mark.parametrize(("model", "name", "copied", "wrong"), COPIED, ids=repr)

@@ -17,7 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 from markov.generators.building import build_chain
-from markov.rules import ChainModel
+from markov.models.rules import ChainModel
 
 HEAD = """
 import functools

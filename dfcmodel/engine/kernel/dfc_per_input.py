@@ -10,7 +10,7 @@ These functions are templates, spliced into `loop`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dfcmodel.engine.kernel.columns import (
     BUDGET,
@@ -27,19 +27,9 @@ from dfcmodel.engine.kernel.dfc_per_flow import part_of
 from dfcmodel.engine.kernel.tcp_sender import on_grid
 
 if TYPE_CHECKING:
-    from dfcmodel.engine.kernel.state import Floats, Ints, State
+    from dfcmodel.engine.kernel.state import State
 
-__all__ = ["Ports", "exchange", "share"]
-
-
-class Ports(NamedTuple):
-    """What links with a queue per input know and when they hear; slots as in `states.State`."""
-
-    ticks: Ints  # (slots + 1,) links that hear in a slot
-    links: Ints  # (N,) them
-    tells: Ints  # (slots + 1,) who is told in a slot by whom
-    pairs: Ints  # (M, 3) who (a link, or -1 - flow for its host), the band that tells, -1; its cell
-    told: Floats  # (L + S, 4) of a link: r and n' of the next node, and both on their way
+__all__ = ["exchange", "share"]
 
 
 def share(i: int, alpha: float, s: State) -> float:

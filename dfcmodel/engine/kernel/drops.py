@@ -11,6 +11,7 @@ from dfcmodel.engine.kernel.burst_losses import book_bursts
 from dfcmodel.engine.kernel.columns import (
     AREA,
     AVERAGE,
+    DIVIDED,
     ECN,
     GENTLE,
     HIGH,
@@ -26,7 +27,6 @@ from dfcmodel.engine.kernel.columns import (
     WEIGHT,
 )
 from dfcmodel.engine.kernel.loss_records import book
-from dfcmodel.engine.kernel.queues import DIVIDED
 from dfcmodel.engine.kernel.tcp_sender import on_grid
 
 if TYPE_CHECKING:

@@ -11,14 +11,18 @@ from dfcmodel.engine.kernel.columns import (
     ACK_END,
     ACK_FIRST,
     ACK_NOW,
+    ACKED,
     ACKS,
     ADVANCING,
     BUDGET,
+    DEADLINE,
     DELIVERED,
     ECHO,
+    EMITTED,
     ENTERED,
     EXIT,
     FINISHED,
+    INFLATION,
     LINK_RATE,
     MARKED,
     MESSAGE_QUEUE,
@@ -27,24 +31,17 @@ from dfcmodel.engine.kernel.columns import (
     NEXT_QUEUE,
     PENDING,
     RATE,
+    RECEIVED,
+    RTT,
     SENT,
+    SIZE,
     START,
     TCP,
+    UP_TO,
 )
 from dfcmodel.engine.kernel.loss_records import look_back
 from dfcmodel.engine.kernel.tcp_receiver import date, keep_up, receive
-from dfcmodel.engine.kernel.tcp_sender import (
-    ACKED,
-    DEADLINE,
-    EMITTED,
-    INFLATION,
-    RECEIVED,
-    RTT,
-    SIZE,
-    UP_TO,
-    flow_on,
-    send,
-)
+from dfcmodel.engine.kernel.tcp_sender import flow_on, send
 
 if TYPE_CHECKING:
     from dfcmodel.engine.kernel.state import State

@@ -7,7 +7,7 @@ Amounts are whole multiples of a power of two, so that every sum is exact and no
 created or lost by rounding. `reference` computes the same naively.
 
 `run` is a template: the functions that it calls, and the window rules of a scenario, are spliced into
-it (`splicing`).
+it (`compilation`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ from typing import TYPE_CHECKING
 from dfcmodel.engine.kernel.columns import (
     ALL_LOST,
     AREA,
+    EMITTED,
     ENTERED,
+    LOG_FAULT,
     LOST,
     LOST_AREA,
     LOST_BEFORE,
+    MAX_WINDOW,
     QUEUE,
+    QUEUE_FAULT,
+    RTT,
     SENT,
+    TCP_COLUMNS,
+    UP_TO,
+    WINDOW_FAULT,
 )
 from dfcmodel.engine.kernel.dfc_per_flow import hear, pause, tell
 from dfcmodel.engine.kernel.dfc_per_input import exchange
@@ -30,15 +38,11 @@ from dfcmodel.engine.kernel.drops import drop_tail
 from dfcmodel.engine.kernel.endpoints import step_ends
 from dfcmodel.engine.kernel.queues import serve_runs
 from dfcmodel.engine.kernel.shared_queues import serve_shared
-from dfcmodel.engine.kernel.tcp_sender import COLUMNS, EMITTED, MAX_WINDOW, RTT, UP_TO
 
 if TYPE_CHECKING:
     from dfcmodel.engine.kernel.state import Floats, State
 
 __all__ = ["note", "run"]
-
-LOG_FAULT, WINDOW_FAULT, QUEUE_FAULT = 1, 2, 3
-"""Why a run stops: an emission log is full, a window or a queue is no number."""
 
 
 def run(
@@ -103,7 +107,7 @@ def note(
             s.cell[c, AREA] = 0.0
         record[n, f, 0] = inside / every
         record[n, f, 1] = s.tcp[f, UP_TO]
-        record[n, f, 2] = min(s.tcp[f, COLUMNS], s.tcp[f, MAX_WINDOW])
+        record[n, f, 2] = min(s.tcp[f, TCP_COLUMNS], s.tcp[f, MAX_WINDOW])
         record[n, f, 3] = s.tcp[f, EMITTED] - s.cell[f, SENT]
         record[n, f, 4] = s.tcp[f, RTT]
         if record[n, f, 2] != record[n, f, 2]:

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["crowd", "divide", "in_order", "serve", "serve_one", "serve_runs"]
 
-RATED, SHARED, RANDOM, DIVIDED, PORTS = 0, 1, 2, 3, 4
-"""Kinds of links: queues at rates of their own; FIFO; RED on FIFO; fair shares and priorities; a FIFO
-queue at a rate of its own per input."""
-
 
 def serve_one(c: int, here: int, there: int, s: State) -> Any:
     """Let cell c send what came, at most what its own rate allows; return what waits.

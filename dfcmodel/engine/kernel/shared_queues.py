@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.engine.kernel.columns import AREA, BUDGET, LOST, QUEUE, SENT
+from dfcmodel.engine.kernel.columns import AREA, BUDGET, DIVIDED, LOST, PORTS, QUEUE, RANDOM, SENT
 from dfcmodel.engine.kernel.drops import drop_early
-from dfcmodel.engine.kernel.queues import DIVIDED, PORTS, RANDOM, divide, serve
+from dfcmodel.engine.kernel.queues import divide, serve
 
 if TYPE_CHECKING:
     from dfcmodel.engine.kernel.state import State

@@ -8,12 +8,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.kernel.dfc_per_input import Ports
-
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["State"]
+__all__ = ["Ports", "State"]
+
+
+class Ports(NamedTuple):
+    """What links with a queue per input know and when they hear; slots as in `State`."""
+
+    ticks: Ints  # (slots + 1,) links that hear in a slot
+    links: Ints  # (N,) them
+    tells: Ints  # (slots + 1,) who is told in a slot by whom
+    pairs: Ints  # (M, 3) who (a link, or -1 - flow for its host), the band that tells, -1; its cell
+    told: Floats  # (L + S, 4) of a link: r and n' of the next node, and both on their way
 
 
 class State(NamedTuple):

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.engine.kernel.columns import DATED
-from dfcmodel.engine.kernel.tcp_sender import (
+from dfcmodel.engine.kernel.columns import (
     BROKEN,
     CLEAN,
+    DATED,
     HELD,
     HELD_GONE,
     HOLES_AT,
@@ -28,10 +28,9 @@ from dfcmodel.engine.kernel.tcp_sender import (
     OFFSET,
     RECEIVED,
     SEEN,
-    TINY,
     UP_TO,
-    on_grid,
 )
+from dfcmodel.engine.kernel.tcp_sender import TINY, on_grid
 
 if TYPE_CHECKING:
     import numpy as np

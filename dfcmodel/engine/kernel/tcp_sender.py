@@ -7,7 +7,7 @@ parallel, maps one to the other. It bends where a sender goes back to resend.
 
 What the receiver does is in `receivers`.
 
-These functions are templates: the window rules of `responsefn` are spliced into them (`splicing`).
+These functions are templates: the window rules of `responsefn` are spliced into them (`compilation`).
 A flow's numbers stand in row f of `tcp`: the columns below, then the state of its window rule and
 the rule's parameters. Its emission log and its holes are rings in flat arrays.
 """
@@ -17,6 +17,38 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dfcmodel.engine.kernel.columns import (
+    ACKED,
+    BACKOFF,
+    DEADLINE,
+    DUPLICATES,
+    EMITTED,
+    EPISODES,
+    FAST,
+    HIGHEST,
+    INFLATION,
+    LOG_AT,
+    LOG_END,
+    LOG_FIRST,
+    LOG_MASK,
+    MAX_WINDOW,
+    NEXT,
+    OFFSET,
+    PARTIAL,
+    RECOVER,
+    RECOVERY,
+    RENO,
+    RTT_VAR,
+    SIZE,
+    SRTT,
+    TAHOE,
+    TCP_COLUMNS,
+    TIMED,
+    TIMED_AT,
+    TIMEOUT,
+    TIMEOUTS,
+)
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -24,45 +56,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["emit", "flow_on", "measure", "on_grid", "send"]
-
-# columns of tcp, one row per flow
-ACKED = 0  # A: cumulative acknowledgement as the sender knows it, packets
-NEXT = 1  # next sequence number to send
-HIGHEST = 2  # one beyond the highest ever sent
-RECOVER = 3  # losses below this one belong to an episode already punished
-FAST = 4  # 1 in fast recovery
-DUPLICATES = 5  # duplicate ACKs in a row
-INFLATION = 6  # packets by which fast recovery inflates the window; < 0 in the first step
-HELD = 7  # resent packets that arrived in part, not yet looked at
-DEADLINE = 8  # when the retransmission timer fires, s; inf: not running
-SRTT = 9  # smoothed round-trip time, s; 0: none yet
-RTT_VAR = 10  # its mean deviation, s
-BACKOFF = 11  # factor on the timeout
-TIMED = 12  # sequence number being timed; -1: none
-TIMED_AT = 13  # when it was sent, s
-EMITTED = 14  # cumulative emission, packets
-RECEIVED = 15  # position of the receiver in emission order, packets
-UP_TO = 16  # U: cumulative acknowledgement of the receiver
-SEEN = 17  # H: one beyond the highest sequence number seen by the receiver
-TIMEOUTS = 18  # number of timeouts
-EPISODES = 19  # number of loss events punished by the window rule
-PARTIAL = 20  # 1 after the first partial ACK of a recovery (the timer restarts only there)
-BROKEN = 21  # what is missing and has not made a whole packet yet
-HELD_GONE = 22  # of HELD, what is missing
-CLEAN = 23  # cells of the ring of holes below this sequence number hold this round's holes
-RTT = 24  # round-trip time of what was acknowledged last, s
-LOG_FIRST, LOG_END = 25, 26  # entries of the emission log: first and one past the last
-LOG_AT, LOG_MASK = 27, 28  # where its ring begins in `log` (entries of two), and its size less 1
-HOLES_AT, HOLES_MASK = 29, 30  # the same for the two rings in `holes`: missing now, and ever lost
-KIND = 31  # which window rule
-RECOVERY = 32  # and how it recovers: TAHOE, RENO or NEWRENO
-MAX_WINDOW = 33  # packets
-SIZE = 34  # packets to send; inf: without end
-OFFSET = 35  # sequence number less position in emission order in the last stretch of the log
-TIMEOUT = 36  # s: how long the timer runs
-COLUMNS = 37  # the rule's state begins here, cwnd first
-
-TAHOE, RENO, NEWRENO = 0, 1, 2
 
 TINY = 1e-9
 DUPACK_THRESHOLD = 3.0
@@ -128,11 +121,11 @@ def flow_on(
         measure(tcp, f, now + part * h - tcp[f, TIMED_AT], min_rto)
     left = acks
     while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
-        amount = min(left, max(1.0, 0.125 * tcp[f, COLUMNS]))
+        amount = min(left, max(1.0, 0.125 * tcp[f, TCP_COLUMNS]))
         on_ack()  # type: ignore[name-defined]  # noqa: F821
         left -= amount
     tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
-    room = min(acked + min(tcp[f, COLUMNS], tcp[f, MAX_WINDOW]), tcp[f, SIZE]) - tcp[f, NEXT]
+    room = min(acked + min(tcp[f, TCP_COLUMNS], tcp[f, MAX_WINDOW]), tcp[f, SIZE]) - tcp[f, NEXT]
     room = on_grid(room, grid)
     if room > 0.0:
         if tcp[f, TIMED] < 0.0:
@@ -211,7 +204,7 @@ def send(
         else:
             left = new_acks
             while left > 0.0:  # a window grows by at most an eighth between two calls of its rule
-                amount = min(left, max(1.0, 0.125 * tcp[f, COLUMNS]))
+                amount = min(left, max(1.0, 0.125 * tcp[f, TCP_COLUMNS]))
                 on_ack()  # type: ignore[name-defined]  # noqa: F821
                 left -= amount
         if restart:
@@ -229,7 +222,7 @@ def send(
                 ahead = math.floor(tcp[f, DUPLICATES] + TINY)
             known = tcp[f, ACKED] <= tcp[f, RECOVER] + TINY
             if tcp[f, DUPLICATES] >= DUPACK_THRESHOLD and not known:
-                tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
+                tcp[f, TCP_COLUMNS] = min(tcp[f, TCP_COLUMNS], max_window)
                 on_loss()  # type: ignore[name-defined]  # noqa: F821
                 tcp[f, EPISODES] += 1.0
                 tcp[f, RECOVER] = tcp[f, HIGHEST]
@@ -243,12 +236,12 @@ def send(
                     resend = True
                 tcp[f, DEADLINE] = now + tcp[f, BACKOFF] * tcp[f, TIMEOUT]
     if marked > 0.0 and tcp[f, ACKED] > tcp[f, RECOVER] + TINY:
-        tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
+        tcp[f, TCP_COLUMNS] = min(tcp[f, TCP_COLUMNS], max_window)
         on_loss()  # type: ignore[name-defined]  # noqa: F821
         tcp[f, EPISODES] += 1.0
         tcp[f, RECOVER] = tcp[f, HIGHEST]
     if now >= tcp[f, DEADLINE] and tcp[f, HIGHEST] > tcp[f, ACKED] + TINY:
-        tcp[f, COLUMNS] = min(tcp[f, COLUMNS], max_window)
+        tcp[f, TCP_COLUMNS] = min(tcp[f, TCP_COLUMNS], max_window)
         on_timeout()  # type: ignore[name-defined]  # noqa: F821
         tcp[f, TIMEOUTS] += 1.0
         tcp[f, RECOVER] = tcp[f, HIGHEST]
@@ -264,7 +257,7 @@ def send(
         hole = on_grid(min(1.0, tcp[f, HIGHEST] - tcp[f, ACKED]), grid)
         if not emit(tcp, log, f, tcp[f, ACKED], hole):
             return False
-    open_window = min(tcp[f, COLUMNS] + tcp[f, INFLATION], max_window) + ahead
+    open_window = min(tcp[f, TCP_COLUMNS] + tcp[f, INFLATION], max_window) + ahead
     room = on_grid(min(tcp[f, ACKED] + open_window, tcp[f, SIZE]) - tcp[f, NEXT], grid)
     if tcp[f, NEXT] < tcp[f, HIGHEST] - TINY:  # what is sent again goes in whole packets
         room = math.floor(room + TINY)

@@ -1,0 +1,208 @@
+"""The arrays that a run records, with units and coordinates, without their display."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["Recorded", "Records"]
+
+
+class Recorded:
+    """Recorded quantities with units; those of an ensemble have ``run`` as their first dimension."""
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        raise NotImplementedError
+
+    @property
+    def efficiency(self) -> xr.DataArray:
+        """Packets in transit over the bandwidth-delay product of each flow's path (flow, time)."""
+        return self._data["efficiency"]
+
+    @property
+    def occupancy(self) -> xr.DataArray:
+        """Packets queued at each node (node, time)."""
+        return self._data["occupancy"]
+
+    @property
+    def losses(self) -> xr.DataArray:
+        """Packets lost in each interval (flow, node, time)."""
+        return self._data["losses"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return a copy of all recorded quantities."""
+        return self._data.copy()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Records(Recorded):
+    """The recorded arrays of one run of a scenario, sampled at ``time``.
+
+    F flows, L sending nodes (a node that only receives is not counted), T samples.
+
+    Attributes
+    ----------
+    scenario
+        The simulated scenario.
+    step
+        Time step in s.
+    time
+        Ends of the sampling intervals in s, shape (T,).
+    in_transit
+        Packets in transit on the flow's path, averaged over each interval, shape (F, T).
+    delivered
+        Cumulative packets acknowledged by the receiver, shape (F, T).
+    window
+        Congestion window at the ends of the intervals, packets, shape (F, T).
+    backlog
+        Packets queued at the flow's host, shape (F, T).
+    round_trip
+        Round-trip time measured by the latest acknowledgement, s, shape (F, T); nan before the
+        first one, and for sources without acknowledgements.
+    lost
+        Packets lost in each interval, shape (F, L, T).
+    queued
+        Packets of all flows queued at each node at the ends of the intervals, shape (L, T).
+    peak_queue
+        Largest queue of each node over all steps, packets, shape (L,).
+    timeouts, loss_events
+        Numbers of retransmission timeouts and of loss events per flow, shape (F,).
+    imbalance
+        Packets not accounted for, relative to those emitted, shape (F,): rounding errors.
+    seconds
+        Wall-clock time of the run in s.
+    first_loss
+        Time of the first loss of each flow, s, shape (F,); nan: no loss.
+    finished
+        Time at which a transfer was delivered completely, s, shape (F,); nan: not completed.
+    carried
+        Packets of each flow sent by each node, shape (F, L).
+    mean_queue
+        Packets of each flow queued at each node, averaged over time, shape (F, L).
+
+    Examples
+    --------
+    >>> from dfcmodel import simulate, takano2006
+    >>> run = simulate(takano2006("1", dfc=False), duration=0.05)
+    >>> run.lost.shape  # flows, sending nodes, samples of 1 ms
+    (2, 29, 50)
+    """
+
+    scenario: Scenario
+    step: float
+    time: NDArray[np.float64]
+    in_transit: NDArray[np.float64]
+    delivered: NDArray[np.float64]
+    window: NDArray[np.float64]
+    backlog: NDArray[np.float64]
+    round_trip: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    queued: NDArray[np.float64]
+    peak_queue: NDArray[np.float64]
+    timeouts: NDArray[np.int64]
+    loss_events: NDArray[np.int64]
+    imbalance: NDArray[np.float64]
+    seconds: float
+    first_loss: NDArray[np.float64]
+    finished: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    mean_queue: NDArray[np.float64]
+
+    @property
+    def status(self) -> Status:
+        """CONVERGED when every packet is accounted for to 1e-12 and every number is finite."""
+        if not np.all(np.isfinite(self.in_transit)):
+            return Status.NOT_FINITE
+        return Status.CONVERGED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
+
+    @cached_property
+    def _data(self) -> xr.Dataset:
+        import xarray as xr
+
+        flows = self.scenario.flows
+        fits = np.array([sum(link.capacity for link in self.scenario.path(f)) for f in flows])
+
+        def variable(dims: tuple[str, ...], values: Any, name: str, units: str) -> Any:
+            return dims, values, {"long_name": name, "units": units}
+
+        return xr.Dataset(
+            {
+                "efficiency": variable(
+                    ("flow", "time"),
+                    self.in_transit / fits[:, np.newaxis],
+                    "packets in transit over the bandwidth-delay product of the path",
+                    "1",
+                ),
+                "occupancy": variable(("node", "time"), self.queued, "queue", "packets"),
+                "losses": variable(
+                    ("flow", "node", "time"), self.lost, "packets lost per interval", "packets"
+                ),
+                "window": variable(("flow", "time"), self.window, "congestion window", "packets"),
+                "delivered": variable(
+                    ("flow", "time"), self.delivered, "packets acknowledged", "packets"
+                ),
+                "backlog": variable(("flow", "time"), self.backlog, "host's queue", "packets"),
+                "round_trip": variable(
+                    ("flow", "time"), self.round_trip, "latest measured round-trip time", "s"
+                ),
+                "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
+            },
+            coords={
+                "flow": [flow.name for flow in flows],
+                "node": _labels(self.scenario.senders),
+                "time": ("time", self.time, {"units": "s"}),
+            },
+            attrs={"scenario": self.scenario.name, "step": self.step},
+        )
+
+    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
+        """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
+        chosen = (self.time > since) & (self.time <= until)
+        if not chosen.any():
+            raise ValueError(f"since = {since}, until = {until}: no sample between them")
+        mean: NDArray[np.float64] = self.efficiency.values[:, chosen].mean(axis=1)
+        return mean
+
+    def to_netcdf(self, path: str | Path) -> Path:
+        """Write all recorded quantities to a netCDF file that ``xarray.open_dataset`` reads.
+
+        The format is netCDF 3 with 64-bit offsets. Node labels of mixed types are written as
+        strings. The attribute ``toml`` is the scenario for `read_scenario`, if its nodes can be
+        written as TOML. Returns the path.
+        """
+        from dfcmodel.network.toml_writing import write_scenario
+
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = self.to_xarray()
+        if data["node"].dtype == object:
+            data["node"] = [str(node) for node in self.scenario.senders]
+        with contextlib.suppress(ValueError):  # a node that TOML cannot represent
+            data.attrs["toml"] = write_scenario(self.scenario)
+        data.to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
+        return path
+
+
+def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
+    """Return node labels as a coordinate: integers, strings, or objects if they are mixed, (L,)."""
+    for kind in (int, str):
+        if all(type(node) is kind for node in nodes):
+            return np.array(nodes)
+    labels = np.empty(len(nodes), dtype=object)
+    labels[:] = nodes
+    return labels

@@ -1,0 +1,1 @@
+"""What the numerical parts share: compilation, cost, memory, progress, interruption, extended precision."""

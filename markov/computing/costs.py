@@ -1,0 +1,141 @@
+"""Predicted seconds of what could be done, by which methods are chosen.
+
+One place for all constants. They were fitted by hand to CPU seconds of each part (orders, layout, elimination,
+factors, multigrid, proofs) on the chains `FITTED` of ``benchmarks.choice``, on one core of an Intel Xeon at 2.0 to
+2.5 GHz with AVX-512; ``python -m benchmarks choice`` judges what is chosen by them, on others that were set
+aside. Only their ratios matter, and those hold within a factor of about 1.5 between machines.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib.util import find_spec
+
+__all__ = [
+    "GRACE",
+    "LENIENT",
+    "LOADING",
+    "MEMORY",
+    "elimination",
+    "has_numba",
+    "layout",
+    "levels",
+    "levels_work",
+    "multigrid",
+    "multigrid_proof",
+    "order",
+    "plain_elimination",
+    "plain_layout",
+    "plain_products",
+    "plain_symbolic",
+    "sparse_lu",
+    "substitutions",
+]
+
+LOADING = 1.0
+"""To import Numba and to load some kernels from their cache."""
+MEMORY = 4e9
+"""Bytes of factors that are never exceeded by a choice, only on request."""
+
+GRACE = 5e-3
+"""Seconds that are spent on an elimination, whose every entry is right, whatever else is faster."""
+LENIENT = 1.25
+"""Times the cost of multigrid that may be spent on a method with factors, which is more accurate."""
+
+PER_STATE, PER_STATE_BLOCKED = 3e-7, 6e-6
+PER_PRODUCT, PER_PRODUCT_BLOCKED = 4.2e-10, 1.3e-10
+PLAIN_STATE, PLAIN_STATE_BLOCKED = 1.2e-5, 3e-5
+PLAIN_PRODUCT, PLAIN_PRODUCT_BLOCKED = 3e-9, 3e-10
+PER_LEVEL, PER_LEVEL_PRODUCT = 3.3e-4, 1.5e-10
+PER_FACTOR_ENTRY, PER_FACTOR_PRODUCT = 4e-8, 2.5e-10
+PER_SUBSTITUTION = 8e-9
+LAYOUT, PLAIN_LAYOUT = 1e-7, 2e-7
+ORDERING, SYMBOLIC, PLAIN_SYMBOLIC = 1e-6, 2e-7, 6e-6
+MULTIGRID, MULTIGRID_STATE, MULTIGRID_ENTRY = 6e-3, 1e-6, 4.2e-7
+SHARED_PROOF, OWN_PROOF = 0.25, 0.6  # of the time of a solution by multigrid
+PLAIN_ENTRY = 1e-6
+
+
+def loading() -> float:
+    """Return the seconds until a compiled kernel runs; inf without Numba."""
+    if not has_numba():
+        return float("inf")
+    return 0.0 if "numba" in sys.modules else LOADING
+
+
+@cache
+def has_numba() -> bool:
+    """Return whether Numba is installed."""
+    return find_spec("numba") is not None
+
+
+def plain_elimination(n: int, work: float, blocked: bool) -> float:
+    """Return the seconds that NumPy takes to eliminate n states with so many multiplications."""
+    if blocked:
+        return n * PLAIN_STATE_BLOCKED + work * PLAIN_PRODUCT_BLOCKED
+    return n * PLAIN_STATE + work * PLAIN_PRODUCT
+
+
+def elimination(n: int, work: float, blocked: bool) -> float:
+    """Return the seconds of the same by NumPy or by compiled kernels, whichever is sooner done."""
+    if blocked:
+        kernels = n * PER_STATE_BLOCKED + work * PER_PRODUCT_BLOCKED
+    else:
+        kernels = n * PER_STATE + work * PER_PRODUCT
+    return min(plain_elimination(n, work, blocked), loading() + kernels)
+
+
+def levels(count: int, work: float) -> float:
+    """Return the seconds of a level reduction with so many multiplications."""
+    return loading() + count * PER_LEVEL + work * PER_LEVEL_PRODUCT
+
+
+def levels_work(seconds: float) -> float:
+    """Return how many multiplications a level reduction makes in so many seconds."""
+    return seconds / PER_LEVEL_PRODUCT
+
+
+def layout(entries: int) -> float:
+    """Return the seconds to find an order of few places per transition."""
+    return entries * LAYOUT
+
+
+def plain_layout(entries: int) -> float:
+    """Return the seconds of NumPy to see how far transitions reach in an order."""
+    return entries * PLAIN_LAYOUT
+
+
+def order(entries: int) -> float:
+    """Return the seconds to find an order for sparse LU, and its fill-in."""
+    return entries * (ORDERING + min(PLAIN_SYMBOLIC, SYMBOLIC + loading() / max(entries, 1)))
+
+
+def plain_symbolic(entries: int) -> float:
+    """Return the seconds of plain Python to count the entries of the factors of a matrix."""
+    return entries * PLAIN_SYMBOLIC
+
+
+def sparse_lu(fill: float, work: float) -> float:
+    """Return the seconds of a sparse factorization with so many entries and multiplications."""
+    return fill * PER_FACTOR_ENTRY + work * PER_FACTOR_PRODUCT
+
+
+def substitutions(entries: float) -> float:
+    """Return the seconds of what a proof solves with factors of so many entries."""
+    return entries * PER_SUBSTITUTION
+
+
+def multigrid(n: int, entries: int) -> float:
+    """Return the seconds of multigrid for pi, some thirty cycles."""
+    return loading() + MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
+
+
+def multigrid_proof(n: int, entries: int, shared: bool) -> float:
+    """Return the seconds of multigrid for a bound, with the levels of the solution or others."""
+    return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries)
+
+
+def plain_products(entries: int) -> float:
+    """Return the seconds of a product with a generator in double-double by NumPy."""
+    return entries * PLAIN_ENTRY

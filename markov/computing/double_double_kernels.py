@@ -1,0 +1,90 @@
+"""The loops of products with a generator in double-double, as templates of kernels.
+
+A product or sum of two numbers is the rounded one and what rounding took from it, exactly: T. J. Dekker,
+Numer. Math. 18, 1971, and D. E. Knuth, The Art of Computer Programming 2, Sect. 4.2.2.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+__all__ = ["drifts", "net_flows", "two_product", "two_sum", "variation"]
+
+SPLITTER = 134217729.0  # 2^27 + 1
+
+
+def two_sum(a, b):
+    """Return what rounding takes from a + b."""
+    total = a + b
+    part = total - a
+    return (a - (total - part)) + (b - part)
+
+
+def two_product(a, b):
+    """Return what rounding takes from a b."""
+    product = a * b
+    scaled = SPLITTER * a
+    a_high = scaled - (scaled - a)
+    a_low = a - a_high
+    scaled = SPLITTER * b
+    b_high = scaled - (scaled - b)
+    b_low = b - b_high
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def net_flows(indptr, indices, rates, x, low, net, rest, size):
+    """Sum the flows into each state less those out of it, net + rest, for x + low.
+
+    ``rest`` is the sum of what rounding takes and of the part of ``low``, ``size`` that of their sizes;
+    all three are zero before.
+    """
+    for i in range(len(x)):
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if j == i:
+                continue
+            flow = x[i] * rates[k]
+            lost = two_product(x[i], rates[k])
+            more = low[i] * rates[k]
+            lost_in, lost_out = two_sum(net[j], flow), two_sum(net[i], -flow)
+            net[j] += flow
+            net[i] -= flow
+            rest[j] += lost_in + (lost + more)
+            rest[i] += lost_out - (lost + more)
+            size[j] += abs(lost_in) + (abs(lost) + abs(more))
+            size[i] += abs(lost_out) + (abs(lost) + abs(more))
+
+
+def drifts(indptr, indices, rates, h, low, drift, rest, size):
+    """Sum rate times the change of h + low over the transitions out of each state, as `net_flows`."""
+    for i in range(len(h)):
+        total = 0.0
+        losses = 0.0
+        sizes = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if j == i:
+                continue
+            change = h[j] - h[i]
+            little = two_sum(h[j], -h[i])
+            more = low[j] - low[i]
+            product = rates[k] * change
+            lost = two_product(rates[k], change)
+            lost_here = two_sum(total, product)
+            total += product
+            losses += lost_here + (lost + rates[k] * (little + more))
+            sizes += abs(lost_here) + (abs(lost) + rates[k] * (abs(little) + abs(more)))
+        drift[i] = total
+        rest[i] = losses
+        size[i] = sizes
+
+
+def variation(indptr, indices, rates, x, g):
+    """Return the sum of x times rate times the size of the change of g, over all transitions."""
+    total = 0.0
+    for i in range(len(g)):
+        change = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            change += abs(rates[k]) * abs(g[indices[k]] - g[i])
+        total += x[i] * change
+    return total

@@ -1,0 +1,60 @@
+"""What would not fit into memory is refused before it is built."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["TooLargeError", "available", "check_room"]
+
+
+class TooLargeError(MemoryError):
+    """Something would take more memory than there is.
+
+    Attributes
+    ----------
+    predicted, available
+        Bytes that it would take, and bytes that there are.
+
+    Examples
+    --------
+    >>> from markov import MM1K, TooLargeError, generator
+    >>> try:
+    ...     generator(MM1K(capacity=10**9), reachable=False)
+    ... except TooLargeError as error:
+    ...     print(error.predicted > 1e10)
+    True
+    """
+
+    def __init__(self, what: str, predicted: float, available: float) -> None:
+        self.predicted, self.available = predicted, available
+        super().__init__(f"{what}: {predicted:.3g} bytes, of {available:.3g} that are available")
+
+
+def available() -> float:
+    """Return the bytes that this process may still take; inf where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = 1024.0 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        try:
+            free = float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (AttributeError, OSError, ValueError):
+            return float("inf")
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = int((group / "memory.max").read_text(encoding="ascii"))
+        free = min(free, limit - int((group / "memory.current").read_text(encoding="ascii")))
+    except (OSError, ValueError):  # no control group, or one without a limit
+        pass
+    return max(free, 0.0)
+
+
+def check_room(what: str, predicted: float) -> None:
+    """Raise TooLargeError unless so many bytes are available."""
+    if predicted > SMALL and predicted > (free := available()):
+        raise TooLargeError(what, predicted, free)
+
+
+SMALL = 1e8
+"""Bytes that are not worth asking for."""

@@ -1,0 +1,164 @@
+"""pi Q = 0: one driver that takes a model, chain or matrix and a method object."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from hopflow.checks import choice
+from hopflow.status import OnFailure, Status, deliver
+from markov.chains import MarkovChain
+from markov.computing.progress import watched
+from markov.methods.choice import choose
+from markov.proofs.certificates import Certificate, relative_residual
+from markov.results import Stationary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.methods.solution import Method
+
+__all__ = ["choose", "stationary", "stationary_by_class"]
+
+Proof = bool | Literal["tight"]
+TOLERANCE = 1e-12
+USEFUL = 1e-3
+"""A larger bound on the total-variation distance proves nothing that one would want to know."""
+FEW = 1500  # states that are eliminated whatever their components
+
+
+def stationary(
+    chain: Any,
+    method: Method | None = None,
+    *,
+    proof: Proof = True,
+    on_failure: OnFailure = "raise",
+) -> Stationary:
+    """Return the stationary distribution of a chain that has exactly one.
+
+    Parameters
+    ----------
+    chain
+        A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator matrix.
+    method
+        `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `GaussSeidel()`, `Krylov()`, `Power()`;
+        None chooses by predicted cost and says why.
+    proof
+        True bounds the error in total variation; ``"tight"`` sharply for methods that iterate too, for
+        about a third of their time more; False leaves the bound out.
+    on_failure
+        ``"raise"`` or ``"return"``: what to do with a result whose status is not ``ok``.
+
+    Returns
+    -------
+    Stationary
+        Its status is CONVERGED when the equations are met to the tolerance and the error bound is at
+        most 1e-3, UNPROVED when they are met but the bound is larger or infinite, SOLVED when they are
+        met and no bound was asked for.
+
+    Raises
+    ------
+    ValueError
+        For bad input, or a chain with several recurrent classes.
+    ConvergenceError, NotSolvedError
+        Carrying the partial result.
+
+    Examples
+    --------
+    >>> answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
+    >>> answer.pi, str(answer.status), answer.error_bound < 1e-15
+    (array([0.75, 0.25]), 'converged', True)
+    """
+    chain = _checked(chain, method, proof)
+    classes = chain.recurrent_classes
+    if len(classes) > 1:
+        msg = (
+            f"{chain!r}: the stationary distribution is not unique; use stationary_by_class(chain)"
+        )
+        raise ValueError(msg)
+    return _solve(chain, 0, method, proof, on_failure)
+
+
+def stationary_by_class(
+    chain: Any,
+    method: Method | None = None,
+    *,
+    proof: Proof = True,
+    on_failure: OnFailure = "raise",
+) -> list[Stationary]:
+    """Return one stationary distribution per recurrent class; arguments as for `stationary`.
+
+    Examples
+    --------
+    >>> from markov import stationary_by_class
+    >>> answers = stationary_by_class([[0.0, 0.0, 0.0], [1.0, -2.0, 1.0], [0.0, 0.0, 0.0]])
+    >>> [answer.pi.tolist() for answer in answers]
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    chain = _checked(chain, method, proof)
+    numbers = range(len(chain.recurrent_classes))
+    return [_solve(chain, number, method, proof, on_failure) for number in numbers]
+
+
+def _checked(chain: Any, method: Method | None, proof: Proof) -> MarkovChain:
+    if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
+        raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
+    choice("proof", proof, (True, False, "tight"))
+    chain = getattr(chain, "chain", chain)  # of what `explore` found
+    return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+
+
+def _solve(
+    chain: MarkovChain, number: int, method: Method | None, proof: Proof, on_failure: OnFailure
+) -> Stationary:
+    start = time.perf_counter()
+    states, Q = chain.recurrent_classes[number], chain.irreducible(number)
+    components = chain.components_of(states) if method is not None or len(states) > FEW else None
+    method, reason = choose(Q, components) if method is None else (method, "as asked")
+    tolerance = getattr(method, "tolerance", None)
+    with watched(tolerance) as history:
+        solution = method.solve(Q, components)
+    part = solution.pi
+    finite = bool(np.all(np.isfinite(part)))
+    residual = relative_residual(Q, part) if finite else math.inf
+    met = finite and part.min() >= 0 and residual <= (TOLERANCE if tolerance is None else tolerance)
+    certificate = None
+    if met and proof:
+        certificate = Certificate(Q, part, components, solution, tight=proof == "tight")
+    bound = math.inf if certificate is None else certificate.distance
+    pi = np.zeros(chain.size)
+    pi[states] = part
+    result = Stationary(
+        chain=chain,
+        pi=pi,
+        method=method,
+        reason=reason,
+        status=_status(part, met, bool(proof), bound),
+        residual=residual,
+        error_bound=bound,
+        entry_error=solution.entry_error if met else math.inf,
+        certificate=certificate,
+        seconds=time.perf_counter() - start,
+        iterations=solution.iterations,
+        memory=solution.memory,
+        history=tuple(history),
+        levels=() if solution.hierarchy is None else solution.hierarchy.sizes,
+    )
+    deliver(result, on_failure)
+    return result
+
+
+def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:
+    """Return how it ended: whether the residual is met, and what is proved if that was asked for."""
+    if not np.all(np.isfinite(pi)):
+        return Status.NOT_FINITE
+    if pi.min() < 0:
+        return Status.NEGATIVE
+    if not met:
+        return Status.INACCURATE
+    if not asked:
+        return Status.SOLVED
+    return Status.CONVERGED if bound <= USEFUL else Status.UNPROVED

@@ -1,0 +1,296 @@
+"""The ways from rules to the states of a model and the rates between them, and why each is right.
+
+What the rules mean is what plain Python does with them, state by state (`enumeration`). Three ways are
+quicker for many states: regions where the rules are alike (`regions`), sets of states (`sets`), and
+compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
+includes the corners of the space; where one differs, or cannot do as Python does, there is a warning and
+no chain. The states and their order are the same in each case.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
+from markov.computing.memory import TooLargeError, check_room
+from markov.computing.progress import Counter
+from markov.generators import compiled
+from markov.generators.agreement import disagreement, ends_of, sample_of
+from markov.generators.assembly import Pattern, from_edges, generator_of, rank_of
+from markov.generators.blocks import copied
+from markov.generators.calls import Calls
+from markov.generators.closures import NUMBERED, ascending, closed_part, led_to
+from markov.generators.edges import Edges, edges_by_python
+from markov.generators.enumeration import Enumeration, Rows
+from markov.generators.regions import edges_by_regions, find_regions
+from markov.generators.sets import edges_by_sets
+from markov.models.spaces import Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.models.rules import ChainModel
+
+__all__ = ["Built", "Series", "Ways"]
+
+LARGE = 250_000  # states from which on rows are copied by compiled code
+EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
+ROUNDS = 10  # in which plain Python completes what another way has left
+SAMPLE = 120  # states by which the cost of plain Python is predicted
+
+
+class Built(NamedTuple):
+    """The states of a chain and its generator.
+
+    Attributes
+    ----------
+    space
+        What a state is made of.
+    codes
+        The states, ascending in the product of their components, shape (components, states).
+    Q
+        The generator, rates in 1/s.
+    how
+        How it was found, in words.
+    """
+
+    space: Space
+    codes: NDArray[np.int64]
+    Q: sp.csr_matrix
+    how: str
+
+
+class Series:
+    """What chains with the same transitions share."""
+
+    def __init__(self) -> None:
+        self.pattern: Pattern | None = None
+        self.codes = np.zeros((0, 0), dtype=np.int64)
+        self.places: list[int] = []  # of the states on which chains after the first are compared
+
+    def generator(
+        self, space: Space, numbers: NDArray[np.int64], rows: Rows
+    ) -> tuple[NDArray[np.int64], sp.csr_matrix]:
+        """Return the codes of the states in ascending order, and the generator on them."""
+        if self.pattern is None or not self.pattern.fits(numbers, rows):
+            self.pattern = Pattern(numbers, rows)
+            self.codes = space.unnumbered(numbers[self.pattern.order])
+            self.places = sorted(ends_of(self.codes))
+        return self.codes, self.pattern.generator(rows.rates)
+
+
+class Ways:
+    """The ways to the chain of a model; each gives None where these rules cannot go it.
+
+    Parameters
+    ----------
+    model
+        Its rules and parameters.
+    reachable
+        Whether only the states count that its start leads to.
+    most
+        Give up beyond so many states.
+    series
+        What it shares with other chains of the same rules, or None.
+    """
+
+    def __init__(
+        self, model: ChainModel, reachable: bool, most: int, series: Series | None = None
+    ) -> None:
+        self.model, self.most, self.series = model, most, series
+        self.declared = (
+            Space.of(model.State, model.space(), model.name) if model.has_space else None
+        )
+        start = model.start() if reachable or self.declared is None else None
+        self.calls = Calls(model, self.declared)
+        self.start = None if start is None else self._known(start)
+        if self.declared is None and self.start is None:
+            hint = "say which states there are, space(), or where it starts, start()"
+            raise RuleError.at(place_of(model.rules), f"{model.name} has no states", hint)
+        if self.start is None and self.declared is not None:
+            check_room(f"{model.name}: a matrix on {self.declared.size} states", self._predicted())
+
+    def _known(self, start: Any) -> Any:
+        try:
+            return self.calls.known(start)
+        except (TypeError, ValueError) as error:
+            said = f"{self.model.name}: start = {start!r}: {error}"
+            raise RuleError.at(place_of(self.model.start), said) from None
+
+    @property
+    def space(self) -> Space:
+        """The space that the model declares; not for models without one."""
+        assert self.declared is not None
+        return self.declared
+
+    def _predicted(self) -> float:
+        """Return the bytes of the matrix of the whole space, by the rows of a few states."""
+        size = self.space.size
+        if size < LARGE:
+            return 0.0
+        return size * (16.0 + 12.0 * self.count_of_some() / SAMPLE)
+
+    def count_of_some(self) -> int:
+        """Return the number of transitions out of some states of the space, at random."""
+        rng, count = np.random.default_rng(0), 0
+        shape = (self.space.shape, self.space.low)
+        codes = [low + rng.integers(n, size=SAMPLE) for n, low in zip(*shape, strict=True)]
+        for code in np.array(codes).T:
+            with suppress(RuleError):  # the first state in which the rules fail is to be named
+                count += len(self.calls.transitions(self.calls.known(self.space.state(code))))
+        return count
+
+    def finite(self, built: Built) -> Built:
+        """Return a chain whose rates, and their sums, are numbers; else say where they are not."""
+        if not np.isfinite(built.Q.data).all():
+            x = int(np.searchsorted(built.Q.indptr, np.argmin(np.isfinite(built.Q.data)), "right"))
+            state = self.calls.known(built.space.state(built.codes[:, x - 1]))
+            raise self.calls.refused(state, OverflowError("rates are infinite"))
+        return built
+
+    # ------------------------------------------------------------------ the ways
+
+    def by_python(self, _seconds: float = np.inf) -> Built:
+        """Run the rules state by state."""
+        begin = (
+            [self.start] if self.start is not None else map(self.calls.known, self.space.states())
+        )
+        search = Enumeration(self.calls, begin, closed=self.start is None, most=self.most)
+        with Counter("states") as counter:
+            while not search.run(1 << 16):
+                counter.show(search.done)
+        return self.listed(search)
+
+    def listed(self, search: Enumeration) -> Built:
+        """Return the chain on the states that a search has found, in ascending order."""
+        space = self.declared or Space.found(self.model.State, search.states)
+        rows, codes = search.rows(), space.codes(search.states)
+        order = ascending(space, codes)
+        Q = generator_of(rows, None if order is None else rank_of(order))
+        return Built(
+            space, codes if order is None else codes[:, order], Q, "the rules as they stand"
+        )
+
+    def by_regions(self, _seconds: float = np.inf) -> Built | None:
+        """Run the rules once for each region of states in which they are alike."""
+        if not self._fits():
+            return None
+        found = find_regions(self.calls, self.space)
+        if found is None:
+            return None
+        how = f"the rules on {len(found)} regions of the space"
+        if self.space.size >= LARGE and all(region.moves is not None for region in found):
+            matrix = copied(found, self.space)
+            if matrix is not None:
+                return self._compared(self._part(matrix, how))
+        return self._checked(edges_by_regions(found, self.space), how)
+
+    def by_sets(self, seconds: float = np.inf) -> Built | None:
+        """Run the rules on sets of states."""
+        if not self._fits():
+            return None
+        edges = edges_by_sets(self.calls, self.space, seconds)
+        return None if edges is None else self._checked(edges, "the rules on sets of states")
+
+    def _fits(self) -> bool:
+        try:
+            check_room(self.model.name, EDGE_BYTES * self.space.size)
+        except MemoryError:
+            return False
+        return self.space.size < NUMBERED
+
+    def by_compiler(self, _seconds: float = np.inf) -> Built | None:
+        """Run the rules compiled."""
+        if not compiled.compilable(self.calls, self.space):
+            return None
+        space, how = self.space, "the rules compiled"
+        try:
+            if self.start is None:
+                rows = compiled.rows_of_space(self.calls, space)
+                codes = space.unnumbered(np.arange(space.size))
+                return self._compared(Built(space, codes, generator_of(rows), how))
+            first = space.codes([self.start])[:, 0]
+            numbers, rows = compiled.reached(self.calls, space, first, self.most)
+        except (RuleError, TooLargeError):
+            raise
+        except compiled.Failed as failed:
+            if failed.state is not None:
+                state = self.space.state(failed.state)
+                self.calls.transitions(self.calls.known(state))
+                self._warn(f"{state}: compiled, the rules fail there")
+            return None
+        except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
+            return None
+        if self.series is not None:
+            return self._compared(Built(space, *self.series.generator(space, numbers, rows), how))
+        order = np.argsort(numbers, kind="stable")
+        Q = generator_of(rows, rank_of(order))
+        return self._compared(Built(space, space.unnumbered(numbers[order]), Q, how))
+
+    # ------------------------------------------------------------------ from the space to its part
+
+    def _checked(self, edges: Edges, how: str) -> Built | None:
+        """Return the chain of transitions over the space, those left to Python filled in."""
+        if self.start is None:
+            edges = self._completed(edges, edges.deferred)
+            Q = from_edges(*edges[:3], self.space.size)
+            codes = self.space.unnumbered(np.arange(self.space.size))
+            return self._compared(Built(self.space, codes, Q, how))
+        first = int(self.space.numbers(self.space.codes([self.start]))[0])
+        for _ in range(ROUNDS):
+            ones = np.ones(len(edges.rates), dtype=np.int8)
+            size = self.space.size
+            graph = sp.csr_matrix((ones, (edges.sources, edges.targets)), shape=(size, size))
+            entered = led_to(graph, first)
+            late = edges.deferred[entered[edges.deferred]]
+            if not len(late):
+                break
+            edges = self._completed(edges, late)
+        else:
+            return None
+        kept = entered[edges.sources]
+        place = np.cumsum(entered) - 1
+        ends = place[edges.sources[kept]], place[edges.targets[kept]]
+        Q = from_edges(*ends, edges.rates[kept], int(place[-1]) + 1)
+        codes = self.space.unnumbered(np.flatnonzero(entered))
+        return self._compared(Built(self.space, codes, Q, how))
+
+    def _completed(self, edges: Edges, late: NDArray[np.int64]) -> Edges:
+        """Return edges with the transitions out of some states that plain Python gives."""
+        more = edges_by_python(self.calls, self.space, np.sort(late))
+        rest = np.setdiff1d(edges.deferred, late)
+        return Edges.joined([edges._replace(deferred=rest), more])
+
+    def _part(self, Q: sp.csr_matrix, how: str) -> Built:
+        """Return the part of a generator over the space that the start leads to."""
+        if self.start is None:
+            return Built(self.space, self.space.unnumbered(np.arange(Q.shape[0])), Q, how)
+        first = int(self.space.numbers(self.space.codes([self.start]))[0])
+        entered = led_to(Q, first)
+        codes = self.space.unnumbered(np.flatnonzero(entered))
+        return Built(self.space, codes, closed_part(Q, entered), how)
+
+    # ------------------------------------------------------------------ the comparison
+
+    def _compared(self, built: Built) -> Built | None:
+        """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
+        if self.series is not None and built.codes is self.series.codes:
+            places = self.series.places
+        else:
+            places = sample_of(self.space, built.codes)
+        found = disagreement(self.calls, self.space, built.codes, built.Q, places)
+        if found is None:
+            return built
+        x, difference = found
+        self._warn(f"{self.space.state(built.codes[:, x])}: {built.how} give {difference}")
+        return None
+
+    def _warn(self, said: str) -> None:
+        place = shown_place(place_of(self.model.rules))
+        msg = f"{self.model.name}: {said}{place}; the rules run as plain Python instead"
+        warnings.warn(RuleWarning(msg), stacklevel=6)

@@ -1,0 +1,107 @@
+"""Which method is predicted to solve and prove a chain soonest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from markov.computing import costs
+from markov.methods.elimination import band
+from markov.methods.gth import GTH
+from markov.methods.level_reduction import Levels, partition
+from markov.methods.multilevel import Multilevel
+from markov.methods.sparse_lu import SparseLU, best_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.methods.solution import Method
+
+__all__ = ["choose"]
+
+WORTH_A_LOOK = 0.3  # of the cost of multigrid: of predicting what might be faster
+SHALLOW = 4.0  # times the seconds allowed: levels take about as long as single states, or less
+FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
+
+
+class _Option(NamedTuple):
+    seconds: float
+    method: Method
+    why: str
+
+
+def choose(
+    Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None
+) -> tuple[Method, str]:
+    """Return a method for an irreducible generator, and why this one.
+
+    The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
+    are preferred to multigrid at up to 1.25 times its cost, and where they take some milliseconds: they are
+    right to rounding.
+
+    Parameters
+    ----------
+    Q
+        Generator, shape (n, n).
+    components
+        The value of each component of a model's state, shape (n,) each, or None.
+    """
+    n, entries = Q.shape[0], Q.nnz
+    cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
+    allowed = max(costs.LENIENT * cycles, costs.GRACE)
+    beside = f"multigrid {_seconds(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
+    option = min(_eliminations(Q, components, allowed), default=None, key=_cost)
+    if option is None or option.seconds > allowed:
+        found = [option, _sparse_lu(Q, cycles)]
+        option = min((each for each in found if each is not None), default=None, key=_cost)
+    if option is not None and option.seconds <= allowed:
+        return option.method, f"{n} states: {option.why}, {_seconds(option.seconds)}; {beside}"
+    fastest = "" if option is None else f"; {option.why}, {_seconds(option.seconds)}"
+    return Multilevel(), f"{n} states: {beside}{fastest or '; elimination would fill in'}"
+
+
+def _eliminations(
+    Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None, allowed: float
+) -> list[_Option]:
+    """Return what elimination of single states and of levels is predicted to cost."""
+    form = band(Q)
+    seconds = form.seconds + costs.substitutions(form.room)
+    options = []
+    if form.memory <= costs.MEMORY:
+        why = f"elimination in an order where none leads further than {form.span}"
+        options.append(_Option(seconds, GTH(), why))
+    if allowed < seconds <= SHALLOW * allowed:
+        levels = partition(Q, components, most=costs.levels_work(allowed))
+        if levels.memory <= costs.MEMORY:
+            seconds = costs.levels(len(levels.sizes), levels.work)
+            shape = f"{len(levels.sizes)} levels of at most {levels.sizes.max()}"
+            options.append(_Option(seconds, Levels(), f"{shape} by {levels.origin}"))
+    return options
+
+
+def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
+    """Return what sparse LU is predicted to cost, where it costs little to find out.
+
+    On a graph that is a tree, but for few transitions, the order is found at once and fills in little.
+    """
+    n, entries = Q.shape[0], Q.nnz
+    tree = entries - n <= 2.0 * FEW_CYCLES * n
+    if not (tree or costs.order(entries) <= WORTH_A_LOOK * cycles):
+        return None
+    order = best_order(Q)
+    if order.nbytes > costs.MEMORY:
+        return None
+    seconds = order.seconds + costs.substitutions(order.fill)
+    return _Option(seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
+
+
+def _cost(option: _Option) -> float:
+    return option.seconds
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2g} s predicted"

@@ -1,0 +1,286 @@
+"""Elimination of a generator without subtractions, on band storage, and what its factors solve."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
+
+from markov.computing import costs
+from markov.computing.compilation import remembered, without_numba
+from markov.computing.interruption import interruptible
+from markov.computing.memory import check_room
+from markov.methods import gth_kernels as kernels
+from markov.methods import gth_numpy as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BLOCK",
+    "Band",
+    "BandFactors",
+    "Pattern",
+    "band",
+    "eliminate_down_to",
+    "eliminated",
+    "short_order",
+]
+
+BLOCK = 64
+REMEMBERED = 32  # layouts of chains with few transitions
+KEPT = 50_000
+DENSE = 4  # times the entries of a matrix that has no order worth finding
+
+
+class Band(NamedTuple):
+    """How the rates of a chain are laid out for elimination.
+
+    Attributes
+    ----------
+    order, rank
+        The states in the order of their elimination, from the last one on, and the place of each
+        state in it, shape (n,) each.
+    first
+        For each place k the lowest place that a state from k on leads to or is reached from, shape
+        (n,): elimination makes no transition that reaches lower.
+    block
+        How many states to eliminate at a time.
+    wide
+        The rate from place i to j lies at i wide + j; rates that stay zero may share a place.
+    span
+        How many places a transition spans at most, fill-in included.
+    work
+        Multiplications of the elimination.
+    """
+
+    order: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    first: NDArray[np.int64]
+    block: int
+    wide: int
+    span: int
+    work: float
+
+    @property
+    def spans(self) -> NDArray[np.int64]:
+        """Number of lower places that each is joined with, shape (n,)."""
+        spans: NDArray[np.int64] = np.arange(len(self.first)) - self.first
+        return spans
+
+    @property
+    def room(self) -> int:
+        """Numbers that are held."""
+        n = len(self.first)
+        return (n - 1) * self.wide + n
+
+    @property
+    def memory(self) -> float:
+        """Bytes that are held."""
+        return 8.0 * self.room
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of the elimination."""
+        return costs.elimination(len(self.first), self.work, self.block < len(self.first))
+
+    @property
+    def plain_seconds(self) -> float:
+        """Predicted time of the elimination by NumPy."""
+        return costs.plain_elimination(len(self.first), self.work, self.block < len(self.first))
+
+
+class BandFactors:
+    """The factors of an elimination, and what they solve.
+
+    Attributes
+    ----------
+    form
+        The layout.
+    rates
+        Rates to lower places as they were when their state went, rates to higher places divided by
+        the exit rate of their target then, and these exit rates between them, as `Band` lays them out.
+    reference
+        The state that is left.
+    """
+
+    def __init__(self, form: Band, rates: NDArray[np.float64]) -> None:
+        self.form, self.rates = form, rates
+        self.reference = int(form.order[0])
+        self._plain: plain.Substitution | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the factors."""
+        return self.rates.nbytes
+
+    def flows(self) -> NDArray[np.float64]:
+        """Return pi up to a factor, shape (n,)."""
+        pi = np.zeros(len(self.form.first))
+        self._run("flows", pi)
+        return pi[self.form.rank]
+
+    def poisson(self, f: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return g with Q g = -f away from the reference, and zero there; a sum of two, shape (n,)."""
+        g = f[self.form.order], np.zeros_like(f)
+        self._run("mean_costs", *g)
+        return g[0][self.form.rank], g[1][self.form.rank]
+
+    def balance(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return d with d Q = -r away from the reference, and zero there; shape (n,)."""
+        d = r[self.form.order]
+        self._run("inflows", d)
+        return d[self.form.rank]
+
+    def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
+        layout = self.rates, self.form.wide, self.form.first
+        with np.errstate(all="ignore"):  # what is not finite is looked for
+            if without_numba(self.form.plain_seconds):
+                self._plain = self._plain or plain.Substitution(*layout)
+                getattr(self._plain, name)(*vectors)
+            else:
+                _compiled(name)(*layout, *vectors)
+
+
+def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
+    """Return the factors of a generator, shape (n, n), laid out as ``form`` says.
+
+    Raises
+    ------
+    TooLargeError
+        When the rates, filled in, would not fit into memory, before they are laid out; ``what`` says
+        what needs them.
+    """
+    check_room(f"{what} on {len(form.first)} states", form.memory)
+    rates = np.zeros(form.room)
+    place = _kernel("lay_out", form.plain_seconds, Q.indices.dtype.str)
+    place(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
+    with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
+        _eliminate(rates, form.wide, form.first, 1, form.block, form.plain_seconds)
+    return BandFactors(form, rates)
+
+
+def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
+    """Eliminate the states from the last one down to ``low``, in blocks, in place.
+
+    Each column is left divided by the exit rate of its state, each row with the rates to the states
+    below it, the diagonal with the exit rates, and the square of the states below ``low`` with the
+    censored rates. The diagonal is not read.
+    """
+    n = len(rates)
+    flat = np.ascontiguousarray(rates)
+    first, seconds = np.zeros(n, dtype=np.int64), costs.plain_elimination(n, n**3 / 3.0, n > BLOCK)
+    _eliminate(flat.reshape(-1), n, first, low, BLOCK, seconds)
+    if flat is not rates:
+        rates[...] = flat
+
+
+def _eliminate(
+    rates: NDArray[np.float64],
+    wide: int,
+    first: NDArray[np.int64],
+    lowest: int,
+    block: int,
+    seconds: float,
+) -> None:
+    """Eliminate the states from the last one down to ``lowest``."""
+    n = len(first)
+    square = plain.square(rates, wide, n)
+    room = np.empty(2 * n)
+    run = _kernel("eliminate", seconds)
+    for high in range(n, lowest, -block):
+        low = max(lowest, high - block)
+        interruptible(partial(run, rates, wide, first, low, high, room), seconds * (high - low) / n)
+        rest, panel = slice(first[low], low), slice(low, high)
+        if rest.stop - rest.start > 1:
+            square[rest, rest] += square[rest, panel] @ square[panel, rest]
+
+
+# --------------------------------------------------------------------------- layout
+
+
+def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None) -> Band:
+    """Return how the rates of a generator, shape (n, n), would be laid out, and what that costs.
+
+    Parameters
+    ----------
+    Q
+        Irreducible generator.
+    block
+        How many states to eliminate at a time where transitions span many places.
+    reference
+        The state that is left at the end; None leaves that to the order, the reverse Cuthill-McKee
+        order. Else the order is that of the distance from the reference.
+    """
+    find = _band if Q.nnz <= KEPT else _band.__wrapped__
+    return find(Pattern(Q), block, reference)
+
+
+class Pattern:
+    """Where a matrix has entries, as a key."""
+
+    def __init__(self, matrix: sp.csr_matrix) -> None:
+        self.arrays = matrix.indptr, matrix.indices
+
+    def __hash__(self) -> int:
+        return hash(tuple(part[:: max(len(part) // 256, 1)].tobytes() for part in self.arrays))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pattern) and all(
+            mine is theirs or np.array_equal(mine, theirs)
+            for mine, theirs in zip(self.arrays, other.arrays, strict=True)
+        )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _band(pattern: Pattern, block: int, reference: int | None) -> Band:
+    indptr, indices = pattern.arrays
+    order = short_order(indptr, indices, reference)
+    n = len(order)
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    first = np.arange(n)
+    seconds = costs.plain_layout(len(indices))
+    _kernel("lowest_beside", seconds, indices.dtype.str)(indptr, indices, rank, first)
+    first = np.minimum.accumulate(first[::-1])[::-1].copy()
+    spans = np.arange(n) - first
+    span, work = int(spans.max()), float(spans @ spans)
+    if span < 2 * block:
+        block = n
+    reach = span + (1 if block == n else block)  # of what is read, if only to find it zero
+    wide = min(2 * reach, n)
+    return Band(order, rank, first, block, wide, span, work)
+
+
+def short_order(
+    indptr: NDArray[Any], indices: NDArray[Any], reference: int | None = None
+) -> NDArray[np.int64]:
+    """Return the states in an order in which transitions span few places; arguments as for `band`."""
+    n = len(indptr) - 1
+    if DENSE * len(indices) >= n * n:
+        order = np.arange(n)
+        if reference is not None:
+            order[[0, reference]] = order[[reference, 0]]
+        return order
+    matrix = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n))
+    if reference is None:
+        return reverse_cuthill_mckee(matrix)[::-1].astype(np.int64)
+    found = breadth_first_order(matrix, reference, directed=False, return_predecessors=False)
+    return found.astype(np.int64)
+
+
+def _kernel(name: str, seconds: float, types: str = "") -> Callable[..., Any]:
+    """Return a function of `markov.methods.gth_kernels` compiled for some types, or its twin in NumPy."""
+    if without_numba(seconds):
+        twin: Callable[..., Any] = getattr(plain, name)
+        return twin
+    return _compiled(name, types)
+
+
+def _compiled(name: str, types: str = "") -> Callable[..., Any]:
+    return remembered(getattr(kernels, name), types, kernels.HELPERS.get(name, ()))

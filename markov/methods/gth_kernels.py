@@ -1,0 +1,167 @@
+"""The loops of elimination without subtractions, as templates of kernels.
+
+State k goes after the states above it; the rate from i to j is ``rates[i * wide + j]``, and no state
+from k on leads to, or is reached from, one below ``first[k]``. `markov.methods.gth_numpy` has the same functions
+in NumPy.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+from markov.computing.double_double_kernels import two_sum
+
+__all__ = ["HELPERS", "eliminate", "flows", "inflows", "lay_out", "lowest_beside", "mean_costs"]
+
+
+def lowest_beside(indptr, indices, rank, first):
+    """Lower ``first``, by place, to the lowest place that a transition joins with it (the template)."""
+    for x in range(len(rank)):
+        i = rank[x]
+        for n in range(indptr[x], indptr[x + 1]):
+            j = rank[indices[n]]
+            high = max(i, j)
+            first[high] = min(first[high], min(i, j))
+
+
+def lay_out(indptr, indices, data, rank, wide, rates):
+    """Write the off-diagonal entries of a matrix where elimination has them (the template)."""
+    for x in range(len(rank)):
+        for n in range(indptr[x], indptr[x + 1]):
+            if indices[n] != x:
+                rates[rank[x] * wide + rank[indices[n]]] = data[n]
+
+
+def eliminate(rates, wide, first, low, high, room):
+    """Eliminate the states high - 1 .. low, but for what changes between the states below ``low``.
+
+    Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
+    go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
+    Exit rates are compensated sums: `markov.methods.entrywise` counts on that, and on the order of operations.
+    """
+    for step in range((high - low + 1) // 2):
+        k = high - 1 - 2 * step
+        alone = k == low
+        m = k if alone else k - 1
+        start = first[m]
+        count = m - start
+        row, next_row = room[:count], room[len(room) // 2 : len(room) // 2 + count]
+        share = back = total = lost = 0.0
+        if not alone:
+            for j in range(count):
+                row[j] = rates[k * wide + start + j]
+                lost += two_sum(total, row[j])
+                total += row[j]
+            back = rates[k * wide + m]
+            lost += two_sum(total, back)
+            total = (total + back) + lost
+            share = rates[m * wide + k] / total
+            rates[m * wide + k] = share
+            rates[k * wide + k] = total
+        next_total = lost = 0.0
+        part = rates[m * wide + start : m * wide + m]
+        for j in range(count):
+            next_row[j] = part[j] if alone else part[j] + share * row[j]
+            part[j] = next_row[j]
+            lost += two_sum(next_total, next_row[j])
+            next_total += next_row[j]
+        next_total += lost
+        rates[m * wide + m] = next_total
+        border = min(max(start, low), m)
+        for begin, end, skip in ((start, border, border - start), (border, m, 0)):
+            pivot, next_pivot = row[skip:], next_row[skip:]
+            for i in range(begin, end):
+                share = 0.0 if alone else rates[i * wide + k] / total
+                next_share = (rates[i * wide + m] + share * back) / next_total
+                if not alone:
+                    rates[i * wide + k] = share
+                rates[i * wide + m] = next_share
+                if share != 0.0 or next_share != 0.0:
+                    part = rates[i * wide + start + skip : i * wide + m]
+                    for j in range(len(part)):
+                        part[j] += share * pivot[j] + next_share * next_pivot[j]
+
+
+def flows(rates, wide, first, pi):
+    """Write pi, zero before, with pi[0] = 1 unless that makes others overflow (the template)."""
+    n = len(pi)
+    pi[0] = 1.0
+    end = 1
+    for i in range(n):
+        while end < n and first[end] <= i:
+            end += 1
+        if pi[i] > 1e20:
+            _, exponent = math.frexp(pi[i])
+            for j in range(end):
+                pi[j] = math.ldexp(pi[j], -exponent)  # exact
+        for j in range(i + 1, end):
+            pi[j] += pi[i] * rates[i * wide + j]
+
+
+def inflows(rates, wide, first, r):
+    """Turn flows r into the states from outside into d with d Q = -r and d[0] = 0 (the template)."""
+    n = len(r)
+    for step in range(n - 1):
+        k = n - 1 - step
+        start = first[k]
+        r[k] /= rates[k * wide + k]
+        for j in range(start, k):
+            r[j] += r[k] * rates[k * wide + j]
+    r[0] = 0.0
+    end = 1
+    for i in range(n):
+        while end < n and first[end] <= i:
+            end += 1
+        for j in range(i + 1, end):
+            r[j] += r[i] * rates[i * wide + j]
+
+
+def mean_costs(rates, wide, first, g, low):
+    """Turn costs per second into the mean costs on the way to state 0, g + low (the template).
+
+    Those of a state are those of the lower place that it leads to most, and what others differ by: so
+    groups that hardly ever leave each other keep the digits of the differences within them.
+    """
+    n = len(g)
+    end = n
+    for step in range(n):
+        i = n - 1 - step
+        while first[end - 1] > i:
+            end -= 1
+        g[i] += product(rates[i * wide + i + 1 : i * wide + end], g[i + 1 : end])
+    g[0] = low[0] = 0.0
+    for k in range(1, n):
+        start = first[k]
+        row = rates[k * wide + start : k * wide + k]
+        nearest, most = 0, -1.0
+        for j in range(len(row)):
+            if row[j] > most:
+                nearest, most = j, row[j]
+        base, base_low = g[start + nearest], low[start + nearest]
+        total = g[k]
+        for j in range(len(row)):
+            apart = g[start + j] - base
+            little = two_sum(g[start + j], -base) + (low[start + j] - base_low)
+            total += row[j] * (apart + little)
+        total /= rates[k * wide + k]
+        g[k] = base + total
+        low[k] = base_low + two_sum(base, total)
+
+
+def product(x, y):
+    """Return the inner product of vectors, in four sums that need not wait for each other."""
+    a = b = c = d = 0.0
+    whole = len(x) // 4
+    for n in range(whole):
+        a += x[4 * n] * y[4 * n]
+        b += x[4 * n + 1] * y[4 * n + 1]
+        c += x[4 * n + 2] * y[4 * n + 2]
+        d += x[4 * n + 3] * y[4 * n + 3]
+    for n in range(4 * whole, len(x)):
+        a += x[n] * y[n]
+    return (a + b) + (c + d)
+
+
+HELPERS = {"eliminate": (two_sum,), "mean_costs": (two_sum, product)}

@@ -1,0 +1,187 @@
+"""Elimination without subtractions in NumPy: the functions of `markov.methods.gth_kernels`, nothing to compile.
+
+For chains that are eliminated sooner than Numba is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from markov.computing.double_double import sum_error
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    Places = NDArray[np.int64]
+
+__all__ = ["Substitution", "eliminate", "lay_out", "lowest_beside", "square"]
+
+TOGETHER = 32  # places that are substituted at a time
+FEW = 8  # states that are eliminated one by one
+LARGE = 1e20
+
+
+def square(rates: Vector, wide: int, n: int) -> NDArray[np.float64]:
+    """Return a view of the rates from place i to j, shape (n, n)."""
+    return np.ndarray((n, n), buffer=rates, strides=(wide * rates.itemsize, rates.itemsize))
+
+
+def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) -> None:
+    """See the kernel."""
+    here, there = np.repeat(rank, np.diff(indptr)), rank[indices]
+    np.minimum.at(first, np.maximum(here, there), np.minimum(here, there))
+
+
+def lay_out(
+    indptr: Places, indices: Places, data: Vector, rank: Places, wide: int, rates: Vector
+) -> None:
+    """See the kernel."""
+    here, there = np.repeat(rank, np.diff(indptr)), rank[indices]
+    off = here != there
+    rates[here[off] * wide + there[off]] = data[off]
+
+
+def eliminate(
+    rates: Vector, wide: int, first: Places, low: int, high: int, room: Vector | None = None
+) -> None:
+    """See the kernel; half of the states and then the other half, down to a few."""
+    entries = square(rates, wide, len(first))
+    if high - low > FEW and high - low < len(first) - 1:
+        middle = (low + high) // 2
+        eliminate(rates, wide, first, middle, high)
+        start, gone = int(first[low]), slice(middle, high)
+        rows, border = slice(low, middle), max(start, low)
+        entries[rows, start:middle] += entries[rows, gone] @ entries[gone, start:middle]
+        if border > start:
+            above = slice(start, low)
+            entries[above, rows] += entries[above, gone] @ entries[gone, rows]
+        return eliminate(rates, wide, first, low, middle)
+    for k, start in zip(range(high - 1, low - 1, -1), first[low:high][::-1].tolist(), strict=True):
+        row, column = entries[k, start:k], entries[start:k, k]
+        total = math.fsum(row.tolist())
+        column /= total
+        entries[k, k] = total
+        border = max(start, low)
+        part = entries[border:k, start:k]
+        np.add(part, column[border - start :, None] * row, out=part)
+        if border > start:
+            part = entries[start:border, border:k]
+            np.add(part, column[: border - start, None] * row[border - start :], out=part)
+    return None
+
+
+class Substitution:
+    """What factors solve, some places at a time.
+
+    Parameters
+    ----------
+    rates, wide, first
+        As elimination leaves them.
+    """
+
+    def __init__(self, rates: Vector, wide: int, first: Places) -> None:
+        self._entries, self._first = square(rates, wide, len(first)), first
+        self._parts = _parts(self._entries, first)
+
+    def flows(self, pi: Vector) -> None:
+        """See the kernel."""
+        pi[0] = 1.0
+        for part in self._parts:
+            low, high = part.low, part.high
+            pi[low:high] += pi[part.start : low] @ part.above
+            pi[low:high] = part.after(pi[low:high])
+            largest = float(pi[low:high].max())
+            if not largest < math.inf:  # beyond float64 within a part: state by state
+                pi[low:] = 0.0
+                return self._flows_one_by_one(pi, low)
+            if largest > LARGE:
+                pi[:high] = np.ldexp(pi[:high], -math.frexp(largest)[1])  # exact
+        return None
+
+    def _flows_one_by_one(self, pi: Vector, low: int) -> None:
+        """Write pi from the place ``low`` on."""
+        if low == 0:
+            pi[0] = 1.0
+        for k in range(max(low, 1), len(pi)):
+            start = int(self._first[k])
+            pi[k] = pi[start:k] @ self._entries[start:k, k]
+            if pi[k] > LARGE:
+                pi[: k + 1] = np.ldexp(pi[: k + 1], -math.frexp(float(pi[k]))[1])  # exact
+
+    def inflows(self, r: Vector) -> None:
+        """See the kernel."""
+        for part in reversed(self._parts):
+            here, exits = slice(part.low, part.high), part.exits
+            jumps = np.eye(len(exits)) - np.tril(part.inner, -1) / exits[:, None]
+            r[here] = solve_triangular(jumps, r[here], lower=True, trans="T", check_finite=False)
+            r[here] /= exits
+            r[part.start : part.low] += r[here] @ part.left
+        r[0] = 0.0
+        for part in self._parts:
+            here = slice(part.low, part.high)
+            r[here] = part.after(r[here] + r[part.start : part.low] @ part.above)
+
+    def mean_costs(self, g: Vector, low: Vector) -> None:
+        """See the kernel."""
+        for part in reversed(self._parts):
+            here = slice(part.low, part.high)
+            g[here] = solve_triangular(part.upper, g[here], unit_diagonal=True, check_finite=False)
+            g[part.start : part.low] += part.above @ g[here]
+        g[0] = low[0] = 0.0
+        exits = self._entries.diagonal().tolist()
+        for k, start in enumerate(self._first[1:].tolist(), 1):
+            row, others, others_low = self._entries[k, start:k], g[start:k], low[start:k]
+            nearest = int(row.argmax())
+            base, base_low = others[nearest], others_low[nearest]
+            little = sum_error(others, -base) + (others_low - base_low)
+            total = (g[k] + row @ ((others - base) + little)) / exits[k]
+            g[k] = base + total
+            low[k] = base_low + sum_error(base, total)
+
+
+class _Part(NamedTuple):
+    """Places low .. high - 1, joined with places from ``start`` on.
+
+    ``above`` has the entries from the places below into them, ``left`` those back, ``inner`` those
+    between them, ``upper`` -U, ``exits`` their exit rates.
+    """
+
+    start: int
+    low: int
+    high: int
+    above: NDArray[np.float64]
+    left: NDArray[np.float64]
+    inner: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    exits: Vector
+
+    def after(self, into: Vector) -> Vector:
+        """Return x = into + x U, U being what leads from each place to higher ones."""
+        found: Vector = solve_triangular(
+            self.upper, into, trans="T", unit_diagonal=True, check_finite=False
+        )
+        return found
+
+
+def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
+    """Return the places, some at a time; what shares a place with an entry is left out."""
+    n, found = len(first), []
+    for low in range(0, n, TOGETHER):
+        high, start = min(low + TOGETHER, n), int(first[low])
+        there = np.arange(start, high) >= first[low:high, None]
+        lower = np.where(there, entries[low:high, start:high], 0.0)
+        upper = np.where(there.T, entries[start:high, low:high], 0.0)
+        jumps = np.triu(upper[low - start :], 1)
+        inner = np.tril(lower[:, low - start :]) + jumps
+        exits = inner.diagonal().copy()
+        if low == 0:
+            exits[0] = 1.0  # place 0 has none
+        before = low - start
+        part = _Part(start, low, high, upper[:before], lower[:, :before], inner, -jumps, exits)
+        found.append(part)
+    return found

@@ -1,0 +1,156 @@
+"""The jump chain, on which iterative methods work, and what those methods share.
+
+The unknown is the flow y(x) = pi(x) q(x) out of each state, q(x) being its exit rate: y = y P with
+the transition matrix P of the jump chain, whose diagonal is zero. Badly scaled rates drop out, and
+Gauss-Seidel and power steps are sums of products of non-negative numbers. The relative residual
+||pi Q||_1 / ||pi |Q|||_1 is ||y P - y||_1 / (2 ||y||_1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.checks import one_number, whole
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.computing.progress import report
+from markov.methods.solution import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from markov.methods.hierarchy import Hierarchy
+
+__all__ = ["Flows", "Iteration", "held_bytes", "jumps", "relax", "sweep_states", "unit"]
+
+SWEEPS_AT_ONCE = 10
+
+
+class Flows(NamedTuple):
+    """What an iteration on the jump chain returns.
+
+    Attributes
+    ----------
+    flow
+        Out of each state, up to a factor; shape (n,).
+    iterations
+        How many it took.
+    memory
+        Bytes that it held beside Q.
+    hierarchy
+        Levels of a multigrid method, otherwise None.
+    """
+
+    flow: NDArray[np.float64]
+    iterations: int
+    memory: int
+    hierarchy: Hierarchy | None = None
+
+
+class Iteration:
+    """What methods share that iterate on the flows: their stopping rule, and the way to pi."""
+
+    tolerance: float
+    max_iterations: int
+
+    def __post_init__(self) -> None:
+        one_number("tolerance", self.tolerance, above=0.0, below=1.0)
+        whole("max_iterations", self.max_iterations, 1, 10**9)
+
+    def solve(
+        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> Solution:
+        """Return pi of an irreducible generator."""
+        if Q.shape[0] == 1:
+            return Solution(np.ones(1))
+        inflow, exit_rates = jumps(Q)
+        found = self.flows(inflow, exit_rates, components)
+        pi = unit(found.flow / exit_rates)
+        return Solution(pi, found.iterations, found.memory, hierarchy=found.hierarchy)
+
+    def flows(
+        self,
+        inflow: sp.csr_matrix,
+        exit_rates: NDArray[np.float64],
+        components: Mapping[str, NDArray[np.int64]] | None = None,
+    ) -> Flows:
+        """Return the flows out of the states of an irreducible chain.
+
+        Parameters
+        ----------
+        inflow
+            The transposed transition matrix of the jump chain, shape (n, n).
+        exit_rates
+            Shape (n,), in 1/s.
+        components
+            As for the methods, or None.
+        """
+        raise NotImplementedError
+
+
+def jumps(Q: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
+    """Return the transposed transition matrix of the jump chain, CSR, and the exit rates."""
+    exit_rates = -np.asarray(Q.diagonal())
+    edges = Q.tocoo()
+    off = edges.row != edges.col
+    rows, columns = edges.row[off], edges.col[off]
+    inflow = sp.csr_matrix((edges.data[off] / exit_rates[rows], (columns, rows)), shape=Q.shape)
+    return inflow, exit_rates
+
+
+def relax(
+    inflow: sp.csr_matrix,
+    exit_rates: NDArray[np.float64],
+    tolerance: float,
+    most: int,
+    flow: NDArray[np.float64] | None = None,
+    least: int = 0,
+) -> tuple[NDArray[np.float64], int]:
+    """Return the flows after Gauss-Seidel iterations, at least ``least``, and their number."""
+    flow = unit(exit_rates.copy() if flow is None else flow.copy())
+    index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
+    sweeps = compiled(sweep_states, shape_of((*index, inflow.data, flow)))
+    done = 0
+    while done < most:
+        if tolerance > 0.0:
+            size = 0.5 * float(np.abs(inflow @ flow - flow).sum())
+            report(done, size)
+            if done >= least and size <= tolerance:
+                break
+        step = min(SWEEPS_AT_ONCE, most - done)
+        sweeps(*index, inflow.data, flow, step)
+        flow /= flow.sum()
+        done += step
+        if not np.isfinite(flow[0]):
+            break
+    return flow, done
+
+
+def sweep_states(indptr, indices, jumps, flow, iterations):  # type: ignore[no-untyped-def]
+    """Give every state the flow into it, forward and backward, in place (the template)."""
+    n = len(flow)
+    for _ in range(iterations):
+        for position in range(2 * n):
+            j = position if position < n else 2 * n - 1 - position
+            total = 0.0
+            for k in range(indptr[j], indptr[j + 1]):
+                total += flow[indices[k]] * jumps[k]
+            flow[j] = total
+
+
+def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values over their sum, without overflow on the way."""
+    with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+        scaled = values / values.max()
+        total: NDArray[np.float64] = scaled / scaled.sum()
+    return total
+
+
+def held_bytes(matrix: Any) -> int:
+    """Return the bytes of a sparse matrix's arrays."""
+    return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)

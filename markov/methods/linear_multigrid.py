@@ -1,0 +1,258 @@
+"""Linear equations of a chain by multigrid on frozen levels: Q g = -f, and d Q = -r.
+
+Each level corrects the one before it by one amount per aggregate: for Q g = -f added to all its states,
+for d Q = -r spread over them in proportion to their probabilities. The flows between aggregates are
+those of `markov.methods.hierarchy`, at a distribution that is no longer changed.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.methods import gth_numpy as dense
+from markov.methods import multilevel_kernels as kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from markov.methods.hierarchy import Hierarchy
+
+    Vector = NDArray[np.float64]
+    Rows = tuple[NDArray[Any], NDArray[Any], Vector]
+
+__all__ = ["CoarseLevels", "LinearMultigrid"]
+
+PATIENCE = 12  # cycles that together do not halve what is left
+MOST_CYCLES = 200
+FAIR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
+FORMER = 2  # steps to combine with
+LEAST, MOST = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
+STEP = 3
+
+
+class CoarseLevels(NamedTuple):
+    """The flows between the aggregates of all levels but the first, by what they leave or enter.
+
+    The arrays are those of `Hierarchy`. ``inverse`` solves the last level, with zero in the aggregate of
+    the likeliest states.
+    """
+
+    first: NDArray[np.int64]
+    repeats: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: Vector
+    parent: NDArray[np.uint32]
+    scale: Vector
+    inverse: NDArray[np.float64]
+
+    @classmethod
+    def entered(cls, grid: Hierarchy, flow: Vector) -> CoarseLevels:
+        """Return the levels of the flow y out of the states, by what they enter: for d Q = -r.
+
+        The arrays are shared with ``grid``, whose values become those of this flow.
+        """
+        grid.freeze(flow)
+        ground = int(np.argmax(flow))
+        for level in range(len(grid.first) - 2):
+            ground = int(grid.parent[grid.first[level] + ground] - grid.first[level + 1])
+        inverse = np.ascontiguousarray(_mean_times(grid, ground).T)
+        parts = grid.first, grid.repeats, grid.indptr, grid.indices, grid.values
+        return cls(*parts, grid.parent, grid.scale, inverse)
+
+    def left(self, reference: int, leak: float) -> CoarseLevels:
+        """Return the same levels by what they leave: for Q g = -f, with a leak in one state.
+
+        ``leak`` is the flow out of the reference that ends there.
+        """
+        first, n, total = self.first, self.first[1], self.first[-1]
+        begin, end = self.indptr[n], self.indptr[total]
+        rows = np.zeros(total + 1, dtype=np.int64)
+        columns = np.empty(end - begin, dtype=np.uint32)
+        entries = np.empty(end - begin)
+        for low, high in pairwise(first[1:].tolist()):
+            arguments = low, high, self.indptr, self.indices, self.values, rows, columns, entries
+            compiled(kernels.transpose, shape_of(arguments))(*arguments)
+        scale, place = self.scale.copy(), reference
+        for _ in first[1:-1]:
+            place = int(self.parent[place])
+            scale[place] = 1.0 / (1.0 / scale[place] + leak)
+        inverse = np.ascontiguousarray(self.inverse.T) + 1.0 / leak
+        return self._replace(
+            indptr=rows, indices=columns, values=entries, scale=scale, inverse=inverse
+        )
+
+    @property
+    def jumps(self) -> Rows:
+        """The transposed jump chain, of levels by what they enter: rows, columns and entries, shared."""
+        n = int(self.first[1])
+        end = int(self.indptr[n])
+        return self.indptr[: n + 1], self.indices[:end], self.values[:end]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self)
+
+
+def _mean_times(grid: Hierarchy, ground: int) -> NDArray[np.float64]:
+    """Return, per unit of mass, the mean time in each state of the last level on the way to one of them.
+
+    The inverse of its equations, shape (m, m), by elimination without subtractions.
+    """
+    low, high = grid.first[-2:]
+    m = high - low
+    rates, bounds = np.zeros((m, m)), grid.indptr[low : high + 1]
+    target = np.repeat(np.arange(m), np.diff(bounds))
+    part = slice(bounds[0], bounds[-1])
+    rates[grid.indices[part].astype(np.int64) - low, target] = grid.values[part]
+    order = np.arange(m)
+    order[[0, ground]] = order[[ground, 0]]
+    rates = np.ascontiguousarray(rates[np.ix_(order, order)])
+    times = np.eye(m)
+    with np.errstate(all="ignore"):  # what is not finite shows in what is solved
+        dense.eliminate(rates.reshape(-1), m, np.zeros(m, dtype=np.int64), 1, m)
+        for k in range(m - 1, 0, -1):
+            times[:k] += rates[:k, k, None] * times[k]
+        times[0] = 0.0
+        for k in range(1, m):
+            times[k] = (times[k] + rates[k, :k] @ times[:k]) / rates[k, k]
+    found = np.empty((m, m))
+    found[np.ix_(order, order)] = times
+    return found
+
+
+class LinearMultigrid:
+    """Cycles for ``A x = -right``: A the generator, or the transposed jump chain less the identity.
+
+    Parameters
+    ----------
+    rows
+        Of A, as in CSR: where each begins, its columns and its entries.
+    own
+        What A has on the diagonal besides these.
+    diagonal
+        All of it, shape (n,), or its one value.
+    into, out
+        Weight of the equations, and of the unknowns, of an aggregate's states, shape (n,) each: the
+        probabilities and one for the generator, one and the flow for the jump chain.
+    levels
+        For the generator by what they leave, for the jump chain by what they enter.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        own: float,
+        diagonal: Vector | float,
+        into: Vector,
+        out: Vector,
+        levels: CoarseLevels,
+    ) -> None:
+        self.levels, self.n = levels, len(into)
+        self._matrix = *rows, own
+        self._first = *self._matrix, np.full(self.n, -1.0 / diagonal), into, out
+        self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
+        self._left = np.empty_like(levels.first)
+        helpers = kernels.relax_first, kernels.relax, kernels.leave_first, kernels.leave
+        self._run = compiled(kernels.correct, shape_of(self._arguments()), helpers=helpers)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays but the matrix."""
+        vectors = *self._first[4:], self._x, self._right
+        return self.levels.nbytes + sum(vector.nbytes for vector in vectors)
+
+    def start(self, right: Vector) -> None:
+        """Begin with x = 0 for another right-hand side, shape (n,)."""
+        self._right[: len(right)] = right
+        self._x[: len(right)] = 0.0
+
+    def cycle(self) -> Vector:
+        """Return x after one more cycle, shape (n,), not a copy."""
+        self._run(*self._arguments())
+        return self._x[: self.n]
+
+    def product(self, x: Vector) -> Vector:
+        """Return A x, shape (n,)."""
+        found = np.empty(self.n)
+        arguments = *self._matrix, x, found
+        compiled(kernels.multiply, shape_of(arguments))(*arguments)
+        return found
+
+    def _arguments(self) -> tuple[object, ...]:
+        first, repeats, *rest, inverse = self.levels
+        return first, self._left, repeats, *self._first, *rest, self._x, self._right, inverse
+
+    def solve(
+        self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0
+    ) -> Vector:
+        """Return x, shape (n,), as soon as ``enough`` says so of A x + right, or when little is gained.
+
+        After so many ``plain`` cycles, that smooth most where ``weights`` are largest, the steps of
+        cycles are combined to the least residual / weights in the Euclidean norm.
+        """
+        self.start(right)
+        x, rest = np.zeros_like(right), right.copy()
+        for _ in range(plain):
+            x = self.cycle()
+            rest = right + self.product(x)
+            if enough(rest) or not np.isfinite(rest[0]):
+                return x.copy()
+        steps = _Steps(x.copy(), rest, weights**-2.0)
+        least, since = np.inf, 0
+        while since < PATIENCE and steps.count < MOST_CYCLES:
+            self.start(steps.rest)
+            cycles = 2 if steps.whole else 1  # which is cheaper than two steps, and gains as much
+            for _ in range(cycles):
+                step = self.cycle()
+            step = step.copy()
+            size = steps.add(step, self.product(step), cycles)
+            if not np.isfinite(size) or enough(steps.rest):
+                break
+            least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
+        return steps.x
+
+
+class _Steps:
+    """The last two steps of an iteration, and the combination with the least residual."""
+
+    def __init__(self, x: Vector, rest: Vector, weights: Vector) -> None:
+        self.x, self.rest, self.weights = x, rest, weights
+        self.count, self.whole = 0, False
+        self._steps, self._changes = np.zeros((2, FORMER, len(x)))
+        self._sizes = np.full(FORMER, np.inf)  # no former steps
+
+    def add(self, step: Vector, change: Vector, cycles: int) -> float:
+        """Go along the step of some cycles, whole where that is good, else as far as is best.
+
+        ``change`` is A times the step. Both are kept, and changed. Returns the norm of what is left.
+        """
+        products = np.empty(3 + FORMER)
+        pairs = self.rest, change, self._changes, self.weights, products
+        compiled(kernels.gain, shape_of(pairs))(*pairs)
+        size, along, length, *shares = products
+        left = size + 2.0 * along + length
+        parts = np.array(shares) / self._sizes
+        shorter = length - parts @ shares
+        far = -along / shorter
+        self.whole = bool(left <= FAIR ** (2 * cycles) * size)
+        if self.whole or not LEAST <= far <= MOST:
+            far, parts = 1.0, np.zeros(FORMER)
+            self._sizes[:] = np.inf
+        else:
+            left, length = size - along**2 / shorter, shorter
+        arguments = self.x, self.rest, step, change, self._steps, self._changes, parts, float(far)
+        compiled(kernels.advance, shape_of(arguments))(*arguments)
+        if far != 1.0:
+            place = self.count % FORMER
+            self._steps[place], self._changes[place], self._sizes[place] = step, change, length
+        self.count += 1
+        return float(np.sqrt(max(left, 0.0))) if np.isfinite(left) else float("inf")

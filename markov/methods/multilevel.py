@@ -1,0 +1,167 @@
+"""pi Q = 0 by aggregation multigrid: sweeps on every scale of the chain.
+
+The unknown is the flow y out of each state, y = y P with the transition matrix P of the jump chain,
+as in `markov.methods.jump_chain`. Neighbouring states are lumped to aggregates. The flows between them,
+sum_x sum_z y(x) P(x, z), are those of a smaller chain; its solution c says by which factor the flow of
+each aggregate is to change: y(x) <- y(x) c(aggregate of x). It is found the same way, down to some ten
+aggregates, which are eliminated without subtractions. Only products, sums and quotients of positive
+numbers occur.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.checks import choice
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.computing.progress import report
+from markov.methods import multilevel_kernels as kernels
+from markov.methods.hierarchy import Hierarchy, build_hierarchy
+from markov.methods.jump_chain import Flows, Iteration, held_bytes, relax
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["Multilevel"]
+
+FIRST_SWEEPS = 3
+KEPT = 2  # former iterates to combine with
+LEAST_SHARE = 0.1
+DEPENDENT = 1e-12
+WORSE = 2.0
+FAIR = 0.5  # residual per cycle beyond which iterates are combined
+POOR = 0.6  # and beyond which, three times in a row, sweeps double
+POOR_IN_A_ROW = 3
+MOST_SWEEPS = 16
+STUCK = 30
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Multilevel(Iteration):
+    """Aggregation multigrid: the number of cycles hardly depends on the size of the chain.
+
+    Where the components of a model's state are known, aggregates are pairs of values of those
+    components that change most and by steps of one; otherwise, groups of states that exchange most.
+    A cycle sweeps forward, corrects by the aggregates (twice where there are far fewer of them than
+    states), and sweeps backward. The last iterates are combined to the least residual; where cycles
+    gain little all the same, they sweep more often. Use it for large chains. A compiled kernel where
+    Numba is installed.
+
+    Parameters
+    ----------
+    geometric
+        False groups the states by their flows also where components are known.
+    tolerance
+        Relative residual at which to stop.
+    max_iterations
+        Most cycles. A chain on which thirty in a row gain nothing is given up.
+
+    Notes
+    -----
+    G. Horton, S. T. Leutenegger, A multi-level solution algorithm for steady-state Markov chains,
+    SIGMETRICS 1994; combined iterates: T. Washio, C. W. Oosterlee, Krylov subspace acceleration for
+    nonlinear multigrid schemes, ETNA 6, 1997. Probabilities below 1e-280 are held there.
+
+    Examples
+    --------
+    >>> from markov import JacksonTandem, Multilevel, stationary
+    >>> answer = stationary(JacksonTandem(), Multilevel())
+    >>> answer.residual <= 1e-12
+    True
+    """
+
+    geometric: bool = True
+    tolerance: float = 1e-12
+    max_iterations: int = 500
+
+    def __post_init__(self) -> None:
+        choice("geometric", self.geometric, (True, False))
+        super().__post_init__()
+
+    def flows(
+        self,
+        inflow: sp.csr_matrix,
+        exit_rates: NDArray[np.float64],
+        components: Mapping[str, NDArray[np.int64]] | None = None,
+    ) -> Flows:
+        """Return the flows out of the states of an irreducible chain."""
+        start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
+        with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
+            grid = build_hierarchy(inflow, start, start, components if self.geometric else None)
+            flow, cycles = self._iterate(inflow, grid, start)
+        memory = held_bytes(inflow) + grid.nbytes + (2 * KEPT + 6) * flow.nbytes
+        return Flows(flow, cycles, memory, grid)
+
+    def _iterate(
+        self, inflow: sp.csr_matrix, grid: Hierarchy, flow: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return the flow at the tolerance, or where cycles gain nothing, and their number."""
+        history = _History(inflow)
+        size = best = np.inf
+        sweeps, poor, done, since = 1, 0, 0, 0
+        while done < self.max_iterations and since <= STUCK:
+            flow = grid.improved(flow, sweeps)
+            residual = history.residual(flow)
+            done += 1
+            before, size = size, 0.5 * float(np.abs(residual).sum())
+            report(done, size)
+            if not self.tolerance < size < np.inf:
+                break
+            best, since = (size, 0) if size < 0.5 * best else (best, since + 1)
+            poor = poor + 1 if size > POOR * before else 0
+            if poor == POOR_IN_A_ROW:
+                sweeps, poor = min(2 * sweeps, MOST_SWEEPS), 0
+            if size > FAIR * before and done < self.max_iterations:
+                flow = history.combined(flow, residual)
+        return flow, done
+
+
+class _History:
+    """The last iterates and their residuals, of which the best combination is a better iterate."""
+
+    def __init__(self, inflow: sp.csr_matrix) -> None:
+        self.inflow = inflow
+        self.flows = np.empty((KEPT, inflow.shape[0]))
+        self.residuals = np.empty_like(self.flows)
+        self.count = 0
+
+    def residual(self, flow: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return y P - y."""
+        found: NDArray[np.float64] = self.inflow @ flow
+        found -= flow
+        return found
+
+    def combined(
+        self, flow: NDArray[np.float64], residual: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the combination with the least residual, in the norm sum_x r(x)^2 / y(x); keep it.
+
+        No entry falls below a tenth of what it was.
+        """
+        m = min(self.count, KEPT)
+        if m > 0:
+            flows, residuals, products = self.flows[:m], self.residuals[:m], np.empty((m, m + 1))
+            pairs = flow, residual, flows, residuals, products
+            compiled(kernels.compare, shape_of(pairs))(*pairs)
+            if not np.all(np.isfinite(products)):
+                return flow
+            size = np.sqrt(np.diag(products)) + TINY
+            normal, right = products[:, :m] / np.outer(size, size), products[:, m] / size
+            shares = np.linalg.lstsq(normal, right, rcond=DEPENDENT)[0] / size
+            better = np.empty_like(flow)
+            arguments = flow, flows, shares, LEAST_SHARE, better
+            better /= compiled(kernels.blend, shape_of(arguments))(*arguments)
+            after = self.residual(better)
+            if np.abs(after).sum() < WORSE * np.abs(residual).sum():
+                flow, residual = better, after
+        self.flows[self.count % KEPT], self.residuals[self.count % KEPT] = flow, residual
+        self.count += 1
+        return flow

@@ -1,0 +1,105 @@
+"""What `stationary` needs of a method, and what a method returns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.methods.hierarchy import Hierarchy
+
+__all__ = ["Factors", "Method", "Solution"]
+
+
+class Factors(Protocol):
+    """What factors of a generator solve, with rounding errors that are to be looked for.
+
+    Attributes
+    ----------
+    reference
+        The state in which solutions are zero, and where the equation is left out: with all others it
+        holds by itself when pi f = 0, or when the sum of r is zero.
+    nbytes
+        Bytes of the factors.
+    """
+
+    reference: int
+
+    @property
+    def nbytes(self) -> int:
+        """See the class."""
+        ...
+
+    def poisson(self, f: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return g with Q g = -f, as a sum of two vectors, shape (n,)."""
+        ...
+
+    def balance(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return d with d Q = -r, shape (n,)."""
+        ...
+
+
+class Solution(NamedTuple):
+    """What a method returns.
+
+    Attributes
+    ----------
+    pi
+        Shape (n,), summing to one.
+    iterations
+        How many it took; 0 for a direct method.
+    memory
+        Bytes that the method held beside Q, by the size of its arrays.
+    factors
+        Of the generator, which also bound the error and solve Poisson's equation; None where the method
+        has none.
+    hierarchy
+        Levels of a multigrid method, by which the bound is found; None where there are none.
+    entry_error
+        What each entry may be off, relative to itself, by the number of the method's operations; inf
+        where nothing is proved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from markov import Solution
+    >>> Solution(np.array([0.75, 0.25])).iterations
+    0
+    """
+
+    pi: NDArray[np.float64]
+    iterations: int = 0
+    memory: int = 0
+    factors: Factors | None = None
+    hierarchy: Hierarchy | None = None
+    entry_error: float = math.inf
+
+
+class Method(Protocol):
+    """How to solve pi Q = 0.
+
+    A method that iterates has an attribute ``tolerance``: the relative residual that it was asked
+    for, by which its result is judged.
+
+    Examples
+    --------
+    >>> from markov import GTH, stationary
+    >>> stationary([[-1.0, 1.0], [3.0, -3.0]], method=GTH()).method
+    GTH(block=64)
+    """
+
+    def solve(
+        self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> Solution:
+        """Return pi of an irreducible generator Q, shape (n, n).
+
+        ``components`` has the value of each component of a model's state, shape (n,) each; a method
+        may use them to find structure.
+        """
+        ...

@@ -1,0 +1,117 @@
+"""A model made of plain functions: rules, a start, and parameters as a mapping or a NamedTuple."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from hopflow.errors import RuleError
+from markov.models.rules import ChainModel
+
+__all__ = ["FunctionModel"]
+
+
+class FunctionModel(ChainModel):
+    """A chain whose rules are a function of the state and the parameters.
+
+    Parameters
+    ----------
+    function
+        ``rules(s, q)``, or ``rules(s)`` where there are no parameters: yields ``(target, rate)``.
+    start
+        The state to start in. A NamedTuple; a mapping, which becomes a state with fields that are
+        read as ``s.n`` or ``s["n"]``; or any value that can be hashed: a number, a text, a tuple.
+    params
+        What the rules get as ``q``: a mapping is read as ``q.rate`` or ``q["rate"]``; anything else
+        is passed on as it is.
+    space
+        As `ChainModel.space` returns it, or None.
+    labels, rewards
+        As the methods of `ChainModel`: functions of the state that return mappings.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        start: Any = None,
+        params: Any = None,
+        *,
+        space: Any = None,
+        labels: Callable[..., Mapping[str, Any]] | None = None,
+        rewards: Callable[..., Mapping[str, Any]] | None = None,
+    ) -> None:
+        if not callable(function):
+            msg = "a ChainModel, or a function of a state that yields (target, rate), is expected"
+            raise RuleError(f"rules = {function!r}: {msg}")
+        if space is not None and not isinstance(space, Mapping):
+            msg = "must be a mapping of components to their values, or None"
+            raise RuleError(f"space = {space!r}: {msg}")
+        if isinstance(start, Mapping):
+            start = _named("State", tuple(start))(*start.values())
+        state = type(start) if isinstance(start, tuple) and hasattr(start, "_fields") else None
+        if state is None and space is not None:
+            state = _named("State", tuple(space))
+            if start is not None:
+                start = state(*(start if isinstance(start, tuple) else (start,)))
+        given = {
+            "params": _named("Params", tuple(params))(*params.values())
+            if isinstance(params, Mapping)
+            else params,
+            "rules": function,
+            "State": state,
+            "_start": start,
+            "_values": space,
+        }
+        given |= {k: f for k, f in (("labels", labels), ("rewards", rewards)) if f is not None}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def space(self) -> Mapping[str, Any]:
+        """Return the space that was given."""
+        return self._values  # type: ignore[no-any-return]
+
+    @property
+    def has_space(self) -> bool:
+        """Whether a space was given."""
+        return self._values is not None
+
+    def start(self) -> Any:
+        """Return the start that was given."""
+        return self._start
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return getattr(self.rules, "__qualname__", repr(self.rules)).rpartition(".")[2]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = self.rules, self._start, self.params
+        return FunctionModel, given
+
+    def __repr__(self) -> str:
+        """Name the function and its parameters."""
+        given = self.params._asdict() if hasattr(self.params, "_asdict") else {}
+        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+@cache
+def _named(name: str, fields: tuple[str, ...]) -> Any:
+    """Return a NamedTuple whose values can be read by their names in brackets too."""
+    base = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024
+
+    def __getitem__(self: Any, key: Any) -> Any:
+        return tuple.__getitem__(self, fields.index(key) if isinstance(key, str) else key)
+
+    def keys(self: Any) -> tuple[str, ...]:
+        return self._fields  # type: ignore[no-any-return]
+
+    methods = {"__slots__": (), "__getitem__": __getitem__, "keys": keys}
+    return type(name, (base,), methods)

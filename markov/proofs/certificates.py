@@ -1,0 +1,236 @@
+"""Proof that an approximate stationary vector is close to the true one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from markov.computing.double_double import DoubleDouble, U, excess
+from markov.computing.vectors import inner
+from markov.proofs import poisson_solvers
+from markov.proofs.poisson import MultigridPoisson
+from markov.proofs.supersolutions import SHARP, Supersolution, supersolution
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from markov.methods.solution import Solution
+    from markov.proofs.poisson import Solver
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["Certificate", "error_bound", "net_flow", "relative_residual"]
+
+REFINEMENTS = 3
+SMALL = 0.2  # of the whole bound: what is left for a better vector and does not matter
+TIGHT = 0.02  # of what plain residuals prove: what a better vector is to leave, and
+LOOSE = 10.0  # of its distance from the first one
+TAIL = 0.1  # weights grow as this power of 1 / pi
+FLOOR = 1e-300
+UNIT = 1.0 + 1e-9  # a mass that is one but for rounding
+UNLIKELY = 1e-3  # of the largest probability: another reference may prove more
+
+
+def net_flow(Q: sp.csr_matrix, pi: Vector) -> Vector:
+    """Return pi Q, shape (n,), for Q of shape (n, n)."""
+    flows = np.repeat(pi, np.diff(Q.indptr)) * Q.data
+    return np.asarray(np.bincount(Q.indices, flows, len(pi)), dtype=np.float64)
+
+
+def relative_residual(Q: sp.csr_matrix, pi: Vector, net: Vector | None = None) -> float:
+    """Return ||pi Q||_1 over the probability flow ||pi |Q|||_1, for Q of shape (n, n).
+
+    ``net`` is the `net_flow`, where it is known.
+    """
+    flow = 2.0 * inner(np.abs(pi), np.abs(Q.diagonal()))
+    net = net_flow(Q, pi) if net is None else net
+    return float(np.abs(net).sum()) / flow if flow > 0 else 0.0
+
+
+def error_bound(
+    Q: sp.csr_matrix, pi: Vector, components: Mapping[str, NDArray[np.int64]] | None = None
+) -> float:
+    """Return an upper bound on the total-variation distance of ``pi`` to the stationary vector.
+
+    Parameters
+    ----------
+    Q
+        Irreducible generator, shape (n, n); its off-diagonals are taken as exact.
+    pi
+        Approximate stationary vector, shape (n,), non-negative.
+    components
+        The value of each component of a model's state, shape (n,) each.
+
+    Returns
+    -------
+    float
+        At most one for a distribution; inf when no bound could be verified. See `Certificate`.
+    """
+    return Certificate(Q, pi, components).distance
+
+
+class Certificate:
+    """What is proved of an approximate stationary vector; and what proves more, of means.
+
+    Parameters
+    ----------
+    Q
+        Irreducible generator, shape (n, n); its off-diagonals are taken as exact.
+    pi
+        Approximate stationary vector, shape (n,), non-negative.
+    components
+        The value of each component of a model's state, shape (n,) each.
+    solution
+        What a method left: factors, levels, and its own bound on entries.
+    tight
+        True looks for a better vector also where only levels are known.
+
+    Attributes
+    ----------
+    distance
+        Upper bound on the total-variation distance of ``pi`` to the stationary vector, and on how far
+        the probability of any event is off; at most one for a distribution, inf where none could be
+        verified.
+    entry_error
+        Bound on |pi(x) - exact| / exact for all states x; inf where there is none.
+    low
+        Shape (n,): ``pi + low`` is better than ``pi``.
+    rest, defect
+        Bounds on the distance of that to its mass times the exact vector, and of its mass from one.
+    solver, supersolution
+        What they were found by, or None.
+
+    Notes
+    -----
+    With a reference state 0, let h >= 0, h(0) = 0 and (Q h)(x) <= -c < 0 for x != 0: then h / c
+    bounds the mean hitting times of 0. For |f| <= 1 the solution g of the Poisson equation
+    Q g = pi(f) - f with g(0) = 0 is bounded by the hitting times too, and
+    x(f) - pi(f) = -(x Q) g, so that TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c. An approximate h is
+    found by factors or by multigrid, for costs per second that are large where nobody is,
+    (max pi / pi)^0.1; c is verified. Where there are factors, x is ``pi`` with one correction, as two
+    float64, and the distance from ``pi`` to it is added. All products are evaluated in double-double,
+    with every rounding error bounded.
+    """
+
+    def __init__(
+        self,
+        Q: sp.csr_matrix,
+        pi: Vector,
+        components: Mapping[str, NDArray[np.int64]] | None = None,
+        solution: Solution | None = None,
+        tight: bool = False,
+    ) -> None:
+        self.Q, self.pi = Q, pi
+        self.entry_error = math.inf if solution is None else solution.entry_error
+        self.products = DoubleDouble(Q)
+        self.weights = (np.maximum(pi, FLOOR) / pi.max()) ** -TAIL
+        self.low = self._net = np.zeros_like(pi)
+        self.rest = self.defect = math.inf
+        self.solver: Solver | None = None
+        self.supersolution: Supersolution | None = None
+        self.rounded_up = 1.0 + 4.0 * (len(pi) + 8) * U
+        self.distance = sum(excess(pi, self.low)) if len(pi) == 1 else math.inf
+        if len(pi) > 1:
+            with np.errstate(all="ignore"):  # what is not finite bounds nothing, and is looked for
+                self._search(components, solution, tight)
+        self.distance = min(self.distance, self.entry_error)
+        if self.distance < math.inf:
+            mass = float(pi.sum())
+            self.distance = min(self.distance, 1.0 if mass <= UNIT else mass * self.rounded_up)
+
+    def _search(
+        self,
+        components: Mapping[str, NDArray[np.int64]] | None,
+        solution: Solution | None,
+        tight: bool,
+    ) -> None:
+        """Try one solver after the other, the fastest first."""
+        found = poisson_solvers.candidates(self.Q, self.pi, self.weights, components, solution)
+        for solver in found:
+            self.solver = self.solver or solver
+            proof = supersolution(self.products, solver, self.weights)
+            if proof.c > 0.0 and self._judge(solver, proof, tight):
+                break
+
+    def _judge(self, solver: Solver, proof: Supersolution, tight: bool) -> bool:
+        """Take over what a supersolution proves, if it is more than before; return whether it is sharp."""
+        found = _Better(np.zeros_like(self.pi), *self._proved(np.zeros_like(self.pi), proof))
+        best, distance = found, self._distance(found)
+        for _ in range(0 if isinstance(solver, MultigridPoisson) else REFINEMENTS):
+            before, found = found, self._corrected(solver, found, proof)
+            if found.rest < best.rest:
+                best, distance = found, min(distance, self._distance(found))
+            if found.rest <= SMALL * distance or not found.rest < 0.5 * before.rest:
+                break
+        if distance < self.distance:
+            self.solver, self.supersolution = solver, proof
+            self._take(best)
+            self.distance = distance
+            if tight:
+                self.sharpen(TIGHT)
+                self.sharpen(LOOSE * self._moved(self.low) / self.rest)
+        likely = self.pi[solver.reference] >= UNLIKELY * self.pi.max()
+        return proof.c > SHARP and (likely or best.rest <= 0.5 * distance)
+
+    def sharpen(self, share: float) -> None:
+        """Lower ``rest`` to a share of what it is by a better vector, as far as that is possible."""
+        solver, proof = self.solver, self.supersolution
+        if solver is None or proof is None:
+            return
+        goal = share * self.rest
+        with np.errstate(all="ignore"):  # what is not finite is not taken
+            found = _Better(self.low, self.rest, self.defect, self._net)
+            while self.rest > goal:
+                found = self._corrected(solver, found, proof, goal)
+                if not found.rest < 0.5 * self.rest:
+                    break
+                self._take(found)
+
+    def _take(self, better: _Better) -> None:
+        self.low, self.rest, self.defect, self._net = better
+        self.distance = min(self.distance, self._distance(better))
+
+    def _distance(self, better: _Better) -> float:
+        """Return the bound on the distance that a better vector gives."""
+        return self._moved(better.low) + better.rest + better.defect
+
+    def _moved(self, low: Vector) -> float:
+        """Return how far the probability of any event is from that under pi + low."""
+        up, down = float(low.sum(where=low > 0.0)), -float(low.sum(where=low < 0.0))
+        return max(up, down) * self.rounded_up
+
+    def _proved(self, low: Vector, proof: Supersolution) -> tuple[float, float, Vector]:
+        """Return the bound for pi + low up to its mass, that for its mass, and (pi + low) Q."""
+        net, error = self.products.net_flow(self.pi, low)
+        rest = inner(np.abs(net) + error, proof.h) / proof.c * self.rounded_up
+        mass, rounding = excess(self.pi, low)
+        return (rest if math.isfinite(rest) else math.inf), abs(mass) + rounding, net
+
+    def _corrected(
+        self, solver: Solver, found: _Better, proof: Supersolution, goal: float = 0.0
+    ) -> _Better:
+        """Return a better vector, of mass one."""
+
+        def enough(net: Vector) -> bool:
+            return inner(np.abs(net), proof.h) <= goal * proof.c
+
+        if isinstance(solver, MultigridPoisson):
+            low = found.low + solver.balance(found.net, enough)
+        else:
+            low = found.low + solver.balance(found.net)
+        low -= excess(self.pi, low)[0] * self.pi
+        return _Better(low, *self._proved(low, proof))
+
+
+class _Better(NamedTuple):
+    """A vector pi + low, with ``rest`` and ``defect`` as for `Certificate`, and (pi + low) Q."""
+
+    low: Vector
+    rest: float
+    defect: float
+    net: Vector

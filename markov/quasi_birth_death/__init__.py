@@ -1,0 +1,1 @@
+"""Chains whose levels repeat, also without end."""

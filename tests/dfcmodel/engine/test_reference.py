@@ -1,0 +1,223 @@
+"""What holds for every discipline, source and host; the kernel against the naive reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    RED,
+    Fair,
+    Flow,
+    OnOff,
+    Pause,
+    Priority,
+    Scenario,
+    chain,
+    dumbbell,
+    simulate,
+    takano2006,
+)
+from dfcmodel.engine import driver, layouts, reference
+from dfcmodel.engine.kernel.columns import BUDGET
+from dfcmodel.engine.plans import compile_scenario
+from responsefn import NewReno, Reno, Tahoe
+
+LINK = {"rate": 2000.0, "delay": 2e-3, "buffer": 12.0}
+
+
+DISCIPLINES = {
+    "fifo": FIFO(),
+    "dfc": DFC(),
+    "dfc alpha": DFC(diffusion=0.3, intensity=1.1, phases="synchronous"),
+    "dfc input": DFC(diffusion=0.2, intensity=1.05, per="input"),
+    "pause": Pause(high=6.013, low=2.987),
+    "quanta": Pause(high=6.013, low=2.987, quanta=100, signalling=1e-3, paused_rate=100.0),
+    "red": RED(low=2.0, high=6.0, weight=0.02),
+    "ecn": RED(low=2.0, high=6.0, weight=0.02, gentle=False, ecn=True, mean_packet=1000.0),
+    "fair": Fair(),
+    "priority": Priority(),
+}
+
+
+SOURCES = {
+    "tcp": (Reno(), NewReno(), Tahoe()),
+    "udp": (CBR(1500.0), OnOff(2500.0, 0.02, 0.03), OnOff(2500.0, 0.02, 0.03, random=True)),
+    "both": (NewReno(), CBR(1200.0), OnOff(2500.0, 0.05, 0.02)),
+}
+
+
+DURATION = 0.6
+
+
+def crossing(discipline, sources, host="direct", *, window=60.0, shared=True) -> Scenario:
+    """Return three flows over a chain of five nodes: all of it, its end, and its middle."""
+    paths = ((1, 2, 3, 4, 5), (3, 4, 5), (2, 3, 4))
+    flows = [
+        Flow(f"flow {f}", path, source, window, 0.01 * f, size, host, priority=f)
+        for f, (path, source, size) in enumerate(
+            zip(paths, sources, (np.inf, np.inf, 200.0), strict=True)
+        )
+    ]
+    links = chain(5, **LINK, discipline=discipline, shared=shared)
+    return Scenario("crossing", links, flows, DURATION, min_rto=0.05)
+
+
+def hosts_of(name: str) -> tuple[str, ...]:
+    return ("direct", "unshaped", "shaped") if name.startswith("dfc") else ("direct", "unshaped")
+
+
+EVERY = [(name, sort, host) for name in DISCIPLINES for sort in SOURCES for host in hosts_of(name)]
+
+
+@pytest.mark.parametrize(("name", "sort", "host"), EVERY)
+def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
+    """The balance is zero, not small; nothing is negative; no buffer and no link is exceeded."""
+    scenario = crossing(DISCIPLINES[name], SOURCES[sort], host)
+    run = simulate(scenario, sample=0.01)
+    assert run.imbalance.max() == 0.0
+    for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
+        assert values.min() >= 0.0
+    assert run.peak_queue.max() <= LINK["buffer"]
+    assert not np.isinf(run.round_trip).any()
+    assert np.diff(run.delivered, axis=1).min() >= 0.0
+    assert run.delivered[2, -1] <= 200.0
+    assert (run.carried.sum(axis=0) <= LINK["rate"] * scenario.duration * (1 + 1e-12)).all()
+    assert (run.efficiency.values <= 1 + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "fair"])
+def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
+    scenario = crossing(DISCIPLINES[name], SOURCES["udp"], "unshaped", shared=False)
+    run = simulate(scenario, sample=0.01)
+    assert run.imbalance.max() == 0.0
+    assert run.lost.sum() > 0
+    assert run.peak_queue.max() == LINK["buffer"]
+    assert run.queued.max() > LINK["buffer"]
+
+
+@pytest.mark.parametrize("per", ["flow", "input"])
+@pytest.mark.parametrize("host", ["shaped", "unshaped", "direct"])
+def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
+    scenario = crossing(DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
+    plan = compile_scenario(scenario, 4, np.random.default_rng(1))
+    state = plan.state
+    driver.advance(plan, 600, 100)
+    for i in range(len(plan.links)):
+        J = state.cell[slice(*state.cells[i]), BUDGET]
+        assert (J >= 0).all()
+        assert 0.0 < J.sum() <= LINK["rate"] * plan.step * (1 + 1e-12)
+
+
+EXACT = [name for name in DISCIPLINES if name not in ("red", "ecn")]
+
+
+EQUAL = (1, 1, 1, 1)
+
+
+AGREEING = [(name, sort, EQUAL, True) for name in EXACT for sort in SOURCES]
+
+
+@pytest.mark.parametrize(("name", "sort", "delays", "shared"), AGREEING)
+def test_naive_reference_agrees_where_nothing_is_lost(
+    name: str, sort: str, delays: tuple[float, ...], shared: bool
+) -> None:
+    """From equal states and over whole runs, up to the grid of amounts: order, rates, pauses."""
+    host = hosts_of(name)[-1]
+    scenario = crossing(DISCIPLINES[name], SOURCES[sort], host, window=30.0, shared=shared)
+    links = [
+        replace(link, buffer=2000.0, delay=times * link.delay)
+        for link, times in zip(scenario.links, delays, strict=True)
+    ]
+    scenario = replace(scenario, links=links)
+    fast, slow = (compile_scenario(scenario, 4, np.random.default_rng(2)) for _ in range(2))
+    (record, queued, lost), (told, waiting, _) = (
+        run(plan, 400, 40) for run, plan in ((driver.advance, fast), (reference.advance, slow))
+    )
+    assert lost.sum() == 0.0
+    assert max(queued.max(), record[:, :, 3].max()) > 1.0  # in the network or at a host
+    # amounts are rounded to the grid at every service: 400 steps of 2^-26 packets, grown by DFC
+    np.testing.assert_allclose(record[:, :, :4], told[:, :, :4], atol=400 * 2.0**-26)
+    np.testing.assert_allclose(queued, waiting, atol=400 * 2.0**-26)
+    # round-trip times jump where what was received ends, to rounding, between two emissions
+    apart = abs(record[:, :, 4] - told[:, :, 4]) / fast.step
+    assert np.mean(apart > 1e-3) < 0.1
+    assert apart.max() < 4.0
+
+
+@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "ecn", "fair"])
+def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
+    """Through losses, recovery and timeouts: every sum is exact."""
+    scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
+    fast, slow = (simulate(scenario, duration=0.15, backend=b) for b in ("numba", "python"))
+    assert fast.lost.sum() > 0
+    for key in ("in_transit", "delivered", "window", "backlog", "lost", "queued", "peak_queue"):
+        np.testing.assert_array_equal(getattr(fast, key), getattr(slow, key), err_msg=key)
+
+
+@pytest.mark.parametrize("case", ["takano", "dumbbell"])
+def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
+    """Contracted into a delay they give the same run, bit for bit, also through losses."""
+    scenario = takano2006("2", dfc=False, tcp="newreno", host="unshaped")
+    if case == "dumbbell":
+        ends = {"access_rate": 8000.0, "access_delay": 1e-3}
+        links = dumbbell(2, **LINK, **ends)
+        flows = [
+            Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), Reno(), 100.0, 0.01 * n)
+            for n in (1, 2)
+        ]
+        scenario = Scenario("dumbbell", links, flows)
+    short = simulate(scenario, duration=0.4)
+    queueing = layouts.queueing
+    monkeypatch.setattr(layouts, "queueing", lambda s: ([True] * len(s.links), queueing(s)[1]))
+    full = simulate(scenario, duration=0.4)
+    assert full.lost.sum() > 0
+    assert (full.queued > 0).any(axis=1).sum() < len(scenario.links)
+    for key in ("in_transit", "delivered", "window", "lost", "queued", "peak_queue", "carried"):
+        np.testing.assert_array_equal(getattr(short, key), getattr(full, key), err_msg=key)
+
+
+def test_packet_scaling() -> None:
+    """Twice the rates and buffers: twice the packets everywhere, without windows."""
+    one = crossing(FIFO(), SOURCES["udp"])
+    sources = [CBR(3000.0), OnOff(5000.0, 0.02, 0.03), OnOff(5000.0, 0.02, 0.03, random=True)]
+    two = replace(
+        one,
+        links=[replace(n, rate=2 * n.rate, buffer=2 * n.buffer) for n in one.links],
+        flows=[
+            replace(f, source=s, size=2 * f.size) for f, s in zip(one.flows, sources, strict=True)
+        ],
+    )
+    a, b = simulate(one), simulate(two)
+    assert a.lost.sum() > 0
+    # 1200 steps of rounding to 2^-26 packets
+    np.testing.assert_allclose(2 * a.queued, b.queued, atol=1200 * 2.0**-26)
+    np.testing.assert_allclose(2 * a.lost, b.lost, atol=1200 * 2.0**-26)
+
+
+@pytest.mark.parametrize("name", ["fifo", "dfc alpha", "fair", "priority", "pause"])
+def test_names_and_order_of_nodes_and_links_do_not_matter(name: str) -> None:
+    one = crossing(DISCIPLINES[name], SOURCES["udp"], "unshaped")
+    names = {1: "e", 2: "a", 3: "d", 4: "c", 5: "b"}
+    two = replace(
+        one,
+        links=[replace(n, source=names[n.source], target=names[n.target]) for n in one.links[::-1]],
+        flows=[replace(f, path=[names[node] for node in f.path]) for f in one.flows],
+    )
+    a, b = simulate(one), simulate(two)
+    assert a.lost.sum() > 0
+    np.testing.assert_array_equal(a.delivered, b.delivered)
+    np.testing.assert_array_equal(a.queued, b.queued[::-1])
+
+
+@pytest.mark.parametrize("name", ["dfc", "red"])
+def test_the_seed_decides(name: str) -> None:
+    scenario = crossing(DISCIPLINES[name], SOURCES["both"], "unshaped")
+    first, again, other = (simulate(scenario, rng=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.queued, again.queued)
+    assert not np.array_equal(first.queued, other.queued)

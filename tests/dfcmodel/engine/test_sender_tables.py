@@ -1,0 +1,238 @@
+"""Sender tables: starts and on/off times within a step, every rule as a source; receivers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    Flow,
+    OnOff,
+    Scenario,
+    chain,
+    simulate,
+)
+from dfcmodel.engine import driver, reference
+from dfcmodel.engine.compilation import compile_template
+from dfcmodel.engine.kernel import columns, tcp_receiver, tcp_sender
+from dfcmodel.engine.kernel.burst_losses import book_bursts
+from dfcmodel.engine.plans import compile_scenario
+from hopflow import maximum, minimum
+from responsefn import Reno, Vegas, WindowRule, catalogue
+
+RATE, DELAY = 1e4, 5e-3
+
+
+RULES = [entry for entry in catalogue().entries if isinstance(entry, WindowRule)]
+
+
+ADVANCE = {  # the kernel as plain Python: no compilation for a few hundred steps
+    "kernel": partial(driver.advance, compiled=False),
+    "reference": reference.advance,
+}
+
+
+def one_flow(source: Any, host: str = "direct", start: float = 0.0, **link: Any) -> Scenario:
+    """Return a flow over two links."""
+    links = chain(3, **{"rate": RATE, "delay": DELAY, "buffer": 1000.0, **link})
+    return Scenario("one", links, (Flow("only", (1, 2, 3), source, 200.0, start, host=host),))
+
+
+def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> Any:
+    return compile_scenario(scenario, steps_per_delay, np.random.default_rng(0), duration=0.1)
+
+
+class Listener(WindowRule):
+    """A window of 64 packets that never changes, and the round-trip times that it heard of."""
+
+    class State(NamedTuple):
+        """Window in packets, shortest and longest RTT in s."""
+
+        cwnd: float = 64.0
+        ssthresh: float = math.inf
+        shortest: float = math.inf
+        longest: float = 0.0
+
+    assigned: ClassVar[tuple[str, ...]] = ("shortest", "longest")
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(shortest=minimum(s.shortest, e.rtt), longest=maximum(s.longest, e.rtt))
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s
+
+
+@pytest.mark.parametrize("host", ["direct", "unshaped"])
+@pytest.mark.parametrize("by", ["kernel", "reference"])
+def test_a_rule_hears_the_round_trip_times_of_a_burst(by: str, host: str) -> None:
+    """The first of 64 packets finds no queue; the last one waits for 63, to one step."""
+    scenario = one_flow(Listener(), host)
+    plan = plan_of(scenario, 16)
+    ADVANCE[by](plan, 400, 40)
+    shortest, longest = plan.state.tcp[0, columns.TCP_COLUMNS + 2 : columns.TCP_COLUMNS + 4]
+    base = scenario.base_rtt(scenario.flows[0])
+    assert shortest == pytest.approx(base, rel=1e-9)
+    assert longest == pytest.approx(base + 63 / RATE, abs=plan.step)
+
+
+def test_naive_reference_agrees_for_a_rule_that_goes_by_the_delay() -> None:
+    """Vegas fills two queues of FIFO and leaves slow start by what it hears."""
+    flows = (
+        Flow("one", (1, 2, 3), Vegas(), 300.0),
+        Flow("two", (2, 3), Vegas(), 300.0, start=0.0103),
+    )
+    scenario = Scenario("vegas", chain(3, rate=RATE, delay=DELAY, buffer=1e4), flows)
+    fast, slow = (advance(plan_of(scenario), 200, 20)[0] for advance in ADVANCE.values())
+    assert fast[-1, :, 2].max() > 64.0
+    # 200 steps of rounding to the grid, in delays of which Vegas makes windows
+    np.testing.assert_allclose(fast, slow, atol=1e-3)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.75])
+def test_starts_within_a_step(part: float) -> None:
+    """A constant rate has sent for exactly as long; the rest of a first window comes a step later."""
+    h = DELAY / 4
+    start = (2 + part) * h
+    plan = plan_of(one_flow(CBR(5000.0), start=start))
+    driver.advance(plan, 10, 1)
+    # rounding of four amounts to the grid
+    assert plan.state.tcp[0, columns.EMITTED] == pytest.approx((10 * h - start) * 5000.0, abs=1e-6)
+    emitted = []
+    for steps in (2, 3, 4):
+        plan = plan_of(one_flow(Listener(), start=start))
+        driver.advance(plan, steps, 1)
+        emitted.append(plan.state.tcp[0, columns.EMITTED])
+    assert emitted == pytest.approx([0.0, 64.0 * (1.0 - part), 64.0], abs=1e-6)
+
+
+def test_on_and_off_times_within_a_step() -> None:
+    h = DELAY / 4
+    plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
+    record = driver.advance(plan, 14, 7)[0]
+    assert plan.state.tcp[0, columns.EMITTED] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
+    assert record.shape == (2, 1, 5)
+
+
+@pytest.mark.parametrize("discipline", [FIFO(), DFC()], ids=["fifo", "dfc"])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_every_rule_of_the_catalogue_is_a_source(rule: WindowRule, discipline: Any) -> None:
+    """The balance is zero, all is finite, nothing negative, no link and no buffer exceeded.
+
+    The text of the rules as plain Python: the kernels come from the same text.
+    """
+    scenario = one_flow(rule, "unshaped", rate=2000.0, buffer=10.0, discipline=discipline)
+    cross = Flow("cross", (2, 3), CBR(500.0), start=0.01, host="unshaped")
+    scenario = replace(scenario, flows=(*scenario.flows, cross), min_rto=0.05)
+    run = simulate(scenario, duration=0.5, sample=0.01, backend="python")
+    assert run.imbalance.max() == 0.0
+    for values in (run.window, run.queued, run.in_transit, run.lost, run.backlog):
+        assert np.isfinite(values).all()
+        assert values.min() >= 0.0
+    assert run.window[0].max() > 4.0
+    assert run.peak_queue.max() <= 10.0
+    assert (run.carried.sum(axis=0) <= 2000.0 * 0.5 * (1 + 1e-12)).all()
+
+
+def taken_in(pieces, broken: float) -> tuple[np.ndarray, float]:
+    """Return which packets a receiver misses after (arrived, gone) pieces of new data, and its ACKs."""
+    plan = plan_of(one_flow(Listener()))
+    s = plan.state
+    s.tcp[0, columns.BROKEN] = broken
+    assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, sum(map(sum, pieces)))
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    acks = [receive(s.tcp, s.log, s.holes, 0, *piece, plan.quantum)[0] for piece in pieces]
+    first = int(s.tcp[0, columns.HOLES_AT])
+    return s.holes[first : first + int(s.tcp[0, columns.SEEN])], sum(acks)
+
+
+@pytest.mark.parametrize("broken", [0.0, 0.6])
+def test_packets_are_lost_whole(broken: float) -> None:
+    """Where half is missing, every other packet, however the stream is cut; U stands at the first."""
+    holes, acks = taken_in([(10.0, 0.0), (0.7, 0.7), (3.8, 3.8), (0.5, 0.5)], broken)
+    assert set(holes) <= {0.0, 1.0}
+    assert (holes[:10] == 0.0).all()
+    assert (np.diff(np.flatnonzero(holes)) == 2).all()
+    assert holes.sum() + acks == pytest.approx(20.0)
+    assert abs(holes.sum() - 5.0) <= 1.0
+
+
+def test_part_of_a_packet_is_lost_by_chance() -> None:
+    """0.3 of one in twenty: in three of ten runs whose chances are spread evenly."""
+    lost = [taken_in([(19.7, 0.3)], start)[0].sum() for start in np.arange(0.05, 1.0, 0.1)]
+    assert sorted(lost) == [0.0] * 7 + [1.0] * 3
+
+
+def test_a_packet_sent_again_fills_its_own_hole() -> None:
+    """And U jumps over what was received to the next one."""
+    plan = plan_of(one_flow(Listener()))
+    s = plan.state
+    s.tcp[0, columns.BROKEN] = 0.0
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    tcp_sender.emit(s.tcp, s.log, 0, 0.0, 8.0)
+    receive(s.tcp, s.log, s.holes, 0, 4.0, 4.0, plan.quantum)
+    assert s.tcp[0, columns.UP_TO] == 1.0
+    tcp_sender.emit(s.tcp, s.log, 0, 1.0, 2.0)  # the hole at 1, and 2, which is there
+    assert receive(s.tcp, s.log, s.holes, 0, 2.0, 0.0, plan.quantum) == (2.0, 1.0)
+    assert s.tcp[0, columns.UP_TO] == 3.0
+
+
+def test_losses_of_bursts_are_at_their_ends() -> None:
+    """Half of what comes: bursts of three and two steps (2.5), and of a quarter of one."""
+    for burst, runs in ((2.5, [60.0, 40.0]), (0.25, [5.0] * 20)):
+        plan = plan_of(one_flow(Listener()))
+        s = plan.state
+        for k in range(5):
+            end = 40.0 * (k + 1)
+            book_bursts(1, 0, k, burst, end - 40.0, end, 20.0, 0.0, 0, plan.quantum, s)
+        found = s.records[1, : s.ends[1, 1]]
+        assert found[:, 2].tolist() == runs
+        np.testing.assert_array_equal(found[:, 1] - found[:, 0], found[:, 2])
+        assert found[-1, 1] == 200.0
+
+
+def test_what_comes_over_a_link_loses_less_beside_bursts() -> None:
+    """One packet time's share per burst: 1/199 of what it loses by proportion, of 100 packets each."""
+    links = chain(3, rate=1e5, delay=1e-3, buffer=300.0)
+    flows = (
+        Flow("smooth", (1, 2, 3), CBR(6e4), host="unshaped"),
+        Flow("bursts", (2, 3), Reno(), 4000.0),
+    )
+    lost = {}
+    for burst in (0.0, 1e-3):
+        law = FIFO(burst=burst)
+        alike = tuple(replace(link, discipline=law) for link in links)
+        run = simulate(Scenario("merge", alike, flows), duration=0.04)
+        lost[burst] = run.lost.sum(axis=(1, 2))
+        assert run.imbalance.max() == 0.0
+    assert lost[0.0].min() > 50.0
+    # what bursts lose more keeps their next windows smaller: a factor of two
+    assert lost[1e-3][0] < 2.0 * lost[0.0][0] / 199
+    assert lost[1e-3][1] > lost[0.0][1]
+
+
+@pytest.mark.parametrize("broken", [0.0, 0.35])
+def test_what_is_missing_is_holes_and_a_remainder_below_one_packet(broken: float) -> None:
+    """Over 40 stretches that each miss 0.7 of ten packets no part of a packet disappears."""
+    plan = plan_of(one_flow(Listener()))
+    s = plan.state
+    s.tcp[0, columns.BROKEN] = broken
+    assert tcp_sender.emit(s.tcp, s.log, 0, 0.0, 400.0)
+    receive = compile_template(tcp_receiver.receive, plan.rules, compiled=False)
+    holes = 0.0
+    for n in range(40):
+        receive(s.tcp, s.log, s.holes, 0, 9.3, 0.7, plan.quantum)
+        first = int(s.tcp[0, columns.HOLES_AT])
+        holes = s.holes[first : first + 10 * (n + 1)].sum()
+        assert holes + s.tcp[0, columns.BROKEN] == pytest.approx(broken + 0.7 * (n + 1), abs=1e-9)
+        assert -1e-9 <= s.tcp[0, columns.BROKEN] < 1.0 + 1e-9
+    assert holes in (28.0, 27.0)

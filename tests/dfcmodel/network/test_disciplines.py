@@ -1,0 +1,247 @@
+"""What each discipline and source is for: figures that can be worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    RED,
+    Fair,
+    Flow,
+    Link,
+    OnOff,
+    Pause,
+    Priority,
+    Scenario,
+    chain,
+    ring,
+    simulate,
+    takano2006,
+)
+from responsefn import NewReno, Reno
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: DFC(diffusion=-0.1), ["diffusion", "-0.1"]),
+        (lambda: DFC(diffusion=0.0), ["diffusion", "0"]),
+        (lambda: DFC(intensity=0.5), ["intensity", "0.5", ">= 1"]),
+        (lambda: DFC(phases="odd"), ["phases", "'odd'"]),
+        (lambda: Pause(high=10, low=20), ["low", "20", "<= 10"]),
+        (lambda: FIFO(burst=8.0), ["burst", "8", "<= 1", "ms(0.1)"]),
+        (lambda: Pause(quanta=70_000), ["quanta", "70000"]),
+        (lambda: RED(low=5, high=5), ["high", "5", "low < high"]),
+        (lambda: RED(max_p=2.0), ["max_p", "2"]),
+        (lambda: CBR(0.0), ["rate", "0"]),
+        (lambda: OnOff(1.0, on=0.0, off=1.0), ["on", "0"]),
+    ],
+)
+def test_disciplines_and_sources(refused, make, parts) -> None:
+    refused(parts, make)
+
+
+RATE, DELAY = 1000.0, 5e-3
+
+
+def bottleneck(discipline, *sources, buffer=50.0, window=500.0, **flow) -> Scenario:
+    """Return flows over two fast links of their own, a shared slow one, and a way out."""
+    links = [
+        Link("in", "out", RATE, DELAY, buffer, discipline),
+        Link("out", "end", 1e4, DELAY, 1e3),
+    ]
+    links += [Link(f"host {f}", "in", 1e4, DELAY, 1e4) for f in range(len(sources))]
+    flows = [
+        Flow(f"flow {f}", (f"host {f}", "in", "out", "end"), source, window, priority=f, **flow)
+        for f, source in enumerate(sources)
+    ]
+    return Scenario("bottleneck", links, flows, duration=5.0)
+
+
+def goodput(scenario: Scenario, since: float = 1.0):
+    run = simulate(scenario)
+    late = run.time > since
+    return (run.delivered[:, late][:, -1] - run.delivered[:, late][:, 0]) / (
+        run.time[late][-1] - run.time[late][0]
+    )
+
+
+def test_fifo_shares_by_arrivals_and_fair_queueing_equally() -> None:
+    flows = CBR(300.0), CBR(900.0), CBR(1800.0)
+    np.testing.assert_allclose(goodput(bottleneck(FIFO(), *flows)), [100, 300, 600], rtol=1e-4)
+    np.testing.assert_allclose(goodput(bottleneck(Fair(), *flows)), [300, 350, 350], rtol=1e-4)
+
+
+def test_priority_serves_the_first_and_starves_the_last() -> None:
+    flows = CBR(300.0), CBR(600.0), CBR(1800.0)
+    np.testing.assert_allclose(goodput(bottleneck(Priority(), *flows)), [300, 600, 100], rtol=1e-4)
+
+
+def test_loss_is_what_does_not_fit() -> None:
+    """Arrivals of 1500/s at 1000/s: 500/s are lost once 50 packets wait."""
+    run = simulate(bottleneck(FIFO(), CBR(1500.0)))
+    node = list(run.scenario.senders).index("in")
+    assert run.peak_queue[node] == 50.0
+    filled = 50.0 / 500.0 + DELAY
+    assert run.lost.sum() == pytest.approx(500.0 * (5.0 - filled), abs=2.0)
+
+
+def test_pause_loses_nothing_and_holds_the_queue() -> None:
+    """What is under way when the pause is called is one link's and two delays' packets."""
+    high, low = 30.0, 10.0
+    run = simulate(bottleneck(Pause(high, low), CBR(1500.0), buffer=400.0))
+    node = list(run.scenario.senders).index("in")
+    assert run.lost[:, node].sum() == 0
+    under_way = 2 * DELAY * (1e4 - RATE)
+    assert high < run.peak_queue[node] <= high + under_way + 1e4 * run.step
+    late = run.queued[node, run.time > 1.0]
+    assert late.min() < low  # it resumes below the low threshold, and drains until that is heard
+    assert run.carried[0, node] == pytest.approx(RATE * 5.0, rel=0.02)
+
+
+def test_quanta_pause_for_their_time() -> None:
+    """65535 quanta of 512 bit times at 120 Mb/s are 280 ms: the link behind runs dry."""
+    run = simulate(bottleneck(Pause(30.0, 10.0, quanta=65535), CBR(1500.0), buffer=400.0))
+    node = list(run.scenario.senders).index("in")
+    assert (run.queued[node, run.time > 0.5] == 0.0).mean() > 0.3
+    assert run.carried[0, node] < 0.8 * RATE * 5.0
+
+
+def test_red_drops_the_share_that_balances_constant_traffic() -> None:
+    """CBR at 1.1 times the link: in the long run one packet in eleven must go."""
+    run = simulate(bottleneck(RED(5.0, 40.0, weight=0.01, max_p=0.5), CBR(1100.0), buffer=100.0))
+    late = run.time > 1.0
+    assert run.lost[:, :, late].sum() == pytest.approx(100.0 * 4.0, rel=0.1)
+    assert run.peak_queue.max() < 100.0
+
+
+def test_marks_replace_losses() -> None:
+    law = {"low": 5.0, "high": 40.0, "weight": 0.01}
+    lossy = simulate(bottleneck(RED(**law), Reno(), window=60.0))
+    marked = simulate(bottleneck(RED(**law, ecn=True), Reno(), window=60.0))
+    assert lossy.lost.sum() > 0
+    assert marked.lost.sum() == 0
+    assert marked.loss_events[0] >= 3
+    assert marked.timeouts[0] == 0
+
+
+def with_law(scenario: Scenario, law: DFC) -> Scenario:
+    return replace(scenario, links=[replace(link, discipline=law) for link in scenario.links])
+
+
+@pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
+def test_dfc_per_input_is_that_per_flow_where_each_flow_has_its_own_input(host: str) -> None:
+    """Two links that meet in a third, as queues of flows and as queues of inputs, through losses."""
+    law = DFC(diffusion=0.2, intensity=1.1)
+    links = [Link("in", "out", RATE, DELAY, 40.0, law)]
+    links += [Link(f"host {f}", "in", 2 * RATE, DELAY, 40.0, law) for f in (0, 1)]
+    flows = [
+        Flow(f"{f}", (f"host {f}", "in", "out"), source, 150.0, host=host)
+        for f, source in enumerate((NewReno(), CBR(900.0)))
+    ]
+    scenario = Scenario("two into one", links, flows, duration=1.0)
+    one, other = (
+        simulate(with_law(scenario, replace(law, per=per)), sample=0.01)
+        for per in ("flow", "input")
+    )
+    assert other.imbalance.max() == 0.0
+    assert (one.lost.sum() > 0) == (host != "shaped")
+    # 800 steps in which the law's sums, in another order, are rounded to the grid
+    for key in ("delivered", "queued", "lost"):
+        np.testing.assert_allclose(getattr(one, key), getattr(other, key), atol=800 * 2.0**-26)
+
+
+def test_dfc_per_input_keeps_one_queue_for_what_came_over_one_link() -> None:
+    """Arrivals of 1500/s and 500/s over one link share the next one of 1000/s as they came."""
+    links = [
+        Link("a", "b", 1e4, DELAY, 50.0),
+        Link("b", "c", RATE, DELAY, 50.0, DFC(per="input")),
+    ]
+    flows = [Flow(f"{rate:g}", "abc", CBR(rate)) for rate in (1500.0, 500.0)]
+    shares = goodput(Scenario("one input", links, flows, duration=5.0))
+    np.testing.assert_allclose(shares, [750.0, 250.0], rtol=1e-3)
+
+
+def test_dfc_per_input_shares_equally_and_loses_nothing() -> None:
+    """takano2006's footnote: DFC requires only per-input queues. Each flow has an input at node 15."""
+    run = simulate(with_law(takano2006("1", tcp="newreno"), DFC(per="input")), duration=0.6)
+    np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
+    assert run.lost.sum() == 0
+    assert run.peak_queue.max() <= 2 * run.scenario.links[0].capacity
+
+
+def test_dfc_per_flow_and_per_input_do_not_mix() -> None:
+    links = [Link("a", "b", RATE, DELAY, 50.0, DFC()), Link("b", "c", RATE, DELAY, 50.0)]
+    links[1] = replace(links[1], discipline=DFC(per="input"))
+    with pytest.raises(ValueError, match=r"per of link 'b->c' = 'input': must .* 'flow' on a->b"):
+        Scenario("both", links, [Flow("one", "abc", CBR(100.0))])
+    with pytest.raises(ValueError, match="per = 'port': must be one of"):
+        DFC(per="port")
+
+
+def test_a_transfer_ends_when_its_last_packet_is_there() -> None:
+    """A window below the pipe: 400 packets of 10 per round trip of 30 ms, the first ones fewer."""
+    run = simulate(bottleneck(FIFO(), NewReno(), window=10.0, size=400.0))
+    assert run.delivered[0, -1] == 400.0
+    rounds = 4 + (400 - 15) / 10  # 1, 2, 4, 8 packets, then 10 per round trip
+    assert run.finished[0] == pytest.approx((rounds + 0.5) * 6 * DELAY, rel=0.02)
+    assert np.isnan(simulate(bottleneck(FIFO(), NewReno())).finished[0])
+
+
+def test_on_and_off() -> None:
+    run = simulate(bottleneck(FIFO(), OnOff(800.0, on=0.25, off=0.75)))
+    assert run.delivered[0, -1] == pytest.approx(5 * 0.25 * 800.0, rel=1e-3)
+    random = [
+        simulate(bottleneck(FIFO(), OnOff(800.0, 0.25, 0.75, random=True)), rng=seed).delivered[
+            0, -1
+        ]
+        for seed in range(20)
+    ]
+    # 5 cycles per run with a relative spread near 0.4 each; 20 runs
+    assert np.mean(random) == pytest.approx(1000.0, rel=0.3)
+    assert np.std(random) > 50.0
+
+
+def test_flows_around_a_ring() -> None:
+    """Every link is shared by the two flows that start at it and before it: half each."""
+    links = ring(4, rate=RATE, delay=DELAY, buffer=50.0)
+    around = (1, 2, 3, 4, 1, 2)
+    flows = [
+        Flow(f"from {n}", around[n - 1 : n + 2], CBR(900.0), host="unshaped") for n in (1, 2, 3, 4)
+    ]
+    run = simulate(Scenario("ring", links, flows, duration=3.0))
+    assert run.imbalance.max() == 0.0
+    rates = (run.delivered[:, -1] - run.delivered[:, 1000]) / (run.time[-1] - run.time[1000])
+    # x leaves the first link; there it competes as 900 : x
+    x = RATE * 900.0 / (900.0 + 558.0)
+    np.testing.assert_allclose(rates, rates[0], rtol=1e-6)
+    assert rates[0] < x
+
+
+def test_delays_are_steps() -> None:
+    links = [Link("a", "b", RATE, 1e-3, 50.0), Link("b", "c", RATE, 1.1e-3, 50.0)]
+    flows = [Flow("one", "abc", CBR(100.0))]
+    scenario = Scenario("delays", links, flows, duration=0.1)
+    with pytest.raises(
+        ValueError, match=r"b->c = 0\.0011 s: must be a multiple of the step .* steps_per"
+    ):
+        simulate(scenario)
+    simulate(scenario, steps_per_delay=10)
+    uneven = [links[0], Link("b", "c", RATE, 1.005e-3, 50.0)]
+    with pytest.warns(UserWarning, match=r"rounded to 4 steps .* 0\.5 % off"):
+        simulate(Scenario("delays", uneven, flows, duration=0.1))
+
+
+def test_a_chain_of_unequal_delays_is_exact() -> None:
+    """The first packet arrives after all delays, to the step."""
+    links = [*chain(3, rate=RATE, delay=1e-3, buffer=50.0), Link(3, 4, RATE, 7e-3, 50.0)]
+    run = simulate(
+        Scenario("delays", links, [Flow("one", (1, 2, 3, 4), CBR(100.0))], 0.02), sample=2.5e-4
+    )
+    assert run.time[np.argmax(run.delivered[0] > 0)] == pytest.approx(9e-3 + run.step)

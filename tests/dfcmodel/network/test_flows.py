@@ -1,0 +1,36 @@
+"""Flows: refused fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dfcmodel import (
+    takano2006,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"path": (1,)}, ["path", "two nodes"]),
+        ({"path": (1, 2, 1)}, ["path", "twice"]),
+        ({"path": (1, 3)}, ["path", "1->3", "1->2"]),
+        ({"path": (29, 30, 31)}, ["path", "30->31"]),
+        ({"max_window": 0.0}, ["max_window", "0"]),
+        ({"max_window": 1e12}, ["max_window", "memory"]),
+        ({"start": -1.0}, ["start", "-1"]),
+        ({"size": 0.0}, ["size", "0"]),
+        ({"source": "reno"}, ["source", "'reno'", "Reno()"]),
+        ({"host": "far"}, ["host", "'far'", "'shaped'"]),
+        ({"priority": 0.5}, ["priority", "0.5"]),
+    ],
+)
+def test_flow_fields(refused, change, parts) -> None:
+    scenario = takano2006("1")
+    first = scenario.flows[0]
+    refused(
+        [*parts, "of flow 'target'"],
+        lambda: replace(scenario, flows=(replace(first, **change),)),
+    )

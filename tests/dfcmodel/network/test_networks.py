@@ -1,0 +1,133 @@
+"""Links and scenarios: paths, graphs, immutability, refused fields."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+
+import networkx as nx
+import pytest
+
+from dfcmodel import (
+    CBR,
+    DFC,
+    Flow,
+    Link,
+    Pause,
+    Scenario,
+    chain,
+    from_networkx,
+    simulate,
+    takano2006,
+)
+from responsefn import Reno
+
+ONE_LINK = {"source": "a", "target": "b", "rate": 1e4, "delay": 1e-3, "buffer": 100}
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"target": "a"}, ["target", "a->a"]),
+        ({"rate": 370e12}, ["rate", "a->b", "mbps"]),
+        ({"rate": float("nan")}, ["rate", "nan"]),
+        ({"rate": -1.0}, ["rate", "-1"]),
+        ({"delay": 0.0}, ["delay", "0"]),
+        ({"delay": 100.0}, ["delay", "ms"]),
+        ({"buffer": 0.5}, ["buffer", "0.5"]),
+        ({"buffer": float("inf")}, ["buffer", "inf", "<= 1e+09"]),
+        ({"discipline": "red"}, ["discipline", "'red'", "FIFO"]),
+        ({"discipline": Pause()}, ["high", "a->b", "= 900", "< 100", "high = 50", "low = 25"]),
+        ({"discipline": Pause(high=100, low=9)}, ["high", "a->b", "= 100", "< 100", "FIFO"]),
+        ({"discipline": Pause(high=9, low=9), "buffer": 2}, ["high", "= 9", "< 2", "high = 1"]),
+    ],
+)
+def test_link_fields(refused, change, parts) -> None:
+    refused(parts, lambda: Link(**{**ONE_LINK, **change}))
+
+
+@pytest.mark.parametrize(
+    ("count", "shared", "room"),
+    [(1, True, 20.0), (2, True, 20.0), (1, False, 20.0), (2, False, 40.0)],
+)
+def test_a_pause_must_be_able_to_come(refused, count, shared, room) -> None:
+    """What fits into a buffer, or into those of all flows, is never above `high`, or just above it."""
+    flows = [Flow(str(n), "abc", CBR(2e3 / count), host="unshaped") for n in range(count)]
+
+    def network(high):
+        last = Link("b", "c", 1e3, 1e-3, 20, Pause(high=high, low=9), shared)
+        return Scenario("x", (Link("a", "b", 2e3, 1e-3, 1e3), last), flows, duration=0.1)
+
+    refused(["high", "b->c", f"< {room:g}"], lambda: network(room))
+    waits = simulate(network(room - 0.001)).occupancy.max("time")
+    assert waits[1] == room
+    assert waits[0] > 1  # it comes at link a's own rate, and waits there only while that is paused
+
+
+def test_a_pause_on_a_link_that_no_flow_takes() -> None:
+    one = takano2006("1")
+    unused = Link("off", 1, 1e3, 1e-3, 20, Pause(), shared=False)
+    assert replace(one, links=(*one.links, unused)).links[-1] == unused
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"duration": -1.0}, ["duration", "-1"]),
+        ({"min_rto": 0.0}, ["min_rto"]),
+        ({"packet_size": 0.0}, ["packet_size"]),
+        ({"flows": ()}, ["flows"]),
+        ({"links": ()}, ["links"]),
+    ],
+)
+def test_scenario_fields(refused, change, parts) -> None:
+    refused(parts, lambda: replace(takano2006("1"), **change))
+
+
+def test_names_are_there_once(refused) -> None:
+    scenario = takano2006("1")
+    refused(["links", "'1->2'"], lambda: replace(scenario, links=scenario.links * 2))
+    refused(["flows", "'target'"], lambda: replace(scenario, flows=scenario.flows[:1] * 2))
+
+
+def test_links_of_a_graph(refused) -> None:
+    graph = nx.DiGraph([("a", "b")])
+    refused(["buffer", "a->b"], lambda: from_networkx(graph, rate=1.0, delay=1.0))
+    refused(["speed", "rate"], lambda: from_networkx(graph, speed=1.0))
+
+
+LINK = {"rate": 1000.0, "delay": 0.01, "buffer": 50}
+
+
+def test_there_and_back_through_networkx() -> None:
+    links = (
+        Link("a", "b", 1000.0, 0.01, 50),
+        Link("b", "c", 2000.0, 0.02, 70, DFC(diffusion=0.2), shared=False),
+    )
+    scenario = Scenario("test", links, (Flow("one", "abc", Reno()),))
+    assert from_networkx(scenario.to_networkx()) == links
+
+
+def test_paths() -> None:
+    scenario = takano2006("4S")
+    target, background = scenario.flows
+    assert scenario.nodes == tuple(range(1, 17))
+    assert scenario.senders == tuple(range(1, 16))
+    assert scenario.path(background) == scenario.links[7:]
+    assert scenario.path_index(target) == tuple(range(15))
+    assert scenario.base_rtt(target) == pytest.approx(2 * 16 * 1e-4)  # the access link is one
+    assert scenario.link(3, 4) is scenario.links[2]
+    assert scenario.like_links() is scenario.links[0]
+
+
+def test_links_that_differ_are_named() -> None:
+    links = (*chain(3, **LINK), Link(3, 4, 500.0, 0.01, 50))
+    scenario = Scenario("test", links, (Flow("one", (1, 2, 3, 4), Reno()),))
+    with pytest.raises(ValueError, match=r"rate: links must be equal, 3->4 has 500"):
+        scenario.like_links()
+
+
+def test_everything_is_immutable() -> None:
+    scenario = takano2006("1")
+    with pytest.raises(FrozenInstanceError):
+        scenario.links[0].rate = 1.0
+    assert hash(scenario) == hash(takano2006("1"))

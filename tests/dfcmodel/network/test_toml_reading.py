@@ -1,0 +1,189 @@
+"""Reading of scenario files: units, defaults, and errors with file, line and key."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+import pytest
+
+from dfcmodel import (
+    FIFO,
+    Flow,
+    Link,
+    Pause,
+    Scenario,
+    ScenarioFileError,
+    load_scenario,
+)
+from dfcmodel.network import toml_reading
+from dfcmodel.network.toml_reading import read_scenario
+from dfcmodel.network.toml_writing import write_scenario
+from hopflow import gbps, mbps, ms
+from responsefn import CUBIC, Reno, WindowRule
+
+
+def scenario(discipline=FIFO(), source=Reno(), **flow) -> Scenario:  # noqa: B008
+    links = (Link("a", "b", 1e4 / 3, 1e-3, 1800, discipline), Link("b", 3, 1e3, 0.1, 20.5))
+    return Scenario("two hops", links, (Flow("one", ("a", "b"), source, **flow),), packet_size=576)
+
+
+class Timid(WindowRule):
+    """A rule that only a user has."""
+
+    class State(NamedTuple):
+        cwnd: float
+
+    class Params(NamedTuple):
+        a: float = 1.0
+        steps: tuple[float, ...] = (1.0, 2.0)
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.a / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=1.0)
+
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s._replace(cwnd=1.0)
+
+
+def test_rules_of_ones_own_are_given_to_the_reader() -> None:
+    one = scenario(source=Timid(a=0.5, steps=(3.0,)))
+    text = write_scenario(one)
+    assert read_scenario(text, rules=[Timid]) == one
+    with pytest.raises(ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one"):
+        read_scenario(text)
+
+
+PAUSE = '{kind = "Pause", high = "9 kB", low = 2}'
+
+
+TWO = PAUSE + '},\n    {source = "c"'
+
+
+TWO_LAWS = '{kind = "DFC", per = "input"}},\n    {discipline = "DFC", source = "c"'
+
+
+HIGH = "links[2].discipline.high"
+
+
+FIVE = """\
+name = "five nodes"
+duration = "3 s"
+links = [
+    {source = "a", target = "b"},
+    {source = "b", target = "c", discipline = {kind = "Pause", high = "9 kB", low = 2}},
+    {source = "c", target = "d", rate = "1.5 Gb/s"},
+    {source = "d", target = "e"},
+]
+
+[[flows]]
+name = "cubic"
+path = ["a", "b", "c", "d", "e"]
+source = "CUBIC"
+
+[[flows]]
+name = "fusion"
+path = ["b", "c", "d"]
+source = {kind = "Fusion"}
+start = "1 ms"
+
+[link]
+rate = "100Mbps"
+delay = "0.1 ms"
+buffer = "150 kB"
+[flow]
+max_window = 1000
+"""
+
+
+def test_the_example_of_the_module_is_read() -> None:
+    text = toml_reading.__doc__.partition("::\n")[2].partition("\nPlain numbers")[0]
+    one = read_scenario(textwrap.dedent(text))
+    assert one.links[1].discipline == Pause(high=600)
+    assert [link.rate for link in one.links] == [mbps(370), mbps(100)]
+
+
+def test_units_and_defaults() -> None:
+    one = read_scenario(FIVE)
+    assert one.duration == 3.0
+    assert [link.rate for link in one.links] == [mbps(100), mbps(100), gbps(1.5), mbps(100)]
+    assert {link.delay for link in one.links} == {ms(0.1)}
+    assert {link.buffer for link in one.links} == {100.0}
+    assert one.links[1].discipline == Pause(high=6, low=2)
+    assert one.flows[0] == Flow("cubic", "abcde", CUBIC(), 1000)
+    assert one.flows[1].start == ms(1)
+    small = read_scenario("packet_size = 750\n" + FIVE)
+    assert small.links[0].rate == mbps(100, 750)
+    assert small.links[0].buffer == 200.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "parts"),
+    [
+        ("0.1 ms", "0.1 MB", 23, ["link.delay", "'0.1 MB'", "ms"]),
+        ("0.1 ms", "0.1", 23, ["link.delay", "'0.1'", "unit"]),
+        ('"0.1 ms"', "-1", 23, ["link.delay", "-1", "> 0"]),
+        ("100Mbps", "100 ms", 22, ["link.rate", "rate = '100 ms'", "Mb/s"]),
+        ("duration", "packet_size = 0\nduration", 2, ["packet_size", "packet_size = 0"]),
+        ("150 kB", "-150 kB", 24, ["link.buffer", "-100"]),
+        ("buffer =", "bufer =", 24, ["link.bufer", "unknown", "buffer"]),
+        ("max_window", "path", 26, ["flow.path", "unknown"]),
+        ('rate = "100Mbps"\n', "", 4, ["links[1]", "rate is missing"]),
+        ('target = "c"', 'target = "b"', 5, ["links[2].target", "b->b"]),
+        ("low = 2", "low = 20", 5, ["links[2].discipline.low", "20"]),
+        ('"9 kB"', '"9 MB"', 5, [HIGH, "b->c", "6000", "< 100", "high = 50"]),
+        ('"150 kB"', '"9 kB"', 5, [HIGH, "= 6", "< 6"]),
+        (PAUSE, '"Pause"', 5, [HIGH, "= 900", "< 100"]),
+        ("[flow]", 'discipline = "Pause"\n[flow]', 25, ["link.discipline.high", "a->b", "= 900"]),
+        ("2}", "2}, shared = false, buffer = 3", 5, [HIGH, "b->c", "= 6", "< 6", "high = 3"]),
+        (
+            '"b"}',
+            '"b", discipline = "DFC"}',
+            4,
+            ["links[1].discipline", "'a->b'", "cannot feed b->c"],
+        ),
+        (TWO, TWO_LAWS, 5, ["links[2].discipline.per", "'b->c' = 'input'", "'flow' on c->d"]),
+        ('"a", target', '"rate", buffer = -5, target', 4, ["links[1].buffer", "rate->b", "-5"]),
+        ('"Pause"', '"Paws"', 5, ["links[2].discipline.kind", "'Paws'", "Pause"]),
+        (PAUSE, "3", 5, ["links[2].discipline", "3", "table"]),
+        ('source = "d"', 'source = "c"', 12, ["flows[1].path", "d->e"]),
+        ('"d", target = "e"', '"c", target = "d"', 7, ["links[4]", "c->d", "twice"]),
+        ('["b", "c", "d"]', '["b", "d"]', 17, ["flows[2].path", "b->d"]),
+        ('"fusion"', '"cubic"', 15, ["flows[2]", "'cubic'", "twice"]),
+        ('"CUBIC"', '"CBR"', 13, ["flows[1].source", "rate is missing"]),
+        ('"CUBIC"', '{kind = "CUBIC", d = 3}', 13, ["flows[1].source.d", "C, beta"]),
+        ('"CUBIC"', '{kind = "CBR", rate = "-1 b/s"}', 13, ["flows[1].source.rate"]),
+        ('"1 ms"', '"1 ms"\nhost = "shaped"', 20, ["flows[2].host", "shaped", "Pause"]),
+        ('"3 s"', '"-3 s"', 2, ["duration", "-3"]),
+        ("name", "speed = 3\nname", 1, ["speed", "unknown", "min_rto"]),
+        ("links = [", "links = 3\nrest = [", 3, ["links", "list"]),
+    ],
+)
+def test_errors_name_file_line_and_key(old, new, line, parts, tmp_path) -> None:
+    assert old in FIVE
+    file = tmp_path / "five.toml"
+    file.write_text(FIVE.replace(old, new, 1))
+    with pytest.raises(ScenarioFileError) as error:
+        load_scenario(file)
+    for part in parts:
+        assert part in str(error.value)
+    assert str(file) in str(error.value)
+    assert f"line {line}, {parts[0]}" in str(error.value)
+
+
+def test_text_that_is_no_toml(tmp_path) -> None:
+    file = tmp_path / "five.toml"
+    for text, line in (("a = 1\nb = = 2\n", 2), ("a = 1\na = 2\n", 2)):
+        file.write_text(text)
+        with pytest.raises(ScenarioFileError, match=rf"five\.toml: .*line {line}"):
+            load_scenario(file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        load_scenario(file)
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        load_scenario(tmp_path / "none.toml")

@@ -1,0 +1,13 @@
+"""A run that the tests of records, measures and pictures share."""
+
+from __future__ import annotations
+
+import pytest
+
+from dfcmodel import Trajectory, simulate, takano2006
+
+
+@pytest.fixture(scope="session")
+def run() -> Trajectory:
+    """Scenario 1 without DFC: node 1 overflows before 0.1 s."""
+    return simulate(takano2006("1", dfc=False), duration=0.15, sample=5e-3)

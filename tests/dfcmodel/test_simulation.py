@@ -1,0 +1,151 @@
+"""Whole runs: conservation, shares, scaling, seeds, and input that `simulate` refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    DFC,
+    Flow,
+    Scenario,
+    chain,
+    simulate,
+    takano2006,
+)
+from hopflow import mbps
+from responsefn import NewReno, WindowRule
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [({"duration": 0.0}, "duration"), ({"steps_per_delay": 0}, "steps_per_delay"),
+     ({"steps_per_delay": 2.5}, "steps_per_delay"), ({"sample": 1e-9}, "sample"),
+     ({"jitter": -1e-6}, "jitter"), ({"backend": "fortran"}, "backend")],
+)  # fmt: skip
+def test_simulate(arguments, part) -> None:
+    with pytest.raises(ValueError, match=part):
+        simulate(takano2006("1"), **arguments)
+
+
+def test_beyond_the_stability_limit() -> None:
+    """(2 - alpha) / (alpha (5 alpha - 4)): 1 for alpha = 1."""
+    beyond = with_law(DFC(diffusion=1.01))
+    with pytest.warns(UserWarning, match=r"diffusion of link 1->2 = 1\.01: beyond 1, its stab"):
+        simulate(beyond, duration=0.01)
+    simulate(with_law(DFC(diffusion=1.0)), duration=0.01)
+
+
+def with_law(law: DFC) -> Scenario:
+    base = takano2006("1")
+    return replace(base, links=[replace(link, discipline=law) for link in base.links])
+
+
+CASES = [
+    ({"tcp": "newreno"}, 0.3),
+    ({"tcp": "tahoe", "host": "unshaped"}, 0.2),
+    ({"tcp": "reno", "host": "direct"}, 0.25),
+    ({"tcp": "newreno", "dfc": False}, 0.3),
+    ({"tcp": "tahoe", "dfc": False}, 0.3),
+    ({"tcp": "reno", "dfc": False, "host": "unshaped"}, 0.25),
+]
+
+
+@pytest.mark.parametrize(("setting", "duration"), CASES)
+@pytest.mark.parametrize("name", ["1", "4"])
+def test_every_packet_is_accounted_for(name, setting, duration) -> None:
+    run = simulate(takano2006(name, **setting), duration=duration)
+    assert run.imbalance.max() <= 1e-12
+    assert run.status.ok
+    assert (run.queued >= 0).all()
+    assert (run.in_transit >= 0).all()
+    assert run.peak_queue.max() <= 1800
+    assert (run.efficiency.values <= 1 + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "4S", "4L"])
+def test_dfc_with_shaped_hosts_shares_equally_and_loses_nothing(name) -> None:
+    """Both flows get half the link; queues peak near B d packets, at most twice that."""
+    scenario = takano2006(name, tcp="newreno")
+    run = simulate(scenario, duration=0.6)
+    np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
+    assert run.lost.sum() == 0
+    assert run.peak_queue.max() <= 2 * scenario.links[0].capacity
+
+
+def test_fifo_bottleneck_without_losses_is_filled() -> None:
+    """One window-limited flow on an empty chain: rate = min(window / RTT, link rate)."""
+    rate, delay = mbps(370), 1e-4
+    for window in (50.0, 400.0):
+        flow = Flow("only", range(1, 31), NewReno(), window)
+        links = chain(30, rate=rate, delay=delay, buffer=1800)
+        run = simulate(Scenario("test", links, (flow,)), duration=0.6)
+        expected = min(1.0, window / (2 * 29 * delay * rate))
+        fifty_rtts = run.mean_efficiency(since=0.31, until=0.6)  # the window leaves in bursts
+        assert fifty_rtts[0] == pytest.approx(expected, rel=1e-6)
+        assert run.lost.sum() == 0
+
+
+def test_overshoot_losses_of_slow_start() -> None:
+    """2049 packets at node 1 in ns-2 and in the limit of small steps, for scenarios 4 to 6."""
+    run = simulate(takano2006("4", dfc=False), duration=0.09, steps_per_delay=16)
+    assert run.lost[0, 0].sum() == pytest.approx(2049, rel=0.01)
+
+
+def test_time_and_packet_scaling() -> None:
+    """Twice the speed, twice the delay^-1: same packets at half the time, to the last bit."""
+    base = takano2006("1", tcp="newreno")
+    fast = replace(
+        base,
+        links=[replace(link, rate=2 * link.rate, delay=link.delay / 2) for link in base.links],
+        flows=tuple(replace(flow, start=flow.start / 2) for flow in base.flows),
+        min_rto=base.min_rto / 2,
+    )
+    one = simulate(base, duration=0.3, sample=1e-3)
+    two = simulate(fast, duration=0.15, sample=5e-4)
+    np.testing.assert_array_equal(one.queued, two.queued)
+    np.testing.assert_array_equal(one.delivered, two.delivered)
+
+
+def test_seed_decides_the_phases_and_nothing_else() -> None:
+    scenario = takano2006("1")
+    first, again, other = (simulate(scenario, duration=0.2, rng=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.queued, again.queued)
+    assert not np.array_equal(first.queued, other.queued)
+    law = DFC(phases="synchronous")
+    synchronous = replace(
+        scenario, links=[replace(link, discipline=law) for link in scenario.links]
+    )
+    a, b = (simulate(synchronous, duration=0.2, rng=seed) for seed in (1, 2))
+    np.testing.assert_array_equal(a.queued, b.queued)
+
+
+class Gentle(WindowRule):
+    """A user's rule: one packet more per window, a tenth less at a loss."""
+
+    recovery = "newreno"
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=0.9 * s.cwnd)
+
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s._replace(cwnd=1.0)
+
+
+def test_a_rule_that_a_user_writes_is_simulated() -> None:
+    """Congestion avoidance from the start: w dw = d(acks), and w ACKs come per round trip."""
+    flow = Flow("only", (1, 2, 3), Gentle(), 1000.0)
+    scenario = Scenario("test", chain(3, rate=1e5, delay=1e-3, buffer=1000), (flow,))
+    run = simulate(scenario, duration=0.4, steps_per_delay=8)
+    window = 1.0
+    for _ in range(round(0.4 / 4e-3)):
+        window = (window**2 + 2 * window) ** 0.5
+    assert run.window[0, -1] == pytest.approx(window, rel=5e-3)  # ACKs are whole packets

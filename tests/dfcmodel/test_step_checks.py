@@ -1,0 +1,50 @@
+"""How answers depend on the step and on a small disturbance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
+from dfcmodel.step_checks import check_step
+
+
+def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
+    """The moment when the buffer is full is found inside the step."""
+    times = [
+        simulate(takano2006("4", dfc=False), duration=0.08, steps_per_delay=m).first_loss[0]
+        for m in (2, 4, 16)
+    ]
+    assert np.ptp(times) < 1e-8
+    assert times[0] == pytest.approx(0.0717, abs=5e-4)  # ns-2: 0.07178, with its packets' delays
+
+
+def test_first_loss_and_peak_queue_with_dfc_are_right_to_a_part_of_the_step() -> None:
+    """Feedback clocks are rounded to steps: what follows errs by a tenth of one."""
+    law = DFC(diffusion=0.05, phases="synchronous")
+    flows = [
+        Flow("one", range(1, 7), CBR(900.0), host="unshaped"),
+        Flow("two", (3, 4, 5, 6), CBR(700.0), start=0.0311, host="unshaped"),
+    ]
+    links = chain(6, rate=1000.0, delay=2e-3, buffer=10.0, discipline=law)
+    scenario = Scenario("cbr", links, flows, duration=0.2)
+    wide = replace(scenario, links=[replace(link, buffer=1e3) for link in links])
+    steps = np.array([2, 4, 8, 16, 64])
+    first = np.array([simulate(scenario, steps_per_delay=m).first_loss[0] for m in steps])
+    peak = np.array([simulate(wide, steps_per_delay=m).peak_queue.max() for m in steps])
+    h = 2e-3 / steps[:-1]
+    assert (np.abs(first[:-1] - first[-1]) < 0.1 * h).all()
+    assert (np.abs(peak[:-1] - peak[-1]) < 0.1 * h * 1600.0).all()  # 1600 packets/s come in
+
+
+def test_a_run_that_chance_decides_says_so() -> None:
+    tahoe = check_step(takano2006("1", dfc=False))
+    assert tahoe.chaotic
+    assert "ensemble" in repr(tahoe)
+    settled = check_step(takano2006("1"), duration=0.3)
+    assert not settled.chaotic
+    assert settled.status.ok
+    assert settled.efficiency_error.max() < 1e-3
+    assert settled.plot().get_ylabel() == "efficiency"

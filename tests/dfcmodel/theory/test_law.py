@@ -1,0 +1,165 @@
+"""The diffusion-type law: its rates, its invariant, its limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dfcmodel.theory.analytic import packet_spread
+from dfcmodel.theory.equations import drift_coefficients
+from dfcmodel.theory.law import bare_law, rates
+
+
+def test_bare_law() -> None:
+    with pytest.raises(ValueError, match="diffusion"):
+        bare_law([1.0, 2.0], 0.0, 3)
+    with pytest.raises(ValueError, match="packets = nan"):
+        bare_law([float("nan")], 0.1, 3)
+    with pytest.raises(ValueError, match="periods"):
+        bare_law([1.0], 0.1, -1)
+
+
+CAPACITY = 30_000.0
+
+
+GAIN = 1000.0
+
+
+def test_rate_of_a_single_flow_is_eq_2_clipped_by_eq_1() -> None:
+    target_rate = np.array([[10_000.0, 29_000.0, 100.0]])
+    next_queue = np.array([[0.0, 0.0, 50.0]])
+    queue = np.array([[5.0, 8.0, 1.0]])
+    active = np.ones((1, 3), dtype=bool)
+    J = rates(target_rate, next_queue, queue, active, 1.0, GAIN, CAPACITY)
+    np.testing.assert_array_equal(J, [[15_000.0, CAPACITY, 0.0]])
+
+
+def test_eq_13_shares_by_ideal_rate_and_the_larger_gets_more() -> None:
+    told = np.array([[20_000.0], [25_000.0]])
+    zero, active = np.zeros((2, 1)), np.ones((2, 1), dtype=bool)
+    J = rates(told, zero, zero, active, 1.0, GAIN, CAPACITY)
+    np.testing.assert_allclose(J[:, 0], CAPACITY * np.array([20, 25]) / 45)
+
+
+def test_idle_flows_get_nothing_and_take_nothing() -> None:
+    told, zero = np.full((2, 1), CAPACITY), np.zeros((2, 1))
+    J = rates(told, zero, zero, np.array([[True], [False]]), 1.0, GAIN, CAPACITY)
+    np.testing.assert_array_equal(J, [[CAPACITY], [0.0]])
+
+
+@given(
+    arrays(float, (2, 5), elements=st.floats(0, CAPACITY)),
+    arrays(float, (2, 5), elements=st.floats(0, 1800)),
+    arrays(float, (2, 5), elements=st.floats(0, 1800)),
+    arrays(bool, (2, 5)),
+    st.floats(1, 1.5),
+)
+def test_rates_are_non_negative_and_never_exceed_the_link(told, n_next, n, active, alpha) -> None:
+    J = rates(told, n_next, n, active, alpha, GAIN, CAPACITY)
+    assert (J >= 0).all()
+    assert (J.sum(axis=0) <= CAPACITY * (1 + 1e-12)).all()
+    assert (J[~active] == 0).all()
+
+
+def test_closed_loop_moves_w_upstream_unchanged() -> None:
+    """alpha = 1: w_i = J_i - D n_i (per period) is the w of the next node one period earlier."""
+    rng = np.random.default_rng(1)
+    D, n = 0.1, bare_law(rng.uniform(0, 10, 20), 0.1, 60, base_rate=5.0)
+    # J follows from the history by conservation: J_i[k] = n_i[k] + J_{i-1}[k-1] - n_i[k+1]
+    J = [np.full(20, 5.0)]
+    for k in range(60):
+        J.append(n[k] + np.roll(J[-1], 1) - n[k + 1])
+    w = np.array([J[k + 1] - D * n[k] for k in range(60)])
+    np.testing.assert_allclose(w[1:], np.roll(w[:-1], -1, axis=1), atol=1e-10)
+
+
+@given(arrays(float, 12, elements=st.floats(0, 100)), st.floats(0.01, 0.3), st.integers(1, 40))
+def test_prescribed_rate_conserves_packets_in_nodes_and_links(packets, D, periods) -> None:
+    rate = np.linspace(1, 2, 12)
+    n = bare_law(packets, D, periods, rate=rate)
+    # the links hold what was sent in the last period; on a ring its sum is that of the rate
+    np.testing.assert_allclose(n.sum(axis=1), packets.sum(), rtol=1e-9, atol=1e-9)
+
+
+@given(arrays(float, 12, elements=st.floats(0, 100)), st.floats(0.01, 1.0))
+def test_maximum_principle_up_to_one(packets, D) -> None:
+    """w = 0: n_i[k+1] = (1-D) n_i[k] + D n_{i-1}[k-1] stays between the extremes for D <= 1."""
+    n = bare_law(packets, D, 60, base_rate=D * packets)
+    assert n.min() >= packets.min() - 1e-10
+    assert n.max() <= packets.max() + 1e-10
+
+
+def test_no_maximum_principle_beyond_one() -> None:
+    packets = np.array([0.0, 1.0] * 6)
+    assert bare_law(packets, 1.05, 60, base_rate=1.05 * packets).min() < -0.01
+
+
+@pytest.mark.parametrize("D", [0.1, 0.5, 0.9])
+def test_one_loaded_node_drifts_and_spreads_exactly(D: float) -> None:
+    """Mean and variance grow by v and 2 D_eff per period once the first mode has died (D^k)."""
+    c = drift_coefficients(D)
+    hot = np.zeros(400)
+    hot[0] = 1.0
+    n = bare_law(hot, D, 700, before=0.0)
+    np.testing.assert_allclose(n[30, :31], packet_spread(D, 30), atol=1e-12)
+    x = np.arange(400)
+    mean = n @ x / n.sum(axis=1)
+    variance = n @ x**2 / n.sum(axis=1) - mean**2
+    assert (mean[700] - mean[400]) / 300 == pytest.approx(c.speed, abs=1e-10)
+    assert (variance[700] - variance[400]) / 600 == pytest.approx(c.spread, abs=1e-10)
+    assert n[700].sum() == pytest.approx(1 / (1 + D), abs=1e-10)
+
+
+def test_order_one_to_advection_and_two_to_advection_with_spread() -> None:
+    """d = h/c: as many periods as nodes, a profile of two waves on a ring, w = 0."""
+    D = 0.3
+    c = drift_coefficients(D)
+    errors = []
+    for nodes in (64, 128, 256):
+        x = np.arange(nodes)
+
+        def waves(spread: float, shift: float, x=x, nodes=nodes):
+            sum_ = np.ones(nodes)
+            for k, amplitude in ((1, 0.5), (2, 0.3)):
+                theta = 2 * np.pi * k / nodes
+                fallen = amplitude * np.exp(-spread * theta**2 * nodes)
+                sum_ = sum_ + fallen * np.cos(theta * (x - shift) + k)
+            return sum_
+
+        start = waves(0.0, 0.0)
+        end = bare_law(start, D, nodes, base_rate=D * start)[-1]
+        moved = c.speed * nodes
+        errors.append(
+            [
+                np.abs(end - waves(0.0, moved)).max(),
+                np.abs(end - waves(c.spread, moved + c.initial_shift)).max(),
+            ]
+        )
+    orders = np.log2(np.array(errors)[:-1] / np.array(errors)[1:])
+    np.testing.assert_allclose(orders[:, 0], 1, atol=0.05)
+    np.testing.assert_allclose(orders[:, 1], 2, atol=0.05)
+
+
+def test_second_order_convergence_to_the_diffusion_equation() -> None:
+    """d ~ h^2, r = 0: a cosine decays as exp(-kappa (2 pi)^2 t)."""
+    errors = []
+    for nodes in (32, 64, 128):
+        x = np.arange(nodes) / nodes
+        periods = round(0.01 * nodes**2 / 0.1)
+        end = bare_law(1 + np.cos(2 * np.pi * x), 0.01 * nodes**2 / periods, periods, rate=0 * x)[
+            -1
+        ]
+        exact = 1 + np.exp(-0.01 * (2 * np.pi) ** 2) * np.cos(2 * np.pi * x)
+        errors.append(np.abs(end - exact).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.05)
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(2, abs=0.05)
+
+
+@pytest.mark.parametrize(("D", "stable"), [(0.33, True), (0.35, False)])
+def test_prescribed_rate_is_stable_up_to_one_third(D: float, stable: bool) -> None:
+    """The highest mode, n_i alternating, decides: |z| = 1 at D = 1/3."""
+    n = bare_law(1 + 1e-6 * (-1.0) ** np.arange(16), D, 400, rate=np.ones(16))
+    assert bool(np.abs(n[-1] - 1).max() < 1e-6) is stable

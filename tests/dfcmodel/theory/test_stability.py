@@ -1,0 +1,193 @@
+"""The modes of the bare law: von Neumann's, the finite chain's, and what simulations do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import DFC, takano2006
+from dfcmodel.theory.equations import drift_coefficients
+from dfcmodel.theory.law import bare_law, law_of
+from dfcmodel.theory.spectra import spectrum
+from dfcmodel.theory.stability import chain_matrix, growth_factors, stability_limit, stability_map
+
+ANGLES = np.linspace(-np.pi, np.pi, 721)
+
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def scenario(name: str = "1", **law):
+    """A scenario of takano2006 with another law."""
+    plain = takano2006(name)
+    links = tuple(replace(link, discipline=DFC(**law)) for link in plain.links)
+    return replace(plain, links=links)
+
+
+def radius(hops: int, diffusion: float, intensity: float = 1.0) -> float:
+    return float(np.abs(np.linalg.eigvals(chain_matrix(hops, diffusion, intensity))).max())
+
+
+# --------------------------------------------------------------------------- the endless chain
+
+
+def test_limit_of_takano2006_is_one() -> None:
+    assert stability_limit(takano2006("1"), "diffusion") == 1.0
+    assert stability_limit(takano2006("6"), "diffusion", kind="prescribed") == 1 / 3
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("closed", 1.0), ("prescribed", 1 / 3)])
+def test_von_neumann_limits(kind: str, limit: float) -> None:
+    """|z| <= 1 at every angle up to the limit, above one beyond it; 1e-7: a triple root at z = 1."""
+    at, beyond = (np.abs(growth_factors(ANGLES, D, kind=kind)).max() for D in (limit, 1.01 * limit))
+    assert at <= 1 + 1e-7
+    assert beyond > 1.001
+
+
+def test_closed_roots_for_alpha_one() -> None:
+    """exp(i theta), w moving upstream; zero; and those of z^2 - (1-D) z - D/e = 0."""
+    e = np.exp(1j * ANGLES)[:, None]
+    z = growth_factors(ANGLES, 0.3)
+    product = (z**2 - 0.7 * z - 0.3 / e) * (z - e) * z
+    assert np.abs(product).max() < 1e-10
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.05, 1.3, 1.8])
+def test_limit_of_an_endless_chain_with_alpha(alpha: float) -> None:
+    """(2 - alpha) / (alpha (5 alpha - 4)): stable at every angle below it, unstable above."""
+    limit = stability_limit(scenario(intensity=alpha))
+    assert limit == pytest.approx((2 - alpha) / (alpha * (5 * alpha - 4)))
+    below, above = (np.abs(growth_factors(ANGLES, f * limit, alpha)).max() for f in (0.98, 1.02))
+    assert below <= 1 + 1e-7
+    assert above > 1 + 1e-7
+    inverse = stability_limit(scenario(diffusion=limit), "intensity")
+    assert inverse == pytest.approx(alpha, abs=1e-12)
+
+
+def test_no_diffusion_is_stable_from_alpha_two_on() -> None:
+    assert stability_limit(scenario(intensity=2.0)) == 0.0
+    assert np.abs(growth_factors(ANGLES, 0.01, 2.05)).max() > 1
+
+
+@pytest.mark.parametrize("D", [0.05, 0.3, 0.9])
+def test_slow_root_drifts_and_spreads(D: float) -> None:
+    """log z = -i v theta - D_eff theta^2 + O(theta^3): the remainders fall by 2^3 and 2^4."""
+    c = drift_coefficients(D)
+
+    def remainder(theta: float) -> tuple[float, float]:
+        z = growth_factors([theta], D)[0]
+        expected = np.exp(-1j * c.speed * theta - c.spread * theta**2)
+        slow = np.log(z[np.argmin(abs(z - expected))])
+        return abs(slow.imag + c.speed * theta), abs(slow.real + c.spread * theta**2)
+
+    coarse, fine = remainder(0.1), remainder(0.05)
+    assert np.log2(coarse[0] / fine[0]) == pytest.approx(3, abs=0.1)
+    assert np.log2(coarse[1] / fine[1]) == pytest.approx(4, abs=0.1)
+
+
+@pytest.mark.parametrize("D", [0.05, 0.3, 0.9])
+def test_w_pushes_packets_as_the_modified_equation_says(D: float) -> None:
+    """n = a w with a = -(z+1)/(z^2+Dz+D), z = exp(i theta); to second order as s and beta have it."""
+    c = drift_coefficients(D)
+
+    def error(theta: float) -> float:
+        z = np.exp(1j * theta)
+        exact = -(z + 1) / (z**2 + D * z + D)
+        limit = (-c.push + 1j * theta * c.push_spread) / (1 + c.speed - 1j * theta * c.spread)
+        return abs(exact - limit)
+
+    assert np.log2(error(0.02) / error(0.01)) == pytest.approx(2, abs=0.05)
+
+
+def test_growth_on_a_ring_is_von_neumanns() -> None:
+    """D = 1.1 and random packets: the mode with one wave around is left of those that were there.
+
+    The uniform one, z = -D, is not: without a wave nothing moves at the start.
+    """
+    rng = np.random.default_rng(0)
+    n = bare_law(1e-9 * rng.normal(size=16), 1.1, 3000)
+    rate = np.log(np.linalg.norm(n[3000]) / np.linalg.norm(n[2000])) / 1000
+    fastest = np.log(np.abs(growth_factors(2 * np.pi * np.arange(1, 16) / 16, 1.1)).max())
+    assert rate == pytest.approx(fastest, rel=1e-4)
+
+
+# --------------------------------------------------------------------------- the finite chain
+
+
+def test_finite_limit_of_one_node_is_the_golden_ratio_and_falls_to_one_half() -> None:
+    one = replace(takano2006("1"), flows=takano2006("1").flows[1:])
+    assert law_of(takano2006("1")).bottleneck == 15
+    lone = replace(one, links=one.links[-1:], flows=(replace(one.flows[0], path=(29, 30)),))
+    assert stability_limit(lone, kind="finite") == pytest.approx(GOLDEN, abs=1e-10)
+    short, long = (stability_limit(takano2006(name), kind="finite") for name in ("4S", "4"))
+    assert GOLDEN > short > long > 0.5
+    assert radius(30, 0.5) < 1 < radius(30, 0.51)
+
+
+@pytest.mark.parametrize("D", [0.02, 0.3, 0.5])
+def test_one_half_is_stable_at_any_length(D: float) -> None:
+    assert max(radius(hops, D) for hops in (1, 2, 3, 5, 8, 13, 21)) < 1.0
+
+
+@pytest.mark.parametrize("hops", [1, 2, 5, 15])
+@pytest.mark.parametrize("D", [0.1, 0.45, 0.7])
+def test_characteristic_equation(hops: int, D: float) -> None:
+    """z^2 (z^2 (z-1+D)/D)^b + D (z+1) = 0 at the largest eigenvalue, by Newton's step.
+
+    1e-9: eigenvalues of the matrix, which is far from normal, carry that much rounding.
+    """
+    z = np.linalg.eigvals(chain_matrix(hops, D))
+    z = z[np.argmax(abs(z))]
+    base = z**2 * (z - 1 + D) / D
+    value = z**2 * base**hops + D * (z + 1)
+    slope = 2 * z * base**hops + z**2 * hops * base**hops * (2 / z + 1 / (z - 1 + D)) + D
+    assert abs(value / slope) < 1e-9
+
+
+def test_steady_state_with_alpha_above_one() -> None:
+    """J = c everywhere with r_(i-1) = c - (alpha - 1) r_i: n_(i+1) - n_i = (alpha r_i - c) / D."""
+    alpha, D, c = 1.1, 0.2, 10.0
+    n = bare_law(np.zeros(4), D, 4000, base_rate=c, intensity=alpha, ends="chain")
+    r = [c]
+    for _ in range(3):
+        r.insert(0, c - (alpha - 1) * r[0])
+    np.testing.assert_allclose(n[-1], np.cumsum((alpha * np.array(r) - c) / D), rtol=1e-10)
+
+
+def test_alpha_narrows_the_range_and_has_a_limit_of_its_own() -> None:
+    assert stability_limit(scenario(intensity=1.02), kind="finite") < 0.515
+    alpha = stability_limit(scenario(), "intensity", kind="finite")
+    assert radius(15, 0.1, alpha) == pytest.approx(1.0, abs=1e-9)
+    assert math.isnan(stability_limit(scenario(diffusion=0.6), "intensity", kind="finite"))
+    assert stability_limit(scenario(intensity=2.0), kind="finite") == 0.0
+
+
+def test_map_has_the_radii() -> None:
+    grid = stability_map([0.1, 0.55], [1.0, 1.1], [2, 8])
+    assert grid.dims == ("hops", "intensity", "diffusion")
+    assert float(grid.sel(hops=8, intensity=1.1, diffusion=0.55)) == radius(8, 0.55, 1.1)
+    assert bool(grid.sel(hops=2, intensity=1.0, diffusion=0.55) < 1)
+    assert bool(grid.sel(hops=8, intensity=1.0, diffusion=0.55) > 1)
+
+
+def test_bad_input() -> None:
+    fifo = takano2006("1", dfc=False)
+    with pytest.raises(ValueError, match="discipline of link 1->2"):
+        spectrum(fifo)
+    with pytest.raises(ValueError, match="kind"):
+        stability_limit(takano2006("1"), kind="infinite")
+    with pytest.raises(ValueError, match="flow"):
+        spectrum(takano2006("1"), flow=2)
+    plain = takano2006("1")
+    links = (replace(plain.links[0], delay=2.1e-4), *plain.links[1:])
+    unequal = replace(plain, links=links)
+    with pytest.raises(ValueError, match=r"delay of link 1->2.*must be whole"):
+        spectrum(unequal)
+    assert stability_limit(unequal) == 1.0
+    primes = [2, 3, 5, 7, 11, 13, 17, 19]
+    links = tuple(replace(link, delay=n * 1e-5) for link, n in zip(links, primes, strict=False))
+    with pytest.raises(ValueError, match=r"delays = \(2, 2, 3, 5.* repeat after 9699690"):
+        spectrum(replace(plain, links=links + plain.links[8:]), steps_per_delay=2)

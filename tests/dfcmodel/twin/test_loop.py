@@ -1,0 +1,44 @@
+"""Pieces of the JAX model's time loop: windows of AIMD, and drops at a full buffer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dfcmodel.twin.loop import _dropped, _window
+
+
+def window(cwnd: float, acked: float, threshold: float = 8.0, most: float = 100.0) -> float:
+    plan: Any = SimpleNamespace(increase=1.0)
+    p = SimpleNamespace(slow_start_threshold=threshold, max_window=most)
+    return float(_window(plan, p, jnp.asarray(cwnd), jnp.asarray(acked)))
+
+
+@pytest.mark.parametrize(
+    ("cwnd", "acked", "wanted"),
+    [
+        (2.0, 3.0, 5.0),  # slow start: a packet per packet acknowledged
+        (10.0, 5.0, 10.5),  # congestion avoidance: 1/cwnd per packet acknowledged
+        (6.0, 4.0, 8.0 + 2.0 / 8.0),  # two packets each
+    ],
+)
+def test_a_window_grows_as_rfc_5681_says(cwnd: float, acked: float, wanted: float) -> None:
+    assert window(cwnd, acked) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_drops_are_the_excess_in_proportion_to_the_arrivals() -> None:
+    arrivals = jnp.array([[3.0], [1.0]])
+    queue = jnp.array([[60.0], [42.0]])
+    np.testing.assert_allclose(_dropped(100.0, 0.0, arrivals, queue), [[1.5], [0.5]])
+    np.testing.assert_allclose(_dropped(102.0, 0.0, arrivals, queue), [[0.0], [0.0]])
+
+
+def test_smoothed_drops_tend_to_the_hard_limit() -> None:
+    arrivals, queue = jnp.array([[4.0]]), jnp.array([[102.0]])
+    off = [float(_dropped(100.0, s, arrivals, queue)[0, 0]) - 2.0 for s in (1.0, 0.5, 0.1)]
+    assert off[0] > off[1] > off[2] >= 0.0
+    assert off[2] == pytest.approx(0.0, abs=1e-6)

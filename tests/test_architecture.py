@@ -1,0 +1,46 @@
+"""The page on the architecture names what is there, and all of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PICTURE = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
+PATHS = sorted({path for path in re.findall(r"`([\w./-]+)`", PAGE) if "/" in path})
+FOLDERS = sorted(
+    path.parent.relative_to(ROOT)
+    for package in PACKAGES
+    for path in (ROOT / package).glob("*/__init__.py")
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_on_the_page_exists(path: str) -> None:
+    """The tests of markov's methods and the like are named by their folder."""
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_a_subpackage_is_in_the_table_and_in_the_picture(folder: Path) -> None:
+    table = PAGE.partition("## Where is what")[2].partition("\n## ")[0]
+    assert f"`{folder.as_posix()}/`" in table
+    assert ".".join(folder.parts) in PICTURE
+
+
+def test_functions_in_the_life_of_a_lost_packet_are_where_the_page_says() -> None:
+    steps = PAGE.partition("## The life of a lost packet")[2].partition("\n## ")[0]
+    named = re.findall(r"`(\w+)` in\s+`(dfcmodel/[\w/]+\.py)`", steps)
+    assert len(named) >= 5
+    for function, path in named:
+        assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), function
+
+
+def test_the_glossary_and_the_page_are_in_the_documentation() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "\narchitecture\n" in index
+    assert "\nglossary\n" in index

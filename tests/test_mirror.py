@@ -1,0 +1,45 @@
+"""Tests mirror the packages: a module's tests are in the file of its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+MIRRORED = ("dfcmodel", "validation")
+"""Packages whose every module has a test file of its name; add a package when it does."""
+EXEMPT = ("validation/test_validation.py",)
+"""A module that is itself run by pytest."""
+TESTED_TOGETHER = ("dfcmodel/engine/kernel",)
+"""Folders whose functions run only as one compiled loop."""
+MORE = {Path("validation/data"), Path("validation/published"), Path("dfcmodel/engine/kernel")}
+"""Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
+
+
+def modules(package: str) -> list[Path]:
+    """Return the modules of a package that need tests of their own, relative to the checkout."""
+    found = [
+        path.relative_to(HERE.parent)
+        for path in sorted((HERE.parent / package).rglob("*.py"))
+        if not path.name.startswith("__")
+    ]
+    assert found, f"no module in {package}"
+    skipped = (*EXEMPT, *TESTED_TOGETHER)
+    return [path for path in found if not path.as_posix().startswith(skipped)]
+
+
+ALL = [path for package in MIRRORED for path in modules(package)]
+
+
+@pytest.mark.parametrize("module", ALL, ids=str)
+def test_a_module_has_its_tests(module: Path) -> None:
+    """The command line, ``_cli.py``, in test_cli.py."""
+    assert (HERE / module.parent / f"test_{module.name.lstrip('_')}").is_file()
+
+
+@pytest.mark.parametrize("package", MIRRORED)
+def test_folders_of_tests_are_those_of_the_package(package: str) -> None:
+    folders = {path.parent.relative_to(HERE) for path in (HERE / package).rglob("test_*.py")}
+    known = {path.parent for path in modules(package)}
+    assert known <= folders <= known | MORE

@@ -1,0 +1,65 @@
+"""README: its snippets run as scripts and print something; its links and commands exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from validation.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+SNIPPETS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+COMMANDS = [
+    line.split("#")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+@pytest.mark.parametrize("number", range(len(SNIPPETS)))
+def test_a_snippet_prints_something_as_a_script(number, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SNIPPETS[number], encoding="utf-8")
+    environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", str(script)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_there_are_five_snippets():
+    assert len(SNIPPETS) == 5
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\(([^)#]+)\)", TEXT))
+def test_links_lead_to_files(target):
+    assert (ROOT / target).is_file()
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("hopflow")])
+def test_commands_exist_with_their_options(command):
+    words = shlex.split(command)[1:]
+    shown = _help(words[:2]) or _help(words[:1])
+    assert shown is not None
+    assert all(word in shown for word in words if word.startswith("--"))
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make")])
+def test_make_has_the_targets(command):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^{command.split()[1]}:", makefile, re.MULTILINE)
+
+
+def _help(words):
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    return done.output if done.exit_code == 0 else None
