@@ -16,15 +16,15 @@ from __future__ import annotations
 from responsefn.jax_rules import RuleTwin, rule_twin, twin
 from responsefn.measurements.fitting import Fit, fit
 from responsefn.measurements.samples import Samples, read_qlog, read_ss
-from responsefn.metrics.friendliness import friendliness, jain_index, match, smoothness
-from responsefn.metrics.responsiveness import aggressiveness, convergence_time, responsiveness
-from responsefn.metrics.rtt_unfairness import UnfairnessExponents, rtt_unfairness
+from responsefn.metrics.fairness import friendliness, jain_index, match, smoothness
+from responsefn.metrics.rtt_exponents import UnfairnessExponents, rtt_unfairness
 from responsefn.metrics.tfrc_loss_intervals import (
     LossHistory,
     first_interval,
     interval_weights,
     loss_events,
 )
+from responsefn.metrics.transients import aggressiveness, convergence_time, responsiveness
 from responsefn.responses.compiled_laws import Fused, fused
 from responsefn.responses.corrections import Corrected
 from responsefn.responses.curves import Curve, curve

@@ -144,7 +144,6 @@ def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     form = response.closed_form()
     values = response.bindings(rtt) | {"R": rtt}
 
-
     def compiled(expression: sympy.Expr) -> tuple[Mapping[str, str], Floats]:
         names, code = _snippets(expression)
         return code, np.array([float(values[name]) for name in names] or [math.nan])

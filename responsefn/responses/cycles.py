@@ -8,14 +8,13 @@ is the response of rules that have no closed form, derived here and not publishe
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.dynamics import Event
+from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.errors import RuleError
 from responsefn.responses.rule_checks import raise_wrong, sample_states
 from responsefn.responses.rule_compilation import (
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Cycle", "solve"]
+__all__ = ["solve"]
 
 TOLERANCE = 1e-11
 """Relative change of the peak over two cycles below which it goes on only as long as that falls."""
@@ -50,34 +49,6 @@ FEW, OFTEN, SHORT_BUDGET = 4, 16, 6_000
 """Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
 blocks of ACKs that each may take: a tenth of a second, where the compiler takes more than one."""
 _solved: Counter[Kind] = Counter()
-
-
-@dataclass(frozen=True, eq=False)
-class Cycle:
-    """The loss cycle of a rule, arrays of the shape in which p and rtt broadcast.
-
-    Attributes
-    ----------
-    rate
-        Packets/s.
-    mean_window, packet_mean_window, peak_window
-        Average over time, over packets, and before the loss, in packets.
-    duration
-        Of a cycle, in s.
-    cycles
-        How many it took.
-    period
-        How many cycles repeat together; 0 where none do (the window may drift within the band in
-        which a rule holds it, or be chaotic): the values are then averages of the last half.
-    """
-
-    rate: Floats
-    mean_window: Floats
-    packet_mean_window: Floats
-    peak_window: Floats
-    duration: Floats
-    cycles: Floats
-    period: Floats
 
 
 def solve(

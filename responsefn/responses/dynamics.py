@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from responsefn.responses.cycles import Cycle
+    Floats = NDArray[np.float64]
 
-__all__ = ["Dynamics", "Event"]
+__all__ = ["Cycle", "Dynamics", "Event"]
 
 
 class Event(NamedTuple):
@@ -24,6 +25,34 @@ class Event(NamedTuple):
 
     time: float
     rtt: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """The loss cycle of a rule, arrays of the shape in which p and rtt broadcast.
+
+    Attributes
+    ----------
+    rate
+        Packets/s.
+    mean_window, packet_mean_window, peak_window
+        Average over time, over packets, and before the loss, in packets.
+    duration
+        Of a cycle, in s.
+    cycles
+        How many it took.
+    period
+        How many cycles repeat together; 0 where none do (the window may drift within the band in
+        which a rule holds it, or be chaotic): the values are then averages of the last half.
+    """
+
+    rate: Floats
+    mean_window: Floats
+    packet_mean_window: Floats
+    peak_window: Floats
+    duration: Floats
+    cycles: Floats
+    period: Floats
 
 
 class Dynamics(Protocol):

@@ -25,7 +25,7 @@ from responsefn.responses.labels import keeps_labels
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from responsefn.responses.cycles import Cycle
+    from responsefn.responses.dynamics import Cycle
     from responsefn.responses.symbolic import Formula
 
 __all__ = ["Event", "WindowRule", "cut", "grow"]
@@ -215,8 +215,8 @@ class WindowRule(Response, ABC):
         p, rtt = one_number("p", loss_rate(p)), one_number("rtt", round_trip(rtt, unit_check))
         peak = float(np.asarray(self.peak_window(p, rtt, bandwidth, unit_check=False)))
         peaks = np.geomspace(2.0, 4.0 * max(peak, 2.0), STARTS)
-        points = (np.full(STARTS, each) for each in (p, rtt))
-        found = solve(self, *points, self._capacity(bandwidth, unit_check), peaks=peaks)
+        losses, rtts = np.full(STARTS, p), np.full(STARTS, rtt)
+        found = solve(self, losses, rtts, self._capacity(bandwidth, unit_check), peaks=peaks)
         rates: list[float] = []
         for rate in sorted(map(float, found.rate), reverse=True):
             if not rates or rate < (1.0 - SAME_RATE) * rates[-1]:
@@ -286,8 +286,9 @@ class WindowRule(Response, ABC):
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
-                points = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
-                values[other] = getattr(self.cycle(*points, bandwidth, unit_check=False), name)
+                at_p, at_rtt = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
+                found = self.cycle(at_p, at_rtt, bandwidth, unit_check=False)
+                values[other] = getattr(found, name)
         return plain(spread(values, shape))
 
     @keeps_labels
@@ -364,8 +365,8 @@ class WindowRule(Response, ABC):
             return self._either(name, p, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
-        used = () if formula is None else (expression, formula.condition)
-        if expression is None or any("R" in map(str, each.free_symbols) for each in used):
+        used = () if formula is None or expression is None else (expression, formula.condition)
+        if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._either(name, p, np.asarray(1.0), bandwidth)  # any will do
 

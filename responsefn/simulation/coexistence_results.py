@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from responsefn.metrics.friendliness import jain_index
+from responsefn.metrics.fairness import jain_index
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
