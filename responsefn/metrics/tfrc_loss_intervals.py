@@ -38,7 +38,8 @@ def loss_events(
 ) -> NDArray[np.int64]:
     """Return the losses that begin a loss event.
 
-    A loss less than a round trip after the one that began the last event belongs to that event.
+    A loss at most a round trip after the one that began the last event belongs to that event
+    (RFC 5348, Sect. 5.2; ns-2's ``TfrcSinkAgent::new_loss`` begins an event where more has passed).
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def cycle_root(
     x, f, other, g = np.where(np.abs(ends[1]) <= np.abs(ends[3]), ends, ends[[2, 3, 0, 1]])
     _false_position(x, f, other, g, excess)
     border = _at_border(rule, x, other, rtt, bandwidth)
-    if np.any(jumped := (np.abs(f) > JUMP) & ~border):
+    if np.any(jumped := np.abs(f) > JUMP):
         n = int(np.argmax(jumped))
         both = np.concatenate([excess(each[[n]], np.array([n])) for each in (x, other)])
         low, high = sorted(map(float, rate[n] * np.exp(both)))

@@ -21,6 +21,8 @@ SMALLEST_P = 1e-12
 """Smallest loss event rate that `invert` returns."""
 JUMP = 1e-12
 """Relative difference between the wanted rate and that at the p that was found, beyond which none is."""
+CONTINUOUS = 1e-9
+"""The same where p is bracketed to round-off: a continuous rate changes by far less over that."""
 
 TABLES, NODES = 16, 257
 """Round-trip times for which a table gives the first guess; its nodes over log p."""
@@ -42,8 +44,8 @@ def invert(
     In closed form where the rule states one, else by Newton's method in ``log p`` (and
     Chandrupatla's where that does not settle) on all entries at once, to a relative 1e-12 of the rate
     and of p. Where the closed form does not hold the rate is that of the numerical cycle. At the
-    border between both the rate may have a step, of up to some percent: rates within it have the p of
-    the border.
+    border between both the rate may have a step, of up to some percent: rates within it are refused,
+    as within any jump of a response.
 
     A numerical cycle is inverted over 1e-10..1, to a relative 1e-12 of the rate. Its rate need not
     fall with p: windows of a few packets may alternate (above p = 0.1), and at the capacity p leaves no
@@ -126,6 +128,18 @@ def _by_rates(rule: Response, rate: Any, rtt: Any, bandwidth: float | None) -> N
     if outside.any():
         raise _unreachable(rule, rate, rtt, outside)
     found = find_root(excess, ends, args=(rate, rtt), tolerances={"fatol": JUMP})
+    if np.any(jumped := ~(np.abs(found.f_x) <= CONTINUOUS)):
+        low, high = (float(end[jumped].flat[0]) for end in np.sort(np.exp(found.f_bracket), axis=0))
+        at, where = float(rate[jumped].flat[0]), float(rtt[jumped].flat[0])
+        ends_of = (
+            float(rule.rate(p, where, bandwidth, unit_check=False)) for p in (1.0, SMALLEST_P)
+        )
+        raise UnreachableRateError(
+            f"rate = {at:g}: must not be in {at * low:.9g}..{at * high:.9g} packets/s, over which the rate "
+            f"of {rule!r} jumps at p = {np.exp(found.x[jumped].flat[0]):.6g} and rtt = {where:g} s",
+            (next(ends_of), next(ends_of)),
+            (at * low, at * high),
+        )
     return np.asarray(np.exp(np.minimum(found.x, 0.0)))
 
 

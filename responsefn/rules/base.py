@@ -380,11 +380,19 @@ def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool
 
     from responsefn.responses.symbolic import p as loss
 
+    if p.size < MANY or rtt.ndim:
+        return False
     condition = formula.condition
     parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
-    bounds = all(getattr(part, "lts", None) == loss or part.gts == loss for part in parts)
-    if p.size < MANY or rtt.ndim or not bounds:
+    if not all(_bounds(part, loss) for part in parts):
         return False
     if isinstance(condition, sp.Or) and any(part.gts == loss for part in parts):
         return False
     return bool(rule.closed_form_holds(np.array([p.min(), p.max()]), rtt).all())
+
+
+def _bounds(condition: Any, symbol: Any) -> bool:
+    """Return whether a condition is an inequality between a symbol and what does not contain it."""
+    sides = {getattr(condition, "lts", None), getattr(condition, "gts", None)}
+    others = sides - {symbol}
+    return len(others) == 1 and symbol in sides and symbol not in others.pop().free_symbols

@@ -22,6 +22,7 @@ from responsefn import (
     PFTK,
     TFRC,
     AmbiguousRateError,
+    Corrected,
     Fusion,
     NewReno,
     Reno,
@@ -217,16 +218,22 @@ class Steps(WindowRule):
 
 
 def test_a_response_that_jumps_says_from_where_to_where():
-    """600 packets fill a cycle from 20 to 40, and one from 46 to 58: by b (2-b)/2 W^2."""
+    """At the window 40 before the loss: ACKs of 1/w each make n = b (2-b)/2 W^2 - log(1/(1-b))/2.
+
+    The squared window grows by 2 + 1/w^2 with each ACK, and the cycle takes b W round trips.
+    """
     rule = Steps()
     for p in (1e-3, 4e-3):
         assert invert(rule, rule.rate(p, 0.1), 0.1) == pytest.approx(p, rel=1e-12)
+    packets = 600.0 - 0.5 * np.log(2.0)
+    after = np.sqrt((packets + 0.5 * np.log(1.25)) / 0.18)
+    gap = packets / (0.1 * 20.0), packets / (0.1 * 0.2 * after)
     for rate in (320.0, 380.0, 510.0):
         with pytest.raises(
-            UnreachableRateError, match=r"jumps at p = 0\.0016666\d* and rtt = 0\.1"
+            UnreachableRateError, match=r"jumps at p = 0\.0016676\d* and rtt = 0\.1"
         ) as e:
             invert(rule, rate, 0.1)
-        assert e.value.gap == pytest.approx((300.0, 9 * np.sqrt(600 / 0.18)), rel=1e-4)
+        assert e.value.gap == pytest.approx(gap, rel=1e-5)
 
 
 def test_a_closed_form_that_jumps():
@@ -234,8 +241,35 @@ def test_a_closed_form_that_jumps():
     rule = BIC(low_window=1000.0)
     p = np.geomspace(1e-7, 1e-3, 9)
     np.testing.assert_allclose(invert(rule, rule.rate(p, 0.1), 0.1), p, rtol=1e-12)
-    with pytest.raises(UnreachableRateError, match="without what the closed form leaps over"):
+    with pytest.raises(
+        UnreachableRateError, match=r"jumps at p = 4\.316\d*e-05 and rtt = 0\.1"
+    ) as e:
         invert(rule, 4000.0, 0.1)
+    low, high = e.value.gap
+    # to both sides of the jump, the window is sqrt(3/(2p)) and that of the cubic's closed form
+    border = 0.5 * (invert(rule, low * (1 - 1e-4), 0.1) + invert(rule, high * (1 + 1e-4), 0.1))
+    assert low == pytest.approx(np.sqrt(1.5 / border) / 0.1, rel=1e-3)
+    assert high == pytest.approx(rule.value_of(rule.expression, p=border, R=0.1), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "inside"),
+    [(Steps(), 400.0), (BIC(low_window=1000.0), 4000.0), (Corrected(Steps()), 400.0)],
+    ids=repr,
+)
+def test_within_a_jump_no_rate_has_an_inverse_and_beside_it_each(rule, inside):
+    """Up to a millionth of both ends, where a coarser criterion would return the p of the jump."""
+    with pytest.raises(UnreachableRateError, match="over which the rate of .* jumps") as e:
+        invert(rule, inside, 0.1)
+    low, high = e.value.gap
+    assert low < inside < high
+    for rate in (low * (1 + 1e-6), high * (1 - 1e-6), 0.5 * (low + high)):
+        with pytest.raises(UnreachableRateError, match="jumps"):
+            invert(rule, rate, 0.1)
+        with pytest.raises(UnreachableRateError, match="jumps"):
+            invert(rule, [0.5 * low, rate], 0.1)
+    for rate in (low * (1 - 1e-4), high * (1 + 1e-4)):
+        assert rule.rate(invert(rule, rate, 0.1), 0.1) == pytest.approx(rate, rel=1e-9)
 
 
 def test_shapes():

@@ -73,6 +73,15 @@ def test_loss_events_and_first_interval():
         LossHistory().close(0.0)
 
 
+def test_a_loss_exactly_one_round_trip_later_belongs_to_the_event():
+    """ns-2's new_loss asks for more than the round-trip time; all numbers are exact in binary."""
+    sent, later = 1.0, math.nextafter(1.25, 2.0)
+    assert loss_events([1, 2], [sent, 1.25], 0.25).tolist() == [1]
+    assert loss_events([1, 2], [sent, later], 0.25).tolist() == [1, 2]
+    # the next event is counted from the loss that began it, not from the last loss
+    assert loss_events([1, 2, 3, 4], [1.0, 1.25, 1.5, 1.75], 0.25).tolist() == [1, 3]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_report_of_ns2s_receiver(seed):
     reports, events = (evidence.table(TRACE, name) for name in ("reports", "events"))

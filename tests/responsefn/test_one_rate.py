@@ -132,3 +132,15 @@ def test_regions_follow_the_parameters():
     assert largest(Reno()) == pytest.approx(1 / 6, rel=0.01)
     assert not HSTCP().closed_form_holds(1e-8, 0.1)
     assert DCTCP().closed_form_holds(0.01, 0.1)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [BIC(low_window=1000.0), *(rule for rule in catalogue().entries if rule.uses_closed_form())],
+    ids=repr,
+)
+def test_long_arrays_have_the_rates_of_short_ones(rule):
+    """Long arrays ask where the closed form holds in another way."""
+    p = np.geomspace(1e-7, 0.4, 100)
+    halves = np.concatenate([rule.rate(p[:50], RTT), rule.rate(p[50:], RTT)])
+    np.testing.assert_allclose(rule.rate(p, RTT), halves, rtol=1e-14)
