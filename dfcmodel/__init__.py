@@ -8,6 +8,16 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.lossless import (
+    FrameScenario,
+    Headroom,
+    PausedLink,
+    Witness,
+    headroom,
+    headroom_table,
+    search_worst,
+    witness,
+)
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario, from_networkx
@@ -35,10 +45,13 @@ __all__ = [
     "Fair",
     "FeedbackEquation",
     "Flow",
+    "FrameScenario",
+    "Headroom",
     "Lines",
     "Link",
     "OnOff",
     "Pause",
+    "PausedLink",
     "Priority",
     "Scenario",
     "ScenarioFileError",
@@ -46,6 +59,7 @@ __all__ = [
     "StepCheck",
     "Trajectory",
     "Twin",
+    "Witness",
     "bare_law",
     "chain",
     "check_step",
@@ -53,14 +67,18 @@ __all__ = [
     "ensemble",
     "evolve",
     "from_networkx",
+    "headroom",
+    "headroom_table",
     "load_scenario",
     "parking_lot",
     "ring",
     "save_scenario",
+    "search_worst",
     "simulate",
     "spectrum",
     "stability_limit",
     "stability_map",
     "takano2006",
     "tree",
+    "witness",
 ]

@@ -39,6 +39,7 @@ MAY_IMPORT = {
     },
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},
+    "dfcmodel.lossless": {"hopflow"},
     "dfcmodel.theory": {"hopflow", "dfcmodel.network"},
     "dfcmodel.engine": {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"

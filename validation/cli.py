@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 import dfcmodel._cli
+import dfcmodel.lossless._cli
 import hopflow._cli
 import markov._cli
 import responsefn._cli
@@ -33,6 +34,7 @@ data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_
 app.add_typer(data, name="data")
 for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
+app.add_typer(dfcmodel.lossless._cli.commands)
 
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {

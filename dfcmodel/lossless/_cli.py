@@ -1,0 +1,72 @@
+"""``hopflow headroom``: the buffer above a pause threshold on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["commands"]
+
+commands = typer.Typer()
+
+
+def _ends(text: str) -> str | tuple[str, str]:
+    """Return a text, or the two ends of a range such as ``100m..300m``."""
+    low, dots, high = text.partition("..")
+    return (low, high) if dots else text
+
+
+@commands.command()
+def headroom(
+    rate: Annotated[str, typer.Option(help="Of the port: 400Gbps.")],
+    cable: Annotated[str, typer.Option(help="Its length: 300m, 2km, or a range 100m..300m.")],
+    mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B",
+    lossless_mtu: Annotated[
+        str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
+    ] = None,
+    cell: Annotated[str | None, typer.Option(help="Buffer cell: 192 B. Default: bytes.")] = None,
+    response: Annotated[
+        str | None, typer.Option(help="Of the peer: 1.2us, 905quanta; default: IEEE 802.3.")
+    ] = None,
+    response_measured: Annotated[
+        bool, typer.Option(help="A response below the standard's is known to hold.")
+    ] = False,
+    interface: Annotated[str, typer.Option(help="MAC and PHY of the receiver.")] = "0ns",
+    gearbox: Annotated[str, typer.Option(help="Retimer or gearbox, per direction.")] = "0ns",
+    pipeline: Annotated[str, typer.Option(help="Threshold crossed to pause frame ready.")] = "0ns",
+    classes: Annotated[int, typer.Option(help="Classes that are paused apart.")] = 1,
+    small_packets: Annotated[float, typer.Option(help="Share of frames of any size.")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
+) -> None:
+    """Print how many bytes must be free above a pause threshold so that nothing is lost."""
+    from dfcmodel.lossless import headrooms
+
+    found = headrooms.headroom(
+        rate,
+        _ends(cable),
+        _bytes(mtu),
+        None if lossless_mtu is None else _bytes(lossless_mtu),
+        None if cell is None else _bytes(cell),
+        response=None if response is None else _ends(response),
+        response_measured=response_measured,
+        interface=_ends(interface),
+        gearbox=_ends(gearbox),
+        pipeline=_ends(pipeline),
+        classes=classes,
+        small_packets=small_packets,
+    )
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else found)
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        found.plot().figure.savefig(plot)
+        if not as_json:
+            typer.echo(f"figure: {plot}")
+
+
+def _bytes(text: str) -> str:
+    """Return a size with its unit: a number alone is in bytes."""
+    return f"{text} B" if text.strip().isdigit() else text

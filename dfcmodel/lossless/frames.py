@@ -1,0 +1,284 @@
+"""Frames on one paused link, bit time by bit time: the witness of a headroom, and the search for a worse.
+
+A sender transmits frames back to back. The receiver, whose own output is blocked, takes a cell at the
+first bit that belongs into it. When more cells are taken than the threshold allows it makes a pause
+frame, which waits for the frame that the receiver is sending. A frame that finds no cell is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PREAMBLE, SMALLEST_FRAME
+from dfcmodel.lossless.worst_cases import largest_burst
+from hopflow.checks import whole
+from hopflow.kernels import build
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.lossless.paused_links import PausedLink
+
+    Sizes = NDArray[np.int64]
+
+__all__ = ["FrameRun", "FrameScenario", "Witness", "search_worst", "witness"]
+
+
+@dataclass(frozen=True)
+class FrameScenario:
+    """What happens on a link around the time when its receiver pauses it.
+
+    Parameters
+    ----------
+    link
+        The link and its delays.
+    sizes
+        Bytes of the sender's frames, back to back from time 0 on.
+    taken
+        Cells taken before.
+    threshold
+        Cells above which the receiver pauses the sender.
+    capacity
+        Cells that the receiver has.
+    reverse_phase
+        Bit time at which a frame of the receiver's own begins; others precede and follow back to back.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
+    >>> from dfcmodel.lossless import witness
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> run = witness(link).overflows.run()
+    >>> run.lost
+    1
+    """
+
+    link: PausedLink
+    sizes: Sizes
+    taken: int
+    threshold: int
+    capacity: int
+    reverse_phase: int
+
+    def run(self) -> FrameRun:
+        """Return what comes of it."""
+        link = self.link
+        out = np.zeros(5, dtype=np.int64)
+        others = (link.classes - 1) * (8 * PAUSE_FRAME + OVERHEAD)
+        _kernel()(
+            self.sizes, link.cell, self.taken, self.threshold, self.capacity,
+            link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, others,
+            link.interface + link.gearbox + link.cable, link.gearbox + link.cable,
+            link.response, PREAMBLE, GAP, PREAMBLE + 8 * PAUSE_FRAME, out,
+        )  # fmt: skip
+        return FrameRun(*(int(value) for value in out))
+
+
+@dataclass(frozen=True)
+class FrameRun:
+    """What came of a scenario.
+
+    Parameters
+    ----------
+    peak
+        Most cells taken.
+    lost
+        Frames lost.
+    sent
+        Frames sent.
+    crossed, stopped
+        Bit times of the first bit above the threshold at the receiver, and after which the sender
+        begins no frame; -1 where that did not happen.
+    """
+
+    peak: int
+    lost: int
+    sent: int
+    crossed: int
+    stopped: int
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A headroom that is reached: ``fills`` takes the last cell, ``overflows`` has one cell less.
+
+    Parameters
+    ----------
+    headroom
+        Cells above the threshold, or bytes where the link's cell is 1.
+    fills, overflows
+        The same frames with a buffer of exactly that, and with one cell less.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> headroom("400Gbps", "300m", cell=192).witness().holds
+    True
+    """
+
+    headroom: int
+    fills: FrameScenario
+    overflows: FrameScenario
+
+    @property
+    def holds(self) -> bool:
+        """Whether the first run loses nothing and fills the buffer, and the second loses a frame."""
+        full, short = self.fills.run(), self.overflows.run()
+        return full.peak == self.fills.capacity and full.lost == 0 and short.lost == 1
+
+
+def witness(link: PausedLink) -> Witness:
+    """Return the two scenarios that show a link's headroom to be needed.
+
+    Parameters
+    ----------
+    link
+        Any; its largest burst decides the sizes, and the receiver's own frame begins when the pause
+        frame is ready.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
+    >>> found = witness(PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304))
+    >>> found.holds, found.fills.run().peak - found.fills.threshold == found.headroom
+    (True, True)
+    """
+    burst = largest_burst(link)
+    if link.small_packets == 0.0:
+        before = link.cells_of(link.lossless_mtu) - burst.head_cells
+    else:
+        before = max(0, -(-(SMALLEST_FRAME - burst.head) // link.cell))
+    first = burst.head + before * link.cell
+    sizes = [size for size, _ in burst.runs]
+    frames = np.repeat(np.array(sizes, dtype=np.int64), [count for _, count in burst.runs])
+    more = np.full(4, link.lossless_mtu, dtype=np.int64)  # would be sent if nothing stopped them
+    frames = np.concatenate([[first], frames, more])
+    threshold = before + 1
+    crossing = PREAMBLE + 8 * before * link.cell + link.gearbox + link.cable
+    phase = (crossing + link.pipeline) % (8 * link.mtu + OVERHEAD)
+    fills = FrameScenario(link, frames, 1, threshold, threshold + burst.cells, phase)
+    return Witness(burst.cells, fills, replace(fills, capacity=fills.capacity - 1))
+
+
+def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
+    """Return the most cells above the threshold that a random search over sizes and phases finds.
+
+    Parameters
+    ----------
+    link
+        The sizes allowed are those of ``largest_burst`` with ``small_packets`` 0 or 1.
+    tries
+        Scenarios, 1 to 1e6: the first tenth at random, then changes of the best one.
+    rng
+        Seed.
+
+    Raises
+    ------
+    ValueError
+        For another share of small packets, or tries out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink, search_worst
+    >>> from dfcmodel.lossless.worst_cases import largest_burst
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> search_worst(link, 50) <= largest_burst(link).cells
+    True
+    """
+    tries = whole("tries", tries, 1, 10**6)
+    if link.small_packets not in (0.0, 1.0):
+        raise ValueError(f"small_packets = {link.small_packets!r}: the search takes 0 or 1")
+    random = np.random.default_rng(rng)
+    best, found = _random_scenario(link, random), 0
+    for k in range(tries):
+        new = _random_scenario(link, random) if k < tries // 10 else _changed(best, random)
+        excess = new.run().peak - new.threshold
+        if excess >= found:
+            best, found = new, excess
+    return found
+
+
+def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScenario:
+    """Return frames of random sizes, a few of which many frames have, at random phases."""
+    cells = link.cells_of(link.lossless_mtu)
+    kinds = _sizes(link, 3, random)
+    count = 4 + (link.window + 8 * link.lossless_mtu * 2) // (8 * int(kinds.min()) + OVERHEAD)
+    sizes = random.choice(kinds, count)
+    period = 8 * link.mtu + OVERHEAD
+    taken = int(random.integers(0, cells + 1))
+    phase = int(random.integers(0, period))
+    return FrameScenario(link, sizes, taken, cells, 10**15, phase)
+
+
+def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
+    """Return the scenario with another phase, another start, or some other sizes."""
+    link, cells = best.link, best.threshold
+    what = random.integers(0, 4)
+    if what == 0:
+        period = 8 * link.mtu + OVERHEAD
+        step = int(random.integers(-period, period + 1) * random.random() ** 4)
+        return replace(best, reverse_phase=(best.reverse_phase + step) % period)
+    if what == 1:
+        return replace(best, taken=int(random.integers(0, cells + 1)))
+    sizes = best.sizes.copy()
+    new = int(_sizes(link, 1, random)[0])
+    if what == 2:  # one size instead of another, everywhere
+        sizes[sizes == random.choice(sizes)] = new
+    else:  # some frames, most often the last ones that are sent
+        sent = best.run().sent
+        start = sent - 1 - int(sent * random.random() ** 3)
+        sizes[start : start + 1 + int(sent * random.random() ** 3)] = new
+    return replace(best, sizes=sizes)
+
+
+def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
+    """Return sizes that the link allows, those that just need one more cell as often as all others."""
+    top, cell = link.lossless_mtu, link.cell
+    if link.small_packets == 0.0:
+        return np.full(count, top)
+    some = random.integers(SMALLEST_FRAME, top + 1, count)
+    edges = (link.cells_of(top) * random.random(count) ** 2).astype(np.int64) * cell + 1
+    sizes = np.where(random.random(count) < 0.5, some, edges)
+    return np.asarray(np.clip(sizes, SMALLEST_FRAME, top), dtype=np.int64)
+
+
+def pass_frames(
+    sizes: Sizes, cell: int, taken: int, threshold: int, capacity: int, pipeline: int,
+    reverse_phase: int, reverse_period: int, others: int, upstream: int, downstream: int,
+    response: int, preamble: int, gap: int, pause: int, out: Sizes,
+) -> None:  # fmt: skip
+    """Send frames until the sender is stopped; ``out`` is as the fields of `FrameRun`."""
+    peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
+    start = 0
+    for k in range(sizes.shape[0]):
+        if stopped >= 0 and start > stopped:
+            break
+        size = sizes[k]
+        cells = (size + cell - 1) // cell
+        if crossed < 0 and taken + cells > threshold:
+            first = (
+                threshold - taken if threshold > taken else 0
+            )  # the frame's cell that is too many
+            crossed = start + preamble + 8 * first * cell + downstream
+            ready = crossed + pipeline
+            begun = (ready - reverse_phase) // reverse_period * reverse_period + reverse_phase
+            leaves = begun + reverse_period + others + pause
+            stopped = leaves + upstream + response
+        if taken + cells > capacity:
+            peak = capacity
+            lost += 1
+        else:
+            taken += cells
+            if taken > peak:
+                peak = taken
+        sent += 1
+        start += preamble + 8 * size + gap
+    out[0], out[1], out[2], out[3], out[4] = peak, lost, sent, crossed, stopped
+
+
+def _kernel() -> Callable[..., Any]:
+    return build(pass_frames)

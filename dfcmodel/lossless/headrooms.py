@@ -1,0 +1,381 @@
+"""How many bytes must be free above a pause threshold so that nothing is lost, and what they consist of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.lossless.paused_links import PREAMBLE, PausedLink
+from dfcmodel.lossless.quantities import (
+    Given,
+    bit_rate,
+    bit_times,
+    both_ends,
+    frame_size,
+    metres,
+    response_time,
+)
+from dfcmodel.lossless.worst_cases import Burst, largest_burst, largest_drain
+from hopflow.checks import one_number
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfcmodel.lossless.frames import Witness
+
+__all__ = ["Headroom", "Item", "Sensitivity", "headroom", "headroom_table"]
+
+FIBRE = 2e8
+"""Metres per second: 5 ns/m."""
+Range = Given | tuple[Given, Given]
+
+SOURCES = {
+    "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: no frame is broken off"),
+    "pause frames of other classes": ("(classes - 1) 84 B", "one PFC frame each, not merged"),
+    "pause frame": ("72 B", "IEEE 802.3 Annex 31B, preamble included"),
+    "pipeline": ("rate x pipeline / 8", "data sheet of the receiver"),
+    "interface": ("rate x interface / 8", "IEEE 802.3, delay of MAC and PHY; data sheet"),
+    "gearbox": ("2 rate x gearbox / 8", "data sheet of retimer or gearbox"),
+    "cable": ("2 rate x cable / velocity / 8", "propagation, both ways"),
+    "response": ("512 b x quanta / 8", "IEEE 802.3 31B.3.7, measured at the peer's port"),
+    "frame leaving the sender": ("lossless_mtu", "IEEE 802.3 31B.3.7: a frame begun is finished"),
+    "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
+    "rounding to cells": ("cells x cell - bytes of frames", "the receiver's buffer manager"),
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A part of the headroom.
+
+    Parameters
+    ----------
+    name, formula, source
+        What it is, how it is computed, and where that comes from.
+    bytes
+        Bytes of buffer at the low and at the high end of the inputs; they add up to the headroom.
+    share
+        Of the headroom at the high end.
+    """
+
+    name: str
+    formula: str
+    source: str
+    bytes: tuple[float, float]
+    share: float
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What an input does to the headroom.
+
+    Parameters
+    ----------
+    name, unit
+        The input.
+    per_unit
+        Bytes of headroom per unit of it.
+    swing
+        Bytes saved when it is at the low end of its range instead of the high end.
+    """
+
+    name: str
+    unit: str
+    per_unit: float
+    swing: int
+
+
+@dataclass(frozen=True, repr=False)
+class Headroom(Result):
+    """The headroom of one class of a port: made by `headroom`.
+
+    Parameters
+    ----------
+    low, high
+        The link with all inputs at the low and at the high end of their ranges.
+    metres
+        Length of the cable at both ends.
+    cells_given
+        Whether cells are counted, or bytes.
+    ranged
+        Names of the inputs that have a range.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> port = headroom("400Gbps", "300m", cell=192)
+    >>> port.bytes, port.cells
+    (225792, 1176)
+    """
+
+    low: PausedLink
+    high: PausedLink
+    metres: tuple[float, float]
+    cells_given: bool
+    ranged: tuple[str, ...]
+
+    @cached_property
+    def bursts(self) -> tuple[Burst, Burst]:
+        """The largest burst above the threshold, at the low and at the high end."""
+        return largest_burst(self.low), largest_burst(self.high)
+
+    @property
+    def bytes(self) -> int | tuple[int, int]:
+        """Bytes above the pause threshold (xoff) that one class needs; a pair where inputs range."""
+        return self._ends(*(burst.cells * self.high.cell for burst in self.bursts))
+
+    @property
+    def cells(self) -> int | tuple[int, int] | None:
+        """The same in cells; None where no cell was given."""
+        return self._ends(*(burst.cells for burst in self.bursts)) if self.cells_given else None
+
+    @property
+    def port_bytes(self) -> int | tuple[int, int]:
+        """Bytes that the port needs for all its classes, which may cross one after the other."""
+        return self._ends(
+            *(burst.cells * self.high.cell * self.high.classes for burst in self.bursts)
+        )
+
+    @property
+    def xon_bytes(self) -> int | tuple[int, int]:
+        """Least queue at which to resume so that a port at line rate never waits for a frame."""
+        return self._ends(*(_drain(link) * link.cell for link in (self.low, self.high)))
+
+    @property
+    def xon_cells(self) -> int | tuple[int, int] | None:
+        """The same in cells; None where no cell was given."""
+        return self._ends(_drain(self.low), _drain(self.high)) if self.cells_given else None
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The parts of the headroom: they add up to `bytes`."""
+        low, high = (_parts(*pair) for pair in zip((self.low, self.high), self.bursts, strict=True))
+        whole = self.bursts[1].cells * self.high.cell
+        return tuple(
+            Item(name, *SOURCES[name], (low[name], high[name]), high[name] / whole) for name in high
+        )
+
+    @cached_property
+    def sensitivities(self) -> tuple[Sensitivity, ...]:
+        """What the headroom hangs on: bytes per unit of each input, and what its range is worth."""
+        rate = self.high.rate
+        per_bit = _per_bit(self.high)
+        found = []
+        trip = self.high.cable / rate / self.metres[1] if self.metres[1] else 1.0 / FIBRE
+        for name, unit, bits in (
+            ("cable", "m", 2 * trip * rate),
+            ("response", "ns", rate * 1e-9),
+            ("interface", "ns", rate * 1e-9),
+            ("gearbox", "ns", 2 * rate * 1e-9),
+            ("pipeline", "ns", rate * 1e-9),
+            ("mtu", "B", 8.0),
+        ):
+            less = dataclasses.replace(self.high, **{name: getattr(self.low, name)})
+            swing = (self.bursts[1].cells - largest_burst(less).cells) * self.high.cell
+            found.append(Sensitivity(name, unit, per_bit * bits, swing))
+        less = dataclasses.replace(self.high, small_packets=self.low.small_packets)
+        swing = (self.bursts[1].cells - largest_burst(less).cells) * self.high.cell
+        slope = swing / (self.high.small_packets - self.low.small_packets or 1.0)
+        return (*found, Sensitivity("small_packets", "1", slope, swing))
+
+    def witness(self) -> Witness:
+        """Return two runs of frames: one fills the headroom exactly, one loses a frame for want of a cell."""
+        from dfcmodel.lossless.frames import witness
+
+        return witness(self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data, for JSON."""
+        return {
+            "bytes": self.bytes, "cells": self.cells, "port_bytes": self.port_bytes,
+            "xon_bytes": self.xon_bytes, "xon_cells": self.xon_cells,
+            "items": [dataclasses.asdict(item) for item in self.items],
+            "sensitivities": [dataclasses.asdict(each) for each in self.sensitivities],
+            "low": dataclasses.asdict(self.low), "high": dataclasses.asdict(self.high),
+        }  # fmt: skip
+
+    def summary(self) -> dict[str, object]:
+        """Return the numbers and the parts, by name."""
+        rows: dict[str, object] = {"headroom (xoff)": _size(self.bytes, self.cells)}
+        rows["least xon"] = _size(self.xon_bytes, self.xon_cells)
+        if self.high.classes > 1:
+            rows[f"port, {self.high.classes} classes"] = _size(self.port_bytes, None)
+        for item in self.items:
+            if any(item.bytes):
+                low, high = (f"{value:,.0f}" for value in item.bytes)
+                shown = high if low == high else f"{low} to {high}"
+                rows[item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the parts of the headroom as bars; return the Axes."""
+        ax = figure(7.2, 3.6)[1] if ax is None else ax
+        items = [item for item in reversed(self.items) if any(item.bytes)]
+        high = [item.bytes[1] / 1e3 for item in items]
+        spans = [[abs(item.bytes[1] - item.bytes[0]) / 1e3 for item in items], [0.0] * len(items)]
+        ranged = any(spans[0])
+        ax.barh(
+            [item.name for item in items], high, xerr=spans if ranged else None, color="#0072B2"
+        )
+        for n, item in enumerate(items):
+            ax.text(max(high[n], 0.0), n, f" {item.share:.0%}", va="center", fontsize=8)
+        ax.set(xlabel="kB of headroom", title=f"headroom {_size(self.bytes, self.cells)}")
+        ax.margins(x=0.1)
+        return ax
+
+    def _ends(self, low: int, high: int) -> int | tuple[int, int]:
+        return (low, high) if self.ranged else high
+
+
+def headroom(
+    rate: Given,
+    cable: Range,
+    mtu: Given = 9216,
+    lossless_mtu: Given | None = None,
+    cell: Given | None = None,
+    *,
+    response: Range | None = None,
+    response_measured: bool = False,
+    interface: Range = 0.0,
+    gearbox: Range = 0.0,
+    pipeline: Range = 0.0,
+    velocity: float | tuple[float, float] = FIBRE,
+    classes: int = 1,
+    small_packets: float | tuple[float, float] = 0.0,
+) -> Headroom:
+    """Return the bytes that must be free above a pause threshold so that nothing is lost.
+
+    The worst case over all phases and, as far as ``small_packets`` allows, all sizes of frames; the
+    proof with its assumptions is on the page "Headroom, proved".
+
+    Parameters
+    ----------
+    rate
+        Of the port, a text such as ``400Gbps``.
+    cable
+        Its length, a text such as ``300m`` or ``2km``, at most 100 km. As all that follow to
+        ``velocity``, and ``small_packets``: a pair is a range, and makes the result a pair.
+    mtu
+        Bytes of the largest frame of any class, check sequence included.
+    lossless_mtu
+        Bytes of the largest frame of the paused class; None: ``mtu``.
+    cell
+        Bytes of a buffer cell; None counts bytes of frames, without rounding.
+    response
+        The peer's time to stop, from the end of the pause frame at its port; None: the maximum of
+        IEEE 802.3 31B.3.7 for this rate. Durations are seconds, or texts: ``1.2 us``, ``905 quanta``,
+        ``820 B`` (what passes at line rate meanwhile).
+    response_measured
+        Whether a response below the standard's maximum is known to hold for this peer.
+    interface
+        MAC and PHY of the receiver's own port, sending and receiving together.
+    gearbox
+        Of a retimer or gearbox, per direction.
+    pipeline
+        From the cell above the threshold to a pause frame that is ready to leave.
+    velocity
+        Of the signal, m/s.
+    classes
+        Classes that are paused apart.
+    small_packets
+        Share of the frames that need not have ``lossless_mtu``: 0, all have; 1, any sizes.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> found = headroom("400Gbps", "300m", mtu=9216, cell=192)
+    >>> found.bytes
+    225792
+    >>> sum(item.bytes[1] for item in found.items) == found.bytes
+    True
+    """
+    bits = bit_rate("rate", rate)
+    big = frame_size("mtu", mtu)
+    small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
+    size = 1 if cell is None else frame_size("cell", cell, least=1)
+    if cell is not None and size == 1:
+        raise ValueError(f"cell = {cell!r}: must be None to count bytes, or at least 64")
+    lengths = both_ends("cable", cable, metres)
+    speeds = both_ends("velocity", velocity, _velocity)
+    trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
+    ends: dict[str, tuple[float, float] | list[int]] = {
+        "cable": trips,
+        "response": response_time(bits, response, measured=response_measured),
+        "small_packets": both_ends("small_packets", small_packets, _share),
+    }
+    for name, given in (("interface", interface), ("gearbox", gearbox), ("pipeline", pipeline)):
+        ends[name] = both_ends(name, given, lambda name, value: bit_times(name, value, bits))
+    low, high = (
+        PausedLink(bits, big, small, size, classes=classes, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type]
+        for n in (0, 1)
+    )
+    ranged = tuple(name for name, pair in ends.items() if pair[0] != pair[1])
+    return Headroom(low, high, lengths, cell is not None, ranged)
+
+
+def headroom_table(
+    rates: Iterable[Given], cables: Iterable[Range], **parameters: Any
+) -> pd.DataFrame:
+    """Return the headroom in bytes of ports (rows) with cables (columns); parameters of `headroom`.
+
+    >>> print(headroom_table(["100Gbps", "400Gbps"], ["5m", "300m"], cell=192))
+                5m    300m
+    100Gbps  44160   81024
+    400Gbps  78720  225792
+    """
+    import pandas as pd
+
+    columns = list(cables)
+    rows = {
+        str(rate): [headroom(rate, cable, **parameters).bytes for cable in columns]
+        for rate in rates
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[str(cable) for cable in columns])
+
+
+def _velocity(name: str, value: Given) -> float:
+    hint = "in m/s: 2e8 is 5 ns/m"
+    return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
+
+
+def _share(name: str, value: Given) -> float:
+    return one_number(name, value, at_least=0.0, at_most=1.0, hint="a share of the frames")
+
+
+def _drain(link: PausedLink) -> int:
+    """Return the cells that leave before the first frame after a resume has been received."""
+    return largest_drain(link, link.window + PREAMBLE + 8 * link.lossless_mtu)
+
+
+def _parts(link: PausedLink, burst: Burst) -> dict[str, float]:
+    """Return bytes of buffer by cause; they add up to the burst's cells."""
+    parts = {name: bits / 8 for name, bits in link.delays.items()}
+    parts["frame leaving the sender"] = float(link.lossless_mtu)
+    parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
+    parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
+    return parts
+
+
+def _per_bit(link: PausedLink) -> float:
+    """Return bytes of buffer per bit time of window, over a long window."""
+    longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
+    more = largest_burst(longer).cells - largest_burst(link).cells
+    return more * link.cell / (longer.window - link.window)
+
+
+def _size(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
+    """Return bytes and cells for people."""
+    ends = found if isinstance(found, tuple) else (found,)
+    text = " to ".join(f"{value:,}" for value in ends) + " B"
+    if cells is not None:
+        counts = cells if isinstance(cells, tuple) else (cells,)
+        text += " (" + " to ".join(f"{value:,}" for value in counts) + " cells)"
+    return text

@@ -1,0 +1,171 @@
+"""Formulas and values of headroom that vendors publish, and what they consist of.
+
+Facts only, each with its source: SONiC is ``sonic-net/sonic-swss`` (``cfgmgr/buffer_headroom_mellanox
+.lua``, pull request 3235) and ``sonic-net/sonic-buildimage`` (``platform/mellanox/asic_table.j2`` and
+the ``pg_profile_lookup.ini`` of the devices named); Cisco is white paper C11-542809 on priority flow
+control; mlxsw is Linux commit d81a6bdb87ce. docs/headroom-published.md compares them with `headroom`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dfcmodel.lossless.quantities import RESPONSE_QUANTA
+
+__all__ = [
+    "SN4280",
+    "SN5610N",
+    "SONIC_PAIRS",
+    "PublishedPair",
+    "mlxsw_size",
+    "sonic_xoff",
+    "white_paper_xoff",
+]
+
+KIB = 1024.0
+MAC_PHY = 0.8 * KIB
+"""Bytes, ``mac_phy_delay`` of all of SONiC's Spectrum chips."""
+SONIC_VELOCITY = 1.98e8
+TILE = 120e-9
+"""Seconds that SONiC adds for Spectrum-4 and 5: rate / 1000 * 120 / 8 bytes, rate in Mb/s."""
+
+
+@dataclass(frozen=True)
+class PublishedPair:
+    """A headroom by SONiC's formula and by its vendor's tool (sonic-swss pull request 3235).
+
+    Parameters
+    ----------
+    rate, cable
+        b/s and m; the MTU is 9100 B, that of RDMA 1024 B, half of the packets are small.
+    xoff
+        Bytes by the formula.
+    tool
+        KiB by the vendor's tool, as printed.
+    tile
+        Whether the chip has the 120 ns of Spectrum-4.
+    """
+
+    rate: float
+    cable: float
+    xoff: int
+    tool: float
+    tile: bool
+
+
+SONIC_PAIRS = (
+    PublishedPair(400e9, 300.0, 272384, 265.76, False),
+    PublishedPair(100e9, 40.0, 51200, 49.62, False),
+    PublishedPair(800e9, 300.0, 474112, 463.01, True),
+    PublishedPair(200e9, 40.0, 65536, 63.88, True),
+)
+
+SN4280: dict[tuple[float, float], int] = {
+    (rate * 1e9, cable): xoff
+    for cable, row in {
+        5.0: (16384, 17408, 19456, 21504, 37888, 43008, 73728),
+        40.0: (16384, 18432, 21504, 23552, 43008, 51200, 91136),
+        300.0: (19456, 26624, 34816, 40960, 75776, 118784, 225280),
+        1500.0: (35840, 65536, 96256, 117760, 230400, 427008, 427008),
+        2000.0: (41984, 80896, 121856, 149504, 293888, 555008, 555008),
+    }.items()
+    for rate, xoff in zip((10, 25, 40, 50, 100, 200, 400), row, strict=True)
+}
+"""Bytes of xoff by rate (b/s) and cable (m), Mellanox-SN4280-O28 (Spectrum-3)."""
+
+SN5610N: dict[tuple[float, float], int] = {
+    (rate * 1e9, cable): xoff
+    for cable, row in {
+        5.0: (20480, 21504, 24576, 26624, 44032, 50176, 86016, 95232),
+        40.0: (20480, 22528, 25600, 28672, 49152, 60416, 104448, 132096),
+        300.0: (23552, 30720, 39936, 46080, 83968, 130048, 243712, 411648),
+        1000.0: (24576, 46080, 68608, 83968, 168960, 308224, 610304, 1153024),
+    }.items()
+    for rate, xoff in zip((10, 25, 40, 50, 100, 200, 400, 800), row, strict=True)
+}
+"""Bytes of xoff by rate (b/s) and cable (m), Mellanox-SN5610N-C256S2 (Spectrum-4)."""
+
+
+def sonic_xoff(
+    rate: float,
+    cable: float,
+    *,
+    mtu: float = 9100.0,
+    lossless_mtu: float = 1024.0,
+    small_percentage: float = 50.0,
+    cell: float = 192.0,
+    tile: bool = False,
+    kilo: float = 1000.0,
+) -> dict[str, float]:
+    """Return the parts of SONiC's xoff in bytes; they add up to it, before it is rounded up to KiB.
+
+    Parameters
+    ----------
+    rate, cable
+        b/s and m.
+    mtu, lossless_mtu
+        Bytes, of the port and of RDMA.
+    small_percentage
+        ``small_packet_percentage``, turned into a share of bytes as the formula does.
+    cell
+        Bytes.
+    tile
+        Whether 120 ns are added.
+    kilo
+        1000, or the 1024 by which the file divides Mb/s times ns.
+
+    >>> round(sum(sonic_xoff(400e9, 300.0).values()))
+    271991
+    """
+    factor = cell / 64.0 if cell > 128.0 else 2.0 * cell / (1.0 + cell)
+    mean = (small_percentage * 64.0 + (100.0 - small_percentage) * lossless_mtu) / 100.0
+    occupancy = 1.0 + 64.0 / mean * (factor - 1.0)
+    parts = {
+        "frame leaving the receiver": mtu,
+        "interface": MAC_PHY + (rate * TILE / 8.0 if tile else 0.0),
+        "cable": 2.0 * cable / SONIC_VELOCITY * rate / 8.0 * 1000.0 / kilo,
+        "response": 64.0 * RESPONSE_QUANTA[rate],
+        "frame leaving the sender": lossless_mtu,
+    }
+    delayed = sum(parts.values()) - lossless_mtu
+    return {**parts, "rounding to cells": (occupancy - 1.0) * delayed}
+
+
+def white_paper_xoff(
+    rate: float, cable: float, mtu: float, lossless_mtu: float
+) -> dict[str, float]:
+    """Return the parts of the headroom of Cisco's white paper C11-542809, in bytes.
+
+    Parameters
+    ----------
+    rate, cable
+        b/s and m: 65 % of the speed of light, 513 ns per 100 m.
+    mtu, lossless_mtu
+        Bytes of the largest frames of receiver (any class) and sender (the paused class).
+
+    >>> parts = white_paper_xoff(10e9, 100.0, 9216.0, 2240.0)
+    >>> round(parts["cable"] / 2), parts["response"]
+    (641, 3840.0)
+    """
+    return {
+        "frame leaving the receiver": mtu,
+        "cable": 2.0 * cable * 5.13e-9 * rate / 8.0,
+        "response": 64.0 * 60.0,
+        "frame leaving the sender": lossless_mtu,
+    }
+
+
+def mlxsw_size(delay: float, mtu: float, cell: float = 96.0) -> float:
+    """Return what Linux' mlxsw reserves above its threshold, in bytes: delay times cell factor, and an MTU.
+
+    Parameters
+    ----------
+    delay
+        Bytes that arrive meanwhile, as the user states them.
+    mtu, cell
+        Bytes; the factor is that of packets of one byte more than a cell.
+
+    >>> round(mlxsw_size(10_000.0, 1500.0))
+    21294
+    """
+    return 2.0 * cell / (1.0 + cell) * delay + mtu
