@@ -259,7 +259,7 @@ def test_a_closed_form_that_jumps():
 )
 def test_within_a_jump_no_rate_has_an_inverse_and_beside_it_each(rule, inside):
     """Up to a millionth of both ends, where a coarser criterion would return the p of the jump."""
-    with pytest.raises(UnreachableRateError, match="over which the rate of .* jumps") as e:
+    with pytest.raises(UnreachableRateError, match=r"over which the rate of .* jumps") as e:
         invert(rule, inside, 0.1)
     low, high = e.value.gap
     assert low < inside < high
