@@ -393,6 +393,9 @@ def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool
 
 def _bounds(condition: Any, symbol: Any) -> bool:
     """Return whether a condition is an inequality between a symbol and what does not contain it."""
-    sides = {getattr(condition, "lts", None), getattr(condition, "gts", None)}
-    others = sides - {symbol}
-    return len(others) == 1 and symbol in sides and symbol not in others.pop().free_symbols
+    if not hasattr(condition, "lts"):
+        return False
+    one, two = condition.lts, condition.gts
+    return (one == symbol) != (two == symbol) and not (
+        symbol in one.free_symbols and symbol in two.free_symbols
+    )
