@@ -117,7 +117,9 @@ def _solve(
     start = time.perf_counter()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
     components = chain.components_of(states) if method is not None or len(states) > FEW else None
-    method, reason = choose(Q, components) if method is None else (method, "as asked")
+    method, reason = (
+        choose(Q, components) if method is None else (method, "requested by the caller")
+    )
     tolerance = getattr(method, "tolerance", None)
     with watched(tolerance) as history:
         solution = method.solve(Q, components)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hopflow.checks import choice, whole
 from hopflow.errors import RuleError
 from markov.chains import MarkovChain
-from markov.generators.building import MOST, build_chain
+from markov.generators.building import MAX_STATES, build_chain
 from markov.models.bare import FunctionModel
 from markov.models.rules import ChainModel
 
@@ -49,7 +49,7 @@ def explore(
     space: Mapping[str, Any] | None = None,
     labels: Callable[..., Mapping[str, Any]] | None = None,
     rewards: Callable[..., Mapping[str, Any]] | None = None,
-    most: int = MOST,
+    most: int = MAX_STATES,
     compiled: bool = True,
 ) -> Reachable:
     """Return the states that a start leads to, and the chain on them.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-MIRRORED = ("dfcmodel", "validation")
+MIRRORED = ("dfcmodel", "hopflow", "validation")
 """Packages whose every module has a test file of its name; add a package when it does."""
 EXEMPT = ("validation/test_validation.py",)
 """A module that is itself run by pytest."""

@@ -22,7 +22,9 @@ text
     def gains(found: Thresholds) -> Figure: ...
 
 The thresholds of a verdict are keyword parameters of `judge`: the finding tells the verdicts at half
-and at twice of each.
+and at twice of each. A claim may have two functions more, with the same keyword parameters or less:
+``readings`` returns the verdicts in other documented readings of the paper, of those statements that
+a reading changes, and ``same_process`` those of packet runs of the model's own events.
 """
 
 from __future__ import annotations
@@ -31,13 +33,22 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from validation import texts
-from validation.verdicts import Finding, Judgement, Part, Picture, Sides, Threshold, Verdict
+from validation.verdicts import (
+    Finding,
+    Judgement,
+    Part,
+    Picture,
+    Reading,
+    Sides,
+    Threshold,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +56,8 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Subject", "claim", "subjects"]
 
 T = TypeVar("T")
+S = TypeVar("S")
+NONE = Verdict.NOT_APPLICABLE
 
 
 @dataclass(frozen=True)
@@ -80,11 +93,14 @@ class Check(Generic[T]):
     the fields and properties of what was measured, and the constants of the module.
     """
 
-    def __init__(self, measure: Callable[..., T]) -> None:
+    def __init__(self, measure: Callable[..., T], text: str | None = None) -> None:
         self.measure = measure
-        self.text = Path(inspect.getfile(measure)).with_suffix(".md")
+        module = Path(inspect.getfile(measure))
+        self.text = module.with_name(text) if text else module.with_suffix(".md")
         self._cached = functools.cache(measure)
         self._judge: Callable[..., Judgement] | None = None
+        self._readings: Callable[..., dict[str, Judgement]] = lambda _: {}
+        self._process: Callable[..., dict[str, Verdict]] = lambda _: {}
         self._pictures: dict[str, Callable[[T], Figure]] = {}
         self._modules = [sys.modules[measure.__module__]]
 
@@ -96,6 +112,16 @@ class Check(Generic[T]):
         """Register the function below as the one that judges what was measured."""
         self._judge = judge
         return judge
+
+    def readings(self, readings: Callable[..., dict[str, Judgement]]) -> Callable[..., Any]:
+        """Register the function below as the one that judges in other readings, by their names."""
+        self._readings = readings
+        return readings
+
+    def same_process(self, process: Callable[..., dict[str, Verdict]]) -> Callable[..., Any]:
+        """Register the function below as the one that judges runs of the model's own events."""
+        self._process = process
+        return process
 
     def draw(self, draw: Callable[[T], Figure]) -> Callable[[T], Figure]:
         """Register the function below as the one that draws the figure of its name in the text."""
@@ -111,6 +137,10 @@ class Check(Generic[T]):
         if self._judge is None:
             raise TypeError(f"{self.text.stem} has no function that judges")
         return self._judge(found, **thresholds)
+
+    def judged_process(self, found: T, **thresholds: float) -> dict[str, Verdict]:
+        """Return the verdicts on packet runs of the model's own events, with their thresholds."""
+        return _with(self._process, found, thresholds)
 
     def thresholds(self) -> dict[str, float]:
         """Return the thresholds of the verdicts: the keyword parameters of the judging function."""
@@ -134,6 +164,7 @@ class Check(Generic[T]):
     def finding(self, found: T, cases: tuple[str, ...] = ()) -> Finding:
         """Return the finding; its pictures are drawn on demand."""
         verdicts = self.judged(found)
+        judged = self._findings(found, {})
         text = texts.render(self.text, self.values(found))
         for what, said, made in (
             ("statements", text.statements, verdicts),
@@ -142,8 +173,20 @@ class Check(Generic[T]):
         ):
             if set(said) != set(made):
                 raise ValueError(f"{self.text.name}: {what} are {list(said)}, not {list(made)}")
+
+        def worded(parts: dict[str, Part]) -> tuple[Part, ...]:
+            return tuple(
+                replace(parts[key], statement=text.statements[key]) for key in text.statements
+            )
+
+        named = [
+            (reading.name, dict(zip(verdicts, reading.parts, strict=True)))
+            for reading in judged.readings
+        ]
         return Finding(
-            parts=tuple(Part(text.statements[key], *verdicts[key]) for key in text.statements),
+            parts=worded(dict(zip(verdicts, judged.parts, strict=True))),
+            readings=tuple(Reading(name, worded(parts)) for name, parts in named),
+            experiments=text.experiments,
             summary=text.summary,
             explanation=text.explanation,
             numbers=text.numbers,
@@ -155,18 +198,51 @@ class Check(Generic[T]):
             thresholds=tuple(self._robustness(found, text.thresholds)),
         )
 
+    def _findings(self, found: T, thresholds: dict[str, float]) -> Finding:
+        """Return the verdicts in all readings as a finding whose statements are their keys."""
+        default = self.judged(found, **thresholds)
+        process = self.judged_process(found, **thresholds)
+
+        def parts(judgement: Judgement) -> tuple[Part, ...]:
+            return tuple(
+                Part(key, *_instead(judgement.get(key), sides), process.get(key, NONE))
+                for key, sides in default.items()
+            )
+
+        others = _with(self._readings, found, thresholds)
+        for name, judgement in others.items():
+            if not set(judgement) <= set(default):
+                raise ValueError(
+                    f"{self.text.name}: {name!r} judges {set(judgement) - set(default)}"
+                )
+        readings = (Reading(name, parts(judgement)) for name, judgement in others.items())
+        return Finding(parts(default), "", readings=tuple(readings))
+
     def _robustness(self, found: T, meanings: dict[str, str]) -> Iterator[Threshold]:
         def whole(**changed: float) -> Sides[Verdict]:
-            model, packets = zip(*self.judged(found, **changed).values(), strict=True)
-            return Sides(Verdict.all_of(model), Verdict.all_of(packets))
+            finding = self._findings(found, changed)
+            return Sides(finding.model, finding.simulation)
 
         for name, value in self.thresholds().items():
             half, twice = whole(**{name: value / 2}), whole(**{name: value * 2})
             yield Threshold(name, meanings[name], value, half, twice)
 
 
+def _with(function: Callable[..., S], found: object, thresholds: dict[str, float]) -> S:
+    """Call a function with those of the thresholds that it knows."""
+    known = inspect.signature(function).parameters
+    return function(found, **{name: value for name, value in thresholds.items() if name in known})
+
+
+def _instead(new: Sides[Verdict] | None, default: Sides[Verdict]) -> Sides[Verdict]:
+    """Return the verdicts of a reading; a side that it leaves as it is has that of the default."""
+    if new is None:
+        return default
+    return Sides(*(old if one is NONE else one for one, old in zip(new, default, strict=True)))
+
+
 def claim(
-    id: str, *arguments: object, cases: tuple[str, ...] = ()
+    id: str, *arguments: object, cases: tuple[str, ...] = (), text: str | None = None
 ) -> Callable[[Callable[..., T]], Check[T]]:
     """Register the function below as the measurement of the claim with this id.
 
@@ -178,6 +254,8 @@ def claim(
         Arguments of the function for this claim.
     cases
         The bundled cases that it uses.
+    text
+        The name of its text beside the module; None: the module's own name.
 
     Raises
     ------
@@ -188,7 +266,7 @@ def claim(
     def register(measure: Callable[..., T]) -> Check[T]:
         if id in _SUBJECTS:
             raise ValueError(f"id = {id!r}: this claim has a check already")
-        check = measure if isinstance(measure, Check) else Check(measure)
+        check = measure if isinstance(measure, Check) else Check(measure, text)
         _SUBJECTS[id] = Subject(id, check, arguments, cases)
         return check
 

@@ -18,8 +18,9 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence
-from validation.claims import find, ledger
+from validation import evidence, tally
+from validation.claims import claims_of_figure, find, ledger
+from validation.records import record as write_records
 from validation.records import recorded_verdicts
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Sides, Verdict
@@ -40,13 +41,17 @@ NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes"
 STYLES = {
     Verdict.REPRODUCED: "green",
     Verdict.CONTRADICTED: "red",
+    Verdict.DEPENDS: "yellow",
     Verdict.NOT_REPRODUCED: "yellow",
-    Verdict.NOT_APPLICABLE: "dim",
+    Verdict.OPEN: "dim",
     Verdict.UNDECIDABLE: "dim",
+    Verdict.NOT_APPLICABLE: "dim",
 }
 
 
-def _check(claims: list[Claim], console: Console) -> dict[Claim, Finding]:
+def _check(claims: list[Claim], console: Console, *, fresh: bool) -> dict[Claim, Finding]:
+    from validation.running import checked
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -55,12 +60,11 @@ def _check(claims: list[Claim], console: Console) -> dict[Claim, Finding]:
     )
     findings = {}
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(claims))
-        for claim in claims:
-            progress.update(task, description=f"{claim.id} {claim.paper}")
-            findings[claim] = claim.check()
-            progress.advance(task)
-    return findings
+        task = progress.add_task("checking", total=len(claims))
+        for claim, finding in checked(claims, fresh=fresh):
+            findings[claim] = finding
+            progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
+    return {claim: findings[claim] for claim in claims}
 
 
 def _print_version(wanted: bool) -> None:
@@ -88,10 +92,16 @@ def validate(
         typer.Option(help="Only this one of `hopflow claims`; may be given several times."),
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Check all anew, also where nothing has changed.")
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
+    ] = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    Exit status 1 when a verdict differs from the recorded one.
+    A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
     """
     from validation.report import write
 
@@ -99,25 +109,63 @@ def validate(
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
     evidence.verify()
-    findings = _check(chosen, console)
+    findings = _check(chosen, console, fresh=fresh)
     seconds = time.perf_counter() - start
-    recorded = recorded_verdicts()
-    table = Table("claim", "paper", "model", "packets", "what was found", title="Verdicts")
-    different = []
-    for item, finding in findings.items():
-        found = Sides(finding.model, finding.simulation)
-        if recorded.get(item.id) != found:
-            different.append(item.id)
-        cells = [f"[{STYLES[verdict]}]{verdict}[/]" for verdict in found]
-        table.add_row(
-            item.id, item.paper, *cells, plain(finding.summary).split(". ")[0].rstrip(".") + "."
-        )
-    console.print(table)
     page = write(findings, report, seconds)
+    _print_tally(findings, console)
+    _print_findings(findings, console)
+    recorded = recorded_verdicts()
+    different = [
+        claim.id
+        for claim, finding in findings.items()
+        if recorded.get(claim.id) != Sides(finding.model, finding.simulation)
+    ]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
+    if record and not claim:
+        write_records(findings)
+        return
     if different:
         console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
         raise typer.Exit(1)
+
+
+def _print_tally(findings: dict[Claim, Finding], console: Console) -> None:
+    console.print(tally.headline(findings), highlight=False)
+    for title, counted in tally.tables(findings).items():
+        table = Table(title, *(Column(name, justify="right") for name in counted.columns))
+        for paper, counts in counted.rows.items():
+            table.add_row(paper, *(str(count or "") for count in counts))
+        console.print(table)
+
+
+def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
+    """Print one line for each claim: what it says, the verdicts, and what was found."""
+    for claim, finding in findings.items():
+        model, packets = (f"[{STYLES[v]}]{v}[/]" for v in (finding.model, finding.simulation))
+        readings = dict.fromkeys(name for names in finding.turning for name in names)
+        turned = f" (turned by: {'; '.join(readings)})" if readings else ""
+        console.print(
+            f"[bold]{claim.id}[/] {claim.text}: model {model}, packets {packets}{turned}. "
+            f"{plain(finding.headline)}",
+            highlight=False,
+        )
+
+
+@app.command("figure")
+def draw_figure(
+    name: Annotated[
+        str, typer.Argument(help="PAPER/FIGURE, such as malhotra2005/4, or a claim, such as M03.")
+    ],
+    folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
+) -> None:
+    """Draw a figure of a paper: what its claims say, by the model and by packets with intervals."""
+    console = Console()
+    for claim in claims_of_figure(name):
+        for n, picture in enumerate(claim.check().pictures, 1):
+            target = folder / f"{claim.id}-{n}.svg"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            picture.draw().savefig(target)
+            console.print(f"[bold]{claim.id}[/] {claim.where}: {plain(picture.caption)}\n{target}")
 
 
 @app.command("claims")

@@ -5,12 +5,22 @@ from __future__ import annotations
 import csv
 import functools
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.verdicts import Sides, Threshold, Verdict
+from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
 
-__all__ = ["PUBLISHED", "Entry", "entries", "recorded_thresholds", "recorded_verdicts"]
+__all__ = [
+    "PUBLISHED",
+    "Entry",
+    "entries",
+    "excused_cases",
+    "record",
+    "recorded_readings",
+    "recorded_thresholds",
+    "recorded_verdicts",
+]
 
 PUBLISHED = Path(__file__).parent / "published"
 
@@ -26,7 +36,8 @@ class Entry:
     text: str
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of one of the published tables."""
     with (PUBLISHED / name).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -34,25 +45,34 @@ def _rows(name: str) -> list[dict[str, str]]:
 @functools.cache
 def entries() -> dict[str, Entry]:
     """Return all claims by id, paper by paper in the order of the files, checked or not."""
-    rows = {row["id"]: row for row in [*_rows("claims.csv"), *_rows("own_claims.csv")]}
-    letters = list(dict.fromkeys(id[0] for id in rows))  # one per paper
+    known = {row["id"]: row for row in [*rows("claims.csv"), *rows("own_claims.csv")]}
+    letters = list(dict.fromkeys(id[0] for id in known))  # one per paper
     return {
-        id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, rows))
-        for id, row in sorted(rows.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
+        id: Entry(id, row["paper"], row["where"], row["setting"], _text(row, known))
+        for id, row in sorted(known.items(), key=lambda item: (letters.index(item[0][0]), item[0]))
     }
 
 
-def _text(row: dict[str, str], rows: dict[str, dict[str, str]]) -> str:
+def _text(row: dict[str, str], known: dict[str, dict[str, str]]) -> str:
     """Return the text of a claim; where it refers to another claim, with that claim's text."""
     reference = re.match(r"same as ([A-Z]\d+)", row["claim"])
-    return f"{row['claim']} ({rows[reference[1]]['claim']})" if reference else row["claim"]
+    return f"{row['claim']} ({known[reference[1]]['claim']})" if reference else row["claim"]
 
 
 def recorded_verdicts() -> dict[str, Sides[Verdict]]:
     """Return the verdicts of ``verdicts.csv`` by claim."""
     return {
         row["id"]: Sides(Verdict(row["model"]), Verdict(row["simulation"]))
-        for row in _rows("verdicts.csv")
+        for row in rows("verdicts.csv")
+    }
+
+
+def recorded_readings() -> dict[str, Sides[tuple[str, ...]]]:
+    """Return the readings that turn the verdicts of ``verdicts.csv``, by claim."""
+    columns = "model depends on", "simulation depends on"
+    return {
+        row["id"]: Sides(*(tuple(filter(None, row[column].split("; "))) for column in columns))
+        for row in rows("verdicts.csv")
     }
 
 
@@ -66,5 +86,38 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
             Sides(Verdict(row["model at half"]), Verdict(row["packets at half"])),
             Sides(Verdict(row["model at twice"]), Verdict(row["packets at twice"])),
         )
-        for row in _rows("thresholds.csv")
+        for row in rows("thresholds.csv")
     }
+
+
+def excused_cases() -> dict[tuple[str, str], str]:
+    """Return why a claim does not use a bundled case that is tagged with it, by case and claim."""
+    return {(row["case"], row["claim"]): row["reason"] for row in rows("excused_cases.csv")}
+
+
+def record(findings: Mapping[Claim, Finding]) -> None:
+    """Write the verdicts and thresholds of all claims to ``published``."""
+    _write(
+        "verdicts.csv",
+        "id,model,simulation,same process,model depends on,simulation depends on",
+        (
+            (c.id, f.model, f.simulation, f.process, *("; ".join(names) for names in f.turning))
+            for c, f in findings.items()
+        ),
+    )
+    _write(
+        "thresholds.csv",
+        "id,threshold,value,model at half,packets at half,model at twice,packets at twice",
+        (
+            (c.id, t.name, f"{t.value:g}", *t.half, *t.twice)
+            for c, f in findings.items()
+            for t in f.thresholds
+        ),
+    )
+
+
+def _write(name: str, header: str, table: Iterable[tuple[object, ...]]) -> None:
+    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header.split(","))
+        writer.writerows(table)

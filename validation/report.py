@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hopflow
+from validation import tally
 from validation.evidence import MANIFEST_SHA256, provenance
 from validation.records import recorded_verdicts
 from validation.texts import plain
-from validation.verdicts import Claim, Finding, Picture, Sides, Verdict
+from validation.verdicts import Claim, Finding, Picture, Sides, Threshold, Verdict
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
-__all__ = ["write"]
+__all__ = ["drawn", "write"]
 
 HERE = Path(__file__).parent
 PAPERS = {
@@ -35,16 +36,20 @@ PAPERS = {
 MARKS = {
     Verdict.REPRODUCED: "✓",
     Verdict.CONTRADICTED: "✗",
+    Verdict.DEPENDS: "±",
     Verdict.NOT_REPRODUCED: "≈",
-    Verdict.NOT_APPLICABLE: "–",
+    Verdict.OPEN: "○",
     Verdict.UNDECIDABLE: "?",
+    Verdict.NOT_APPLICABLE: "–",
 }
 MEANINGS = {
     Verdict.REPRODUCED: "the statement holds at the stated confidence or tolerance",
     Verdict.CONTRADICTED: "its opposite does",
-    Verdict.NOT_REPRODUCED: "neither can be shown",
-    Verdict.NOT_APPLICABLE: "pure algebra has no simulation",
+    Verdict.DEPENDS: "another documented reading of the paper turns it; the text names the reading",
+    Verdict.NOT_REPRODUCED: "neither the statement nor its opposite can be shown",
+    Verdict.OPEN: "there is no model of it yet",
     Verdict.UNDECIDABLE: "the text names what would decide it",
+    Verdict.NOT_APPLICABLE: "this side has nothing to say on it, such as a simulation on algebra",
 }
 COLUMNS = (
     ("quantity", "Quantity"),
@@ -63,7 +68,9 @@ def write(findings: Mapping[Claim, Finding], folder: Path, seconds: float) -> Pa
     rows = [_row(claim, finding) for claim, finding in findings.items()]
     page = _page(findings, seconds)
     table = io.StringIO()
-    writer = csv.DictWriter(table, list(rows[0]), extrasaction="ignore")
+    flat = [name for name, value in rows[0].items() if not isinstance(value, dict)]
+    flat = [name for name in flat if name not in ("robustness", "experiments")]
+    writer = csv.DictWriter(table, flat, extrasaction="ignore")
     writer.writeheader()
     writer.writerows({**row, "cases": " ".join(row["cases"])} for row in rows)
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,14 +93,25 @@ def _row(claim: Claim, finding: Finding) -> dict[str, Any]:
         == Sides(finding.model, finding.simulation),
         "summary": plain(finding.summary),
         "cases": list(finding.cases),
+        "same_process": str(finding.process),
+        "default": {side: str(verdict) for side, verdict in finding.default.items()},
+        "depends_on": {side: list(names) for side, names in finding.turning.items()},
+        "robustness": [_robustness(threshold) for threshold in finding.thresholds],
+        "experiments": [
+            {name: plain(text) for name, text in vars(experiment).items()}
+            for experiment in finding.experiments
+        ],
     }
 
 
+def _robustness(threshold: Threshold) -> dict[str, Any]:
+    at = {"half": threshold.half, "twice": threshold.twice}
+    verdicts = {k: {side: str(v) for side, v in sides.items()} for k, sides in at.items()}
+    meaning = plain(threshold.meaning)
+    return {"threshold": threshold.name, "meaning": meaning, "value": threshold.value} | verdicts
+
+
 def _page(findings: Mapping[Claim, Finding], seconds: float) -> str:
-    tally = dict.fromkeys(Verdict, 0)
-    for finding in findings.values():
-        tally[finding.model] += 1
-    undecided = (Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE)
     by_paper = {title: [c for c in findings if c.paper == paper] for paper, title in PAPERS.items()}
     cases = sorted({case for finding in findings.values() for case in finding.cases})
     return (
@@ -102,8 +120,8 @@ def _page(findings: Mapping[Claim, Finding], seconds: float) -> str:
         .render(
             findings=findings,
             seconds=seconds,
-            tally={verdict: count for verdict, count in tally.items() if count},
-            decided=sum(finding.simulation not in undecided for finding in findings.values()),
+            tables=tally.tables(findings),
+            headline=tally.headline(findings),
             papers={title: claims for title, claims in by_paper.items() if claims},
             records={case: _record(case) for case in cases},
             marks=MARKS,
@@ -146,16 +164,27 @@ def _columns(finding: Finding) -> list[tuple[str, str]]:
     ]
 
 
-def _svg(picture: Picture, prefix: str) -> Markup:
-    """Return a picture as inline SVG, its ids made unique, with its alternative text."""
+def drawn(picture: Picture) -> str:
+    """Return a picture as the text of an SVG element, drawn now unless it was before."""
     import matplotlib as mpl
-    from markupsafe import Markup
+    import matplotlib.pyplot as plt
 
+    if picture.svg:
+        return picture.svg
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
-        picture.draw().savefig(buffer, format="svg", metadata={"Date": None})
+        figure = picture.draw()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        plt.close(figure)
     text = buffer.getvalue()
-    text = text[text.index("<svg") :]
+    return text[text.index("<svg") :]
+
+
+def _svg(picture: Picture, prefix: str) -> Markup:
+    """Return a picture as inline SVG, its ids made unique, with its alternative text."""
+    from markupsafe import Markup
+
+    text = drawn(picture)
     text = re.sub(r'\bid="', f'id="{prefix}', text)
     text = re.sub(r'href="#', f'href="#{prefix}', text)
     text = re.sub(r"url\(#", f"url(#{prefix}", text)

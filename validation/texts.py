@@ -8,6 +8,7 @@ A text lies beside the module that measures and judges, under the same name. Its
 - ``Thresholds``: a list like the statements, an item for each threshold of `judge`;
 - ``Numbers``: a list of quantities, each with a list of ``model:``, ``packets:``, ``paper:`` and
   ``tolerance:``, all optional;
+- ``Experiments``: a list of causes, each with ``with:``, ``without:`` and, optionally, ``effect:``;
 - ``Pictures``: under the name of each drawing function its caption and, quoted, its alternative
   text.
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from validation.statistics import CONFIDENCE, LEVEL, Estimate, interval
-from validation.verdicts import Number, Verdict
+from validation.verdicts import Experiment, Number, Verdict
 
 if TYPE_CHECKING:
     import jinja2
@@ -39,6 +40,10 @@ __all__ = ["Text", "placeholders", "plain", "render", "typed_digits", "written"]
 
 FIELDS = {"model": "model", "packets": "simulation", "paper": "paper", "tolerance": "tolerance"}
 """The lists below a quantity, and the fields of `Number` that they become."""
+SHARED = Path(__file__).parent / "claims"
+"""Where the macros lie that the texts of all papers may import."""
+EXPERIMENT = {"with": "kept", "without": "removed", "effect": "effect"}
+"""The lists below a cause, and the fields of `Experiment` that they become."""
 
 NAMES = (
     r"ns-[23]",
@@ -78,6 +83,7 @@ class Text:
     explanation: str
     thresholds: dict[str, str]
     numbers: tuple[Number, ...]
+    experiments: tuple[Experiment, ...]
     pictures: dict[str, tuple[str, str]]
 
 
@@ -138,7 +144,7 @@ def _environment(folder: Path) -> jinja2.Environment:
     import jinja2
 
     new = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader([folder, SHARED]), undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, autoescape=False,
     )  # fmt: skip
     new.filters |= {
@@ -214,7 +220,7 @@ def _parsed(markdown: str, name: str) -> Text:
             sections[_inline(node)] = here = []
         elif sections:
             here.append(node)
-    known = {"Statements", "Summary", "Why", "Thresholds", "Numbers", "Pictures"}
+    known = {"Statements", "Summary", "Why", "Thresholds", "Experiments", "Numbers", "Pictures"}
     if not {"Statements", "Summary"} <= set(sections) <= known:
         raise ValueError(f"{name}: sections are {', '.join(sections)}; must be of {known}")
     return Text(
@@ -222,7 +228,14 @@ def _parsed(markdown: str, name: str) -> Text:
         summary=_paragraphs(sections["Summary"]),
         explanation=_paragraphs(sections.get("Why", [])),
         thresholds=_keyed(sections.get("Thresholds", []), name),
-        numbers=tuple(_number(item, name) for item in _items(sections.get("Numbers", []))),
+        numbers=tuple(
+            Number(title, **fields)
+            for title, fields in _fielded(sections.get("Numbers", []), FIELDS, name)
+        ),
+        experiments=tuple(
+            Experiment(title, **fields)
+            for title, fields in _fielded(sections.get("Experiments", []), EXPERIMENT, name)
+        ),
         pictures=_pictures(sections.get("Pictures", [])),
     )
 
@@ -250,14 +263,18 @@ def _keyed(nodes: Iterable[SyntaxTreeNode], name: str) -> dict[str, str]:
     return found
 
 
-def _number(item: SyntaxTreeNode, name: str) -> Number:
-    fields = {}
-    for each in _items(item.children[1:]):
-        field, _, text = _inline(each.children[0]).partition(":")
-        if field not in FIELDS:
-            raise ValueError(f"{name}: {field!r} is none of {', '.join(FIELDS)}")
-        fields[FIELDS[field]] = text.strip()
-    return Number(_inline(item.children[0]), **fields)
+def _fielded(
+    nodes: Iterable[SyntaxTreeNode], known: Mapping[str, str], name: str
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Take a list apart whose items have lists of fields below them."""
+    for item in _items(nodes):
+        fields = {}
+        for each in _items(item.children[1:]):
+            field, _, text = _inline(each.children[0]).partition(":")
+            if field not in known:
+                raise ValueError(f"{name}: {field!r} is none of {', '.join(known)}")
+            fields[known[field]] = text.strip()
+        yield _inline(item.children[0]), fields
 
 
 def _pictures(nodes: Iterable[SyntaxTreeNode]) -> dict[str, tuple[str, str]]:

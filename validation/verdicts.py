@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Claim",
+    "Experiment",
     "Finding",
     "Judgement",
     "Number",
     "Part",
     "Picture",
+    "Reading",
     "Sides",
     "Threshold",
     "Verdict",
@@ -37,13 +40,30 @@ class Verdict(enum.StrEnum):
     <Verdict.REPRODUCED: 'reproduced'>
     >>> print(Verdict.all_of([Verdict.REPRODUCED, Verdict.NOT_REPRODUCED]))
     not reproduced
+
+    Attributes
+    ----------
+    REPRODUCED, CONTRADICTED
+        The statement holds, or its opposite does.
+    DEPENDS
+        One in the default reading of the paper and the other in another documented reading.
+    NOT_REPRODUCED
+        Neither the statement nor its opposite can be shown.
+    OPEN
+        There is no model of it yet.
+    UNDECIDABLE
+        What is bundled cannot decide it; the text names what would.
+    NOT_APPLICABLE
+        This side has nothing to say on the statement.
     """
 
     REPRODUCED = "reproduced"
     CONTRADICTED = "contradicted"
+    DEPENDS = "depends"
     NOT_REPRODUCED = "not reproduced"
-    NOT_APPLICABLE = "not applicable"
+    OPEN = "open"
     UNDECIDABLE = "undecidable"
+    NOT_APPLICABLE = "not applicable"
 
     @classmethod
     def of(cls, holds: bool, opposite: bool | None = None) -> Verdict:
@@ -59,10 +79,30 @@ class Verdict(enum.StrEnum):
     def all_of(cls, verdicts: Iterable[Verdict]) -> Verdict:
         """Return the verdict on a conjunction: one contradicted part contradicts the whole."""
         seen = [verdict for verdict in verdicts if verdict is not cls.NOT_APPLICABLE]
-        for worst in (cls.CONTRADICTED, cls.NOT_REPRODUCED, cls.UNDECIDABLE, cls.REPRODUCED):
+        for worst in cls.CONTRADICTED, cls.DEPENDS, cls.NOT_REPRODUCED, cls.UNDECIDABLE, cls.OPEN:
             if worst in seen:
                 return worst
-        return cls.NOT_APPLICABLE
+        return cls.REPRODUCED if seen else cls.NOT_APPLICABLE
+
+    def turned_by(self, other: Verdict) -> bool:
+        """Return whether the verdict in another reading takes away that of the default one.
+
+        That is a contradiction of what was reproduced, and anything but a contradiction of what was
+        contradicted. A verdict that decides nothing is not turned.
+
+        Examples
+        --------
+        >>> Verdict.REPRODUCED.turned_by(Verdict.CONTRADICTED)
+        True
+        >>> Verdict.REPRODUCED.turned_by(Verdict.NOT_REPRODUCED)
+        False
+        >>> Verdict.CONTRADICTED.turned_by(Verdict.NOT_REPRODUCED)
+        True
+        """
+        cls = type(self)
+        if self is cls.REPRODUCED:
+            return other is cls.CONTRADICTED
+        return self is cls.CONTRADICTED and other in (cls.REPRODUCED, cls.NOT_REPRODUCED)
 
     @property
     def opposite(self) -> Verdict:
@@ -111,11 +151,48 @@ def packets_only(verdict: Verdict) -> Sides[Verdict]:
 
 @dataclass(frozen=True)
 class Part:
-    """One statement of a claim, with its verdict in the model and in the packet simulation."""
+    """One statement of a claim, with its verdicts in the default reading.
+
+    Attributes
+    ----------
+    model, simulation
+        In the model, and in packet simulations of the protocols.
+    process
+        In packet simulations of the model's own events, which check its solution only.
+    """
 
     statement: str
     model: Verdict
     simulation: Verdict
+    process: Verdict = Verdict.NOT_APPLICABLE
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The statements of a claim in another documented reading of the paper."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A cause that an explanation names, switched off. Values are formatted text.
+
+    Attributes
+    ----------
+    cause
+        What is switched off, and the quantity that shows it.
+    kept, removed
+        The quantity with the cause and without it.
+    effect
+        How much of the difference that it explains goes away.
+    """
+
+    cause: str
+    kept: str
+    removed: str
+    effect: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,11 +208,15 @@ class Number:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it."""
+    """A figure of the report, drawn on demand; ``alt`` describes it to readers who cannot see it.
+
+    ``svg`` is the figure as drawn before, where it was.
+    """
 
     draw: Callable[[], Figure]
     caption: str
     alt: str
+    svg: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,7 +247,8 @@ class Finding:
     Attributes
     ----------
     parts
-        The statements that the claim consists of; its verdicts are their conjunction.
+        The statements that the claim consists of; its verdicts are their conjunction, or
+        ``depends`` where a reading turns it.
     summary
         The result in one or two sentences.
     explanation
@@ -179,6 +261,10 @@ class Finding:
         The bundled data that were used.
     thresholds
         The thresholds of the verdicts, and how much the verdicts depend on them.
+    readings
+        The statements in other readings of the paper.
+    experiments
+        The causes that the explanation names, switched off.
 
     Examples
     --------
@@ -195,16 +281,50 @@ class Finding:
     pictures: tuple[Picture, ...] = ()
     cases: tuple[str, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the summary, which says the result in short."""
+        return re.split(r"(?<=[.!])\s+(?=[A-Z`])", self.summary, maxsplit=1)[0]
+
+    @property
+    def default(self) -> Sides[Verdict]:
+        """The verdicts in the default reading."""
+        return _whole(self.parts)
+
+    @property
+    def turning(self) -> Sides[tuple[str, ...]]:
+        """The readings that turn the verdict of the default one, by side."""
+        others = {reading.name: _whole(reading.parts) for reading in self.readings}
+        names = (
+            tuple(name for name, sides in others.items() if verdict.turned_by(sides[n]))
+            for n, verdict in enumerate(self.default)
+        )
+        return Sides(*names)
 
     @property
     def model(self) -> Verdict:
         """Verdict of the model."""
-        return Verdict.all_of(part.model for part in self.parts)
+        return Verdict.DEPENDS if self.turning.model else self.default.model
 
     @property
     def simulation(self) -> Verdict:
-        """Verdict of the packet simulation."""
-        return Verdict.all_of(part.simulation for part in self.parts)
+        """Verdict of the packet simulations of the protocols."""
+        return Verdict.DEPENDS if self.turning.packets else self.default.packets
+
+    @property
+    def process(self) -> Verdict:
+        """Verdict of the packet simulations of the model's own events."""
+        return Verdict.all_of(part.process for part in self.parts)
+
+
+def _whole(parts: Iterable[Part]) -> Sides[Verdict]:
+    """Return the verdicts on the conjunction of some statements."""
+    parts = tuple(parts)
+    model = Verdict.all_of(part.model for part in parts)
+    return Sides(model, Verdict.all_of(part.simulation for part in parts))
 
 
 @dataclass(frozen=True)

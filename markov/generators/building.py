@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_chain", "build_chains"]
 
-MOST = 50_000_000  # states
+MAX_STATES = 50_000_000  # states
 FEW = 2_000  # states that plain Python always does
 SET_SECONDS = 1e-6  # per state of the space, at least
 PATIENCE = 2.0  # times what plain Python has taken so far: what another way may take
@@ -45,7 +45,7 @@ _BY = {
 
 
 def build_chain(
-    model: ChainModel, *, reachable: bool = True, by: str | None = None, most: int = MOST
+    model: ChainModel, *, reachable: bool = True, by: str | None = None, most: int = MAX_STATES
 ) -> Built:
     """Return the states of a model and its generator.
 
@@ -81,7 +81,7 @@ def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
     compile_them, series = False, Series()
     for model in models:
         begin = time.perf_counter()
-        ways = Ways(model, reachable=True, most=MOST, series=series if compile_them else None)
+        ways = Ways(model, reachable=True, most=MAX_STATES, series=series if compile_them else None)
         yield ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
         if model is models[0]:
             cost = _seconds_to_compile(ways)
@@ -118,7 +118,7 @@ def _seconds_per_state(ways: Ways) -> float:
 
 
 def _from_start(ways: Ways) -> Built:
-    """Build the chain on the states that the start leads to: how many, nobody knows before.
+    """Build the chain on the states that the start leads to, whose number is not known in advance.
 
     So plain Python searches, and another way is taken when it is predicted to take at most twice
     the time that has been spent so far.

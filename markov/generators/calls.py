@@ -169,7 +169,7 @@ def quick(state: Any) -> Any:
 
 
 def _line_of(items: Any) -> tuple[str, int] | None:
-    """Return the file and the line of the yield where a generator waits."""
+    """Return the file and the line of the yield where a generator is suspended."""
     while (inner := getattr(items, "gi_yieldfrom", None)) is not None:
         items = inner
     frame = getattr(items, "gi_frame", None)

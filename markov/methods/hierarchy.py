@@ -26,9 +26,9 @@ COARSEST = 32  # states that are eliminated
 STRONG = 0.5  # of the largest flow: components that are halved
 PASSES = 3  # pairs of pairs of pairs
 MUTUAL = 0.01  # of the strongest coupling: what counts in a pass
-FEWER = 0.8  # of the states: aggregates that are worth it
+MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
 TWICE = 2.5  # times as many states: two visits per cycle pay
-SPILL = 64  # places for what nobody reads, so that no sum waits for the one before
+SPILL = 64  # dummy entries, several of them to avoid a dependence between successive sums
 WIDE = 16  # times as many numbers as states: too many to look at all
 TINY = 1e-300
 
@@ -109,7 +109,7 @@ def build_hierarchy(
     flows = values * flow[indices]
     while n > COARSEST:
         labels = None if cells is None else cells.lumped(indptr, indices, flows)
-        if labels is None or labels.max() >= FEWER * n:
+        if labels is None or labels.max() >= MAX_COARSENING_RATIO * n:
             cells, labels = None, _grouped(indptr, indices, flows, mass)
         if labels.max() == n - 1:  # no flow is left to go by
             labels = np.arange(n) // 2
@@ -204,10 +204,12 @@ def _grouped(
     for _ in range(PASSES):
         count = len(mass)
         labels, m = _paired(exchange, mass, MUTUAL, strongest)
-        if count == n and m > FEWER * n:  # most states are much weaker coupled than a neighbour
+        if (
+            count == n and m > MAX_COARSENING_RATIO * n
+        ):  # most states are much weaker coupled than a neighbour
             labels, m = _paired(exchange, mass, 0.0, strongest)
         groups = labels[groups]
-        if m <= COARSEST or m > FEWER * count:
+        if m <= COARSEST or m > MAX_COARSENING_RATIO * count:
             break
         lump = sp.csr_matrix((np.ones(count), (np.arange(count), labels)))
         exchange, mass = sp.csr_matrix(lump.T @ exchange @ lump), summed(labels, mass, m)

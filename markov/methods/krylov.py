@@ -93,7 +93,7 @@ class Krylov(Iteration):
     ) -> Flows:
         """Return the flows out of the states of an irreducible chain."""
         n = len(exit_rates)
-        flow, iterations, grid = self._rough(inflow, exit_rates, components)
+        flow, iterations, grid = self._initial_guess(inflow, exit_rates, components)
         reference = int(np.argmax(flow))
         others = np.delete(np.arange(n), reference)
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
@@ -111,7 +111,7 @@ class Krylov(Iteration):
         memory = held_bytes(inflow) + held_bytes(matrix) + held + vectors
         return Flows(flow, iterations + sweeps, memory, grid)
 
-    def _rough(
+    def _initial_guess(
         self,
         inflow: sp.csr_matrix,
         exit_rates: NDArray[np.float64],

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 __all__ = ["Multilevel"]
 
 FIRST_SWEEPS = 3
-KEPT = 2  # former iterates to combine with
+N_KEPT_ITERATES = 2  # former iterates to combine with
 LEAST_SHARE = 0.1
 DEPENDENT = 1e-12
-WORSE = 2.0
+GROWTH_FACTOR = 2.0
 FAIR = 0.5  # residual per cycle beyond which iterates are combined
-POOR = 0.6  # and beyond which, three times in a row, sweeps double
+SLOW_FACTOR = 0.6  # and beyond which, three times in a row, sweeps double
 POOR_IN_A_ROW = 3
 MOST_SWEEPS = 16
-STUCK = 30
+MAX_STAGNANT_CYCLES = 30
 TINY = 1e-300
 
 
@@ -97,7 +97,7 @@ class Multilevel(Iteration):
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
             grid = build_hierarchy(inflow, start, start, components if self.geometric else None)
             flow, cycles = self._iterate(inflow, grid, start)
-        memory = held_bytes(inflow) + grid.nbytes + (2 * KEPT + 6) * flow.nbytes
+        memory = held_bytes(inflow) + grid.nbytes + (2 * N_KEPT_ITERATES + 6) * flow.nbytes
         return Flows(flow, cycles, memory, grid)
 
     def _iterate(
@@ -107,7 +107,7 @@ class Multilevel(Iteration):
         history = _History(inflow)
         size = best = np.inf
         sweeps, poor, done, since = 1, 0, 0, 0
-        while done < self.max_iterations and since <= STUCK:
+        while done < self.max_iterations and since <= MAX_STAGNANT_CYCLES:
             flow = grid.improved(flow, sweeps)
             residual = history.residual(flow)
             done += 1
@@ -116,7 +116,7 @@ class Multilevel(Iteration):
             if not self.tolerance < size < np.inf:
                 break
             best, since = (size, 0) if size < 0.5 * best else (best, since + 1)
-            poor = poor + 1 if size > POOR * before else 0
+            poor = poor + 1 if size > SLOW_FACTOR * before else 0
             if poor == POOR_IN_A_ROW:
                 sweeps, poor = min(2 * sweeps, MOST_SWEEPS), 0
             if size > FAIR * before and done < self.max_iterations:
@@ -129,7 +129,7 @@ class _History:
 
     def __init__(self, inflow: sp.csr_matrix) -> None:
         self.inflow = inflow
-        self.flows = np.empty((KEPT, inflow.shape[0]))
+        self.flows = np.empty((N_KEPT_ITERATES, inflow.shape[0]))
         self.residuals = np.empty_like(self.flows)
         self.count = 0
 
@@ -146,7 +146,7 @@ class _History:
 
         No entry falls below a tenth of what it was.
         """
-        m = min(self.count, KEPT)
+        m = min(self.count, N_KEPT_ITERATES)
         if m > 0:
             flows, residuals, products = self.flows[:m], self.residuals[:m], np.empty((m, m + 1))
             pairs = flow, residual, flows, residuals, products
@@ -160,8 +160,11 @@ class _History:
             arguments = flow, flows, shares, LEAST_SHARE, better
             better /= compiled(kernels.blend, shape_of(arguments))(*arguments)
             after = self.residual(better)
-            if np.abs(after).sum() < WORSE * np.abs(residual).sum():
+            if np.abs(after).sum() < GROWTH_FACTOR * np.abs(residual).sum():
                 flow, residual = better, after
-        self.flows[self.count % KEPT], self.residuals[self.count % KEPT] = flow, residual
+        self.flows[self.count % N_KEPT_ITERATES], self.residuals[self.count % N_KEPT_ITERATES] = (
+            flow,
+            residual,
+        )
         self.count += 1
         return flow

@@ -4,7 +4,7 @@ All levels of a hierarchy lie one behind the other in the same arrays; states an
 through. Level l has the states ``first[l] .. first[l + 1] - 1``; state s has the entries ``indptr[s]
 .. indptr[s + 1] - 1``, which say what it takes from the state ``indices[k]`` per unit of that one's
 ``x``. Its aggregate, a state of the next level, is ``parent[s]``; entry k is part of the entry
-``target[k]``, or, within an aggregate, of one of some places behind all others that nobody reads.
+``target[k]``, or, within an aggregate, of one of several dummy entries at the end.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order"]
 
-LITTLE = 1.5  # times the entries of the matrix: fill-in that no order would make much less
+ACCEPTED_FILL_RATIO = (
+    1.5  # times the entries of the matrix: fill-in that no order would make much less
+)
 MINIMUM_DEGREE = 5e-8
 """Seconds that an order of minimum degree takes at most, per entry of the factors in the other one."""
 UNLIKELY = 1e3  # times as likely as the reference: another one is better
@@ -89,7 +91,7 @@ def _best_order(of: Pattern) -> LUOrder:
     rank = np.empty_like(short)
     rank[short] = np.arange(n)
     first = _counted(pattern, short, rank)
-    if first.fill <= LITTLE * len(indices):
+    if first.fill <= ACCEPTED_FILL_RATIO * len(indices):
         return first
     place = minimum_degree_order(matrix, MINIMUM_DEGREE * first.fill, first.seconds)
     if place is None:

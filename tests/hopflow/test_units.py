@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
-from hopflow import gbps, mbps
+from hopflow import gbps, mbps, ms, to_mbps, us
 from hopflow.units import quantity, readable
 
 
@@ -105,3 +108,29 @@ def test_packets_have_a_size() -> None:
 )
 def test_readable(unit, largest, shown) -> None:
     assert readable(unit, largest) == shown
+
+
+class TestUnits:
+    def test_values(self):
+        assert mbps(370) == 370e6 / 12000
+        assert mbps(12, packet_size=1000) == 1500.0
+        assert gbps(1) == mbps(1000)
+        assert to_mbps(mbps(15.5)) == pytest.approx(15.5, rel=1e-15)
+        assert to_mbps(100, packet_size=1526) == pytest.approx(1.2208, rel=1e-15)
+        assert ms(48) == pytest.approx(0.048, rel=1e-15)
+        assert us(20) == pytest.approx(2e-5, rel=1e-15)
+        np.testing.assert_allclose(mbps(np.array([12.0, 24.0])), [1000.0, 2000.0], rtol=1e-15)
+        np.testing.assert_allclose(ms(np.array([1.0, 2.0])), [0.001, 0.002], rtol=1e-15)
+
+    @pytest.mark.parametrize("convert", [mbps, gbps, to_mbps, ms, us])
+    @pytest.mark.parametrize("value", [-2.0, math.nan, math.inf, "3", None])
+    def test_bad(self, convert, value):
+        name = "time" if convert in (ms, us) else "rate"
+        shown = "-2" if value == -2.0 else repr(value)
+        with pytest.raises(ValueError, match=rf"^{name} = {shown}: must be a finite number >= 0"):
+            convert(value)
+
+    @pytest.mark.parametrize("convert", [mbps, gbps, to_mbps])
+    def test_bad_packet_size(self, convert):
+        with pytest.raises(ValueError, match="packet_size = 0: must be a finite number > 0"):
+            convert(1.0, packet_size=0)

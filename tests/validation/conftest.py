@@ -11,7 +11,7 @@ import pytest
 from validation import evidence
 from validation.checks import subjects
 from validation.claims import find
-from validation.verdicts import Finding, Judgement
+from validation.verdicts import Finding, Judgement, Verdict
 
 Change = Callable[[pd.DataFrame], Any]
 REAL = evidence.table
@@ -56,5 +56,17 @@ def judged() -> Callable[..., Judgement]:
         find(id)
         subject = subjects()[id]
         return subject.check.judged(subject.check.measure(*subject.arguments), **thresholds)
+
+    return judge_anew
+
+
+@pytest.fixture
+def process() -> Callable[[str], dict[str, Verdict]]:
+    """Return the verdicts on the chain's own events when a claim is measured anew, by key."""
+
+    def judge_anew(id: str) -> dict[str, Verdict]:
+        find(id)
+        subject = subjects()[id]
+        return subject.check.judged_process(subject.check.measure(*subject.arguments))
 
     return judge_anew

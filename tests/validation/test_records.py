@@ -35,8 +35,8 @@ def test_at_least_eight_claims_are_decided_by_packets() -> None:
 
 
 def test_half_and_twice_are_those_of_the_threshold() -> None:
-    """M09: vanished is below a tenth; packets confirm it below a fifth, not a twentieth."""
-    threshold = recorded_thresholds()["M09", "nothing"]
-    assert threshold.value == 0.1
+    """Z02: equal is within a twentieth; model and packets confirm it within a tenth."""
+    threshold = recorded_thresholds()["Z02", "tolerance"]
+    assert threshold.value == 0.05
     assert threshold.half.packets is Verdict.CONTRADICTED
     assert threshold.twice.packets is Verdict.REPRODUCED

@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import re
 
 from hopflow.checks import choice
 from validation.checks import subjects
 from validation.records import entries
 from validation.verdicts import Claim
 
-__all__ = ["find", "ledger"]
+__all__ = ["claims_of_figure", "find", "ledger"]
 
 
 def _load_all() -> None:
@@ -29,8 +30,8 @@ def ledger() -> dict[str, Claim]:
 
     Examples
     --------
-    >>> [id for id in ledger() if id.startswith("K")]
-    ['K01', 'K11']
+    >>> len([id for id in ledger() if id.startswith("K")])
+    12
     """
     _load_all()
     checked = subjects()
@@ -50,3 +51,48 @@ def find(id: str) -> Claim:
         For an unknown id; the message lists those known.
     """
     return ledger()[choice("claim", id, ledger())]
+
+
+def claims_of_figure(name: str) -> list[Claim]:
+    """Return the claims about a figure or table of a paper, or the one of this id.
+
+    Parameters
+    ----------
+    name
+        ``paper/figure``, such as "malhotra2005/4" or "yang2001/Table 4", or the id of a claim.
+
+    Raises
+    ------
+    ValueError
+        When no claim is about it; the message lists the places of the paper's claims.
+
+    Examples
+    --------
+    >>> [claim.id for claim in claims_of_figure("malhotra2005/7")]
+    ['M07', 'M12']
+    """
+    if "/" not in name:
+        return [find(name)]
+    paper, _, place = name.partition("/")
+    papers = {claim.paper for claim in ledger().values()}
+    own = [claim for claim in ledger().values() if claim.paper == choice("paper", paper, papers)]
+    found = [claim for claim in own if place in _places(claim.where)]
+    if not found:
+        known = sorted({place for claim in own for place in _places(claim.where)})
+        raise ValueError(f"figure = {name!r}: no claim is about it; known are {', '.join(known)}")
+    return found
+
+
+def _places(where: str) -> set[str]:
+    """Return the figures that a place names, by their numbers, and the place itself.
+
+    Examples
+    --------
+    >>> sorted(_places("Figs. 5-6 simulation"))
+    ['5', '6', 'Figs. 5-6 simulation']
+    """
+    found = {where}
+    for kind, first, last in re.findall(r"(Figs?|Tables?)\. ?(\d+)(?:-(\d+))?", f"{where}."):
+        numbers = range(int(first), int(last or first) + 1)
+        found |= {str(n) if kind.startswith("Fig") else f"Table {n}" for n in numbers}
+    return found | set(re.findall(r"Table \d+", where))

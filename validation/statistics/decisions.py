@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["above", "below", "everywhere", "monotone", "ranked", "settles", "swings", "within"]
 
 
-def everywhere(estimates: Iterable[Estimate]) -> Verdict:
+def everywhere(estimates: Iterable[Estimate], level: float = LEVEL) -> Verdict:
     """Return whether all of several quantities are positive.
 
-    REPRODUCED when each one is, at `LEVEL`: an intersection-union test, which needs no correction
-    since all have to pass. CONTRADICTED when one of them is negative at `LEVEL` over their number
+    REPRODUCED when each one is, at ``level``: an intersection-union test, which needs no correction
+    since all have to pass. CONTRADICTED when one of them is negative at ``level`` over their number
     (Bonferroni). NOT_REPRODUCED otherwise.
 
     Examples
@@ -33,9 +33,9 @@ def everywhere(estimates: Iterable[Estimate]) -> Verdict:
     not reproduced
     """
     estimates = list(estimates)
-    if all(e.p_positive() < LEVEL for e in estimates):
+    if all(e.p_positive() < level for e in estimates):
         return Verdict.REPRODUCED
-    if any((-e).p_positive() < LEVEL / len(estimates) for e in estimates):
+    if any((-e).p_positive() < level / len(estimates) for e in estimates):
         return Verdict.CONTRADICTED
     return Verdict.NOT_REPRODUCED
 

@@ -59,7 +59,9 @@ class Estimate:
         return quantile(self.dof) * self.error
 
     def __str__(self) -> str:
-        digits = 2 if self.error == 0 else max(0, 1 - math.floor(math.log10(self.half_width)))
+        if self.error == 0 or math.isnan(self.error):
+            return f"{self.value:.4g}"
+        digits = max(0, 1 - math.floor(math.log10(self.half_width)))
         return f"{self.value:.{digits}f} ± {self.half_width:.{digits}f}"
 
     def __neg__(self) -> Estimate:
@@ -76,6 +78,8 @@ class Estimate:
         """Return the p-value of the hypothesis that the mean is at most 0."""
         from scipy import stats
 
+        if self.error == 0.0:
+            return 0.0 if self.value > 0.0 else 1.0
         return float(stats.t.sf(self.value / self.error, self.dof))
 
 
@@ -117,7 +121,7 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 def ratio(one: Estimate, other: Estimate) -> Estimate:
     """Return the ratio of two independent estimates (delta method)."""
     value = one.value / other.value
-    error = abs(value) * math.hypot(one.error / one.value, other.error / other.value)
+    error = math.hypot(one.error, value * other.error) / abs(other.value)
     return Estimate(value, error, min(one.dof, other.dof))
 
 
@@ -135,4 +139,6 @@ def slope(estimates: Sequence[Estimate], x: Sequence[float] | Values) -> Estimat
 
 def weakest(estimates: Iterable[Estimate]) -> Estimate:
     """Return the estimate that is least certainly positive: the smallest value over error."""
-    return min(estimates, key=lambda e: e.value / e.error)
+    return min(
+        estimates, key=lambda e: e.value / e.error if e.error else math.copysign(math.inf, e.value)
+    )

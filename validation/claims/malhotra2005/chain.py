@@ -29,6 +29,13 @@ AS_PRINTED = ("always", "both")
 """The reading in which rules 6 and 8 both fire at j = T1."""
 
 
+def reading(key: tuple[str, str]) -> str:
+    """Return the name of one of the `READINGS`."""
+    rule_13 = {"always": "for all k", "up": "for k = 1 only"}[key[0]]
+    both = {"exclusive": "rule 6 excludes j = T1", "both": "rules 6 and 8 both fire"}[key[1]]
+    return f"rule 13 {rule_13}, {both}"
+
+
 class Setting(NamedTuple):
     """Parameters of `PauseTandem` under short names; ``low=None`` is T2 = T1."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import LIGHT, Setting, gain
 from validation.drawing import COLOURS, figure, label, legend_beside, points
 from validation.statistics import Estimate, combine, difference, everywhere, weakest
@@ -57,6 +57,7 @@ class LargeRtt:
     lost: dict[float, bundled.Compared]
     readings: dict[tuple[str, str], float]
     agreement: bundled.Agreement
+    tcp: protocol.OverRtt
 
     @property
     def falls(self) -> bool:
@@ -109,7 +110,9 @@ class LargeRtt:
         return FLOWS * WINDOW / chain.NU
 
 
-@claim("M09", cases=(bundled.LARGE_RTT, bundled.THRESHOLDS, bundled.GRANULARITY))
+@claim(
+    "M09", cases=(bundled.LARGE_RTT, bundled.THRESHOLDS, bundled.GRANULARITY, *protocol.OVER_RTT)
+)
 def measure() -> LargeRtt:
     """Solve the chain at very large round-trip times, and read the packet runs."""
     data = bundled.runs(bundled.LARGE_RTT, bundled.THRESHOLDS, bundled.GRANULARITY)
@@ -129,6 +132,7 @@ def measure() -> LargeRtt:
         {rtt: losses(rtt) for rtt in (1.0, 20.0, 100.0, 1000.0)},
         {key: gain(Setting(rtt=1000.0).read(key)) for key in chain.READINGS},
         bundled.agreement(run for s, run in data.items() if s.rtt in LARGE),
+        protocol.over_rtt(),
     )
 
 
@@ -137,13 +141,23 @@ measure.constants_of(chain)
 
 @measure.judge
 def judge(found: LargeRtt, *, nothing: float = NOTHING) -> Judgement:
-    """Judge whether the gain falls towards nothing, and whether the losses cease."""
-    packets = everywhere(found.steps), everywhere(found.left(nothing))
+    """Judge whether the gain falls towards nothing, and whether the losses cease.
+
+    TCP was simulated up to 20 s, where its windows just fill the bottleneck.
+    """
     ceased = found.lost[1000.0].model < nothing * found.lost[20.0].model
+    open_yet = Verdict.UNDECIDABLE
     return {
-        "falls": Sides(Verdict.of(found.falls and found.vanishes), Verdict.all_of(packets)),
-        "ceases": Sides(Verdict.of(ceased), everywhere([found.fewer])),
+        "falls": Sides(Verdict.of(found.falls and found.vanishes), open_yet),
+        "ceases": Sides(Verdict.of(ceased), open_yet),
     }
+
+
+@measure.same_process
+def same_process(found: LargeRtt, *, nothing: float = NOTHING) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    packets = everywhere(found.steps), everywhere(found.left(nothing))
+    return {"falls": Verdict.all_of(packets), "ceases": everywhere([found.fewer])}
 
 
 @measure.draw

@@ -23,6 +23,7 @@ from validation.claims.malhotra2005.chain import (
 )
 from validation.drawing import COLOURS, MARKERS, figure, label, legend_beside, maps, points
 from validation.statistics import (
+    LEVEL,
     Estimate,
     Outcome,
     Values,
@@ -30,15 +31,14 @@ from validation.statistics import (
     combine,
     difference,
     everywhere,
-    weakest,
 )
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FAR = 2.0
-"""Ratio of two gains from which one counts as far more than the other."""
+LONG = 20.0
+"""The other round-trip time at which N = 2 and N = 3 are judged, s."""
 HIGHS, RUN_HIGHS = (11, 13, 15, 17, 18, 19), (13, 15, 17, 19)
 MAP_RTTS = (0.3, 1.0, 2.5, 5.0, 10.0, 20.0)
 PAUSED = (0.5, 2.0, 10.0)
@@ -89,13 +89,6 @@ class NumberOfRates:
         """Threshold and round-trip time of the largest ratio."""
         return max(self.ratios, key=self.ratios.__getitem__)
 
-    def below(self, far: float) -> list[Estimate]:
-        """Return the gain of N = 3 less that of N = 2 over a factor, at every point simulated."""
-        return [
-            combine((self.packets(HEAVY, rtt, high), self.packets(THREE, rtt, high)), (-1.0, far))
-            for high, rtt in product(RUN_HIGHS, SEEN)
-        ]
-
     @property
     def differences(self) -> dict[float, Estimate]:
         """The packets' gain of N = 2 less that of N = 3, by round-trip time."""
@@ -133,16 +126,6 @@ class NumberOfRates:
             found.append(combine(gains, (sign, other - sign, -other)))
         return found
 
-    @property
-    def below_twice(self) -> Verdict:
-        """Whether N = 3 gains more than half of N = 2 at every point simulated."""
-        return everywhere(self.below(FAR))
-
-    @property
-    def weakest(self) -> Estimate:
-        """The point at which twice the gain of N = 3 is least certainly above that of N = 2."""
-        return weakest(self.below(FAR))
-
 
 def ratio(high: int, rtt: float, paused_rate: float) -> float:
     """Return the chain's gain of N = 2 over that of N = 3."""
@@ -179,18 +162,38 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: NumberOfRates, *, far: float = FAR) -> Judgement:
-    """Judge whether N = 2 gains far more than N = 3, and whether N > 3 is close to N = 3."""
-    ratios, close = found.ratios.values(), found.close.values()
-    near = everywhere(found.nearer) is Verdict.REPRODUCED
-    not_near = everywhere([-e for e in found.nearer]) is Verdict.REPRODUCED
+def judge(found: NumberOfRates) -> Judgement:
+    """Judge at an RTT of 1 s whether N = 2 gains more than N = 3, and whether N > 3 is close.
+
+    The number of rates is one of the model: TCP has none.
+    """
+    close = found.close.values()
+    two, three = found.pairs[HIGH, chain.RTT]
     return {
-        "far": Sides(
-            Verdict.of(min(ratios) >= far, max(ratios) < far),
-            everywhere(found.below(far)).opposite,
-        ),
-        "close": Sides(Verdict.of(all(close), not any(close)), Verdict.of(near, not_near)),
+        "more": model_only(Verdict.of(two > three)),
+        "close": model_only(Verdict.of(all(close), not any(close))),
     }
+
+
+@measure.readings
+def readings(found: NumberOfRates) -> dict[str, Judgement]:
+    """Judge a longer round-trip time, and other readings of the rules at 1 s."""
+    two, three = (found.chain(rates, LONG) for rates in (HEAVY, THREE))
+    rules = {
+        chain.reading(key): {"more": model_only(Verdict.of(ratio > 1.0))}
+        for key, ratio in found.readings.items()
+        if key != chain.READINGS[0]
+    }
+    return {f"RTT {LONG:g} s": {"more": model_only(Verdict.of(two > three))}} | rules
+
+
+@measure.same_process
+def same_process(found: NumberOfRates, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    near = everywhere(found.nearer, level) is Verdict.REPRODUCED
+    not_near = everywhere([-e for e in found.nearer], level) is Verdict.REPRODUCED
+    more = everywhere([found.differences[chain.RTT]], level)
+    return {"more": more, "close": Verdict.of(near, not_near)}
 
 
 @measure.draw
@@ -214,7 +217,7 @@ def gains(found: NumberOfRates) -> Figure:
 @measure.draw
 def ratio_maps(found: NumberOfRates) -> Figure:
     """Draw the ratio of N = 2 and N = 3 over threshold and round-trip time, by mu2."""
-    framed = np.array(list(found.cells.values())) >= FAR
+    framed = np.array(list(found.cells.values())) < 1.0
     labels = "RTT (s)", "T1 = T2 (packets)"
     return maps(found.cells, MAP_RTTS, HIGHS, labels, digits=2, framed=framed)
 

@@ -11,8 +11,17 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.chain import RUN_RTTS, Setting, gain
 from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
-from validation.statistics import Estimate, Values, difference, everywhere, monotone, slope, weakest
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.statistics import (
+    LEVEL,
+    Estimate,
+    Values,
+    difference,
+    everywhere,
+    monotone,
+    slope,
+    weakest,
+)
+from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +37,8 @@ PANELS = {
     "T1 = 18, mu2 = 2": Setting(high=18),
     "T1 = 15, mu2 = 10": Setting(paused_rate=10.0),
 }
+LAST_TCP = 5.0
+"""The longest round-trip time of the TCP runs over the load, s."""
 USUAL = next(iter(PANELS))
 
 
@@ -45,8 +56,9 @@ class GainByLoad:
         The gains at 1 s and the influences at `READ_LOADS` in all readings.
     cells
         Maps of the chain's gain over load and round-trip time, by setting.
-    tcp
-        Gains of TCP behind a link A of that rate, by rate and round-trip time.
+    tcp, random
+        Gains of TCP behind a link A of that rate, by rate and round-trip time: with a think time of
+        one second, and with exponential ones.
     """
 
     curves: dict[float, list[float]]
@@ -56,6 +68,7 @@ class GainByLoad:
     reading_influences: dict[tuple[str, str], list[float]]
     cells: dict[str, Values]
     tcp: dict[tuple[float, float], Estimate]
+    random: dict[tuple[float, float], Estimate]
     agreement: bundled.Agreement
 
     @property
@@ -90,9 +103,20 @@ class GainByLoad:
 
     @property
     def tcp_trend(self) -> Estimate:
-        """The same slope of TCP behind link A, 25 to 100 packets/s, RTT 1 s."""
-        kept = [load for load, rtt in self.tcp if rtt == 1.0 and load >= 25.0]
-        return slope([self.tcp[load, 1.0] for load in kept], np.log(kept))
+        """The same slope of TCP behind a link A of `LOADS`, RTT 1 s."""
+        return slope([self.tcp[load, 1.0] for load in LOADS], np.log(LOADS))
+
+    @property
+    def tcp_spread(self) -> Estimate:
+        """The slope of TCP's gain at 5 s less that at 0.1 s."""
+        apart = [difference(self.tcp[load, LAST_TCP], self.tcp[load, 0.1]) for load in LOADS]
+        return slope(apart, np.log(LOADS))
+
+    @property
+    def random_trend(self) -> Estimate:
+        """The slope at 1 s with exponential think times."""
+        kept = [load for load, rtt in self.random if rtt == 1.0]
+        return slope([self.random[load, 1.0] for load in kept], np.log(kept))
 
     @property
     def best(self) -> dict[float, float]:
@@ -120,7 +144,16 @@ def influence(load: float, base: Setting | None = None) -> float:
     return max(gains) - min(gains)
 
 
-@claim("M04", cases=(bundled.LOAD, bundled.THRESHOLDS, bundled.GRANULARITY, bundled.LINK_A))
+@claim(
+    "M04",
+    cases=(
+        bundled.LOAD,
+        bundled.THRESHOLDS,
+        bundled.GRANULARITY,
+        bundled.LINK_A,
+        bundled.RANDOM_THINK,
+    ),
+)
 def measure() -> GainByLoad:
     """Solve the chain over the load, and read the packet runs."""
     data = bundled.runs(bundled.LOAD, bundled.THRESHOLDS, bundled.GRANULARITY)
@@ -136,6 +169,7 @@ def measure() -> GainByLoad:
             for title, base in PANELS.items()
         },
         bundled.tcp_gains(bundled.LINK_A),
+        bundled.tcp_gains(bundled.RANDOM_THINK),
         bundled.agreement(data[at(load, rtt)] for rtt in RUN_RTTS for load in LOADS),
     )
 
@@ -144,11 +178,37 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: GainByLoad) -> Judgement:
+def judge(found: GainByLoad, *, level: float = LEVEL) -> Judgement:
     """Judge whether the gain, and the influence of the RTT on it, fall with the load."""
+    gains = Verdict.of(all(found.falls.values()))
     return {
-        "gain": Sides(Verdict.of(all(found.falls.values())), everywhere(found.steps)),
-        "influence": Sides(monotone(-np.diff(found.influences)), everywhere([-found.trend])),
+        "gain": Sides(gains, everywhere([-found.tcp_trend], level)),
+        "influence": Sides(
+            monotone(-np.diff(found.influences)), everywhere([-found.tcp_spread], level)
+        ),
+    }
+
+
+@measure.readings
+def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]:
+    """Judge other readings of the rules (at 1 s), and exponential think times."""
+    rules = {
+        chain.reading(key): {
+            "gain": model_only(monotone(-np.diff(found.readings[key]))),
+            "influence": model_only(monotone(-np.diff(found.reading_influences[key]))),
+        }
+        for key in chain.READINGS[1:]
+    }
+    think = {"gain": packets_only(everywhere([-found.random_trend], level))}
+    return rules | {"exponential think times": think}
+
+
+@measure.same_process
+def same_process(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    return {
+        "gain": everywhere(found.steps, level),
+        "influence": everywhere([-found.trend], level),
     }
 
 

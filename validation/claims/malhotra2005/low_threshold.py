@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting, cost, gain
 from validation.drawing import (
     COLOURS,
@@ -21,15 +21,18 @@ from validation.drawing import (
     points,
     reference,
 )
-from validation.statistics import Estimate, combine, everywhere, ratio_gain, weakest
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.statistics import LEVEL, Estimate, combine, everywhere, ratio_gain, slope, weakest
+from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FIXED, BOTH = "malhotra2005/fixed-low-threshold", "malhotra2005/pause-both-rules"
 SLIGHT = 1.0
 """Largest change of the throughput that counts as very slight, in per cent."""
 LOWS, RUN_LOWS, BOTH_LOWS = range(1, 16), (1, 5, 10, 15), (1, 3, 5, 8, 10, 12, 14, 15)
+TCP_LOWS, TCP_MILD = (1, 3, 5, 7, 9, 11, 13, 15), 9
+"""The low thresholds of the TCP runs, and the mildest that is a quarter of the buffer lower."""
 MILD = 10
 """A quarter of the buffer below T1: the mildest of the bundled changes."""
 TWO_RTTS = (1.0, 5.0)
@@ -56,6 +59,8 @@ class LowThreshold:
         Of the packet runs with T2 of `RUN_LOWS`: packets/s; gains; costs, T2 = 15 left out.
     longer
         Costs of T2 = 1 in the chain, by the room B1 of queue 1.
+    tcp
+        TCP's goodput by T2, packets/s; 20 is without pausing.
     ends
         The chain with T2 = 15 and with T2 = 1, RTT 1 s.
     """
@@ -67,6 +72,7 @@ class LowThreshold:
     longer: dict[int, float]
     ends: tuple[chain.Answer, chain.Answer]
     agreement: bundled.Agreement
+    tcp: dict[float, dict[int, Estimate]]
 
     def cost_at(self, low: int, rtt: float, reading: tuple[str, str] = chain.READINGS[0]) -> float:
         """Return the cost of T2 < T1 = 15 in the chain, in per cent of the throughput."""
@@ -103,6 +109,21 @@ class LowThreshold:
         return everywhere([combine((found, exact), (1.0, -1.0)) for found in costs])
 
     @property
+    def tcp_trends(self) -> list[Estimate]:
+        """The slope of TCP's goodput over T2, packets/s per packet, by round-trip time."""
+        return [slope([found[low] for low in TCP_LOWS], TCP_LOWS) for found in self.tcp.values()]
+
+    @property
+    def tcp_costs(self) -> list[Estimate]:
+        """The cost of T2 = 9 against T2 = 15 in TCP, in per cent, by round-trip time."""
+        return [-ratio_gain(found[TCP_MILD], found[HIGH]) for found in self.tcp.values()]
+
+    def tcp_within(self, slight: float, level: float) -> Verdict:
+        """Return whether TCP loses less than a limit by T2 = 9."""
+        exact = Estimate(slight, 0.0)
+        return everywhere([combine((exact, cost), (1.0, -1.0)) for cost in self.tcp_costs], level)
+
+    @property
     def turn(self) -> dict[float, int]:
         """The largest T2 at which pausing is worse than TCP alone in the chain."""
         return {
@@ -132,7 +153,9 @@ def at(low: int, rtt: float) -> Setting:
     return Setting(LIGHT, HIGH, low if low < HIGH else None, rtt)
 
 
-@claim("M05", cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS))
+@claim(
+    "M05", cases=(bundled.LOW_THRESHOLD, bundled.THRESHOLDS, protocol.LOW_THRESHOLD, FIXED, BOTH)
+)
 def measure() -> LowThreshold:
     """Solve the chain over T2, and read the packet runs."""
     data, on = bundled.runs(bundled.LOW_THRESHOLD), bundled.runs(bundled.THRESHOLDS)
@@ -149,6 +172,7 @@ def measure() -> LowThreshold:
         },
         (chain.solve(at(HIGH, 1.0)), chain.solve(at(1, 1.0))),
         bundled.agreement(data.values()),
+        {rtt: protocol.by_low_threshold(rtt) for rtt in TWO_RTTS},
     )
 
 
@@ -156,13 +180,42 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: LowThreshold, *, slight: float = SLIGHT) -> Judgement:
+def judge(found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL) -> Judgement:
     """Judge whether the throughput falls with T2, and whether T2 = 10 costs very little."""
-    mild = found.mild
-    little = Verdict.of(all(c < slight for c in mild), all(c > slight for c in mild))
+    little = _little(found.mild, slight)
     return {
-        "falls": Sides(Verdict.of(found.falls), everywhere(found.steps)),
-        "slightly": Sides(little, found.beyond(slight).opposite),
+        "falls": Sides(Verdict.of(found.falls), everywhere(found.tcp_trends, level)),
+        "slightly": Sides(little, found.tcp_within(slight, level)),
+    }
+
+
+def _little(costs: list[float], slight: float) -> Verdict:
+    return Verdict.of(all(c < slight for c in costs), all(c > slight for c in costs))
+
+
+@measure.readings
+def readings(found: LowThreshold, *, slight: float = SLIGHT) -> dict[str, Judgement]:
+    """Judge other readings of the rules."""
+    judged = {}
+    for key in chain.READINGS[1:]:
+        gains = [[found.gain_at(low, rtt, key) for low in BOTH_LOWS] for rtt in TWO_RTTS]
+        costs = [found.cost_at(MILD, rtt, key) for rtt in TWO_RTTS]
+        falls = Verdict.of(all(bool(np.all(np.diff(values) > 0)) for values in gains))
+        judged[chain.reading(key)] = {
+            "falls": model_only(falls),
+            "slightly": model_only(_little(costs, slight)),
+        }
+    return judged
+
+
+@measure.same_process
+def same_process(
+    found: LowThreshold, *, level: float = LEVEL, slight: float = SLIGHT
+) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    return {
+        "falls": everywhere(found.steps, level),
+        "slightly": found.beyond(slight).opposite,
     }
 
 

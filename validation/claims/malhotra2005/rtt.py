@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import HEAVY, LIGHT, RTTS, RUN_RTTS, Setting, gain
 from validation.drawing import COLOURS, label, panels, points, reference
-from validation.statistics import Estimate, difference, everywhere, weakest
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.statistics import LEVEL, Estimate, difference, everywhere, monotone, weakest
+from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,6 +47,7 @@ class GainByRtt:
     readings: dict[tuple[str, str], list[float]]
     alone: dict[float, chain.Answer]
     agreement: bundled.Agreement
+    tcp: protocol.OverRtt
 
     def at(self, rates: tuple[float, ...], high: int) -> list[float]:
         """Return the chain's gains at the round-trip times of the runs."""
@@ -90,12 +91,22 @@ class GainByRtt:
         return difference(self.gains[HEAVY, 15][3], self.gains[HEAVY, 15][2])
 
     @property
+    def tcp_trend(self) -> Estimate:
+        """The slope of TCP's gain per unit of log(RTT), from 0.1 to 5 s."""
+        return self.tcp.trend((FIRST, LAST))
+
+    @property
+    def tcp_weakest(self) -> Estimate:
+        """The step of TCP's gain that is least certainly a growth."""
+        return weakest(self.tcp.steps((FIRST, LAST)))
+
+    @property
     def unused(self) -> dict[float, float]:
         """Unused capacity of TCP alone in the chain, relative to its throughput, by RTT."""
         return {rtt: chain.NU / answer.throughput - 1 for rtt, answer in self.alone.items()}
 
 
-@claim("M03", cases=(bundled.THRESHOLDS, bundled.GRANULARITY))
+@claim("M03", cases=(bundled.THRESHOLDS, bundled.GRANULARITY, *protocol.OVER_RTT))
 def measure() -> GainByRtt:
     """Solve the chain over the round-trip time, and read the packet runs."""
     data = bundled.runs(bundled.THRESHOLDS, bundled.GRANULARITY)
@@ -112,6 +123,7 @@ def measure() -> GainByRtt:
         {key: [gain(Setting(rtt=rtt).read(key)) for rtt in RUN_RTTS] for key in chain.READINGS[1:]},
         {rtt: chain.solve(Setting(LIGHT, chain.B2, rtt=rtt)) for rtt in (0.1, 1.0, 13.0, 100.0)},
         bundled.agreement(kept),
+        protocol.over_rtt(),
     )
 
 
@@ -119,9 +131,29 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: GainByRtt) -> Judgement:
-    """Judge whether the gain grows at every step."""
-    return {"grows": Sides(Verdict.of(found.grows), everywhere(found.steps))}
+def judge(found: GainByRtt, *, level: float = LEVEL) -> Judgement:
+    """Judge whether the gain grows: in the chain at every step, in TCP by its trend."""
+    return {"grows": Sides(Verdict.of(found.grows), everywhere([found.tcp_trend], level))}
+
+
+@measure.readings
+def readings(found: GainByRtt, *, level: float = LEVEL) -> dict[str, Judgement]:
+    """Judge other traffic, and other readings of the rules."""
+    traffic = {
+        name: {"grows": packets_only(everywhere([found.tcp.trend((FIRST, LAST), name)], level))}
+        for name in protocol.READINGS
+    }
+    rules = {
+        chain.reading(key): {"grows": model_only(monotone(np.diff(values[:3])))}
+        for key, values in found.readings.items()
+    }
+    return traffic | rules
+
+
+@measure.same_process
+def same_process(found: GainByRtt, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    return {"grows": everywhere(found.steps, level)}
 
 
 @measure.draw

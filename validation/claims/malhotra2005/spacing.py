@@ -14,8 +14,8 @@ from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.chain import HEAVY, RTTS, SEEN, THREE, Setting, gain
 from validation.claims.malhotra2005.load import PANELS, USUAL
 from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
-from validation.statistics import Estimate, Values, combine, difference, everywhere
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.statistics import LEVEL, Estimate, Values, combine, difference, everywhere
+from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,8 +146,29 @@ measure.constants_of(chain)
 
 @measure.judge
 def judge(found: Spacing) -> Judgement:
-    """Judge whether the spacing matters less than the step from N = 2 to N = 3."""
-    return {"minor": Sides(Verdict.of(not found.beyond), everywhere(found.room.values()))}
+    """Judge whether the spacing matters less than the step from N = 2 to N = 3.
+
+    The rates are those of the model: TCP has none.
+    """
+    return {"minor": model_only(Verdict.of(not found.beyond))}
+
+
+@measure.readings
+def readings(found: Spacing) -> dict[str, Judgement]:
+    """Judge other readings of the rules, at an RTT of 1 s."""
+    return {
+        chain.reading(key): {
+            "minor": model_only(Verdict.of(max(map(abs, values[:-1])) < values[-1]))
+        }
+        for key, values in found.readings.items()
+        if key != chain.READINGS[0]
+    }
+
+
+@measure.same_process
+def same_process(found: Spacing, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    return {"minor": everywhere(found.room.values(), level)}
 
 
 @measure.draw

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.bundled import Compared
 from validation.claims.malhotra2005.chain import B2, LIGHT, SEEN, Setting, gain, solve
 from validation.drawing import COLOURS, figure, label, maps, points, reference
-from validation.statistics import Estimate, difference, everywhere, ratio_gain
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.statistics import LEVEL, Estimate, difference, everywhere, ratio_gain
+from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +49,8 @@ class BestThreshold:
         The chain's best threshold by round-trip time, lambda1 and mu2.
     readings
         The same by reading at the defaults.
+    tcp
+        TCP's goodput by round-trip time and T1 = T2, with a think time of one second.
     rooms
         The chain's gain with T1 a packet below B2 - B1, and with T1 there, by B1.
     """
@@ -59,6 +61,7 @@ class BestThreshold:
     readings: dict[tuple[str, str], int]
     rooms: dict[int, tuple[float, float]]
     agreement: bundled.Agreement
+    tcp: dict[float, dict[int, Estimate]]
 
     def gain(self, high: int, rtt: float) -> Estimate:
         """Return the packets' gain."""
@@ -100,6 +103,17 @@ class BestThreshold:
         """Throughput with T1 = 17 less that with each threshold of the band."""
         return {rtt: [self.less(ABOVE, high, rtt) for high in BAND] for rtt in SEEN}
 
+    def tcp_less(self, high: int, other: int) -> list[Estimate]:
+        """Return TCP's goodput with one threshold less that with another, packets/s."""
+        return [difference(found[high], found[other]) for found in self.tcp.values()]
+
+    @property
+    def tcp_best(self) -> dict[float, int]:
+        """TCP's best threshold by round-trip time."""
+        return {
+            rtt: max(found, key=lambda high: found[high].value) for rtt, found in self.tcp.items()
+        }
+
     def won(self, rtt: float) -> Estimate:
         """Return the gain in throughput of T1 = 17 over 15 in packets, in per cent."""
         one, two = (self.data.rate(Setting(LIGHT, high, rtt=rtt)) for high in (ABOVE, 15))
@@ -131,7 +145,7 @@ def optima() -> dict[tuple[float, float, float], int]:
     return found
 
 
-@claim("M06", cases=(bundled.THRESHOLDS,))
+@claim("M06", cases=(bundled.THRESHOLDS, protocol.THRESHOLDS))
 def measure() -> BestThreshold:
     """Solve the chain over the threshold, and read the packet runs."""
     data = bundled.runs(bundled.THRESHOLDS)
@@ -151,6 +165,7 @@ def measure() -> BestThreshold:
             for room in ROOMS
         },
         bundled.agreement(data.values()),
+        {rtt: protocol.by_threshold("think", rtt) for rtt in SEEN[:2]},
     )
 
 
@@ -158,19 +173,41 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: BestThreshold) -> Judgement:
+def judge(found: BestThreshold, *, level: float = LEVEL) -> Judgement:
     """Judge whether the gain collapses close to B2, and whether its optimum is in the band."""
     inside = [best in BAND for best in found.best.values()]
-    above = everywhere(side.packets for sides in found.above.values() for side in sides)
+    above = everywhere((e for high in BAND for e in found.tcp_less(NEXT, high)), level)
+    falls = [e for pair in ((NEXT, LAST), (LAST, B2)) for e in found.tcp_less(*pair)]
     collapse = all(
         scan[ABOVE] > scan[LAST] > scan[B2] for scan in map(found.scans.get, SEEN) if scan
     )
     return {
         "collapse": Sides(
             Verdict.of(collapse),
-            everywhere(fall.packets for fall in found.collapse),
+            everywhere(falls, level),
         ),
         "optimum": Sides(Verdict.of(all(inside), not any(inside)), above.opposite),
+    }
+
+
+@measure.readings
+def readings(found: BestThreshold) -> dict[str, Judgement]:
+    """Judge the optimum at 1 s in other readings of the rules."""
+    return {
+        chain.reading(key): {"optimum": model_only(Verdict.of(best in BAND))}
+        for key, best in found.readings.items()
+        if key != chain.READINGS[0]
+    }
+
+
+@measure.same_process
+def same_process(found: BestThreshold, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge the chain's own events."""
+    return {
+        "collapse": everywhere((fall.packets for fall in found.collapse), level),
+        "optimum": everywhere(
+            (side.packets for sides in found.above.values() for side in sides), level
+        ).opposite,
     }
 
 

@@ -79,6 +79,14 @@ def judge(found: Delays, *, tolerance: float = TOLERANCE) -> Judgement:
     }
 
 
+@measure.readings
+def readings(found: Delays) -> dict[str, Judgement]:
+    """Judge the counts with packets of the size that the paper simulates."""
+    ranges = zip(found.counts, (FEW_HUNDRED, SEVERAL_MILLION), strict=True)
+    inside = all(low <= count <= high for count, (low, high) in ranges)
+    return {f"packets of {PACKET:g} bytes": {"counts": model_only(Verdict.of(inside))}}
+
+
 @measure.draw
 def packets_within_the_delay(found: Delays) -> Figure:
     """Draw the packets within the delay by link speed and packet size."""

@@ -92,6 +92,16 @@ def judge(found: Refinement, *, slack: float = SLACK, error: float = ERROR) -> J
     return {"converges": model_only(Verdict.of(bool(converges)))}
 
 
+@measure.readings
+def readings(
+    found: Refinement, *, slack: float = SLACK, error: float = ERROR
+) -> dict[str, Judgement]:
+    """Judge a delay that is proportional to the distance, as on links of one length each."""
+    orders = np.log2(found.linear[:-1] / found.linear[1:])
+    converges = bool(orders[-1] > 2.0 - slack and found.linear[-1] < error)
+    return {"delay d proportional to h": {"converges": model_only(Verdict.of(converges))}}
+
+
 @measure.draw
 def errors(found: Refinement) -> Figure:
     """Draw the errors over the number of nodes."""

@@ -18,7 +18,7 @@ from validation.verdicts import Sides, Verdict
 if TYPE_CHECKING:
     import pandas as pd
 
-FIFO, DFC_CASE = Study("4").cases
+FIFO, DFC_CASE = Study("4").without_dfc_case, Study("4").with_dfc_case
 BUFFER = 1800
 MERGE = 14
 """Place of node 15, where the background flow enters, among the sending nodes."""

@@ -52,11 +52,22 @@ measure.constants_of(queues, queues_without_dfc)
 @measure.judge
 def judge(found: SpreadOut, *, spread: float = SPREAD) -> Judgement:
     """Judge in every run with shaped hosts whether queues are spread, and hold everything."""
-    shaped = found.hosts["shaped"]
+    return judged(found.hosts["shaped"], spread)
+
+
+@measure.readings
+def readings(found: SpreadOut, *, spread: float = SPREAD) -> dict[str, Judgement]:
+    """Judge other hosts, and other readings with shaped ones."""
+    hosts = {f"{host} hosts": found.hosts[host] for host in HOSTS if host != "shaped"}
+    return {name: judged(runs, spread) for name, runs in (hosts | found.readings).items()}
+
+
+def judged(runs: Runs, spread: float) -> Judgement:
+    """Judge the runs of one reading."""
     return {
-        "spread": every(shaped, lambda queues: queues.share_of_largest < spread),
-        "fits": every(shaped, lambda queues: queues.largest < BUFFER),
-        "lossless": every(shaped, lambda queues: queues.lost == 0),
+        "spread": every(runs, lambda queues: queues.share_of_largest < spread),
+        "fits": every(runs, lambda queues: queues.largest < BUFFER),
+        "lossless": every(runs, lambda queues: queues.lost == 0),
     }
 
 

@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING
 
 from dfcmodel import simulate, takano2006
 from validation.checks import claim
+from validation.claims.takano2006 import matrix as matrices
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.axes import band, efficiency_axes
+from validation.claims.takano2006.matrix import (
+    NONE,
+    READINGS,
+    SCENARIOS,
+    Cell,
+    Hosts,
+    Matrix,
+    matrix,
+    moves,
+    without,
+)
 from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
-from validation.statistics import Swing, Values, below, interval, swings
+from validation.statistics import Swing, Values
 from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -24,23 +36,29 @@ BUFFERS = (400, 800, 1200, 1400, 1600, 1800)
 
 @dataclass(frozen=True)
 class Scenario6:
-    """The target flow of scenario 6: without DFC, and with it by host.
+    """Scenario 6 on all hosts.
 
     Attributes
     ----------
+    starts, kept
+        As in `speeds`.
     peak
         The largest queue with DFC and shaped hosts, packets.
     losses
         Packets that the fluid loses with DFC and shaped hosts, by the buffer in packets.
+    worse
+        Scenarios in which DFC leaves the target less than no DFC, both with direct hosts.
+    figures
+        By host, whether scenario 4 is as in Fig. 13 (D11) and scenario 6 as in Fig. 11 with DFC.
     """
 
-    without: Sides[Swing]
-    lost: Sides[Values]
+    matrix: Matrix
     starts: Sides[Values]
-    bias: float
-    hosts: dict[str, Sides[studies.HostRuns]]
+    kept: Values
     peak: Sides[float]
     losses: dict[int, float]
+    worse: Sides[tuple[str, ...]]
+    figures: dict[str, Sides[tuple[bool, bool]]]
 
     @property
     def enough(self) -> int:
@@ -57,46 +75,74 @@ def shaped_losses(buffer: int) -> float:
     return float(run.lost.sum())
 
 
-@claim("D09", cases=(STUDY.without_dfc_case, STUDY.starts_case, STUDY.with_dfc_case))
+@claim("D09", cases=STUDY.cases)
 def measure() -> Scenario6:
     """Return the efficiencies and losses of scenario 6."""
+    every = {name: matrix(name).worse_on_the_same_host for name in SCENARIOS}
+    worse = (tuple(name for name, sides in every.items() if sides[n]) for n in (0, 1))
+    here = matrix(STUDY.name)
     return Scenario6(
-        STUDY.without_dfc().each(lambda runs: runs.after(studies.START)),
-        STUDY.lost_without_dfc(),
+        here,
         STUDY.spread_starts(),
-        studies.bias(),
-        {host: STUDY.with_host(host) for host in studies.HOSTS},
+        studies.without_overshoot(STUDY.name).mean_efficiency(studies.START)[:, 0],
         Sides(
             max(float(run.peak_queue.max()) for run in studies.fluid_with_dfc("6").runs),
             float(studies.rows(STUDY.with_dfc_case, "nodes")["peak"].max()),
         ),
         {buffer: shaped_losses(buffer) for buffer in BUFFERS},
+        Sides(*worse),
+        {host: _figures(here, host) for host in studies.HOSTS},
     )
 
 
-measure.constants_of(studies)
+measure.constants_of(studies, matrices)
+
+
+def _figures(here: Matrix, host: str) -> Sides[tuple[bool, bool]]:
+    """Return whether a host gives Fig. 13 (nothing lost) and Fig. 11 with DFC (low and lossy)."""
+    four, six = matrix("4").with_dfc[host], here.with_dfc[host]
+    return Sides(
+        *(
+            (not a.lost.any(), bool((b.target.mean < FAIR - studies.NEAR).all() and b.lost.all()))
+            for a, b in zip(four, six, strict=True)
+        )
+    )
 
 
 @measure.judge
 def judge(
-    found: Scenario6, *, near: float = studies.NEAR, swing: float = studies.SWING
+    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
-    shaped = found.hosts["shaped"]
+    return judged(found.matrix, Hosts(), near, unstable)
 
-    def lossy(lost: Values) -> Verdict:
-        return Verdict.of(bool((lost > 0).all()))
 
+@measure.readings
+def readings(
+    found: Scenario6, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+) -> dict[str, Judgement]:
+    """Judge the same with other hosts, and of the whole network."""
+    return {name: judged(found.matrix, hosts, near, unstable) for name, hosts in READINGS.items()}
+
+
+def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgement:
+    """Judge one reading of the hosts."""
+    level = matrix.fair(hosts) - near
+
+    def lossy(cell: Cell | None) -> Verdict:
+        return Verdict.of(bool(cell.lost.all())) if cell else NONE
+
+    def is_low(runs: Swing) -> Verdict:
+        return Verdict.of(bool((runs.mean < level).all()), bool((runs.mean > level).all()))
+
+    dfc = matrix.with_dfc[hosts.with_dfc]
     return {
-        "low": Sides(
-            below(interval(found.without.model.mean), FAIR, found.bias),
-            below(interval(found.without.packets.mean), FAIR),
-        ),
-        "unstable": found.without.each(lambda runs: swings(runs.absolute, swing, near)),
-        "lossy": found.lost.each(lossy),
-        "dfc_low": shaped.each(lambda runs: below(interval(runs.target.mean), FAIR - near)),
-        "dfc_unstable": shaped.each(lambda runs: swings(runs.target.absolute, swing, near)),
-        "dfc_lossy": shaped.each(lambda runs: lossy(runs.lost)),
+        "low": without(matrix, hosts, is_low),
+        "unstable": without(matrix, hosts, lambda runs: moves(runs, unstable)),
+        "lossy": Sides(*map(lossy, matrix.without(hosts))),
+        "dfc_low": dfc.each(lambda cell: is_low(cell.of(hosts))),
+        "dfc_unstable": dfc.each(lambda cell: moves(cell.of(hosts), unstable)),
+        "dfc_lossy": dfc.each(lossy),
     }
 
 

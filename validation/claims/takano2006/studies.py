@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,10 +26,15 @@ FAIR = 0.5
 """Efficiency of each of two flows that share the links equally."""
 NEAR = 0.01
 """Tolerance of an efficiency: about one packet on one of 29 links at 370 Mb/s."""
-SWING = 10 * NEAR
-"""A standard deviation over time above which a flow counts as unstable: ten times `NEAR`."""
+UNSTABLE = 0.5
+"""Standard deviation over time, over the mean, above which a flow counts as unstable.
+
+Relative, since the efficiencies of the scenarios differ by more than a factor of ten.
+"""
+STEADY = 0.2
+"""Fraction of `UNSTABLE` below which a flow counts as steady."""
 BIN = "10 ms"
-"""The bin of the efficiencies, in the fluid and in the tables."""
+"""The bin of all efficiencies, in the fluid and in the tables."""
 FLOWS = ("target", "background")
 HOSTS = ("shaped", "unshaped", "direct")
 DEFAULT = {
@@ -43,13 +48,14 @@ DEFAULT = {
     "diffusion": 0.1,
 }
 """The default reading, by the columns of the bundled tables; a case lacks those it does not vary."""
+RECOVERING = ("reno", "newreno")
 SENDERS = {"4R": "reno", "4N": "newreno"}
 """Scenarios whose TCP is not Tahoe."""
 
 
 @dataclass(frozen=True)
 class Efficiencies:
-    """Efficiencies of both flows in several runs: ends of the bins (T,) in s, by flow (runs, T)."""
+    """Efficiencies in several runs: ends of the bins (T,) in s, by flow (runs, T)."""
 
     time: Values
     flows: Mapping[str, Values]
@@ -58,6 +64,11 @@ class Efficiencies:
     def of_fluid(cls, many: Ensemble) -> Efficiencies:
         """Return the efficiencies of an ensemble."""
         return cls(many.time, {f: many.efficiency.sel(flow=f).to_numpy() for f in FLOWS})
+
+    def of_network(self, part: float) -> Efficiencies:
+        """Return the efficiency of all links of the target, of which the background has a part."""
+        both = self.flows["target"] + part * self.flows["background"]
+        return Efficiencies(self.time, {"target": both})
 
     @classmethod
     def of_packets(cls, table: pd.DataFrame) -> Efficiencies:
@@ -73,12 +84,10 @@ class Efficiencies:
         return swing(self.flows[flow][:, self.time > since])
 
 
-@dataclass(frozen=True)
-class HostRuns:
-    """The target's efficiency after 0.2 s and the packets lost by both flows, per run."""
-
-    target: Swing
-    lost: Values
+FIFO_IN_NS3 = "takano2006/fifo-370-in-ns3"
+"""Scenario 1 without DFC in ns-3, also with hosts that have a link of their own."""
+PACKET_JITTER = 2e-5
+"""Its largest random time before a packet, s."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +106,12 @@ class Study:
     @property
     def with_dfc_case(self) -> str:
         """The bundled case of ns-3 with DFC."""
-        shaped = "-shaped" if self.name == "1" else ""
-        return f"takano2006/scenario-{self.name.lower()}-with-dfc{shaped}"
+        return self.case_of("shaped")
+
+    def case_of(self, host: str) -> str:
+        """Return the bundled case of ns-3 with DFC and this host: scenario 1 has one for each."""
+        of_host = f"-{host}" if self.name == "1" else ""
+        return f"takano2006/scenario-{self.name.lower()}-with-dfc{of_host}"
 
     @property
     def without_dfc_case(self) -> str:
@@ -106,32 +119,53 @@ class Study:
         return f"takano2006/scenario-{self.name.lower()}-without-dfc"
 
     @property
+    def part(self) -> float:
+        """The links of the background flow over those of the target."""
+        target, background = takano2006(self.name).flows
+        return (len(background.path) - 1) / (len(target.path) - 1)
+
+    @property
     def starts_case(self) -> str:
         """The bundled case of ns-2 without DFC whose flows start at varied times."""
         return f"takano2006/scenario-{self.name}-starts-without-dfc"
 
     @property
-    def cases(self) -> tuple[str, str]:
-        """The bundled cases without DFC and with."""
-        return self.without_dfc_case, self.with_dfc_case
+    def cases(self) -> tuple[str, ...]:
+        """The bundled cases without DFC and with, and those that tell the fluid's bias."""
+        wanted = {self.without_dfc_case, *map(self.case_of, HOSTS), self.starts_case}
+        wanted |= {case for case, _ in recoveries(self.name).values()}
+        if self.name == "1":
+            wanted.add(FIFO_IN_NS3)
+        return tuple(sorted(wanted & set(evidence.cases())))
 
     def with_dfc(self, host: str = "shaped") -> Sides[Efficiencies]:
         """Return the efficiencies with DFC and this host, in the default reading otherwise."""
+        table = self.rows_with_dfc(host)
+        fluid = fluid_with_dfc(self.name, host, float(table["time"].max()))
+        return Sides(Efficiencies.of_fluid(fluid), Efficiencies.of_packets(table))
+
+    def rows_with_dfc(self, host: str, name: str | None = None) -> pd.DataFrame:
+        """Return the rows of ns-3 with DFC and this host, in the default reading otherwise."""
         sender = SENDERS.get(self.name, "tahoe")
-        table = rows(self.with_dfc_case, host=host, target_source=sender, background_source=sender)
-        fluid = Efficiencies.of_fluid(fluid_with_dfc(self.name, host))
-        return Sides(fluid, Efficiencies.of_packets(table))
+        return rows(
+            self.case_of(host), name, host=host, target_source=sender, background_source=sender
+        )
 
     def without_dfc(self) -> Sides[Efficiencies]:
-        """Return the efficiencies without DFC."""
-        table = evidence.table(self.without_dfc_case)
-        fluid = Efficiencies.of_fluid(fluid_without_dfc(self.name))
-        return Sides(fluid, Efficiencies.of_packets(table))
+        """Return the efficiencies without DFC, hosts directly in the buffer of node 1.
 
-    def lost_without_dfc(self) -> Sides[Values]:
-        """Return the packets that each run without DFC lost, both flows, shapes (runs,)."""
-        drops = evidence.table(self.without_dfc_case, "flows").groupby("seed")["dropped"].sum()
-        return Sides(lost(fluid_without_dfc(self.name)), drops.to_numpy(float))
+        Those of ns-2 are all bundled runs, with the starts of the paper and spread over a
+        millisecond.
+        """
+        runs = [Efficiencies.of_packets(table) for table in self.tables_without_dfc()]
+        flows = {flow: np.concatenate([each.flows[flow] for each in runs]) for flow in FLOWS}
+        fluid = Efficiencies.of_fluid(fluid_without_dfc(self.name))
+        return Sides(fluid, Efficiencies(runs[0].time, flows))
+
+    def tables_without_dfc(self, name: str | None = None) -> list[pd.DataFrame]:
+        """Return the tables of ns-2 without DFC."""
+        wanted = (self.without_dfc_case, self.starts_case)
+        return [evidence.table(case, name) for case in wanted if case in evidence.cases()]
 
     def spread_starts(self) -> Sides[Values]:
         """Return the target's mean efficiencies without DFC when starts vary by a millisecond.
@@ -142,19 +176,6 @@ class Study:
         fluid = fluid_without_dfc(self.name).mean_efficiency(START)[:, 0]
         return Sides(fluid, packets["mean_efficiency"].to_numpy())
 
-    def with_host(self, host: str) -> Sides[HostRuns]:
-        """Return the runs with DFC and this host, for the duration of the packet runs.
-
-        The bundled cases of scenarios 4, 4S, 4L, 4R, 4N, 5 and 6 have all three hosts.
-        """
-        table = rows(self.with_dfc_case, host=host)
-        drops = rows(self.with_dfc_case, "flows", host=host).groupby("seed")["dropped"].sum()
-        many = fluid_with_dfc(self.name, host, float(table["time"].max()))
-        return Sides(
-            HostRuns(Efficiencies.of_fluid(many).after(SETTLED), lost(many)),
-            HostRuns(Efficiencies.of_packets(table).after(SETTLED), drops.to_numpy(float)),
-        )
-
 
 @functools.cache
 def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> Ensemble:
@@ -163,14 +184,22 @@ def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = 
 
 
 @functools.cache
-def fluid_without_dfc(name: str) -> Ensemble:
+def fluid_without_dfc(name: str, host: str = "direct", tcp: str | None = None) -> Ensemble:
     """Return eight fluid runs of a scenario without DFC that differ by a millisecond at the start.
 
     Which flow a full queue hits depends on when their bursts meet there. In ns-2 a random time
     before each packet makes runs differ. The fluid leaves out a packet's time on each link, up to a
     millisecond per round trip, so that it knows these times no better than that.
     """
-    return ensemble(takano2006(name, dfc=False), 8, jitter=1e-3)
+    return ensemble(takano2006(name, dfc=False, host=host, tcp=tcp), 8, jitter=1e-3)
+
+
+@functools.cache
+def without_overshoot(name: str) -> Ensemble:
+    """Return runs as `fluid_without_dfc` where node 1 has room for every window of the target."""
+    scenario = takano2006(name, dfc=False)
+    links = (replace(scenario.links[0], buffer=10**6), *scenario.links[1:])
+    return ensemble(replace(scenario, links=links), 8, jitter=1e-3)
 
 
 @functools.cache
@@ -179,18 +208,34 @@ def one_without_dfc(tcp: str) -> Trajectory:
     return simulate(takano2006("1", dfc=False, tcp=tcp))
 
 
-@functools.cache
-def bias() -> float:
-    """Return how far the fluid's mean efficiencies are from ns-2's where ns-2 repeats.
+def recoveries(name: str) -> dict[str, tuple[str, str]]:
+    """Return bundled case and scenario, at the speed of a scenario, of Reno and NewReno in ns-2."""
+    speed = name[0]
+    if speed == "4":
+        return {tcp: (Study(f"4{tcp[0].upper()}").without_dfc_case, f"4{tcp[0].upper()}")
+                for tcp in RECOVERING}  # fmt: skip
+    case = TRACES if speed == "1" else f"takano2006/scenario-{speed}-recovery-without-dfc"
+    return dict.fromkeys(RECOVERING, (case, speed))
 
-    The largest difference over both flows of the Reno and NewReno runs of scenario 1.
+
+@functools.cache
+def bias(name: str) -> float:
+    """Return how far the fluid's mean efficiency of the target is from ns-2's, at this speed.
+
+    The larger difference of Reno and NewReno, whose runs take few levels, both with eight runs.
     """
     apart = []
-    for tcp in ("reno", "newreno"):
-        packets = repeating(tcp, "flows").set_index("flow")["mean_efficiency"]
-        fluid = one_without_dfc(tcp).mean_efficiency(START)
-        apart += [abs(fluid[n] - packets[flow]) for n, flow in enumerate(FLOWS)]
-    return float(max(apart))
+    for tcp, (case, scenario) in recoveries(name).items():
+        data = evidence.table(case, "flows")
+        if case == TRACES:
+            data = repeating(tcp, "flows")
+        elif "agent" in data:
+            data = data[data["agent"] == tcp]
+        packets = data[data["flow"] == "target"]["mean_efficiency"].mean()
+        fixed = None if scenario in SENDERS else tcp
+        fluid = fluid_without_dfc(scenario, tcp=fixed).mean_efficiency(START)[:, 0].mean()
+        apart.append(abs(float(fluid) - float(packets)))
+    return max(apart)
 
 
 def repeating(tcp: str, name: str) -> pd.DataFrame:

@@ -129,9 +129,20 @@ measure.constants_of(studies)
 @measure.judge
 def judge(found: WithoutControl, *, near: float = studies.NEAR) -> Judgement:
     """Judge with shaped hosts, by which flows are UDP: fair shares, and no losses."""
+    return judged(found, "shaped", near)
+
+
+@measure.readings
+def readings(found: WithoutControl, *, near: float = studies.NEAR) -> dict[str, Judgement]:
+    """Judge hosts that send at the link rate."""
+    return {"unshaped hosts": judged(found, "unshaped", near)}
+
+
+def judged(found: WithoutControl, host: str, near: float) -> Judgement:
+    """Judge one host."""
     judged: Judgement = {}
     for where in WHERE:
-        runs = [found.shares[Setting(where, load)] for load in LOADS]
+        runs = [found.shares[Setting(where, load, host)] for load in LOADS]
         settled = (
             Verdict.all_of(
                 settles(flow, studies.FAIR, near) for each in side for flow in each.flows

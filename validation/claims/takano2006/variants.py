@@ -9,10 +9,11 @@ import numpy as np
 
 from validation.checks import claim
 from validation.claims.takano2006 import studies
+from validation.claims.takano2006.matrix import NONE, READINGS, Hosts, Matrix, low, matrix
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
-from validation.statistics import Swing, Values, above, below, interval, settles
-from validation.verdicts import Judgement, Sides
+from validation.statistics import Values, ranked, settles
+from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,66 +29,42 @@ class Variant:
 
     Attributes
     ----------
-    with_dfc
-        The target with DFC, per run.
-    alone, plain
-        Mean efficiencies of target and background without DFC, shapes (runs, 2): of the variant,
-        and of scenario 4.
-    bias
-        Of the fluid's means without DFC, which widens their intervals.
+    kept, plain_kept
+        Mean efficiencies of the fluid's target without DFC when node 1 has room for every window.
     """
 
     name: str
-    with_dfc: Sides[Swing]
-    alone: Sides[Values]
-    plain: Sides[Values]
-    bias: float
+    matrix: Matrix
+    plain: Matrix
+    kept: Values
+    plain_kept: Values
 
-    @property
-    def share(self) -> Sides[float]:
-        """The mean efficiency of the target with DFC."""
-        return self.with_dfc.each(lambda runs: float(runs.mean.mean()))
-
-    @property
-    def targets(self) -> dict[str, Sides[Values]]:
-        """The target's means without DFC, by scenario."""
-        both = {self.name: self.alone, PLAIN: self.plain}
-        return {name: sides.each(lambda runs: runs[:, 0]) for name, sides in both.items()}
-
-    @property
-    def sums(self) -> dict[str, Sides[Values]]:
-        """The sums of both flows' means without DFC, by scenario."""
-        both = {self.name: self.alone, PLAIN: self.plain}
-        return {name: sides.each(lambda runs: runs.sum(axis=1)) for name, sides in both.items()}
-
-
-def without_dfc(name: str) -> Sides[Values]:
-    """Return the mean efficiencies of target and background without DFC, shapes (runs, 2)."""
-    return (
-        Study(name)
-        .without_dfc()
-        .each(
-            lambda runs: np.stack(
-                [runs.after(studies.START, flow).mean for flow in studies.FLOWS], axis=1
-            )
-        )
-    )
+    def targets(self, hosts: Hosts = Hosts()) -> dict[str, tuple[Values, Values | None]]:  # noqa: B008
+        """Return the means without DFC of fluid and packets, by scenario."""
+        found: dict[str, tuple[Values, Values | None]] = {}
+        for name, each in ((self.name, self.matrix), (PLAIN, self.plain)):
+            fluid, packets = each.without(hosts)
+            assert fluid is not None
+            found[name] = fluid.of(hosts).mean, packets.of(hosts).mean if packets else None
+        return found
 
 
 def cases(name: str) -> tuple[str, ...]:
-    """Return the bundled cases of a variant."""
-    study = Study(name)
-    return study.without_dfc_case, Study(PLAIN).without_dfc_case, study.with_dfc_case
+    """Return the bundled cases of a variant and of scenario 4."""
+    return tuple(dict.fromkeys((*Study(name).cases, *Study(PLAIN).cases)))
 
 
 @claim("D12", "4S", cases=cases("4S"))
 @claim("D13", "4L", cases=cases("4L"))
-@claim("D14", "4R", cases=cases("4R"))
-@claim("D15", "4N", cases=cases("4N"))
+@claim("D14", "4R", cases=(*cases("4R"), studies.TRACES))
+@claim("D15", "4N", cases=(*cases("4N"), studies.TRACES))
 def measure(name: str) -> Variant:
     """Return the efficiencies of the variant and of scenario 4."""
-    dfc = Study(name).with_dfc().each(lambda runs: runs.after(studies.SETTLED))
-    return Variant(name, dfc, without_dfc(name), without_dfc(PLAIN), studies.bias())
+    kept = (
+        studies.without_overshoot(each).mean_efficiency(studies.START)[:, 0]
+        for each in (name, PLAIN)
+    )
+    return Variant(name, matrix(name), matrix(PLAIN), *kept)
 
 
 measure.constants_of(studies)
@@ -96,24 +73,48 @@ measure.constants_of(studies)
 @measure.judge
 def judge(found: Variant, *, near: float = studies.NEAR) -> Judgement:
     """Judge TCP alone: better than in scenario 4 (4L: worse), and worse than with DFC."""
-    margins = Sides(found.bias, 0.0)
-    judged = {"settles": found.with_dfc.each(lambda runs: settles(runs, studies.FAIR, near))}
-    here, there = found.targets.values()
+    return judged(found, Hosts(), near)
+
+
+@measure.readings
+def readings(found: Variant, *, near: float = studies.NEAR) -> dict[str, Judgement]:
+    """Judge the same with other hosts, and of the whole network."""
+    return {name: judged(found, hosts, near) for name, hosts in READINGS.items()}
+
+
+def judged(found: Variant, hosts: Hosts, near: float) -> Judgement:
+    """Judge one reading of the hosts."""
+    fair, dfc = found.matrix.fair(hosts), found.matrix.with_dfc[hosts.with_dfc]
+    here, there = found.targets(hosts).values()
     larger, smaller = (there, here) if found.name == "4L" else (here, there)
-    judged["compared"] = Sides(*map(above, larger, smaller, margins))
+    statements = {
+        "settles": dfc.each(lambda cell: settles(cell.of(hosts), fair, near)),
+        "compared": Sides(*map(_above, larger, smaller, (found.matrix.bias, 0.0))),
+    }
     if found.name not in CHAINS:
-        judged["below"] = Sides(*map(below, here.each(interval), found.share, margins))
-    return judged
+        statements["below"] = low(found.matrix, hosts)
+    return statements
+
+
+def _above(larger: Values | None, smaller: Values | None, bias: float) -> Verdict:
+    """Judge an order of runs whose means may each be wrong by a bias, to either side."""
+    if larger is None or smaller is None:
+        return NONE
+    moved = {ranked(larger - bias, smaller + bias), ranked(larger + bias, smaller - bias)}
+    return moved.pop() if len(moved) == 1 else Verdict.NOT_REPRODUCED
 
 
 @measure.draw
 def every_run(found: Variant) -> Figure:
     """Draw the target's mean efficiency of every run, here and in scenario 4."""
     fig, ax = figure()
-    for n, (sides, colour) in enumerate(zip(found.targets.values(), (RED, BLUE), strict=True)):
-        for x, values in zip((n - 0.12, n + 0.12), sides, strict=True):
+    for n, (each, colour) in enumerate(zip((found.matrix, found.plain), (RED, BLUE), strict=True)):
+        for x, cell in zip((n - 0.12, n + 0.12), each.direct, strict=True):
+            values = cell.target.mean
             ax.plot(np.full(len(values), x), values, "o", color=colour, alpha=0.6)
-    ax.axhline(found.share.model, color=GREEN, label="fluid with DFC")
+    for host, style in zip(studies.HOSTS, ("-", "--", ":"), strict=True):
+        level = found.matrix.with_dfc[host].model.target.mean.mean()
+        ax.axhline(level, color=GREEN, ls=style, label=f"fluid with DFC, {host}")
     ax.set_xticks([-0.12, 0.12, 0.88, 1.12], ["fluid", "ns-2"] * 2)
     ax.set(
         xlabel=f"runs of scenario {found.name} (left) and scenario {PLAIN} (right), without DFC",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from validation.checks import claim
 from validation.claims.takano2006 import studies, vegas_runs
 from validation.claims.takano2006.vegas_runs import SIDES
@@ -17,9 +15,8 @@ from validation.verdicts import Judgement, Sides, Verdict
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STRONG, WEAK = 0.5, 0.1
-"""Standard deviation over time, over the mean: least of a strong oscillation, most of none."""
-BIN = "1 ms"
+FINE = "1 ms"
+"""The bin of the bundled tables; `studies.BIN` is ten of them."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +39,14 @@ measure.constants_of(studies, vegas_runs)
 def judge(
     found: Oscillation,
     *,
-    strong: float = STRONG,
-    weak: float = WEAK,
+    unstable: float = studies.UNSTABLE,
     apart: float = vegas_runs.ALIKE,
 ) -> Judgement:
     """Judge strong oscillation, the same with and without DFC, and no loss."""
     judged: Judgement = {}
     for side, runs in found.runs.items():
         judged[f"oscillates, {side}"] = runs.each(
-            lambda each: swings(np.array([each.swing]), strong, weak)
+            lambda each: swings(each.swing.relative, unstable, studies.STEADY * unstable)
         )
         judged[f"lossless, {side}"] = runs.each(lambda each: Verdict.of(each.lost == 0.0))
     pairs = zip(*found.runs.values(), strict=True)

@@ -12,7 +12,7 @@ from hopflow import maximum, minimum, where
 from responsefn import Vegas
 from validation import evidence
 from validation.claims.takano2006.studies import SETTLED, rows
-from validation.statistics import Values
+from validation.statistics import Swing, Values, swing
 from validation.verdicts import Sides
 
 if TYPE_CHECKING:
@@ -83,9 +83,14 @@ class VegasRuns:
         return float(self.target.mean())
 
     @property
-    def swing(self) -> float:
-        """The smallest standard deviation over time of the runs, over the mean."""
-        return float((self.target.std(axis=1) / self.target.mean(axis=1)).min())
+    def swing(self) -> Swing:
+        """Mean and standard deviation over time of the runs, in bins of 10 ms."""
+        return swing(self.target, bin=10)
+
+    @property
+    def bursts(self) -> Swing:
+        """The same in bins of 1 ms."""
+        return swing(self.target)
 
 
 @functools.cache

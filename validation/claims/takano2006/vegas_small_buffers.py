@@ -20,6 +20,8 @@ FIFO_THRESHOLDS = "takano2006/vegas-thresholds-without-dfc"
 DFC_THRESHOLDS = "takano2006/vegas-thresholds-with-dfc"
 TIMES = (1, 3, 10, 30, 100, 300)
 """Thresholds of Vegas over ns-2's defaults, 1, 3 and 1 packets."""
+KEPT = 30
+"""The largest of them that is bundled with DFC too."""
 BUFFERS = (vegas_runs.LARGE_BUFFER, SMALL_BUFFER)
 MARKED = 0.5
 """Fraction of the mean with 1800 packets below which a fall of the efficiency is marked."""
@@ -117,6 +119,21 @@ def judge(
             )
         ),
     }
+
+
+@measure.readings
+def readings(found: SmallBuffers, *, marked: float = MARKED) -> dict[str, Judgement]:
+    """Judge a Vegas that keeps more packets in queues."""
+    alone, shaped = (found.by_threshold[side, KEPT] for side in ("without DFC", "with DFC"))
+    lossy = alone.each(lambda runs: Verdict.of(runs.lost[1] > 0.0))
+    falls = alone.each(lambda runs: Verdict.of(runs.mean[1] < marked * runs.mean[0]))
+    same = shaped.each(
+        lambda runs: Verdict.of(
+            runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, vegas_runs.ALIKE)
+        )
+    )
+    name = f"Vegas that keeps {KEPT} times as many packets in queues"
+    return {name: {"lossy": lossy, "falls": falls, "dfc_same": same}}
 
 
 @measure.draw

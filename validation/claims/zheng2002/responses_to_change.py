@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
 from validation import evidence
 from validation.checks import claim
+from validation.claims.effects import where
 from validation.claims.zheng2002.loss_sweeps import REFERENCE, RULES
+from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRACE = "zheng2002/tfrc-receiver-trace"
 WINDOW = 100
 """Packets: the window from which the metrics are counted."""
 LEAST_DISCOUNT = 0.5
 """ns-2's bound of the discount."""
+STEP = "zheng2002/step-response"
+STARTS, STOPS, SPAN = 40.0, 65.0, 10.0
+"""When a constant rate starts and stops, and how long the flows are observed after, s."""
 ROUNDING = 0.5e-5
 """ns-2 prints p to five decimals."""
 
@@ -45,12 +54,20 @@ class Reactions:
     """The two metrics by rule, and the replayed receiver by seed.
 
     ``down`` is round trips of a loss each until the rate is halved, ``up`` the largest growth of the
-    window in a round trip without loss, packets.
+    window in a round trip without loss, packets. ``missing`` and ``surplus`` are packets of ns-2 by
+    rule, see `step_response`.
     """
 
     down: dict[str, float]
     up: dict[str, float]
     replays: dict[int, Replay]
+    missing: dict[str, Estimate]
+    surplus: dict[str, Estimate]
+
+    @property
+    def slower(self) -> list[Estimate]:
+        """By how much TFRC misses more than TCP, and sends more too long, in packets."""
+        return [difference(each["TFRC"], each[REFERENCE]) for each in (self.missing, self.surplus)]
 
     def total(self, name: str) -> int:
         """Return a count of all seeds together."""
@@ -81,7 +98,29 @@ def replay(seed: int) -> Replay:
     return Replay(len(errors), met, max(errors), len(events), found)
 
 
-@claim("Z19", cases=(TRACE,))
+def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    """Return how slowly eight flows take what is free, and leave what is not, in packets by rule.
+
+    A constant rate takes half of the link for 25 s. Missing: packets of the 10 s after it stops,
+    below those of 10 s before it starts. Surplus: packets of the 10 s after it starts, above those
+    of the last 10 s before it stops.
+    """
+    frame = where(STEP, "series", reading="1-b")
+    frame = frame[frame["kind"] != "cbr"]
+
+    def packets(since: float) -> pd.Series:
+        chosen = frame[(frame["time"] > since) & (frame["time"] <= since + SPAN)]
+        return chosen.groupby(["rule", "seed"])["departures"].sum()
+
+    missing = packets(STARTS - SPAN) - packets(STOPS)
+    surplus = packets(STARTS) - packets(STOPS - SPAN)
+    return tuple(
+        {str(rule): of_runs(seeds.to_numpy()) for rule, seeds in each.groupby("rule")}
+        for each in (missing, surplus)
+    )  # type: ignore[return-value]
+
+
+@claim("Z19", cases=(TRACE, STEP))
 def measure() -> Reactions:
     """Compute the metrics that zheng2002 names, and replay ns-2's TFRC receiver."""
     rules = {name: AIMD(*values) for name, values in RULES.items()} | {"TFRC": TFRC()}
@@ -89,16 +128,17 @@ def measure() -> Reactions:
         {name: responsiveness(rule) for name, rule in rules.items()},
         {name: aggressiveness(rule) for name, rule in rules.items()},
         {seed: replay(seed) for seed in evidence.provenance(TRACE)["seeds"]},
+        *step_response(),
     )
 
 
 @measure.judge
-def judge(found: Reactions) -> Judgement:
+def judge(found: Reactions, *, level: float = LEVEL) -> Judgement:
     """Judge whether TFRC reacts slower than TCP, and whether its loss history is ns-2's."""
     down, up = found.down, found.up
     slower = down["TFRC"] > down[REFERENCE] and up["TFRC"] < up[REFERENCE]
     met = found.total("met") == found.total("reports")
     return {
-        "slower": Sides(Verdict.of(slower), Verdict.UNDECIDABLE),
+        "slower": Sides(Verdict.of(slower), everywhere(found.slower, level)),
         "history": packets_only(Verdict.of(met)),
     }

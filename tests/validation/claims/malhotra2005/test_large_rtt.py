@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.malhotra2005 import bundled
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Verdict
 
 
-def part(judgement: Judgement, n: int) -> Verdict:
-    return list(judgement.values())[n].packets
+def part(judged: dict[str, Verdict], n: int) -> Verdict:
+    return list(judged.values())[n]
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -21,11 +21,11 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
-def test_a_gain_that_stays_is_seen(doctor, judged) -> None:
+def test_a_gain_that_stays_is_seen(doctor, process) -> None:
     def stay(frame: Any) -> None:
         frame.loc[rows(frame, rtt=1000.0, high_threshold=15), "throughput"] *= 1.1
 
     doctor(bundled.LARGE_RTT, stay)
-    found = judged("M09")
+    found = process("M09")
     assert part(found, 0) is Verdict.CONTRADICTED
     assert part(found, 1) is Verdict.REPRODUCED

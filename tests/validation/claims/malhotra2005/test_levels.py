@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.malhotra2005 import bundled
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Verdict
 
 
-def part(judgement: Judgement, n: int) -> Verdict:
-    return list(judgement.values())[n].packets
+def part(judged: dict[str, Verdict], n: int) -> Verdict:
+    return list(judged.values())[n]
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -21,7 +21,7 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
-def test_n_3_far_below_n_2_is_seen(doctor, judged) -> None:
+def test_n_3_far_below_n_2_is_seen(doctor, process) -> None:
     def shrink(frame: Any) -> None:
         for rtt in (1.0, 5.0, 20.0):
             three = rows(frame, arrival_rates="50 25 1", rtt=rtt)
@@ -29,14 +29,14 @@ def test_n_3_far_below_n_2_is_seen(doctor, judged) -> None:
             frame.loc[three & (frame["high_threshold"] < 20), "throughput"] = 1.001 * off
 
     doctor(bundled.GRANULARITY, shrink)
-    assert part(judged("M07"), 0) is Verdict.REPRODUCED
+    assert part(process("M07"), 0) is Verdict.REPRODUCED
 
 
-def test_n_4_far_from_n_3_is_seen(doctor, judged) -> None:
+def test_n_4_far_from_n_3_is_seen(doctor, process) -> None:
     def far(frame: Any) -> None:
         for rates in ("50 34 17 1", "50 38 26 13 1"):
             on = rows(frame, arrival_rates=rates, high_threshold=15)
             frame.loc[on, "throughput"] *= 0.7
 
     doctor(bundled.LEVELS, far)
-    assert part(judged("M07"), 1) is not Verdict.REPRODUCED
+    assert part(process("M07"), 1) is not Verdict.REPRODUCED

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.malhotra2005 import bundled
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Verdict
 
 
-def whole(judgement: Judgement) -> Verdict:
-    return Verdict.all_of(sides.packets for sides in judgement.values())
+def whole(judged: dict[str, Verdict]) -> Verdict:
+    return Verdict.all_of(judged.values())
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -21,7 +21,7 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
-def test_a_slight_fall_is_seen(doctor, judged) -> None:
+def test_a_slight_fall_is_seen(doctor, process) -> None:
     def flatten(frame: Any) -> None:
         for rtt in (1.0, 5.0):
             top = frame.loc[rows(frame, rtt=rtt, low_threshold=15), "throughput"].mean()
@@ -31,4 +31,4 @@ def test_a_slight_fall_is_seen(doctor, judged) -> None:
         frame["throughput_half_width"] /= 10
 
     doctor(bundled.LOW_THRESHOLD, flatten)
-    assert whole(judged("M05")) is Verdict.REPRODUCED
+    assert whole(process("M05")) is Verdict.REPRODUCED

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.malhotra2005 import bundled
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Verdict
 
 
-def whole(judgement: Judgement) -> Verdict:
-    return Verdict.all_of(sides.packets for sides in judgement.values())
+def whole(judged: dict[str, Verdict]) -> Verdict:
+    return Verdict.all_of(judged.values())
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -21,20 +21,33 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
-def test_a_gain_that_falls_with_the_rtt_is_seen(doctor, judged) -> None:
+def test_a_gain_that_falls_with_the_rtt_is_seen(doctor, process) -> None:
     def fall(frame: Any) -> None:
         at = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=15)
         off = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=20)
         frame.loc[at, "throughput"] = 1.01 * frame.loc[off, "throughput"].mean()
 
     doctor(bundled.THRESHOLDS, fall)
-    assert whole(judged("M03")) is Verdict.CONTRADICTED
+    assert whole(process("M03")) is Verdict.CONTRADICTED
 
 
-def test_noise_decides_nothing(doctor, judged) -> None:
+def test_noise_decides_nothing(doctor, process) -> None:
     def blur(frame: Any) -> None:
         frame["throughput_half_width"] *= 100
 
     doctor(bundled.THRESHOLDS, blur)
     for id in ("M03", "M06"):
-        assert whole(judged(id)) is Verdict.NOT_REPRODUCED
+        assert whole(process(id)) is Verdict.NOT_REPRODUCED
+
+
+def test_tcps_trend_decides_and_its_traffic_turns_it(doctor, judged) -> None:
+    from validation.claims import find
+
+    assert find("M03").check().turning.packets == ("files of 80 kbit",)
+
+    def fall(frame: Any) -> None:
+        on = (frame["pause"] == "on") & (frame["rtt"] >= 2.0)
+        frame.loc[on, "goodput"] *= 0.7
+
+    doctor("malhotra2005/tcp-rtt-think", fall)
+    assert judged("M03")["grows"].packets is Verdict.CONTRADICTED

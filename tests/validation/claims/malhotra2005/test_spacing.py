@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.malhotra2005 import bundled
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Verdict
 
 
-def whole(judgement: Judgement) -> Verdict:
-    return Verdict.all_of(sides.packets for sides in judgement.values())
+def whole(judged: dict[str, Verdict]) -> Verdict:
+    return Verdict.all_of(judged.values())
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -21,7 +21,7 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
-def test_rates_that_hardly_matter_are_seen(doctor, judged) -> None:
+def test_rates_that_hardly_matter_are_seen(doctor, process) -> None:
     """Geometric rates as linear ones, and N = 2 far above N = 3."""
 
     def same(frame: Any) -> None:
@@ -34,4 +34,4 @@ def test_rates_that_hardly_matter_are_seen(doctor, judged) -> None:
         frame["throughput_half_width"] /= 10
 
     doctor((bundled.LEVELS, bundled.GRANULARITY), same)
-    assert whole(judged("M08")) is Verdict.REPRODUCED
+    assert whole(process("M08")) is Verdict.REPRODUCED

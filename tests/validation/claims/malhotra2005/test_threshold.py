@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.malhotra2005 import bundled
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Verdict
 
 
-def part(judgement: Judgement, n: int) -> Verdict:
-    return list(judgement.values())[n].packets
+def part(judged: dict[str, Verdict], n: int) -> Verdict:
+    return list(judged.values())[n]
 
 
 def rows(frame: Any, **where: object) -> Any:
@@ -21,9 +21,9 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
-def test_an_optimum_at_15_is_seen(doctor, judged) -> None:
+def test_an_optimum_at_15_is_seen(doctor, process) -> None:
     def move(frame: Any) -> None:
         frame.loc[rows(frame, high_threshold=15), "throughput"] *= 1.1
 
     doctor(bundled.THRESHOLDS, move)
-    assert part(judged("M06"), 1) is Verdict.REPRODUCED
+    assert part(process("M06"), 1) is Verdict.REPRODUCED

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from validation.claims.takano2006 import scenario_6
+from validation.claims.takano2006.matrix import matrix
 from validation.verdicts import Verdict
 
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+DIRECT = "hosts in node 1's buffer with DFC too"
 
 
 def test_losses_with_shaped_hosts_would_be_noticed(doctor, judged) -> None:
+    matrix.cache_clear()
     doctor(scenario_6.STUDY.with_dfc_case, lambda d: d.assign(dropped=7), "flows")
     assert judged("D09")["dfc_lossy"].packets is R
+    matrix.cache_clear()
 
 
 def test_the_direct_host_loses_as_the_paper_says() -> None:
-    found = scenario_6.measure()
-    direct = dataclasses.replace(found, hosts={**found.hosts, "shaped": found.hosts["direct"]})
-    judged = scenario_6.judge(direct)
+    judged = scenario_6.readings(scenario_6.measure())[DIRECT]
     assert judged["dfc_lossy"] == (R, R)
     assert judged["dfc_low"] == (R, R)
+
+
+def test_no_host_gives_both_figures() -> None:
+    figures = scenario_6.measure().figures
+    assert figures["shaped"].packets == (True, False)
+    assert not any(all(found) for sides in figures.values() for found in sides)
 
 
 def test_smaller_buffers_lose_more() -> None:

@@ -9,19 +9,16 @@ import itertools
 import linecache
 import math
 import math as m
-import os
 import re
-import subprocess
 import sys
 import threading
 from math import sqrt
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from hopflow import kernels, maximum, minimum, where
+from hopflow import maximum, minimum, where
 from hopflow.kernels import KernelError, build, loading, shape_of
 
 
@@ -521,113 +518,6 @@ def test_threads_share_one_kernel(cache, tmp_path):
     assert len(results) == 4
     for result in results:
         np.testing.assert_array_equal(result, in_python(rules[0]))
-
-
-# --------------------------------------------------------------------------- where they are kept
-
-
-def test_folder_is_the_first_writable_one(tmp_path, monkeypatch):
-    occupied = tmp_path / "a file"
-    occupied.write_text("")
-    order = ["HOPFLOW_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"]
-    below = [".", "hopflow", "hopflow", ".cache/hopflow"]
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    for bad in range(5):
-        for n, name in enumerate(order):
-            unusable = f"{occupied}/{n}" if n % 2 else ""  # cannot be made, or is not set
-            monkeypatch.setenv(name, unusable if n < bad else str(tmp_path / f"good {n}"))
-        loading.folder.cache_clear()
-        last = tmp_path / "temporary" / f"hopflow-{os.getuid()}"
-        expected = tmp_path / f"good {bad}" / below[bad] if bad < 4 else last
-        assert loading.folder() == expected
-        assert expected.is_dir()
-    assert last.stat().st_mode & 0o077 == 0
-
-    loading.folder.cache_clear()
-    monkeypatch.setattr(loading, "_user", lambda: os.getuid() + 1)
-    last.rename(tmp_path / "temporary" / f"hopflow-{os.getuid() + 1}")  # somebody else's folder
-    with pytest.raises(OSError, match="set HOPFLOW_CACHE_DIR"):
-        loading.folder()
-    loading.folder.cache_clear()
-
-
-SCRIPT = """
-import sys
-sys.path[:0] = [sys.argv[1]]
-from collections import namedtuple
-from hopflow.kernels import build, loading
-
-def template(n):
-    s, total = State(0), 0.0
-    for x in range(n):
-        for target, rate in rules(s, s):
-            total += target.i * rate
-    return total
-
-def rules(s, q):
-    for i in range(s.i + 3):
-        yield s._replace(i=i), 0.5
-
-kernel = build(template, rules={"rules": rules}, tuples={"State": ("i",)})
-print(kernel(4), loading.folder(), sep="\\n")
-"""
-
-
-@pytest.fixture
-def start(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-
-    def process(environment):
-        merged = {**os.environ, "NUMBA_CACHE_DIR": None, **environment}
-        return subprocess.Popen(
-            [sys.executable, str(script), str(Path(kernels.__file__).parents[2])],
-            env={name: value for name, value in merged.items() if value is not None},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    return process
-
-
-def outcome(running):
-    out, _ = running.communicate(timeout=120)
-    assert running.returncode == 0
-    total, folder = out.splitlines()
-    return float(total), Path(folder)
-
-
-RIGHT = 4 * (0 + 1 + 2) * 0.5
-
-
-def test_two_processes_compile_at_once_and_a_third_compiles_nothing(tmp_path, start):
-    folder = tmp_path / "kernels of two"
-    environment = {"HOPFLOW_CACHE_DIR": str(folder)}
-    both_at_once = [start(environment) for _ in range(2)]
-    assert [outcome(running) for running in both_at_once] == [(RIGHT, folder)] * 2
-
-    def stamps():
-        return {p.name: p.stat().st_mtime_ns for p in folder.rglob("*") if p.suffix != ".pyc"}
-
-    before = stamps()
-    assert len(files(folder)) == 1
-    assert len([name for name in before if name.endswith(".nbi")]) == 1
-    assert any(name.endswith(".nbc") for name in before)
-    assert outcome(start(environment)) == (RIGHT, folder)
-    assert stamps() == before
-
-
-def test_without_a_usable_home(tmp_path, start):
-    occupied = tmp_path / "a file"
-    occupied.write_text("")
-    environment = {
-        "HOPFLOW_CACHE_DIR": str(occupied / "below"),
-        "XDG_CACHE_HOME": None,
-        "HOME": str(occupied),
-        "TMPDIR": str(tmp_path),
-    }
-    assert outcome(start(environment)) == (RIGHT, tmp_path / f"hopflow-{os.getuid()}")
 
 
 def test_shape_of():

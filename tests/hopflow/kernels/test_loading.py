@@ -1,0 +1,172 @@
+"""Compiled kernels on disk: where they are kept, and processes that share them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hopflow import kernels
+from hopflow.kernels import loading
+
+
+def test_folder_is_the_first_writable_one(tmp_path, monkeypatch):
+    occupied = tmp_path / "a file"
+    occupied.write_text("")
+    order = ["HOPFLOW_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"]
+    below = [".", "hopflow", "hopflow", ".cache/hopflow"]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    for bad in range(5):
+        for n, name in enumerate(order):
+            unusable = f"{occupied}/{n}" if n % 2 else ""  # cannot be made, or is not set
+            monkeypatch.setenv(name, unusable if n < bad else str(tmp_path / f"good {n}"))
+        loading.folder.cache_clear()
+        last = tmp_path / "temporary" / f"hopflow-{os.getuid()}"
+        expected = tmp_path / f"good {bad}" / below[bad] if bad < 4 else last
+        assert loading.folder() == expected
+        assert expected.is_dir()
+    assert last.stat().st_mode & 0o077 == 0
+
+    loading.folder.cache_clear()
+    monkeypatch.setattr(loading, "_user", lambda: os.getuid() + 1)
+    last.rename(tmp_path / "temporary" / f"hopflow-{os.getuid() + 1}")  # somebody else's folder
+    with pytest.raises(OSError, match="set HOPFLOW_CACHE_DIR"):
+        loading.folder()
+    loading.folder.cache_clear()
+
+
+SCRIPT = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+from collections import namedtuple
+from hopflow.kernels import build, loading
+
+def template(n):
+    s, total = State(0), 0.0
+    for x in range(n):
+        for target, rate in rules(s, s):
+            total += target.i * rate
+    return total
+
+def rules(s, q):
+    for i in range(s.i + 3):
+        yield s._replace(i=i), 0.5
+
+kernel = build(template, rules={"rules": rules}, tuples={"State": ("i",)})
+print(kernel(4), loading.folder(), sep="\\n")
+"""
+
+
+@pytest.fixture
+def start(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+
+    def process(environment):
+        merged = {**os.environ, "NUMBA_CACHE_DIR": None, **environment}
+        return subprocess.Popen(
+            [sys.executable, str(script), str(Path(kernels.__file__).parents[2])],
+            env={name: value for name, value in merged.items() if value is not None},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    return process
+
+
+def outcome(running):
+    out, _ = running.communicate(timeout=120)
+    assert running.returncode == 0
+    total, folder = out.splitlines()
+    return float(total), Path(folder)
+
+
+RIGHT = 4 * (0 + 1 + 2) * 0.5
+
+
+def test_two_processes_compile_at_once_and_a_third_compiles_nothing(tmp_path, start):
+    folder = tmp_path / "kernels of two"
+    environment = {"HOPFLOW_CACHE_DIR": str(folder)}
+    both_at_once = [start(environment) for _ in range(2)]
+    assert [outcome(running) for running in both_at_once] == [(RIGHT, folder)] * 2
+
+    def stamps():
+        return {p.name: p.stat().st_mtime_ns for p in folder.rglob("*") if p.suffix != ".pyc"}
+
+    before = stamps()
+    assert len(list(folder.glob("*.py"))) == 1
+    assert len([name for name in before if name.endswith(".nbi")]) == 1
+    assert any(name.endswith(".nbc") for name in before)
+    assert outcome(start(environment)) == (RIGHT, folder)
+    assert stamps() == before
+
+
+def test_without_a_usable_home(tmp_path, start):
+    occupied = tmp_path / "a file"
+    occupied.write_text("")
+    environment = {
+        "HOPFLOW_CACHE_DIR": str(occupied / "below"),
+        "XDG_CACHE_HOME": None,
+        "HOME": str(occupied),
+        "TMPDIR": str(tmp_path),
+    }
+    assert outcome(start(environment)) == (RIGHT, tmp_path / f"hopflow-{os.getuid()}")
+
+
+ROOT = Path(__file__).resolve().parents[3]
+MOVED = """
+import sys
+sys.path[:0] = [{root!r}, {here!r}]
+from {module} import Step
+from hopflow.kernels import build, shape_of
+
+
+def grow(step, n):
+    total = 0.0
+    for k in range(n):
+        total += step.by
+    return total
+
+
+arguments = Step(0.5), 4
+print(build(grow, salt=shape_of(arguments))(*arguments))
+"""
+STEP = "from typing import NamedTuple\nclass Step(NamedTuple):\n    by: float\n"
+
+
+def run_moved(folder: Path, module: str) -> str:
+    """Run a kernel whose argument's type is in a module, in a process of its own."""
+    script = folder / "script.py"
+    script.write_text(
+        MOVED.format(root=str(ROOT), here=str(folder), module=module), encoding="utf-8"
+    )
+    environment = {**os.environ, "HOPFLOW_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_type_that_moves_between_modules(tmp_path):
+    """Numba's index of a kernel names the modules of its arguments' types, as after an upgrade."""
+    (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
+    assert run_moved(tmp_path, "before") == "2.0"
+    (tmp_path / "before.py").rename(tmp_path / "after.py")
+    assert run_moved(tmp_path, "after") == "2.0"
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
+    (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
+    assert run_moved(tmp_path, "before") == "2.0"
+    kept = list((tmp_path / "cache" / "__pycache__").glob(f"kernel_*{suffix}"))
+    assert kept
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:20] + b"nothing that can be read")
+    assert run_moved(tmp_path, "before") == "2.0"
+    assert run_moved(tmp_path, "before") == "2.0"

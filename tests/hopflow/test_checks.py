@@ -1,0 +1,99 @@
+"""Checks of numbers and choices: what is accepted, and messages that name what is not."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hopflow.checks import choice, number, one_number, seconds, whole
+
+NOT_NUMBERS = ["0.5", b"0.5", "", True, [True], None, 1j, [None], [1.0, "2"], [[1.0], [1.0, 2.0]]]
+NOT_NUMBERS += [{}, np.datetime64("2020-01-01"), 10**310]
+
+
+class TestNumber:
+    @pytest.mark.parametrize("value", NOT_NUMBERS, ids=str)
+    def test_not_a_number(self, value):
+        shown = repr(value)
+        for check in (number, one_number, seconds):
+            with pytest.raises(ValueError, match=r"^speed = .*: must be a finite number") as caught:
+                check("speed", value)
+            assert str(caught.value).startswith(f"speed = {shown}: ")
+
+    @pytest.mark.parametrize(
+        ("value", "limits", "said"),
+        [
+            (math.nan, {}, "v = nan: must be a finite number"),
+            (-math.inf, {}, "v = -inf: must be a finite number"),
+            (0, {"above": 0}, "v = 0: must be a finite number > 0"),
+            (-1e-9, {"at_least": 0.0}, "v = -1e-09: must be a finite number >= 0"),
+            (1.0, {"above": 0.0, "below": 1.0}, "v = 1: must be a finite number > 0 and < 1"),
+            (1.0000001, {"at_most": 1.0}, "v = 1.0000001: must be a finite number <= 1"),
+            (2, {"at_most": 1.2345678}, "v = 2: must be a finite number <= 1.2345678"),
+            ([0.5, 1.5, 2.5], {"at_most": 1.0}, "v = 1.5: must be a finite number <= 1"),
+            ([[0.5], [math.nan]], {}, "v = nan: must be a finite number"),
+        ],
+    )
+    def test_outside(self, value, limits, said):
+        with pytest.raises(ValueError, match="must be") as caught:
+            number("v", value, **limits)
+        assert str(caught.value) == said
+        with pytest.raises(ValueError, match="must be") as caught:
+            number("v", value, **limits, hint="in metres")
+        assert str(caught.value) == f"{said}; in metres"
+
+    @pytest.mark.parametrize("value", [1, 0.5, np.int8(1), np.float32(0.5), Fraction(1, 2)])
+    def test_a_number(self, value):
+        array = number("v", value, above=0.0, at_least=0.5, below=2.0, at_most=1.0)
+        assert array.dtype == np.float64
+        assert array.shape == ()
+        assert array == value
+        assert type(one_number("v", value)) is float
+        assert one_number("v", value) == value
+
+    def test_arrays(self):
+        given = np.arange(6).reshape(2, 3)
+        array = number("v", given, at_least=0)
+        np.testing.assert_array_equal(array, given)
+        assert number("v", []).shape == (0,)
+        for several in ([1.0], np.ones((1, 1)), (1.0, 2.0)):
+            with pytest.raises(ValueError, match=r"^v = .*: one number is expected"):
+                one_number("v", several)
+
+    def test_seconds(self):
+        assert seconds("rtt", 0.048) == 0.048
+        for value in (0.0, -1.0, 48_000.0, math.nan):
+            with pytest.raises(ValueError, match=r"^rtt = .* > 0 and <= 1000; in seconds: ms"):
+                seconds("rtt", value)
+
+
+class TestWholeAndChoice:
+    @pytest.mark.parametrize("value", [1, 20, 7.0, np.int64(3), np.float64(4.0), np.uint8(5)])
+    def test_whole(self, value):
+        assert whole("n", value, 1, 20) == value
+        assert type(whole("n", value, 1, 20)) is int
+
+    @pytest.mark.parametrize(
+        "value", [0, 21, 2.5, -3, math.nan, math.inf, "5", True, None, [5], np.array([5]), 5j]
+    )
+    def test_not_whole(self, value):
+        with pytest.raises(ValueError, match=r"must be") as caught:
+            whole("n", value, 1, 20, why="the buffer")
+        said = f"n = {value!r}: must be a whole number in 1..20 (the buffer)"
+        assert str(caught.value) == said
+
+    def test_choice(self):
+        assert choice("mode", "up", ("up", "down")) == "up"
+        for value in ("UP", "", None, 1, np.array(["up", "up"]), ["up"]):
+            with pytest.raises(ValueError, match="must be one of") as caught:
+                choice("mode", value, ("up", "down"))
+            assert str(caught.value) == f"mode = {value!r}: must be one of 'up', 'down'"
+
+
+def test_of_many_names_the_nearest_are_given():
+    names = [f"paper{n}/case" for n in range(100)]
+    with pytest.raises(ValueError, match=r"one of 100, such as 'paper77/case'"):
+        choice("case", "paper77/cse", names)

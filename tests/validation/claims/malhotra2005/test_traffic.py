@@ -1,0 +1,31 @@
+"""TCP's own gains by its traffic."""
+
+from __future__ import annotations
+
+import pytest
+
+from validation.claims.malhotra2005 import protocol
+from validation.claims.malhotra2005.chain import THREE, Setting
+from validation.claims.malhotra2005.traffic import FAR, IDLE, _chain_law, _far, _lost
+from validation.statistics import Estimate
+
+
+def test_far_greater_is_twice_and_not_more_than_that() -> None:
+    gains = {rtt: Estimate(2.0, 0.1, 9) for rtt in IDLE}
+    assert [e.value for e in _far(gains, gains)] == pytest.approx([2.0 - FAR * 2.0] * len(IDLE))
+
+
+def test_the_chain_loses_more_with_a_smaller_buffer() -> None:
+    less = Setting(THREE, buffers=(10, 16)).off
+    assert _lost(less) > _lost(Setting(THREE).off) > 0.0
+
+
+def test_the_law_does_not_depend_on_pausing_that_never_happens() -> None:
+    never = Setting(high=20)
+    assert _lost(never) == pytest.approx(_lost(never.off))
+    assert _chain_law(1.0, pause=False) > 0.0
+
+
+def test_idle_times_gain_more_than_endless_files_at_five_seconds() -> None:
+    think, endless = protocol.gains(protocol.THINK), protocol.gains(protocol.ENDLESS)
+    assert think[5.0].value > FAR * endless[5.0].value

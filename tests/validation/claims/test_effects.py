@@ -1,0 +1,71 @@
+"""Differences and ratios: how they are judged and drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from validation.claims.effects import (
+    EQUAL,
+    Curve,
+    Effects,
+    Statement,
+    by,
+    curves,
+    deviation,
+    judge,
+    judging_equality,
+    judging_readings,
+)
+from validation.statistics import Estimate
+from validation.verdicts import Verdict
+
+R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+O, A = Verdict.OPEN, Verdict.NOT_APPLICABLE
+SURE, UNSURE = Estimate(1.0, 0.1, 9), Estimate(1.0, 1.0, 9)
+
+
+def of(statement: Statement, **others: Statement) -> Effects:
+    return Effects({"it": statement}, {}, ("x", "y"), readings={"other": others})
+
+
+@pytest.mark.parametrize(
+    ("packets", "verdict"),
+    [((SURE, SURE), R), ((SURE, UNSURE), N), ((SURE, -SURE), C), (C, C), (None, A)],
+)
+def test_signs_decide(packets, verdict: Verdict) -> None:
+    assert judge(of(Statement(packets)))["it"] == (O, verdict)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "verdict"),
+    [(0.02, 0.01, R), (0.02, 0.1, N), (0.3, 0.01, C), (-0.3, 0.01, C)],
+)
+def test_equality_needs_both_sides_within_the_margin(value, error, verdict: Verdict) -> None:
+    found = of(Statement((Estimate(value, error),), equal=True))
+    assert judging_equality(EQUAL)(found)["it"].packets is verdict
+    assert judging_equality(EQUAL)(found, margin=1.0)["it"].packets is R
+
+
+def test_a_reading_leaves_the_model_as_it_is() -> None:
+    found = of(Statement((SURE,), (SURE,)), it=Statement((-SURE,)))
+    assert judging_readings(EQUAL)(found) == {"other": {"it": (A, C)}}
+
+
+def test_means_over_seeds_average_the_flows_of_a_run_first() -> None:
+    frame = pd.DataFrame({"kind": "a", "seed": [1, 1, 2, 2], "rate": [1.0, 3.0, 4.0, 6.0]})
+    found = by(frame, "kind", "rate")["a"]
+    assert (found.value, found.dof) == (3.5, 1)
+    assert found.error == pytest.approx(np.std([2.0, 5.0], ddof=1) / np.sqrt(2))
+
+
+def test_deviation_from_a_number() -> None:
+    assert deviation(Estimate(1.2, 0.1, 4), 1.0).value == pytest.approx(0.2)
+
+
+def test_names_and_numbers_are_drawn() -> None:
+    for x in (("a", "b"), (1.0, 2.0)):
+        found = Effects({}, {"c": Curve(x, (SURE, UNSURE), (1.0, 2.0))}, ("x", "y"))
+        (ax,) = curves(found).axes
+        assert ax.get_xlabel() == "x"

@@ -1,0 +1,1 @@
+"""Measurements of real switches: hopflow's own comparisons."""

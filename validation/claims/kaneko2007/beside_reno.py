@@ -1,0 +1,244 @@
+"""One flow beside a Reno flow: shares, windows, and the buffer (K02, K06, K07, K11, K12)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from validation.claims.effects import EQUAL, Curve, Effects, Estimates, Statement, beyond, effects
+from validation.claims.kaneko2007.runs import (
+    NAMES,
+    modelled,
+    of_cases,
+    relative,
+    seeds_of,
+    share,
+)
+from validation.statistics import Estimate, difference, of_runs
+
+LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
+LOSSES_NS2 = "kaneko2007/loss-sweep-with-reno-ns2"
+SMALL = ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-ns2")
+FAST_LINKS = ("kaneko2007/high-speed-ns3", "kaneko2007/high-speed-1000-ns3")
+FAST_LINKS_NS2 = "kaneko2007/high-speed-ns2"
+WINDOWS = ("kaneko2007/windows-with-reno-ns3", "kaneko2007/windows-with-reno-ns2")
+BUFFERS, BUFFERS_NS2 = "kaneko2007/buffers-ns3", "kaneko2007/buffers-ns2"
+FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
+"""Small and larger loss rates."""
+OTHERS = ("fusion", "areno", "compound")
+SIZES = (0.5, 1.0, 2.0)
+"""Buffers over the BDP."""
+
+
+@effects("K02", cases=(LOSSES, LOSSES_NS2), equal=True)
+def shares_under_loss() -> Effects:
+    """Measure the shares of a flow and of Reno beside it by the loss rate."""
+
+    def statements(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
+        def rate(rule: str, flow: int, p: float) -> pd.Series[float]:
+            return seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
+
+        return {
+            "fair": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in FEW),
+            "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in MANY),
+            "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
+        }
+
+    packets, model = of_cases(LOSSES), modelled(LOSSES)
+    fusion, derived = (statements(frame, "fusion") for frame in (packets, model))
+    rates = sorted(packets["loss_rate"].unique())
+    ns2 = statements(of_cases(LOSSES_NS2), "compound")
+    return Effects(
+        {
+            key: Statement(fusion[key], derived[key], equal=key in ("fair", "leaves"))
+            for key in fusion
+        },
+        {
+            NAMES[rule]: Curve(
+                rates,
+                [share(packets, 1, rule=rule, loss_rate=p) for p in rates],
+                [share(model, 1, rule=rule, loss_rate=p).value for p in rates],
+            )
+            for rule in OTHERS
+        },
+        ("random loss p (1)", "share of both flows (1)"),
+        "x",
+        values={
+            "fair": fusion["fair"], "leaves": fusion["leaves"], "ns2": ns2["fair"],
+            "areno": statements(packets, "areno")["fair"],
+        },
+    )  # fmt: skip
+
+
+def _shares(cases: tuple[str, ...], column: str = "goodput_bits") -> dict[str, Estimate]:
+    """Return the share of each rule beside Reno; of ns-3 where both simulators have it."""
+    found = {}
+    for case in cases:
+        frame = of_cases(case)
+        for rule in frame["rule"].unique():
+            if rule in NAMES and rule != "reno" and rule not in found:
+                own, reno = (seeds_of(frame, column, rule=rule, flow=flow) for flow in (1, 2))
+                found[str(rule)] = of_runs((own / (own + reno)).to_numpy())
+    return found
+
+
+def _equal(found: dict[str, Estimate], rules: tuple[str, ...]) -> Estimates:
+    """Return the relative deviations of shares from one half."""
+    return tuple(
+        Estimate(2.0 * found[r].value - 1.0, 2.0 * found[r].error, found[r].dof) for r in rules
+    )
+
+
+@effects("K06", cases=SMALL, equal=True)
+def small_buffers() -> Effects:
+    """Measure the shares beside Reno on a short path."""
+    found = _shares(SMALL)
+    model = {rule: share(modelled(SMALL[0]), 1, rule=rule) for rule in OTHERS}
+    rules = tuple(found)
+    return Effects(
+        {"fair": Statement(_equal(found, rules), _equal(model, OTHERS), equal=True)},
+        {
+            "packets": Curve([NAMES[rule] for rule in rules], list(found.values())),
+            "Fusion, ARENO and CTCP": Curve(
+                [NAMES[r] for r in OTHERS], (), [e.value for e in model.values()]
+            ),
+        },
+        ("rule", "share beside a Reno flow (1)"),
+        values={
+            "fair": [NAMES[r] for r in rules if abs(2 * found[r].value - 1) < EQUAL],
+            "most": NAMES[max(found, key=lambda r: found[r].value)],
+            "share": max(found.values(), key=lambda e: e.value), "rules": len(rules),
+        },
+    )  # fmt: skip
+
+
+@effects("K12", cases=WINDOWS, equal=True)
+def windows_beside_reno() -> Effects:
+    """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them."""
+    found = _shares(WINDOWS, "mean_cwnd")
+    model = {}
+    frame = modelled(WINDOWS[0])
+    for rule in OTHERS:
+        own, every = (seeds_of(frame, "mean_cwnd", rule=rule, **flow) for flow in
+                      ({"flow": 1}, {}))  # fmt: skip
+        model[rule] = of_runs((own / every).to_numpy())
+    return Effects(
+        {"share": Statement(_equal(found, OTHERS), _equal(model, OTHERS), equal=True)},
+        {
+            "windows": Curve(
+                [NAMES[rule] for rule in OTHERS],
+                [found[rule] for rule in OTHERS],
+                [model[rule].value for rule in OTHERS],
+            )
+        },
+        ("rule", "share of both windows (1)"),
+        values={NAMES[rule].lower(): found[rule] for rule in OTHERS}
+        | {"model": {NAMES[rule]: e for rule, e in model.items()}},
+    )
+
+
+@effects("K07", cases=(*FAST_LINKS, FAST_LINKS_NS2), equal=True)
+def fast_links() -> Effects:
+    """Measure the utilisation by a flow and a Reno flow on fast links."""
+
+    def used(frame: pd.DataFrame, rule: str, rate: float) -> pd.Series[float]:
+        return seeds_of(frame, rule=rule, link_rate=rate) / rate
+
+    packets = of_cases(*FAST_LINKS)
+    model = pd.concat([modelled(case) for case in FAST_LINKS])
+    reno = of_cases(FAST_LINKS_NS2)
+    rates = [float(rate) for rate in sorted(packets["link_rate"].unique())]
+
+    def highest(frame: pd.DataFrame) -> Estimates:
+        pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in rates for o in OTHERS[1:]]
+        return tuple(beyond(relative(a, b), -TIE) for a, b in pairs)
+
+    kept = tuple(
+        difference(
+            relative(
+                seeds_of(packets, rule="fusion", flow=2, link_rate=r),
+                0.0 * seeds_of(packets, rule="fusion", flow=2, link_rate=r)
+                + float(seeds_of(reno, rule="reno", flow=2, link_rate=r).mean()),
+            ),
+            Estimate(0.0, 0.0),
+        )
+        for r in rates[:2]
+    )
+    alone = modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9")
+    own = tuple(
+        relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
+                   for f, rule in ((model, "fusion"), (alone, "reno"))))
+        for r in rates[:2]
+    )  # fmt: skip
+    curves = {
+        NAMES[rule]: Curve(
+            [rate / 1e6 for rate in rates],
+            [of_runs(used(packets, rule, rate).to_numpy()) for rate in rates],
+            [float(used(model, rule, rate).mean()) for rate in rates],
+        )
+        for rule in OTHERS
+    }
+    return Effects(
+        {"highest": Statement(highest(packets), highest(model)),
+         "friendly": Statement(kept, own, equal=True)},
+        curves,
+        ("link (Mb/s)", "utilisation by both flows (1)"),
+        "x",
+        values={"ends": {name: curve.packets[-1] for name, curve in curves.items()}, "kept": kept},
+    )  # fmt: skip
+
+
+TIE = 0.01
+"""Relative difference of utilisations below which neither counts as higher."""
+
+
+def share_ratio(size: float) -> float:
+    """Return the mean window of a flow that keeps RTT_min/RTT over Reno's, both seeing every loss.
+
+    Between two losses both grow by the same g packets; a flow that gives up b of its peak W has
+    b W = g and the mean (2 - b) W/2, hence the ratio (2 - b)/(3 b) to Reno's b = 1/2. With a buffer
+    of x BDP the factor kept at a full queue is 1/(1 + x).
+    """
+    b = size / (1 + size)
+    return (2 - b) / (3 * b)
+
+
+@effects("K11", cases=(BUFFERS, BUFFERS_NS2), equal=True)
+def westwood_decrease() -> Effects:
+    """Measure the share of a flow with the decrease RTTmin/RTT by the buffer."""
+
+    def ratio(case: str, rule: str, size: float) -> Estimate:
+        frame = of_cases(case)
+        return relative(
+            *(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2))
+        )
+
+    def statements(found: dict[float, Estimate], *, model: bool) -> dict[str, Statement]:
+        derived = {x: Estimate(share_ratio(x) - 1.0, 0.0) for x in SIZES} if model else found
+
+        def said(e: dict[float, Estimate]) -> dict[str, Estimates]:
+            below, here, above = (e[x] for x in SIZES)
+            return {
+                "equal": (here,), "below": (beyond(below, EQUAL),), "above": (beyond(-above, EQUAL),)
+            }  # fmt: skip
+
+        packets, exact = said(found), said(derived)
+        return {
+            key: Statement(packets[key], exact[key] if model else None, equal=key == "equal")
+            for key in packets
+        }
+
+    slide = {x: ratio(BUFFERS, "rate_estimate", x) for x in SIZES}
+    westwood = {x: ratio(BUFFERS_NS2, "westwood", x) for x in (0.25, *SIZES, 4.0)}
+    fusion = {x: ratio(BUFFERS, "fusion", x) for x in SIZES}
+    every = {"RTTmin/RTT (ns-3)": slide, "Fusion (ns-3)": fusion, "Westwood+ (ns-2)": westwood}
+    shown = {name: Curve(list(found), list(found.values())) for name, found in every.items()}
+    name = "RTTmin/RTT (ns-3)"
+    shown[name] = Curve(SIZES, shown[name].packets, [share_ratio(x) - 1.0 for x in SIZES])
+    return Effects(
+        statements(slide, model=True),
+        shown,
+        ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
+        "x",
+        values={"slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES]},
+        readings={"Westwood+, which estimates a bandwidth": statements(westwood, model=False)},
+    )

@@ -1,0 +1,171 @@
+"""Messages that take time: what mu2 stands for, and where the thresholds belong (M16, M17)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from markov import stationary
+from validation import evidence
+from validation.claims.effects import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.malhotra2005 import chain, protocol
+from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting
+from validation.claims.malhotra2005.delayed import throughput
+from validation.statistics import Estimate, difference, ratio
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TANDEM = "malhotra2005/pause-signalling"
+FIXED = "malhotra2005/fixed-signalling"
+TCP = "malhotra2005/tcp-signalling"
+TIMED = "malhotra2005/tcp-timed-pause"
+FIXED_LOW = "malhotra2005/fixed-low-threshold"
+DELAYS = (0.05, 0.1, 0.2)
+"""Delays of a message in the runs, s."""
+HIGHS = (9, 11, 13, 15, 17, 19)
+FITTED, JUDGED = (9, 13, 17), (11, 15, 19)
+"""Thresholds to which mu2 is fitted, and those on which it is judged."""
+PAUSED = tuple(float(rate) for rate in (*range(1, 15), *range(16, 100, 4)))
+"""Rates mu2 tried, packets/s."""
+MIMICS = 0.01
+"""Largest relative difference of throughputs of what mimics a delay."""
+LOW_END, HIGH_END, LATE = 11, 17, 0.2
+"""Thresholds, and the delay, by which the move of the best one is judged."""
+
+
+def _instant(mu2: float, high: int) -> float:
+    return chain.solve(Setting(LIGHT, high, paused_rate=mu2)).throughput
+
+
+def fitted(target: Mapping[int, float]) -> float:
+    """Return the mu2 without a delay whose throughputs are nearest to the target's."""
+
+    def distance(mu2: float) -> float:
+        return max(
+            abs(_instant(mu2, high) / throughput - 1.0) for high, throughput in target.items()
+        )
+
+    return min(PAUSED, key=distance)
+
+
+def _tandem(case: str) -> dict[tuple[float, int], Estimate]:
+    """Return the throughput by delay and threshold of a tandem that stops when paused."""
+    frame = evidence.table(case)
+    return by(frame[frame["paused_rate"] == 0], ["signal_delay", "high_threshold"], "throughput")
+
+
+@effects("M16", cases=(TANDEM, FIXED, TCP), equal=MIMICS)
+def mimicked_delay() -> Effects:
+    """Fit mu2 to throughputs with delayed messages at some thresholds; compare at others."""
+    seen = {"exponential packets": _tandem(TANDEM), "packets of fixed size": _tandem(FIXED)}
+    packets = seen["exponential packets"]
+    rates = {d: fitted({h: packets[d, h].value for h in FITTED}) for d in DELAYS}
+    own = {d: fitted({h: throughput(d, h) for h in FITTED}) for d in DELAYS}
+    far = {
+        (d, high): difference(
+            ratio(Estimate(_instant(rates[d], high), 0.0), packets[d, high]), Estimate(1.0, 0.0)
+        )
+        for d in DELAYS
+        for high in JUDGED
+    }
+    exact = tuple(
+        Estimate(_instant(own[d], high) / throughput(d, high) - 1.0, 0.0)
+        for d in DELAYS
+        for high in JUDGED
+    )
+    none = {high: packets[0.0, high] for high in HIGHS}
+    return Effects(
+        {"mimics": Statement(tuple(far.values()), exact, equal=True)},
+        {
+            f"delay {d:g} s": Curve(
+                HIGHS, [packets[d, h] for h in HIGHS], [throughput(d, h) for h in HIGHS]
+            )
+            for d in DELAYS
+        }
+        | {
+            f"mu2 = {rates[d]:g} at once": Curve(HIGHS, (), [_instant(rates[d], h) for h in HIGHS])
+            for d in DELAYS
+        },
+        ("T1 = T2 (packets)", "throughput (packets/s)"),
+        values={
+            "rates": rates, "own": own, "none": none, "far": far,
+            "worst": max(far.values(), key=lambda e: abs(e.value)),
+            "late": packets[LATE, HIGHS[-1]],
+            "phases": max(
+                abs(throughput(d, h) / packets[d, h].value - 1) for d in DELAYS for h in HIGHS
+            ),
+            "fixed": {d: seen["packets of fixed size"][d, HIGH] for d in DELAYS},
+        },
+    )  # fmt: skip
+
+
+def _move(found: dict[tuple[float, int], Estimate]) -> Estimate:
+    """Return how much of the advantage of a high threshold a delay takes away, packets/s."""
+    at_once, late = (difference(found[d, HIGH_END], found[d, LOW_END]) for d in (0.0, LATE))
+    return difference(at_once, late)
+
+
+def pauses(low: int, high: int = HIGH) -> float:
+    """Return the OFF messages per second of the chain."""
+    model = Setting(LIGHT, high, low).model
+    answer = stationary(model)
+    s = answer.states
+    crosses = (s.i > 0) & (s.k == 1) & (s.j == high)
+    return float((answer.pi * crosses).sum() * model.params.link_rate)
+
+
+def _falls(found: dict[int, Estimate]) -> Estimates:
+    """Return how much each rate of messages is above that of the next lower threshold."""
+    places = sorted(place for place in found if place <= HIGH)
+    return tuple(difference(found[b], found[a]) for a, b in itertools.pairwise(places))
+
+
+def _messages(case: str, column: str, query: str) -> dict[int, Estimate]:
+    frame: pd.DataFrame = evidence.table(case).query(query)
+    return by(frame, "low_threshold", column)
+
+
+@effects(
+    "M17",
+    cases=(TCP, protocol.LOW_THRESHOLD, protocol.THRESHOLDS, TIMED, TANDEM, FIXED, FIXED_LOW),
+)
+def thresholds_and_messages() -> Effects:
+    """Measure the best threshold by the delay of a message, and messages by the low threshold."""
+    frame = evidence.table(TCP)
+    tcp = {
+        rtt: by(frame[frame["rtt"] == rtt], ["signal_delay", "high_threshold"], "goodput")
+        for rtt in (1.0, 5.0)
+    }
+    tandem, sized = _tandem(TANDEM), _tandem(FIXED)
+    exact = {(d, h): throughput(d, h) for d in (LATE,) for h in (LOW_END, HIGH_END)}
+    at_once = {(0.0, h): throughput(1e-5, h) for h in (LOW_END, HIGH_END)}
+    derived = {key: Estimate(value, 0.0) for key, value in (exact | at_once).items()}
+    low = _messages(protocol.LOW_THRESHOLD, "pause_message_rate", "rtt == 1")
+    places = sorted(place for place in low if place <= HIGH)
+    own = {place: Estimate(pauses(place), 0.0) for place in places}
+    sizes = _messages(FIXED_LOW, "pause_rate", f"rtt == 1 and high_threshold == {HIGH}")
+    timed = evidence.table(TIMED).query(f"rtt == 1 and high_threshold == {HIGH}")
+    rate, goodput = (by(timed, "pause_quanta", name) for name in ("pause_message_rate", "goodput"))
+    longest = max(rate)
+    return Effects(
+        {
+            "moves": Statement((_move(tcp[1.0]),), (_move(derived),)),
+            "fall": Statement(_falls(low), _falls(own)),
+        },
+        {
+            "TCP": Curve(places, [low[p] for p in places]),
+            "chain and tandem of fixed packets": Curve(
+                sorted(sizes), [sizes[p] for p in sorted(sizes)], [pauses(p) for p in sorted(sizes)]
+            ),
+        },
+        ("T2 (packets)", "OFF messages (1/s)"),
+        values={
+            "tcp": tcp, "tandem": _move(tandem), "sized": _move(sized), "move": _move(tcp[1.0]),
+            "chain": _move(derived).value, "ends": (low[places[0]], low[places[-1]]),
+            "rate": (rate[0], rate[longest]), "goodput": (goodput[0], goodput[longest]),
+            "longest": longest,
+        },
+        readings={"a tandem with packets of fixed size": {"moves": Statement((_move(sized),))}},
+    )  # fmt: skip

@@ -1,0 +1,331 @@
+"""TCP's own gains by its traffic: round-trip times, thresholds, idle times (M10 to M12, M14, M15)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from validation import evidence
+from validation.claims.effects import EQUAL, Curve, Effects, Statement, beyond, effects
+from validation.claims.malhotra2005 import bundled, chain, protocol
+from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
+from validation.statistics import LEVEL, Estimate, combine, difference, of_runs, ratio, slope
+from validation.verdicts import Verdict
+
+READINGS = "malhotra2005/tcp-readings"
+STACKS = "malhotra2005/tcp-stacks"
+FLOWS = "malhotra2005/tcp-flows"
+SHORT, MIDDLE, LONG = 0.1, 1.0, 5.0
+"""Round-trip times between which the gain grows, s; the middle one where the shortest was not run."""
+IDLE = (1.0, 2.0, 5.0, 10.0, 20.0)
+"""Round-trip times of the comparison with endless files, s: shorter ones are an exception of the paper's."""
+FAR = 2.0
+"""Factor from which a gain is called far greater."""
+HIGH, BELOW, LAST, FULL = 15, 8, 19, 20
+"""Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last but one, no pausing."""
+NO_GAIN = 0.1
+"""Gain below which there is none, in per cent."""
+LAW = math.sqrt(1.5)
+"""Throughput x RTT x sqrt(p) in the root-p law (Mathis et al. 1997)."""
+
+
+def _growth(gains: Mapping[float, Estimate]) -> Estimate:
+    return difference(gains[LONG], gains[SHORT])
+
+
+@effects(
+    "M10",
+    cases=(
+        bundled.LINK_A,
+        bundled.RANDOM_THINK,
+        READINGS,
+        STACKS,
+        protocol.CLOCK,
+        protocol.SMALL,
+        protocol.THINK,
+        *protocol.LONG.values(),
+    ),
+)
+def growth_by_load() -> Effects:
+    """Measure the growth of TCP's gain with the round-trip time at every rate of link A."""
+    gains = bundled.tcp_gains(bundled.LINK_A)
+    loads = [load for load, rtt in gains if rtt == SHORT]
+    found = {load: _growth({r: gains[load, r] for r in (SHORT, LONG)}) for load in loads}
+    exact = {
+        load: gain(Setting((load, 1.0), rtt=LONG)) - gain(Setting((load, 1.0), rtt=SHORT))
+        for load in loads
+    }
+    random = bundled.tcp_gains(bundled.RANDOM_THINK)
+    others = {
+        name: {
+            "grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))
+        }
+        for name in evidence.table(READINGS)["reading"].unique()
+        if name not in ("default", "exponential think time")
+    }
+    stacks = {
+        f"TCP of {name}": {
+            "grows": Statement(
+                (
+                    _growth(
+                        protocol.gains(STACKS, query=f"reading == {name!r} and traffic == 'think'")
+                    ),
+                )
+            )
+        }
+        for name in evidence.table(STACKS)["reading"].unique()
+    }
+    traffic = {
+        "a file per second by the clock": protocol.gains(
+            protocol.CLOCK, query="file_size == 80000"
+        ),
+        "files of 80 kbit": protocol.gains(protocol.SMALL),
+    }
+    at = {name: {"grows": Statement((_growth(each),))} for name, each in traffic.items()}
+    rates = sorted({load for load, _ in random})
+    scattered = tuple(difference(random[load, LONG], random[load, MIDDLE]) for load in rates)
+    kept = protocol.over_rtt().default
+    return Effects(
+        {
+            "grows": Statement(
+                tuple(found.values()), tuple(Estimate(value, 0.0) for value in exact.values())
+            )
+        },
+        {
+            "growth": Curve(loads, list(found.values()), list(exact.values())),
+            "exponential think times": Curve(rates, scattered),
+        },
+        ("link A (packets/s)", f"gain at {LONG:g} s less that at {SHORT:g} s (%)"),
+        values={
+            "against": [load for load, e in found.items() if e.value < 0],
+            "found": found, "scattered": dict(zip(rates, scattered, strict=True)),
+            "most": kept[20.0], "chain": gain(Setting(rtt=20.0)),
+        },
+        readings={"exponential think times": {"grows": Statement(scattered)}} | at | others | stacks,
+    )  # fmt: skip
+
+
+@effects("M11", cases=(protocol.THRESHOLDS, protocol.LOW_THRESHOLD))
+def threshold_trends() -> Effects:
+    """Measure TCP's goodput by both thresholds at a round-trip time of 1 s, and at 5 s."""
+
+    def statements(rtt: float) -> dict[str, Statement]:
+        low, high = protocol.by_low_threshold(rtt), protocol.by_threshold("think", rtt)
+        places = [place for place in low if place <= HIGH]
+        exact = {p: chain.solve(Setting(high=HIGH, low=p, rtt=rtt)).throughput for p in places}
+        scan = {p: chain.solve(Setting(high=p, rtt=rtt)).throughput for p in high}
+        pairs = ((HIGH, BELOW), (HIGH, LAST))
+        return {
+            "low": Statement(
+                (slope([low[p] for p in places], places),),
+                (Estimate(float(np.polyfit(places, list(exact.values()), 1)[0]), 0.0),),
+            ),
+            "band": Statement(
+                tuple(difference(high[a], high[b]) for a, b in pairs),
+                tuple(Estimate(scan[a] - scan[b], 0.0) for a, b in pairs),
+            ),
+            "collapse": Statement(
+                (difference(high[LAST - 1], high[LAST]),),
+                (Estimate(scan[LAST - 1] - scan[LAST], 0.0),),
+            ),
+        }
+
+    found = {rtt: protocol.by_threshold("think", rtt) for rtt in (1.0, 5.0)}
+    return Effects(
+        statements(1.0),
+        {
+            f"RTT {rtt:g} s": Curve(
+                list(each), list(each.values()),
+                [chain.solve(Setting(high=p, rtt=rtt)).throughput for p in each],
+            )
+            for rtt, each in found.items()
+        },
+        ("T1 = T2 (packets)", "goodput (packets/s)"),
+        values={
+            "best": {rtt: max(each, key=lambda p: each[p].value) for rtt, each in found.items()},
+            "drop": {rtt: difference(each[LAST - 1], each[LAST]) for rtt, each in found.items()},
+            "endless": difference(*(protocol.by_threshold("endless", 1.0)[p] for p in (LAST - 1, LAST))),
+        },
+        readings={"RTT 5 s": statements(5.0)},
+    )  # fmt: skip
+
+
+def _far(
+    think: Mapping[float, Estimate], endless: Mapping[float, Estimate]
+) -> tuple[Estimate, ...]:
+    rtts = [rtt for rtt in IDLE if rtt in think and rtt in endless]
+    return tuple(combine((think[rtt], endless[rtt]), (1.0, -FAR)) for rtt in rtts)
+
+
+@effects(
+    "M12",
+    cases=(
+        protocol.THINK,
+        *protocol.LONG.values(),
+        protocol.ENDLESS,
+        protocol.CLOCK,
+        protocol.SMALL,
+        STACKS,
+        FLOWS,
+    ),
+)
+def idle_times() -> Effects:
+    """Measure the gains with idle times and with endless files."""
+    think, endless = protocol.over_rtt().default, protocol.gains(protocol.ENDLESS)
+    bursty, granular = (
+        {rtt: gain(Setting(rates, rtt=rtt)) for rtt in IDLE} for rates in (HEAVY, THREE)
+    )
+    long = {rtt: e for rtt, e in think.items() if rtt >= LONG}
+    stack = "ns-3 NewReno with SACK"
+    sets = [
+        protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == {traffic!r}")
+        for traffic in ("think", "endless")
+    ]
+    flows = {
+        traffic: protocol.gains(FLOWS, "flows", f"traffic == {traffic!r}")
+        for traffic in ("think", "endless")
+    }
+    return Effects(
+        {
+            "far": Statement(
+                _far(think, endless),
+                tuple(Estimate(bursty[rtt] - FAR * granular[rtt], 0.0) for rtt in IDLE),
+            )
+        },
+        {
+            "idle times": Curve(IDLE, [think[rtt] for rtt in IDLE], list(bursty.values())),
+            "endless": Curve(IDLE, [endless[rtt] for rtt in IDLE], list(granular.values())),
+        },
+        ("RTT (s)", "gain over TCP alone (%)"),
+        "x",
+        values={"think": think, "endless": endless, "flows": flows},
+        readings={
+            f"RTT from {LONG:g} s": {"far": Statement(_far(long, endless))},
+            "a file per second by the clock": {
+                "far": Statement(
+                    _far(protocol.gains(protocol.CLOCK, query="file_size == 80000"), endless)
+                )
+            },
+            "files of 80 kbit": {"far": Statement(_far(protocol.gains(protocol.SMALL), endless))},
+            f"TCP of {stack}": {"far": Statement(_far(*sets))},
+        },
+    )  # fmt: skip
+
+
+@effects("M14", cases=(protocol.ENDLESS, STACKS))
+def short_round_trips() -> Effects:
+    """Measure gain, losses and losses per reduction of endless TCP at a short round-trip time."""
+    gains = protocol.gains(protocol.ENDLESS)
+    frame = evidence.table(protocol.ENDLESS)
+    frame = frame.assign(
+        lost=(frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"],
+        bursts=(frame["dropped_1"] + frame["dropped_2"])
+        / (frame["fast_recoveries"] + frame["timeouts"]),
+    )
+    alone = frame[frame["pause"] == "off"].groupby("rtt")
+    lost, bursts = (
+        {float(str(rtt)): of_runs(seeds.to_numpy()) for rtt, seeds in alone[column]}
+        for column in ("lost", "bursts")
+    )
+    exact = {rtt: gain(Setting(THREE, rtt=rtt)) for rtt in gains}
+    stack = "ns-3 NewReno with SACK"
+    other = protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == 'endless'")
+    none = Verdict.NOT_APPLICABLE
+    part = [_lost(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
+    return Effects(
+        {
+            "gain": Statement((gains[SHORT],), none),
+            "chain": Statement(None, Verdict.of(exact[SHORT] < NO_GAIN)),
+            "losses": Statement(
+                (difference(lost[SHORT], lost[MIDDLE]),), (Estimate(part[0] - part[1], 0.0),)
+            ),
+            "bursts": Statement((difference(bursts[SHORT], bursts[MIDDLE]),), none),
+        },
+        {"endless files": Curve(list(gains), list(gains.values()), list(exact.values()))},
+        ("RTT (s)", "gain over TCP alone (%)"),
+        "x",
+        values={"gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT]},
+        readings={f"TCP of {stack}": {"gain": Statement((other[SHORT],))}},
+    )  # fmt: skip
+
+
+def _law(case: str, columns: list[str]) -> dict[tuple[float, ...], dict[str, Estimate]]:
+    """Return throughput per flow x RTT x sqrt(p) of each row, pausing on and off."""
+    frame = evidence.table(case)
+    flows = frame.get("flows", 8)
+    lost = (frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"]
+    frame = frame.assign(law=frame["goodput"] / flows * frame["mean_rtt"] * np.sqrt(lost))
+    found: dict[tuple[float, ...], dict[str, Estimate]] = {}
+    for (*key, pause), seeds in frame.groupby([*columns, "pause"])["law"]:
+        found.setdefault(tuple(float(str(each)) for each in key), {})[str(pause)] = of_runs(
+            seeds.to_numpy()
+        )
+    return found
+
+
+def _lost(setting: Setting) -> float:
+    """Return the part of the packets offered that the chain loses at either queue."""
+    answer = chain.solve(setting)
+    return sum(answer.loss_rate) / (answer.effective_rate[0] + answer.loss_rate[0])
+
+
+def _chain_law(rtt: float, *, pause: bool) -> float:
+    """Return throughput x RTT x sqrt(p) of the chain, the RTT with the waiting in both queues."""
+    setting = Setting(rtt=rtt)
+    answer = chain.solve(setting if pause else setting.off)
+    lost = _lost(setting if pause else setting.off)
+    waiting = sum(
+        queue / rate for queue, rate in zip(answer.mean_queue, answer.effective_rate, strict=True)
+    )
+    return answer.throughput * (rtt + waiting) * math.sqrt(lost)
+
+
+@effects(
+    "M15",
+    cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG.values(), FLOWS),
+)
+def root_p_law() -> Effects:
+    """Measure what the root-p law holds constant, with pausing and without."""
+    traffic = {"endless": protocol.ENDLESS, "think": protocol.THINK}
+    found = {name: _law(case, ["rtt"]) for name, case in traffic.items()}
+    for case in protocol.LONG.values():
+        found["think"] |= _law(case, ["rtt"])
+    flows = _law(FLOWS, ["flows"])
+    changes = {
+        (name, rtt): difference(ratio(pair["on"], pair["off"]), Estimate(1.0, 0.0))
+        for name, laws in found.items()
+        for (rtt,), pair in laws.items()
+    }
+    tests = [beyond(side, EQUAL) for e in changes.values() for side in (e, -e)]
+    somewhere = any(e.p_positive() < LEVEL / len(tests) for e in tests)
+    nowhere = all((-e).p_positive() < LEVEL for e in tests)
+    rtts = [rtt for (rtt,) in found["endless"]]
+    exact = [_chain_law(r, pause=True) / _chain_law(r, pause=False) - 1.0 for r in rtts]
+    return Effects(
+        {
+            "fails": Statement(
+                Verdict.of(somewhere, nowhere),
+                Verdict.of(max(map(abs, exact)) > EQUAL),
+            )
+        },
+        {
+            name: Curve(
+                [rtt for kind, rtt in changes if kind == name],
+                [e for (kind, _), e in changes.items() if kind == name],
+                exact if name == "endless" else (),
+            )
+            for name in traffic
+        },
+        ("RTT (s)", "change of rate x RTT x sqrt(p) by pausing, relative"),
+        "x",
+        values={
+            "short": found["endless"][0.1,], "long": found["think"][20.0,],
+            "off": [pair["off"] for pair in found["endless"].values()],
+            "largest": max(changes.items(), key=lambda item: abs(item[1].value)),
+            "exact": dict(zip(rtts, exact, strict=True)),
+            "flows": {int(n): e for (n, *_), e in itertools.islice(flows.items(), 5)},
+        },
+    )  # fmt: skip

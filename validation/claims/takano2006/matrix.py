@@ -1,0 +1,169 @@
+"""Efficiencies of a scenario on all hosts, with DFC and without."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from validation.claims.effects import where
+from validation.claims.takano2006 import studies
+from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
+from validation.statistics import Swing, Values, ranked, swings
+from validation.verdicts import Sides, Verdict
+
+SCENARIOS = ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6")
+NONE = Verdict.NOT_APPLICABLE
+
+
+class Hosts(NamedTuple):
+    """A reading of what a host does with a window larger than the network takes.
+
+    Attributes
+    ----------
+    with_dfc, without
+        The host with DFC and without: shaped, unshaped or direct (see `dfcmodel.Flow`).
+    network
+        Whether efficiency is that of all links rather than of the target flow.
+    """
+
+    with_dfc: str = "shaped"
+    without: str = "direct"
+    network: bool = False
+
+
+READINGS = {
+    "hosts in node 1's buffer with DFC too": Hosts("direct", "direct"),
+    "unshaped hosts with DFC and without": Hosts("unshaped", "unshaped"),
+    "efficiency of the network instead of the target's": Hosts(network=True),
+}
+"""The readings beside the default: eq. (9) shapes the hosts and is part of DFC."""
+
+
+class Cell(NamedTuple):
+    """Several runs of one host: of the target, of all links, and the packets that both flows lost."""
+
+    target: Swing
+    network: Swing
+    lost: Values
+
+    def of(self, hosts: Hosts) -> Swing:
+        """Return the efficiency that a reading means."""
+        return self.network if hosts.network else self.target
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A scenario with DFC and without, by host.
+
+    Attributes
+    ----------
+    with_dfc
+        By host; after 0.2 s.
+    direct, unshaped
+        Without DFC, after 0.1 s; FIFO has no rate to shape hosts to. Unshaped: the packets of
+        scenario 1 only.
+    part
+        The links of the background flow over those of the target.
+    bias
+        How far the fluid's mean of the target without DFC may be from ns-2's.
+    """
+
+    with_dfc: dict[str, Sides[Cell]]
+    direct: Sides[Cell]
+    unshaped: Sides[Cell | None]
+    part: float
+    bias: float
+
+    def without(self, hosts: Hosts) -> Sides[Cell] | Sides[Cell | None]:
+        """Return the runs without DFC of fluid and packets; None: there are none in packets."""
+        return self.direct if hosts.without == "direct" else self.unshaped
+
+    def fair(self, hosts: Hosts) -> float:
+        """Return the efficiency when both flows have half of the links that they share."""
+        return FAIR * (1.0 + self.part) if hosts.network else FAIR
+
+    @property
+    def worse_on_the_same_host(self) -> Sides[bool]:
+        """Whether DFC leaves the target less than no DFC, both with direct hosts."""
+        pairs = zip(self.with_dfc["direct"], self.direct, strict=True)
+        return Sides(*(bool(a.target.mean.mean() < b.target.mean.mean()) for a, b in pairs))
+
+
+@functools.cache
+def matrix(name: str) -> Matrix:
+    """Return the matrix of a scenario, computed once."""
+    study = Study(name)
+    fluid = studies.fluid_without_dfc(name, "unshaped")
+    unshaped = _cell(Efficiencies.of_fluid(fluid), START, study.part, studies.lost(fluid))
+    return Matrix(
+        {host: _with_dfc(study, host) for host in HOSTS},
+        _without_dfc(study),
+        Sides(unshaped, _unshaped_packets(study)),
+        study.part,
+        studies.bias(name),
+    )
+
+
+def low(matrix: Matrix, hosts: Hosts) -> Sides[Verdict]:
+    """Judge whether the efficiency without DFC ranks below that with DFC.
+
+    The fluid's runs are moved by its bias to either side, and both have to agree.
+    """
+    verdicts = []
+    for dfc, alone, bias in zip(
+        matrix.with_dfc[hosts.with_dfc], matrix.without(hosts), (matrix.bias, 0.0), strict=True
+    ):
+        if alone is None:
+            verdicts.append(NONE)
+            continue
+        high, runs = dfc.of(hosts).mean, alone.of(hosts).mean
+        moved = {ranked(high, runs + bias), ranked(high, runs - bias)}
+        verdicts.append(moved.pop() if len(moved) == 1 else Verdict.NOT_REPRODUCED)
+    return Sides(*verdicts)
+
+
+def without(matrix: Matrix, hosts: Hosts, judge: Callable[[Swing], Verdict]) -> Sides[Verdict]:
+    """Judge the efficiency without DFC; where there are no packet runs, these say nothing."""
+    cells = matrix.without(hosts)
+    return Sides(*(judge(cell.of(hosts)) if cell else NONE for cell in cells))
+
+
+def moves(runs: Swing, unstable: float) -> Verdict:
+    """Judge whether every run is unstable; that all are steady is the opposite."""
+    return swings(runs.relative, unstable, studies.STEADY * unstable)
+
+
+def _with_dfc(study: Study, host: str) -> Sides[Cell]:
+    runs = study.with_dfc(host)
+    fluid = studies.fluid_with_dfc(study.name, host, float(runs.packets.time.max()))
+    drops = study.rows_with_dfc(host, "flows").groupby("seed")["dropped"].sum()
+    losses = studies.lost(fluid), drops.to_numpy(float)
+    return Sides(*(_cell(e, SETTLED, study.part, n) for e, n in zip(runs, losses, strict=True)))
+
+
+def _without_dfc(study: Study) -> Sides[Cell]:
+    drops = [
+        table.groupby("seed")["dropped"].sum().to_numpy(float)
+        for table in study.tables_without_dfc("flows")
+    ]
+    losses = studies.lost(studies.fluid_without_dfc(study.name)), np.concatenate(drops)
+    pairs = zip(study.without_dfc(), losses, strict=True)
+    return Sides(*(_cell(runs, START, study.part, lost) for runs, lost in pairs))
+
+
+def _unshaped_packets(study: Study) -> Cell | None:
+    """Return the packet runs without DFC whose hosts have a link of their own: of scenario 1."""
+    if study.name != "1":
+        return None
+    chosen = {"target_source": "tahoe", "host": "unshaped", "jitter": studies.PACKET_JITTER}
+    table, flows = (where(studies.FIFO_IN_NS3, name, **chosen) for name in ("efficiency", "flows"))
+    drops = flows.groupby("seed")["dropped"].sum().to_numpy(float)
+    return _cell(Efficiencies.of_packets(table), START, study.part, drops)
+
+
+def _cell(runs: Efficiencies, since: float, part: float, lost: Values) -> Cell:
+    return Cell(runs.after(since), runs.of_network(part).after(since), lost)

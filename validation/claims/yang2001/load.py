@@ -1,0 +1,126 @@
+"""TCP and UDP flows on a slow link (Y01, Y02)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+
+from responsefn import PFTK
+from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects
+from validation.claims.kaneko2007.runs import of_cases
+from validation.claims.yang2001.sharing import UDP_RATE
+from validation.records import rows
+from validation.statistics import Estimate, of_runs
+from validation.verdicts import Verdict
+
+TIMES = ("yang2001/transfer-times", "yang2001/transfer-times-100mb")
+LOAD = "yang2001/sensitivity-load"
+SHARES, OTHERS = "yang2001/bandwidth-shares", "yang2001/sensitivity-shares"
+LINK = 1e6
+"""Rate of the bottleneck, bit/s: the paper's total load over its time."""
+FLOWS, UDP_FLOWS = 13, 6
+EARLY, LATE = 50, 100
+"""Times until which the share drops, and from which it is small, s."""
+SMALL = 0.01
+DELAY, BUFFER, PACKET = 0.048, 50, 1000
+"""Round-trip time without queues in s, buffer in packets of UDP and TCP, bytes of TCP's packets."""
+LEAST = 100_000
+"""Size in bytes from which a transfer outlasts its slow start."""
+
+
+@effects("Y01", cases=(*TIMES, LOAD), equal=True)
+def transfer_times() -> Effects:
+    """Measure the transfer times of 7 TCP and 6 UDP flows by their size."""
+    frame = of_cases(*TIMES)
+    printed = pd.DataFrame(rows("yang2001_table1.csv"))
+    printed["time"] = printed["transfer_time_s"].astype(float)
+    printed["size"] = printed["size_bytes"].astype(float)
+    groups = frame.groupby(["size", "seed", "protocol"])["transfer_time"]
+    first, last, mean = (getattr(groups, name)().unstack() for name in ("min", "max", "mean"))  # noqa: PD010
+    sizes = [int(size) for size in sorted(frame["size"].unique())]
+    before = tuple(of_runs((first["TCP"] / last["UDP"]).loc[size] - 1.0) for size in sizes)
+    rate = {size: of_runs(8.0 * FLOWS * size / last["TCP"].loc[size]) for size in sizes}
+    means = {
+        (protocol, size): of_runs(mean[protocol].loc[size])
+        for protocol in ("TCP", "UDP")
+        for size in sizes
+    }
+    table = printed.groupby(["protocol", "size"])["time"].mean()
+    alone = {size: 8.0 * UDP_FLOWS * size / LINK for size in sizes}
+    exact = 8.0 * FLOWS / (8.0 * UDP_FLOWS) - 1.0
+    curves = {
+        protocol: Curve(
+            sizes,
+            [means[protocol, size] for size in sizes],
+            list(alone.values()) if protocol == "UDP" else (),
+        )
+        for protocol in ("TCP", "UDP")
+    }
+    return Effects(
+        {
+            "before": Statement(before, (Estimate(exact, 0.0),)),
+            "rate": Statement(
+                tuple(deviation(rate[s], LINK) for s in sizes if s >= LEAST),
+                (Estimate(0.0, 0.0),),
+                equal=True,
+            ),
+            "times": Statement(
+                tuple(deviation(e, float(table[key])) for key, e in means.items()),
+                tuple(Estimate(alone[s] / float(table["UDP", s]) - 1.0, 0.0) for s in sizes),
+                equal=True,
+            ),
+        },
+        curves,
+        ("size (bytes)", "mean transfer time (s)"),
+        "xy",
+        values={
+            "rates": list(rate.values()), "million": means["UDP", 1_000_000],
+            "alone": alone[1_000_000], "printed": float(table["UDP", 1_000_000]),
+            "tcp": means["TCP", 1_000_000], "tcp_printed": float(table["TCP", 1_000_000]),
+        },
+    )  # fmt: skip
+
+
+def share_by_law() -> float:
+    """Return TCP's share of the link at the loss that UDP's overload causes, by its response.
+
+    p = 1 - C / (rates of the UDP flows), to which TCP's own packets add less than the share itself;
+    the round-trip time is that of a full buffer.
+    """
+    lost = 1.0 - LINK / (UDP_FLOWS * UDP_RATE)
+    rtt = DELAY + BUFFER * 8.0 * PACKET / LINK
+    rate = float(PFTK().rate(p=lost, rtt=rtt))
+    sent = (FLOWS - UDP_FLOWS) * rate * (1.0 - lost) * 8.0 * PACKET
+    return sent / LINK
+
+
+@effects("Y02", cases=(SHARES, OTHERS))
+def shares_of_the_link() -> Effects:
+    """Measure TCP's share of what left the bottleneck, by the time since the start."""
+    frame = of_cases(SHARES)
+    sent = frame.groupby(["time", "seed", "protocol"])["departed"].sum().unstack()  # noqa: PD010
+    shares = sent["TCP"] / (sent["TCP"] + sent["UDP"])
+    found = {int(str(time)): of_runs(seeds) for time, seeds in shares.groupby("time")}
+    drops = [
+        of_runs((shares[a] - shares[b]).to_numpy())
+        for a, b in itertools.pairwise(time for time in found if time <= EARLY)
+    ]
+    law = share_by_law()
+    other = of_cases(OTHERS).query("time == @LATE")
+    counts = other.groupby(["parameter", "value", "protocol"])["departed"].sum().unstack()  # noqa: PD010
+    largest = (counts["TCP"] / counts.sum(axis=1)).max()
+    return Effects(
+        {
+            "drops": Statement(tuple(drops), Verdict.NOT_APPLICABLE),
+            "below": Statement(
+                tuple(beyond(-e, -SMALL) for t, e in found.items() if t >= LATE),
+                (Estimate(SMALL - law, 0.0),),
+            ),
+        },
+        {"TCP": Curve(list(found), list(found.values()))},
+        ("time since the start (s)", "share of TCP (1)"),
+        "x",
+        values={"early": found[EARLY], "late": found[LATE], "first": found[1], "law": law,
+                "largest": float(largest), "others": len(counts)},
+    )  # fmt: skip

@@ -1,0 +1,183 @@
+"""Small transfers, slots per turn, and ageing (Y10, Y14 to Y16)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from validation import evidence
+from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
+from validation.claims.yang2001.sharing import modelled, transfer_times, turns
+from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
+from validation.statistics import Estimate, combine, of_runs
+from validation.verdicts import Verdict
+
+SMALL = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
+TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
+AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
+MOST, LEAST = 64.0, 1 / 64
+"""Largest and smallest multiple of the slots per turn."""
+SHORT, NONE = 10, 0
+"""The shortest ageing time, s, and none."""
+STARVED = 0.01
+"""Share of the packets below which a class starves."""
+
+
+@effects("Y10", cases=SMALL, equal=True)
+def total_time() -> Effects:
+    """Measure the total time of small transfers by the ratio of TCP to UDP."""
+    every, model = [], []
+    curves = {}
+    small = 8.0 * 10_000
+    for environment in ("ts/ts", "ts/be"):
+        for case, discipline in zip(SMALL, DISCIPLINES, strict=True):
+            frame = where(case, "sources", environment=environment)
+            finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
+            found = {int(str(n)): of_runs(v) for n, v in finish.groupby("tcp_flows")}
+            mean = sum(e.value for e in found.values()) / len(found)
+            every += [deviation(e, mean) for e in found.values()]
+            ends = [max(transfer_times(environment, discipline, n, small).values()) for n in found]
+            middle = sum(ends) / len(ends)
+            model += [Estimate(end / middle - 1.0, 0.0) for end in ends]
+            if discipline == "FCFS":
+                curves[environment] = Curve(list(found), list(found.values()), ends)
+    return Effects(
+        {"same": Statement(tuple(every), tuple(model), equal=True)},
+        curves,
+        ("TCP flows of a hundred", "total time of all transfers (s)"),
+        values={"largest": max(every, key=lambda e: abs(e.value) / e.error)},
+    )
+
+
+def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
+    mechanism = environment.partition("/")[0]
+    frame = classes(case).reset_index()
+    kept = (frame["value"] == value) & (frame["environment"] == environment)
+    return under(frame[kept].set_index("seed"), mechanism)
+
+
+@effects("Y14", cases=(TURNS, LOST), equal=True)
+def slots_per_turn() -> Effects:
+    """Measure the order of the classes, and retransmissions, by the slots of a turn."""
+    many = _of_value(TURNS, "ts/ts", MOST)
+    mean = many[list(TCP)].mean(axis=1)
+    same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in TCP)
+
+    def resent(case: str, value: float) -> Estimate:
+        frame = where(case, value=value, protocol="TCP")
+        return of_runs(frame.groupby("seed")["resent"].mean().to_numpy())
+
+    values = sorted(evidence.table(TURNS)["value"].unique())
+    curves = {
+        kind: Curve(
+            values, [of_runs(_of_value(TURNS, "ts/ts", v)[kind].to_numpy()) for v in values]
+        )
+        for kind in TCP
+    }
+    return Effects(
+        {
+            "many": Statement(same, _after_turns(MOST), equal=True),
+            "few": Statement((beyond(resent(TURNS, LEAST), 1.0),), Verdict.NOT_APPLICABLE),
+        },
+        curves,
+        ("slots per turn over the default", "mean transfer time (s)"),
+        "x",
+        values={"resent": resent(TURNS, LEAST), "lost": resent(LOST, LEAST)},
+        readings={
+            "acknowledgements outside of a flow's turns are lost": {
+                "few": Statement((beyond(resent(LOST, LEAST), 1.0),))
+            }
+        },
+    )
+
+
+def _after_turns(scale: float) -> tuple[Estimate, ...]:
+    """Return the relative deviations of the times of TCP's classes when flows take turns."""
+    times = turns(90, scale=scale).groupby("kind")["time"].mean()[list(TCP)]
+    return tuple(Estimate(float(time / times.mean() - 1.0), 0.0) for time in times)
+
+
+def _aged(environment: str) -> tuple[Estimate, ...]:
+    """Return the same with the shortest ageing time, by the fluid model."""
+    found = transfer_times(environment, "FCFS", 90, ageing=SHORT)
+    times = [time for kind, time in found.items() if kind.source == 0 and kind.protocol == "TCP"]
+    mean = sum(times) / len(times)
+    return tuple(Estimate(time / mean - 1.0, 0.0) for time in times)
+
+
+@effects("Y15", cases=(AGEING, ENDLESS), equal=True)
+def ageing() -> Effects:
+    """Measure the order of the classes with short ageing, and the share of the lowest with none."""
+    same: list[Estimate] = []
+    for environment in ("cc/cc", "ts/ts"):
+        short = _of_value(AGEING, environment, SHORT)
+        mean = short[list(TCP)].mean(axis=1)
+        same += [of_runs((short[kind] / mean - 1.0).to_numpy()) for kind in TCP]
+
+    def share(environment: str, value: float) -> Estimate:
+        frame = where(ENDLESS, environment=environment, value=value)
+        frame = frame[(frame["time"] == frame["time"].max()) & (frame["protocol"] == "TCP")]
+        sent = frame.groupby(["seed", "priority"])["departed"].sum().unstack()  # noqa: PD010
+        return of_runs((sent[4] / sent.sum(axis=1)).to_numpy())
+
+    none = {e: share(e, NONE) for e in ("cc/cc", "ts/ts")}
+    weights = [2.0 ** (9 - priority) for priority in (1, 2, 3, 4)]
+    exact = {"cc/cc": 0.0, "ts/ts": weights[-1] / sum(weights)}
+    times = sorted(evidence.table(AGEING)["value"].unique())
+    times = [time for time in times if time > 0]
+    curves = {
+        f"cc/cc {kind}": Curve(
+            times, [of_runs(_of_value(AGEING, "cc/cc", t)[kind].to_numpy()) for t in times]
+        )
+        for kind in TCP
+    }
+    return Effects(
+        {
+            "short": Statement(tuple(same), _aged("cc/cc") + _aged("ts/ts"), equal=True),
+            "long": Statement(
+                tuple(beyond(-e, -STARVED) for e in none.values()),
+                tuple(Estimate(STARVED - share, 0.0) for share in exact.values()),
+            ),
+        },
+        curves,
+        ("ageing time (s)", "mean transfer time (s)"),
+        "x",
+        values={"none": none, "exact": exact},
+    )
+
+
+@effects("Y16", cases=SMALL)
+def small_transfers() -> Effects:
+    """Measure the order of the classes of small transfers under cc."""
+    gaps, wrong = [], []
+    for environment in ("cc/cc", "cc/be"):
+        for case in SMALL:
+            frame = classes(case).reset_index()
+            kept = frame[frame["environment"] == environment].set_index("seed")
+            ratio = kept["cc", "TCP4"] / kept["cc", "TCP1"]
+            gaps.append(of_runs((ratio - 1.0).groupby("seed").mean().to_numpy()))
+            times = under(kept, "cc")[list(TCP)]
+            against = (times.diff(axis=1).iloc[:, 1:] < 0).any(axis=1)
+            wrong.append(of_runs(against.groupby("seed").mean().to_numpy()))
+    names = [f"{e} {d}" for e in ("cc/cc", "cc/be") for d in DISCIPLINES]
+    first, last = (
+        [
+            float(modelled(e, d, 8.0 * 10_000)["cc", kind].iloc[0])
+            for e in ("cc/cc", "cc/be")
+            for d in DISCIPLINES
+        ]
+        for kind in ("TCP1", "TCP4")
+    )
+    exact = tuple(Estimate(b / a - 1.0, 0.0) for a, b in zip(first, last, strict=True))
+    return Effects(
+        {
+            "some": Statement(tuple(gaps), exact),
+            "cases": Statement((_mean(wrong),), Verdict.of(min(e.value for e in exact) <= 0.0)),
+        },
+        {"runs against the priorities": Curve(names, wrong)},
+        ("environment and discipline", "part of the runs"),
+        values={"wrong": _mean(wrong), "gaps": gaps},
+    )
+
+
+def _mean(estimates: list[Estimate]) -> Estimate:
+    return combine(estimates, [1.0 / len(estimates)] * len(estimates))

@@ -1,0 +1,487 @@
+"""Transfers of 1 MB by priority, mechanism and discipline (Y03 to Y09, Y11 to Y13, Y17, Y18)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from validation import evidence
+from validation.claims.effects import (
+    EQUAL,
+    Curve,
+    Effects,
+    Estimates,
+    Statement,
+    beyond,
+    deviation,
+    effects,
+)
+from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times, turns
+from validation.claims.yang2001.tables import (
+    CLASSES,
+    DISCIPLINES,
+    SHORT,
+    TCP,
+    UDP,
+    Times,
+    apart,
+    both,
+    by_seed,
+    case_of,
+    cases,
+    classes,
+    everywhere_in,
+    ordered,
+    regulated,
+    seen,
+    short,
+    under,
+    with_short_queues,
+)
+from validation.statistics import Estimate, combine, of_runs
+from validation.verdicts import Verdict
+
+SLOTS = "yang2001/sensitivity-slots"
+CONTROL = "yang2001/sensitivity-control"
+QUEUES = ("yang2001/sensitivity-queues", "yang2001/sensitivity-best-effort")
+LINK, SIZE, FLOWS = 1e6, 8e6, 200
+"""Rate of the bottleneck in bit/s, bits of a transfer, number of transfers."""
+FAR = 2.0
+"""Factor of the times from which one is called several times, or far, longer."""
+Y12_UDP = "UDP of best effort"
+
+
+def shown(*environments: str, mechanism: str | None = None) -> dict[str, Curve]:
+    """Return the mean times by class, one curve for each environment and discipline."""
+    curves = {}
+    for environment, discipline in itertools.product(environments, DISCIPLINES):
+        found = by_seed(case_of(environment, discipline))
+        for each in dict.fromkeys(found.columns.get_level_values(0)):
+            if mechanism in (None, each):
+                values = [of_runs(found[each, kind].to_numpy()) for kind in CLASSES]
+                model = modelled(environment, discipline)[each].iloc[0]
+                curves[f"{environment} {discipline}, {each}"] = Curve(
+                    CLASSES, values, [float(model[kind]) for kind in CLASSES]
+                )
+    return curves
+
+
+AXES = "class of flows", "mean transfer time (s)"
+
+
+def violated(statements: dict[str, Statement]) -> list[str]:
+    """Return the statements that have an estimate below zero."""
+    return [
+        key
+        for key, s in statements.items()
+        if isinstance(s.packets, tuple) and any(e.value < 0 for e in s.packets)
+    ]
+
+
+@effects("Y03", cases=(*cases("cc/cc"), SHORT, CONTROL))
+def order_of_cc() -> Effects:
+    """Measure the order of the transfer times under cc."""
+    curves = shown("cc/cc")
+    found = {d: ordered(by_seed(case_of("cc/cc", d)), "cc") for d in DISCIPLINES}
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        return {"ordered": everywhere_in(("cc/cc",), ordered, times)}
+
+    return Effects(
+        both(statements),
+        curves, AXES,
+        values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
+        readings=_other_controls() | with_short_queues(statements),
+    )  # fmt: skip
+
+
+def _other_controls() -> dict[str, dict[str, Statement]]:
+    """Return the order in runs with other choices of what the paper leaves open of cc."""
+    frame = classes(CONTROL).reset_index()
+    settings = frame[["parameter", "value"]].droplevel(1, axis=1).drop_duplicates()
+    readings = {}
+    for parameter, value in settings.to_numpy().tolist():
+        runs = frame[(frame["parameter"] == parameter) & (frame["value"] == value)]
+        if parameter != "default":
+            readings[f"{parameter} = {value}"] = {"ordered": Statement(ordered(runs, "cc"))}
+    return readings
+
+
+@effects("Y04", cases=(*cases("ts/ts"), SHORT, SLOTS), equal=True)
+def order_of_ts() -> Effects:
+    """Measure the order of the transfer times under ts, and the influence of the discipline."""
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        deviations: list[Estimate] = []
+        for kind in CLASSES:
+            means = [of_runs(times("ts/ts", d)["ts", kind].to_numpy()) for d in DISCIPLINES]
+            middle = sum(e.value for e in means) / len(means)
+            deviations += [deviation(e, middle) for e in means]
+        return {
+            "ordered": everywhere_in(("ts/ts",), ordered, times),
+            "independent": tuple(deviations),
+        }
+
+    deviations = statements(seen)["independent"]
+    return Effects(
+        both(statements, equal="independent"),
+        shown("ts/ts"), AXES,
+        values={"largest": max(deviations, key=lambda e: abs(e.value))},
+        readings=with_short_queues(statements, equal="independent"),
+    )  # fmt: skip
+
+
+@effects("Y05", cases=(*cases("cc/be", "ts/be"), SHORT))
+def best_effort_among_regulated() -> Effects:
+    """Measure best-effort flows beside regulated ones."""
+
+    def fastest(frame: pd.DataFrame, _: str) -> Estimates:
+        others = [
+            (c[0], c[1]) for c in frame.columns.to_list() if (c[0], c[1][:3]) != ("be", "UDP")
+        ]
+        return tuple(apart(frame, other, ("be", udp), FAR) for other in others for udp in UDP)
+
+    environments = ("cc/be", "ts/be")
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        return {
+            "fastest": everywhere_in(environments, fastest, times),
+            "ordered": everywhere_in(environments, ordered, times),
+        }
+
+    udp = {
+        f"{e} {d}": of_runs(under(by_seed(case_of(e, d)), "be")[list(UDP)].mean(axis=1).to_numpy())
+        for e in environments
+        for d in DISCIPLINES
+    }
+    return Effects(
+        both(statements),
+        {
+            "best-effort UDP": Curve(
+                list(udp),
+                list(udp.values()),
+                [
+                    float(under(modelled(e, d), "be")[list(UDP)].mean(axis=1).iloc[0])
+                    for e in environments
+                    for d in DISCIPLINES
+                ],
+            )
+        },
+        ("environment and discipline", "mean transfer time (s)"),
+        values={"udp": udp},
+        readings=with_short_queues(statements),
+    )
+
+
+@effects("Y06", cases=(*cases("be/be"), SHORT, *QUEUES), equal=True)
+def best_effort_alone() -> Effects:
+    """Measure best-effort flows alone."""
+
+    def ratios(times: Times) -> dict[str, Estimate]:
+        found = {}
+        for discipline in DISCIPLINES:
+            frame = under(times("be/be", discipline), "be")
+            tcp, other = (frame[list(kinds)].mean(axis=1) for kinds in (TCP, UDP))
+            found[discipline] = of_runs((tcp / other).to_numpy())
+        return found
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        same: list[Estimate] = []
+        for discipline in DISCIPLINES:
+            frame = under(times("be/be", discipline), "be")
+            mean = frame[list(TCP)].mean(axis=1)
+            same += [of_runs((frame[kind] / mean - 1.0).to_numpy()) for kind in TCP]
+        return {
+            "same": tuple(same),
+            "udp": tuple(beyond(e, FAR) for e in ratios(times).values()),
+        }
+
+    found = ratios(seen)
+    return Effects(
+        both(statements, equal="same"),
+        {
+            "TCP over UDP": Curve(
+                list(found), list(found.values()), [e.value for e in ratios(modelled).values()]
+            )
+        },
+        ("discipline", "ratio of the mean transfer times"),
+        values={"ratios": found, "short": ratios(short)["FCFS"]},
+        readings=with_short_queues(statements, equal="same"),
+    )
+
+
+def _between(
+    one: str,
+    other: str,
+    mechanism: str,
+    second: str,
+    kinds: tuple[str, ...] = CLASSES,
+    times: Times = seen,
+) -> Estimates:
+    """Return the relative differences of classes of two environments, ``other`` less ``one``."""
+    return tuple(
+        of_runs((times(other, d)[second, k] / times(one, d)[mechanism, k] - 1.0).to_numpy())
+        for d in DISCIPLINES for k in kinds
+    )  # fmt: skip
+
+
+@effects("Y07", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
+def cc_against_ts() -> Effects:
+    """Measure by how much ts takes longer than cc, class by class."""
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        return {
+            "pure": _between("cc/cc", "ts/ts", "cc", "ts", times=times),
+            "mixed": _between("cc/be", "ts/be", "cc", "ts", times=times),
+        }
+
+    pure, mixed = statements(seen).values()
+    names = [f"{d} {k}" for d in DISCIPLINES for k in CLASSES]
+    against = [n for n, e in zip(names, pure, strict=True) if e.value < 0]
+    return Effects(
+        both(statements),
+        {"ts/ts over cc/cc": Curve(names, pure), "ts/be over cc/be": Curve(names, mixed)},
+        ("discipline and class", "relative difference of the times"),
+        values={
+            "against": against,
+            "number": len(names),
+            "last": pure[names.index("FCFS TCP4")],
+            "last_model": statements(modelled)["pure"][names.index("FCFS TCP4")].value,
+        },
+    )
+
+
+@effects("Y08", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
+def udp_against_tcp() -> Effects:
+    """Measure by how much TCP takes longer than UDP of the same priority."""
+
+    def differences(frame: pd.DataFrame, mechanism: str) -> Estimates:
+        return tuple(apart(frame, (mechanism, f"TCP{udp[-1]}"), (mechanism, udp)) for udp in UDP)
+
+    def every(times: Times) -> dict[str, Estimate]:
+        return {
+            f"{e} {d}, {u}": each
+            for e in ENVIRONMENTS
+            for d in DISCIPLINES
+            for u, each in zip(UDP, differences(times(e, d), e.partition("/")[0]), strict=True)
+        }
+
+    found = every(seen)
+    return Effects(
+        both(lambda times: {"faster": tuple(every(times).values())}),
+        {"TCP over UDP": Curve(list(found), list(found.values()))},
+        ("environment, discipline and class", "relative difference of the times"),
+        values={"against": [name for name, e in found.items() if e.value < 0]},
+    )
+
+
+ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
+
+
+@effects("Y09", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
+def ratio_of_tcp() -> Effects:
+    """Measure the order of the classes for every ratio of TCP to UDP, and the scatter over it."""
+    order: list[Estimate] = []
+    scatter: dict[str, list[float]] = {"cc": [], "ts": []}
+    for environment in ("cc/cc", "ts/ts", "cc/be", "ts/be"):
+        mechanism = environment.partition("/")[0]
+        for discipline in DISCIPLINES:
+            frame = classes(case_of(environment, discipline))
+            for _, runs in frame.groupby("tcp_flows"):
+                order += ordered(runs, mechanism)[:3]
+            means = under(frame.groupby("tcp_flows").mean(), mechanism)[list(TCP)]
+            scatter[mechanism] += (means.std() / means.mean()).to_numpy().tolist()
+    more = of_runs(np.subtract(scatter["cc"], scatter["ts"]))
+    spread = {name: of_runs(values) for name, values in scatter.items()}
+    return Effects(
+        {
+            "ordered": Statement(tuple(order), tuple(_modelled_order())),
+            "fluctuates": Statement((more,), Verdict.NOT_APPLICABLE),
+        },
+        {"scatter": Curve(list(spread), list(spread.values()))},
+        ("mechanism", "scatter of a class over the ratios, over its mean"),
+        values={"spread": spread, "wrong": sum(e.value < 0 for e in order), "all": len(order)},
+    )
+
+
+def _modelled_order() -> Iterator[Estimate]:
+    """Yield by how much TCP of a class takes longer than the next higher one, at every ratio."""
+    for environment, discipline in itertools.product(ENVIRONMENTS[:4], DISCIPLINES):
+        for tcp_flows in RATIOS:
+            times = transfer_times(environment, discipline, tcp_flows)
+            own = {k.name: t for k, t in times.items() if k.source == 0}
+            for high, low in itertools.pairwise(TCP):
+                yield Estimate(own[low] / own[high] - 1.0, 0.0)
+
+
+@effects("Y11", cases=cases("cc/be", "ts/be", "be/be"))
+def gain_over_best_effort() -> Effects:
+    """Measure by how much regulated classes gain over best effort."""
+    names = [f"{d} {k}" for d in DISCIPLINES for k in TCP]
+
+    def gains(times: Times) -> dict[str, Estimate]:
+        found = _between("cc/be", "be/be", "cc", "be", TCP, times)
+        return dict(zip(names, found, strict=True))
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        every = gains(times).items()
+        return {
+            "first": tuple(e for name, e in every if name.endswith("TCP1")),
+            "others": tuple(-e for name, e in every if not name.endswith("TCP1")),
+        }
+
+    found = gains(seen)
+    ts = _between("ts/be", "be/be", "ts", "be", TCP)
+    return Effects(
+        both(statements),
+        {
+            "cc": Curve(names, list(found.values()), [e.value for e in gains(modelled).values()]),
+            "ts": Curve(names, ts),
+        },
+        ("discipline and class", "gain over best effort, relative"),
+        values={"gaining": [n for n, e in found.items() if e.value > 0]},
+    )
+
+
+@effects("Y12", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), SHORT, QUEUES[0]))
+def disciplines() -> Effects:
+    """Measure which discipline is best and worst for which flows."""
+
+    def mean(
+        times: Times, environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]
+    ) -> pd.DataFrame:
+        columns = {}
+        for discipline in DISCIPLINES:
+            tables = [under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
+            columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
+        return pd.DataFrame(columns)
+
+    def against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:
+        others = [d for d in DISCIPLINES if d != discipline]
+        return tuple(
+            of_runs((sign * (frame[d] / frame[discipline] - 1.0)).to_numpy()) for d in others
+        )
+
+    mixed = ("cc/be", "ts/be", "be/be")
+
+    def groups(times: Times) -> dict[str, pd.DataFrame]:
+        return {
+            Y12_UDP: mean(times, mixed, "be", UDP),
+            "TCP 2 to 4 of cc": mean(times, ("cc/cc",), "cc", TCP[1:]),
+            "TCP of best effort": mean(times, mixed, "be", TCP),
+            "UDP of cc": mean(times, ("cc/cc",), "cc", UDP),
+        }
+
+    def statements(times: Times) -> dict[str, Estimates]:
+        udp, cc, tcp, cc_udp = groups(times).values()
+        return {
+            "fcfs": against(udp, "FCFS", 1.0),
+            "drr": against(cc, "DRR", -1.0) + against(tcp, "DRR", -1.0),
+            "sfq": against(udp, "SFQ", -1.0) + against(cc_udp, "SFQ", -1.0),
+        }
+
+    found = groups(seen)
+    return Effects(
+        both(statements),
+        {
+            name: Curve(DISCIPLINES, [of_runs(frame[d].to_numpy()) for d in DISCIPLINES])
+            for name, frame in found.items()
+        },
+        ("discipline", "mean transfer time (s)"),
+        values={"best": {n: f.mean().idxmin() for n, f in found.items()},
+                "worst": {n: f.mean().idxmax() for n, f in found.items()}},
+        readings=with_short_queues(statements),
+    )  # fmt: skip
+
+
+def _spreads(environment: str, discipline: str) -> pd.DataFrame:
+    return under(by_seed(case_of(environment, discipline), "std"), regulated(environment))
+
+
+@effects("Y13", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
+def spread_of_times() -> Effects:
+    """Measure the standard deviation of the times within a class."""
+    pairs = [(("cc/cc", "ts/ts"), d) for d in DISCIPLINES]
+    pairs += [(("cc/be", "ts/be"), d) for d in DISCIPLINES]
+    share = []
+    for (one, other), d in pairs:
+        cc, ts = _spreads(one, d), _spreads(other, d)
+        share.append((ts[list(CLASSES)] < cc[list(CLASSES)]).to_numpy().mean())
+    steps = tuple(
+        of_runs((_spreads("cc/cc", d)[low] / _spreads("cc/cc", d)[high] - 1.0).to_numpy())
+        for d in DISCIPLINES
+        for high, low in itertools.pairwise(TCP)
+    )
+    curves = {
+        f"{e} {d}": Curve(TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in TCP])
+        for e in ("cc/cc", "ts/ts")
+        for d in DISCIPLINES
+    }
+    most = of_runs(share)
+    return Effects(
+        {
+            "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
+            "priority": Statement(steps, Verdict.NOT_APPLICABLE),
+        },
+        curves,
+        ("class of flows", "standard deviation of the transfer time (s)"),
+        values={"share": most},
+    )
+
+
+def _turns_spread() -> Estimates:
+    """Return how much more a class scatters than the next higher one when flows take turns."""
+    found = [turns(n).groupby("kind")["time"].std() for n in RATIOS]
+    mean = pd.concat(found, axis=1).mean(axis=1)
+    return tuple(
+        Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
+    )
+
+
+@effects("Y18", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
+def spread_by_discipline() -> Effects:
+    """Measure the spread of the classes by priority and discipline."""
+    total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}
+    stable = tuple(
+        of_runs((total[worse] / total[better] - 1.0).to_numpy())
+        for better in ("FCFS", "RED")
+        for worse in ("DRR", "SFQ")
+    )
+    ts = tuple(
+        of_runs((_spreads("ts/ts", d)[low] / _spreads("ts/ts", d)[high] - 1.0).to_numpy())
+        for d in DISCIPLINES
+        for high, low in itertools.pairwise(TCP)
+    )
+    return Effects(
+        {
+            "priority": Statement(ts, _turns_spread()),
+            "stable": Statement(stable, Verdict.NOT_APPLICABLE),
+        },
+        {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
+        ("discipline", "standard deviation, mean of the classes (s)"),
+        values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
+                "against": sum(e.value < 0 for e in ts), "steps": len(ts)},
+    )  # fmt: skip
+
+
+@effects("Y17", cases=(*cases("ts/ts"), SLOTS, "yang2001/slots-per-turn"))
+def unused_slots() -> Effects:
+    """Measure how long ts takes beyond the time that the load needs on the link."""
+    extra = {}
+    for environment in ("ts/ts", "be/be"):
+        for discipline in DISCIPLINES:
+            frame = evidence.table(case_of(environment, discipline), "sources")
+            finish = frame.groupby(["tcp_flows", "seed"])["finish"].max().groupby("seed").mean()
+            extra[f"{environment} {discipline}"] = of_runs(finish / (SIZE * FLOWS / LINK) - 1.0)
+    ts = [e for name, e in extra.items() if name.startswith("ts")]
+    ends = [float(turns(n)["time"].max()) for n in RATIOS]
+    model = Estimate(float(np.mean(ends)) / (SIZE * FLOWS / LINK) - 1.0, 0.0)
+    return Effects(
+        {"loses": Statement(tuple(beyond(e, EQUAL) for e in ts), (beyond(model, EQUAL),))},
+        {"total time": Curve(list(extra), list(extra.values()))},
+        ("environment and discipline", "total time over load / capacity, less one"),
+        values={"extra": extra, "model": model.value, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},
+    )

@@ -1,0 +1,129 @@
+"""Transfer times by class of flow, as in the paper's Table 4, run by run."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from validation import evidence
+from validation.claims.effects import Estimates, Statement
+from validation.claims.yang2001.sharing import modelled
+from validation.statistics import Estimate, of_runs
+
+DISCIPLINES = ("FCFS", "DRR", "RED", "SFQ")
+ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
+TCP = ("TCP1", "TCP2", "TCP3", "TCP4")
+UDP = ("UDP3", "UDP4")
+CLASSES = (*TCP, *UDP)
+
+
+def case_of(environment: str, discipline: str) -> str:
+    """Return the case of a row of Table 4."""
+    return f"yang2001/{environment.replace('/', '-')}-{discipline.lower()}"
+
+
+def cases(*environments: str) -> tuple[str, ...]:
+    """Return the cases of environments under all disciplines."""
+    return tuple(case_of(e, d) for e in environments for d in DISCIPLINES)
+
+
+@functools.cache
+def classes(case: str, statistic: str = "mean") -> pd.DataFrame:
+    """Return a statistic of the transfer times of every class, one row for each run.
+
+    The index has the run (environment, discipline, ratio of TCP, other parameters, seed), the
+    columns are mechanism and class, such as ``("cc", "TCP1")``. Both sources count together.
+    """
+    frame = evidence.table(case)
+    known = ("environment", "discipline", "size", "tcp_flows", "parameter", "value", "seed")
+    keys = [column for column in known if column in frame]
+    named = frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
+    groups = named.groupby([*keys, "mechanism", "kind"], observed=True)["transfer_time"]
+    found = groups.std() if statistic == "std" else groups.mean()
+    return found.unstack(["mechanism", "kind"])  # noqa: PD010
+
+
+Times = Callable[[str, str], pd.DataFrame]
+"""Mean times of the classes, a row for each run, by environment and discipline."""
+
+
+def seen(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the packet runs by seed; `sharing.modelled` is the same of the model."""
+    return by_seed(case_of(environment, discipline))
+
+
+def both(make: Callable[[Times], dict[str, Estimates]], equal: str = "") -> dict[str, Statement]:
+    """Return statements made from the packet runs and from the model in the same way."""
+    packets, model = make(seen), make(modelled)
+    return {key: Statement(packets[key], model[key], equal=key == equal) for key in packets}
+
+
+SHORT = "yang2001/short-queues"
+"""All rows of Table 4 with queues so short that those of best effort come near the paper's."""
+
+
+def short(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the packet runs with short queues by seed."""
+    frame = classes(SHORT)
+    found: Any = (
+        frame.xs((environment, discipline), level=("environment", "discipline"))
+        .groupby("seed")
+        .mean()
+    )
+    table: pd.DataFrame = found
+    return table
+
+
+def with_short_queues(
+    make: Callable[[Times], dict[str, Estimates]], equal: str = ""
+) -> dict[str, dict[str, Statement]]:
+    """Return the reading with short queues of statements made like those of `both`."""
+    found = make(short).items()
+    return {"short queues": {k: Statement(e, equal=k == equal) for k, e in found}}
+
+
+def by_seed(case: str, statistic: str = "mean") -> pd.DataFrame:
+    """Return the classes of a row of Table 4 by seed: the mean over the ratios of TCP."""
+    return classes(case, statistic).groupby("seed").mean()
+
+
+def regulated(environment: str) -> str:
+    """Return the mechanism of the first source."""
+    return environment.partition("/")[0]
+
+
+def apart(
+    frame: pd.DataFrame, more: tuple[str, str], less: tuple[str, str], factor: float = 1.0
+) -> Estimate:
+    """Return the relative difference of two classes, seed by seed, the second times a factor."""
+    return of_runs((frame[more] / (factor * frame[less]) - 1.0).to_numpy())
+
+
+def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
+    """Return by how much each class takes longer than the one of the next higher priority."""
+    pairs = [*itertools.pairwise(TCP), UDP]
+    return tuple(apart(frame, (mechanism, low), (mechanism, high)) for high, low in pairs)
+
+
+def under(frame: pd.DataFrame, mechanism: str) -> pd.DataFrame:
+    """Return the columns of one mechanism, by class."""
+    found: Any = frame[mechanism]
+    table: pd.DataFrame = found
+    return table
+
+
+def everywhere_in(
+    environments: Sequence[str],
+    estimate: Callable[[pd.DataFrame, str], Estimates],
+    times: Times = seen,
+) -> Estimates:
+    """Return estimates of the classes of environments under all disciplines."""
+    return tuple(
+        each
+        for environment, discipline in itertools.product(environments, DISCIPLINES)
+        for each in estimate(times(environment, discipline), regulated(environment))
+    )

@@ -1,0 +1,200 @@
+"""Two kinds of flow in growing numbers, and at growing distances (Z11 to Z14)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from validation.claims.effects import (
+    EQUAL,
+    Curve,
+    Effects,
+    Estimates,
+    Statement,
+    beyond,
+    by,
+    effects,
+    where,
+)
+from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.red import FAST as FAST_LINK
+from validation.claims.zheng2002.red import SLOW as SLOW_LINK
+from validation.claims.zheng2002.red import Group, Link, fixed_point, variation
+from validation.statistics import Estimate, combine, difference, of_runs, slope
+
+SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
+SENSITIVITY = "zheng2002/sensitivity"
+DELAYS = "zheng2002/access-delay"
+FEW = (2, 4)
+"""Flows of each kind that count as few; with one of each ns-2's starts decide."""
+BOTH = (4, 16, 32, 64)
+"""Flows of each kind on both links."""
+LARGE = (16, 32, 64)
+"""Flows of each kind at which the order of the kinds is judged."""
+READING = "ns-2's decrease setting is b"
+
+
+def gap(case: str, one: str, other: str, reading: str = "1-b") -> dict[int, Estimate]:
+    """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
+    chosen = reading if one != TFRC else "1-b"
+    frame = where(case, pair=f"{one} with {other}", reading=chosen)
+    rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
+    ratio = (rates[one] / rates[other]).map(math.log)
+    return {
+        int(str(number)): of_runs(values.to_numpy()) for number, values in ratio.groupby("number")
+    }
+
+
+def modelled(
+    one: str, other: str, numbers: Sequence[int], link: Link = SLOW_LINK
+) -> dict[int, Estimate]:
+    """Return the same logarithms by the fixed point of RED, to six digits."""
+    found = {n: fixed_point(Group(one, n), Group(other, n), link=link).rates for n in numbers}
+    return {n: Estimate(round(math.log(a / b), 6), 0.0) for n, (a, b) in found.items()}
+
+
+def size(gap: Estimate) -> Estimate:
+    """Return the size of a gap, with its error; the sign is the one measured."""
+    return gap if gap.value >= 0.0 else -gap
+
+
+@effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY), equal=True)
+@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST), equal=True)
+@effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY), equal=True)
+def growing_numbers(one: str, other: str) -> Effects:
+    """Measure the gap between two kinds, and the loss, by the number of flows."""
+
+    def statements(reading: str) -> dict[str, Statement]:
+        slow, fast = (gap(case, one, other, reading) for case in (SLOW, FAST))
+        chosen = reading if one != TFRC else "1-b"
+        lost = by(where(SLOW, "link", pair=f"{one} with {other}", reading=chosen), "number", "loss")
+        closer = [difference(size(slow[n]), size(fast[n])) for n in BOTH]
+        own, wide = modelled(one, other, list(slow)), modelled(one, other, list(fast), FAST_LINK)
+        losses = [fixed_point(Group(one, n), Group(other, n)).loss for n in lost]
+        nearer = [abs(own[n].value) - abs(wide[n].value) for n in BOTH]
+        above = modelled(TFRC, TCP, LARGE), modelled(QUARTER, TCP, LARGE)
+        order = tuple(e for e in above[0].values()) + tuple(-e for e in above[1].values())
+        return {
+            "close": Statement(tuple(slow[n] for n in FEW), tuple(own[n] for n in FEW), equal=True),
+            "gap": Statement((_trend(slow),), (_trend(own),)),
+            "loss": Statement(
+                _steps(lost), tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses))
+            ),
+            "closer": Statement(
+                (combine(closer, [1.0 / len(closer)] * len(closer)),),
+                (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
+            ),
+        } | ({"order": Statement(_order(), order)} if one == TFRC else {})
+
+    curves = {f"{one}, {rate} Mb/s": gap(case, one, other) for rate, case in
+              (("15", SLOW), ("60", FAST))}  # fmt: skip
+    exact = [modelled(one, other, list(found), link) for found, link in
+             zip(curves.values(), (SLOW_LINK, FAST_LINK), strict=True)]  # fmt: skip
+    shown = {
+        name: Curve(list(found), list(found.values()), [e.value for e in own.values()])
+        for (name, found), own in zip(curves.items(), exact, strict=True)
+    }
+    slow, fast = curves.values()
+    return Effects(
+        statements("1-b"),
+        shown,
+        ("flows of each kind", "logarithm of the ratio of the rates"),
+        "x",
+        values={
+            "one": one, "other": other, "few": slow[FEW[0]], "most": slow[BOTH[-1]],
+            "fast": fast[BOTH[-1]], "ratio": math.exp(slow[BOTH[-1]].value),
+            "fast_ratio": math.exp(fast[BOTH[-1]].value),
+        },
+        readings={} if one == TFRC else {READING: statements("b")},
+    )  # fmt: skip
+
+
+def _trend(found: dict[int, Estimate]) -> Estimate:
+    """Return the slope of the size of the gap per unit of log(number), from 4 flows on."""
+    kept = [n for n in found if n >= BOTH[0]]
+    return slope([size(found[n]) for n in kept], [math.log(n) for n in kept])
+
+
+def _steps(found: dict[int, Estimate]) -> Estimates:
+    return tuple(difference(found[b], found[a]) for a, b in itertools.pairwise(found))
+
+
+def _order() -> Estimates:
+    """Return the gaps of TFRC over TCP and of TCP over TCP(a,b), with 16 flows and more."""
+    above = gap(SLOW, TFRC, TCP), gap(SLOW, QUARTER, TCP)
+    numbers = [n for n in above[0] if n >= BOTH[1]]
+    return tuple(above[0][n] for n in numbers) + tuple(-above[1][n] for n in numbers)
+
+
+ACCESS = tuple(0.002 + 0.0025 * n for n in range(8))
+"""Access delays of Figs. 17 to 21, s."""
+
+
+def by_delay(one: str, other: str) -> dict[str, list[float]]:
+    """Return the rates of both kinds by access delay, by the fixed point of RED, packets/s."""
+    groups = [Group(kind, 1, 0.04 + 4.0 * delay) for kind in (one, other) for delay in ACCESS]
+    rates = fixed_point(*groups).rates
+    return {one: list(rates[: len(ACCESS)]), other: list(rates[len(ACCESS) :])}
+
+
+@effects("Z14", cases=(DELAYS,))
+def growing_delays() -> Effects:
+    """Measure rate and variance by the access delay."""
+    pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
+
+    def statements(reading: str) -> dict[str, Statement]:
+        rates, variances, above = [], [], []
+        model: dict[str, list[Estimate]] = {"rate": [], "variance": [], "order": []}
+        for lower, upper in pairs:
+            chosen = "1-b" if lower == TFRC else reading
+            frame = where(DELAYS, pair=f"{lower} with {upper}", reading=chosen)
+            for kind in (lower, upper):
+                flows = frame[frame["kind"] == kind]
+                rates.append(_fall(by(flows, "access_delay", "rate")))
+                variances.append(_fall(by(flows, "access_delay", "rate_variance")))
+            first, second = (lower, upper) if lower == TFRC else (upper, lower)
+            above.append(_above(frame, first, second))
+            own = by_delay(lower, upper)
+            for kind in (lower, upper):
+                falls = [a - b for a, b in itertools.pairwise(own[kind])]
+                model["rate"] += [Estimate(fall, 0.0) for fall in falls]
+                square = [(variation(kind) * rate) ** 2 for rate in own[kind]]
+                model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
+            apart = sum(own[first]) / sum(own[second]) - 1.0
+            model["order"].append(Estimate(apart + EQUAL, 0.0))
+        return {
+            "rate": Statement(tuple(rates), tuple(model["rate"])),
+            "variance": Statement(tuple(variances), tuple(model["variance"])),
+            "order": Statement(tuple(above), tuple(model["order"])),
+        }
+
+    shown = where(DELAYS, pair=f"{TFRC} with {TCP}", reading="1-b")
+    curves = {
+        kind: by(shown[shown["kind"] == kind], "access_delay", "rate") for kind in (TFRC, TCP)
+    }
+    ends = {kind: list(found.values()) for kind, found in curves.items()}
+    return Effects(
+        statements("1-b"),
+        {
+            kind: Curve(list(found), list(found.values()), by_delay(TFRC, TCP)[kind])
+            for kind, found in curves.items()
+        },
+        ("access delay (s)", "rate (packets/s)"),
+        values={"ends": ends, "pairs": len(pairs)},
+        readings={READING: statements("b")},
+    )
+
+
+def _fall(found: dict[float, Estimate]) -> Estimate:
+    """Return the slope over the delay, negated and relative to the mean."""
+    values = list(found.values())
+    mean = sum(e.value for e in values) / len(values)
+    return combine((slope(values, list(found)),), (-1.0 / mean,))
+
+
+def _above(frame: pd.DataFrame, upper: str, lower: str) -> Estimate:
+    rates = frame.groupby(["seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
+    return beyond(of_runs((rates[upper] / rates[lower] - 1.0).to_numpy()), -EQUAL)

@@ -1,0 +1,180 @@
+"""Eight flows of each of two kinds: shares, smoothness, and likeness (Z06 to Z10, Z17)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
+from validation.claims.zheng2002.red import variation
+from validation.statistics import Estimate, combine, difference, of_runs
+
+CASE = "zheng2002/pairs-8x8"
+SENSITIVITY = "zheng2002/sensitivity"
+HALF, SAME = 0.5, 1.0
+ALIKE = 0.2
+"""Standard deviation of the rates of like flows over their mean, up to which they are similar."""
+READINGS: dict[str, dict[str, Any]] = {
+    "ns-2's decrease setting is b": {"reading": "b"},
+    "with background traffic": {"background": 5},
+}
+VALUES = {"TCP(1/5,1/8)": (1 / 5, 1 / 8), "TCP(3/7,1/4)": (3 / 7, 1 / 4)}
+"""a and b of the gentle rules."""
+GENTLE, QUARTER, TCP, TFRC = "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TCP(1,1/2)", "TFRC"
+
+
+def kinds(case: str, **chosen: Any) -> pd.DataFrame:
+    """Return rate, variation over time, and variation over the flows, by seed and kind."""
+    frame = where(case, **chosen)
+    groups = frame[frame["kind"] != "background"].groupby(["seed", "kind"])
+    found = {
+        "rate": groups["rate"].mean(),
+        "rough": groups["rate_cov"].mean(),
+        "apart": groups["rate"].std() / groups["rate"].mean(),
+    }
+    wide: Any = pd.DataFrame(found).unstack()  # noqa: PD010
+    table: pd.DataFrame = wide
+    return table
+
+
+def pair(one: str, other: str, **reading: Any) -> pd.DataFrame:
+    """Return the kinds of a pair of the figures, in the default reading but for ``reading``."""
+    chosen: dict[str, Any] = {
+        "pair": f"{one} with {other}",
+        "reading": "1-b",
+        "background": 0,
+    } | reading
+    if TFRC in one:
+        chosen["reading"] = "1-b"
+    return kinds(CASE, **chosen)
+
+
+def ratio(found: pd.DataFrame, one: str, other: str) -> Estimate:
+    """Return the rate of one kind over that of the other, seed by seed."""
+    return of_runs(found["rate"][one] / found["rate"][other])
+
+
+def smoother(found: pd.DataFrame, one: str, other: str) -> Estimate:
+    """Return by how much the rate of one kind varies less over time than that of the other."""
+    return of_runs(found["rough"][other] - found["rough"][one])
+
+
+def derived(one: str, *, kept: bool = False) -> float:
+    """Return the ratio to TCP's throughput at the same loss, by the square-root law of TCP(a,b).
+
+    ``kept``: the window falls to b of its peak instead of 1 - b. TFRC has TCP's law (RFC 5348).
+    """
+    if one == TFRC:
+        return 1.0
+    a, b = VALUES[one]
+    b = 1.0 - b if kept else b
+    return math.sqrt(a * (2.0 - b) / (2.0 * b) / 1.5)
+
+
+@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE,), equal=True)
+@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, SENSITIVITY), equal=True)
+@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE,), equal=True)
+@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE,), equal=True)
+@effects("Z10", TFRC, TCP, SAME, 1, cases=(CASE, SENSITIVITY), equal=True)
+def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
+    """Measure the share of one kind beside another, and which of them is smoother."""
+
+    def statements(
+        found: pd.DataFrame, gentle: Estimate | None, *, kept: bool = False
+    ) -> dict[str, Statement]:
+        mine, law = ratio(found, one, other), Estimate(derived(one, kept=kept), 0.0)
+        said = {
+            "share": Statement((deviation(mine, share),), (deviation(law, share),), equal=True),
+            "smooth": Statement(
+                (combine((smoother(found, one, other),), (sign,)),),
+                (Estimate(sign * (variation(other) - variation(one)), 0.0),),
+            ),
+        }
+        if gentle is not None:
+            more = derived(QUARTER, kept=kept) - derived(GENTLE, kept=kept)
+            said["more"] = Statement((difference(mine, gentle),), (Estimate(round(more, 9), 0.0),))
+        return said
+
+    def gentle(**reading: Any) -> Estimate | None:
+        more = (one, other) == (QUARTER, TCP)
+        return ratio(pair(GENTLE, TCP, **reading), GENTLE, TCP) if more else None
+
+    found = pair(one, other)
+    others = {
+        name: statements(pair(one, other, **reading), gentle(**reading), kept="reading" in reading)
+        for name, reading in READINGS.items()
+        if not (TFRC in one and "reading" in reading)
+    }
+    columns = {"rate (packets/s)": "rate", "variation over time": "rough"}
+    shown = {
+        name: Curve((one, other), [of_runs(found[column][kind]) for kind in (one, other)])
+        for name, column in columns.items()
+    }
+    reversed_ = pair(one, other, reading="b")
+    return Effects(
+        statements(found, gentle()),
+        {
+            "variation over time": Curve(
+                (one, other),
+                shown["variation over time"].packets,
+                [variation(one), variation(other)],
+            )
+        },
+        ("kind of flow", "standard deviation of the rate over its mean"),
+        values={
+            "one": one, "other": other, "share": share, "ratio": ratio(found, one, other),
+            "rates": shown["rate (packets/s)"].packets, "smoother": sign > 0,
+            "more": (one, other) == (QUARTER, TCP),
+            "rough": shown["variation over time"].packets,
+            "derived": derived(one), "kept": derived(one, kept=True),
+            "reversed": None if TFRC in one else ratio(reversed_, one, other),
+            "settings": settings(one, other),
+        },
+        readings=others,
+    )  # fmt: skip
+
+
+def settings(one: str, other: str) -> dict[str, Estimate]:
+    """Return the ratio of the rates under other choices of what the paper leaves open."""
+    frame = where(SENSITIVITY, pair=f"{one} with {other}")
+    return {
+        str(name): ratio(kinds(SENSITIVITY, pair=f"{one} with {other}", setting=name), one, other)
+        for name in frame["setting"].unique()
+    }
+
+
+@effects("Z17", cases=(CASE,))
+def flows_of_one_kind() -> Effects:
+    """Measure how much the rates of like flows differ."""
+    pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
+
+    def apart(**reading: Any) -> dict[str, Estimate]:
+        found = {}
+        for names in pairs:
+            table = pair(*names, **reading)
+            for kind, beside in (names, names[::-1]):
+                found[f"{kind} beside {beside}"] = of_runs(table["apart"][kind])
+        return found
+
+    def statements(found: dict[str, Estimate]) -> dict[str, Statement]:
+        varied = found[EXCEPTION]
+        rest = [e for name, e in found.items() if name != EXCEPTION]
+        mean = combine(rest, [1.0 / len(rest)] * len(rest))
+        return {
+            "similar": Statement(tuple(beyond(-e, -ALIKE) for e in rest), (Estimate(ALIKE, 0.0),)),
+            "varies": Statement((difference(varied, mean),), (Estimate(0.0, 0.0),)),
+        }
+
+    found = apart()
+    return Effects(
+        statements(found),
+        {"ns-2": Curve(list(found), list(found.values()))},
+        ("kind of flow", "deviation of the rates over their mean"),
+        values={"exception": found[EXCEPTION], "all": found},
+        readings={name: statements(apart(**reading)) for name, reading in READINGS.items()},
+    )
+
+
+EXCEPTION = f"{GENTLE} beside {TFRC}"

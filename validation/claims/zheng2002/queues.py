@@ -1,0 +1,126 @@
+"""RED against DropTail, and with marks instead of drops (Z15, Z16, Z18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.zheng2002.one_kind import VISIBLE
+from validation.claims.zheng2002.red import RATES, SLOW, Group, fixed_point, variation
+from validation.statistics import Estimate, difference, of_runs
+
+CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
+KINDS = tuple(RATES)
+PHASE = 0.0005
+"""Largest random time before a packet is sent, s, which keeps phase effects away."""
+READINGS: dict[str, dict[str, Any]] = {
+    "without a random time before packets": {"jitter": 0.0},
+    "ns-2's decrease setting is b": {"reading": "b"},
+}
+
+
+def _chosen(name: str | None = None, **reading: Any) -> pd.DataFrame:
+    return where(CASE, name, **({"reading": "1-b", "jitter": PHASE} | reading))
+
+
+def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estimate]:
+    """Return RED's value less DropTail's, or the reverse, seed by seed, of every kind and pair."""
+    keys = [key for key in ("pair", "kind") if key in frame]
+    means = frame.groupby([*keys, "seed", "queue"])[column].mean().unstack()  # noqa: PD010
+    apart = sign * (means["RED"] - means["DropTail"])
+    return {
+        ", ".join(map(str, key)) if isinstance(key, tuple) else str(key): of_runs(values.to_numpy())
+        for key, values in apart.groupby(keys if len(keys) > 1 else keys[0])
+    }
+
+
+@effects("Z15", cases=(CASE,))
+def smoother_with_red() -> Effects:
+    """Measure the variation of the rates over time with both queues."""
+
+    def statement(**reading: Any) -> Statement:
+        model = (variation(kind, periodic=True) - variation(kind) for kind in KINDS)
+        return Statement(
+            tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
+            tuple(Estimate(each, 0.0) for each in model),
+        )
+
+    found = _compared(_chosen(), "rate_cov", -1.0)
+    return Effects(
+        {"smooth": statement()},
+        {"ns-2": Curve(list(found), list(found.values()))},
+        ("pair of kinds, and the kind", "fall of the variation with RED"),
+        values={
+            "smoother": [name for name, e in found.items() if e.value > 0],
+            "all": found,
+            "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
+        },
+        readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},
+    )
+
+
+@effects("Z18", cases=(CASE,))
+def throughput_with_red() -> Effects:
+    """Measure the utilisation with both queues."""
+
+    def statement(**reading: Any) -> Statement:
+        found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
+        return Statement(tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),))
+
+    frame = _chosen("link")
+    curves = {
+        str(queue): by(frame[frame["queue"] == queue], "pair", "utilisation")
+        for queue in frame["queue"].unique()
+    }
+    return Effects(
+        {"better": statement()},
+        {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
+        ("pair of kinds", "utilisation (1)"),
+        values={"used": curves},
+        readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
+    )
+
+
+def _marked(one: str, other: str, number: int) -> float:
+    """Return the part of the packets that is marked instead of lost: all, up to ns-2's limit."""
+    loss = fixed_point(Group(one, number), Group(other, number)).loss
+    return loss if loss < SLOW.most else 0.0
+
+
+@effects("Z16", cases=(ECN,))
+def marks_instead_of_drops() -> Effects:
+    """Measure utilisation and loss with and without marks."""
+
+    def statements(reading: str) -> dict[str, Statement]:
+        used, fewer, more = [], [], []
+        spared: list[list[float]] = []
+        for name, frame in where(ECN, "link").groupby("pair"):
+            pair = str(name)
+            chosen = frame[frame["reading"] == ("1-b" if pair.startswith("TFRC") else reading)]
+            off, on = (chosen[chosen["ecn"] == n] for n in (0, 1))
+            u, v = (by(each, "number", "utilisation") for each in (off, on))
+            used += [beyond(difference(v[n], u[n]), VISIBLE) for n in u]
+            x, y = (by(each, "number", "loss") for each in (off, on))
+            gains = [difference(x[n], y[n]) for n in x]
+            fewer += gains
+            more.append(difference(gains[-1], gains[0]))
+            one, other = pair.split(" with ")
+            spared.append([_marked(one, other, n) for n in x])
+        return {
+            "utilisation": Statement(tuple(used), (Estimate(-VISIBLE, 0.0),)),
+            "loss": Statement(tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e)),
+            "more": Statement(tuple(more), tuple(Estimate(e[-1] - e[0], 0.0) for e in spared)),
+        }
+
+    frame = where(ECN, "link", reading="1-b", pair="TFRC with TCP(1,1/2)")
+    curves = {name: by(frame[frame["ecn"] == n], "number", "loss")
+              for n, name in enumerate(("RED", "RED with ECN"))}  # fmt: skip
+    return Effects(
+        statements("1-b"),
+        {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
+        ("flows of each kind", "loss (1)"),
+        values={"lost": curves},
+        readings={"ns-2's decrease setting is b": statements("b")},
+    )

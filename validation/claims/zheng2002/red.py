@@ -1,0 +1,124 @@
+"""The fixed point of RED with flows of several kinds: one queue, one loss rate, all responses.
+
+With q packets in the queue on average a packet is lost with the probability RED(q), the round-trip
+time is that of the path and the wait q/C, and each flow sends what its response says. The queue at
+which they all together send what the link carries, C/(1 - p), is the fixed point: load falls with q.
+An empty queue loses nothing, so that the link is always full: utilisation is one (V. Misra, W.-B.
+Gong, D. Towsley, Fluid-based analysis of a network of AQM routers supporting TCP flows, 2000).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from responsefn import AIMD, PFTK, TFRC, interval_weights
+
+__all__ = ["RATES", "FixedPoint", "Group", "Link", "fixed_point", "variation"]
+
+RTO = 0.2
+"""The least timeout of ns-2 here, s."""
+
+
+class Link(NamedTuple):
+    """A link behind RED: packets/s, thresholds in packets, the largest probability, buffer."""
+
+    capacity: float = 1875.0
+    low: float = 30.0
+    high: float = 90.0
+    most: float = 0.1
+    buffer: float = 180.0
+
+    def loss(self, queue: float) -> float:
+        """Return the probability of gentle RED at an average queue in packets."""
+        if queue <= self.low:
+            return 0.0
+        if queue <= self.high:
+            return self.most * (queue - self.low) / (self.high - self.low)
+        rest = (queue - self.high) / self.high
+        return min(1.0, self.most + (1.0 - self.most) * rest)
+
+
+SLOW, FAST = Link(), Link(7500.0, 120.0, 360.0, 0.1, 720.0)
+"""15 and 60 Mb/s with packets of 1000 bytes."""
+LOW_THRESHOLDS = Link(low=5.0, high=15.0)
+
+
+def _gentle(a: float, b: float, p: float, rtt: float) -> float:
+    """Return the rate of TCP(a,b), with the timeouts that TCP(1,1/2) has by PFTK at the same p."""
+    timeouts = float(PFTK(rto=max(RTO, rtt)).rate(p=p, rtt=rtt)) / float(AIMD().rate(p=p, rtt=rtt))
+    return float(AIMD(a, b).rate(p=p, rtt=rtt)) * timeouts
+
+
+RATES = {
+    "TCP(1,1/2)": lambda p, rtt: float(PFTK(rto=max(RTO, rtt)).rate(p=p, rtt=rtt)),
+    "TCP(1/5,1/8)": lambda p, rtt: _gentle(1 / 5, 1 / 8, p, rtt),
+    "TCP(3/7,1/4)": lambda p, rtt: _gentle(3 / 7, 1 / 4, p, rtt),
+    "TFRC": lambda p, rtt: float(TFRC(rto=max(RTO, 4.0 * rtt)).rate(p=p, rtt=rtt)),
+}
+"""Rate of a flow in packets/s at a loss rate and a round-trip time, by kind."""
+
+
+class Group(NamedTuple):
+    """Flows that are alike: their kind, number, and round-trip time without a queue in s."""
+
+    kind: str
+    number: int
+    base_rtt: float = 0.048
+
+
+class FixedPoint(NamedTuple):
+    """Average queue in packets, loss rate, and the rate of a flow of each group in packets/s."""
+
+    queue: float
+    loss: float
+    rates: tuple[float, ...]
+
+
+@functools.cache
+def fixed_point(*groups: Group, link: Link = SLOW) -> FixedPoint:
+    """Return the fixed point of groups of flows behind one link.
+
+    Examples
+    --------
+    >>> found = fixed_point(Group("TCP(1,1/2)", 20))
+    >>> round(20 * found.rates[0] * (1 - found.loss))
+    1875
+    """
+
+    def at(queue: float) -> FixedPoint:
+        p, wait = link.loss(queue), queue / link.capacity
+        return FixedPoint(queue, p, tuple(RATES[g.kind](p, g.base_rtt + wait) for g in groups))
+
+    low, high = link.low * (1.0 + 1e-9), 2.0 * link.high * (1.0 - 1e-9)
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        found = at(middle)
+        offered = sum(g.number * rate for g, rate in zip(groups, found.rates, strict=True))
+        if offered * (1.0 - found.loss) > link.capacity:
+            low = middle
+        else:
+            high = middle
+    return at(high)
+
+
+def variation(kind: str, *, periodic: bool = False) -> float:
+    """Return the standard deviation of a flow's rate over its mean, in the limit of few losses.
+
+    With independent losses: of TCP(a,b), whose windows between w and (1 - b)w have the moments of V.
+    Dumas, F. Guillemin, P. Robert, A Markovian analysis of additive-increase multiplicative-decrease
+    algorithms, 2002; of TFRC, the root of an average of eight exponential intervals (RFC 5348).
+    With periodic losses: of a saw tooth, and of a constant.
+    """
+    if kind == "TFRC":
+        weights = np.asarray(interval_weights(8))
+        return 0.0 if periodic else 0.5 * math.sqrt(float((weights**2).sum())) / weights.sum()
+    b = {"TCP(1,1/2)": 1 / 2, "TCP(1/5,1/8)": 1 / 8, "TCP(3/7,1/4)": 1 / 4}[kind]
+    if periodic:
+        return b / (math.sqrt(12.0) * (1.0 - b / 2.0))
+    kept = 1.0 - b
+    product = math.prod((1 - kept ** (2 * n)) / (1 - kept ** (2 * n - 1)) for n in range(1, 400))
+    return math.sqrt(math.pi / (2.0 * b * product**2) - 1.0)
