@@ -56,7 +56,7 @@ check: $(VENV)/.dev ## lint, format, types, repository review
 	$(PY) -m repo_review . --show err
 
 test: check ## the checks and the test-suite
-	$(PY) -m pytest -n auto -m "not slow and not simulators"
+	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators"
 
 test-all: check ## the slow tests too, and the simulators' where installed
 	$(PY) -m pytest

@@ -24,8 +24,7 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
-from responsefn.responses import cycle_inverse
-from responsefn.responses import rule_kernels as templates
+from responsefn.responses import cycle_inverse, rule_kernels
 from responsefn.simulation import coexistence
 
 RTT = 0.1
@@ -90,7 +89,7 @@ def rows() -> list[Row]:
             ],
             SOME,
         )
-    cycles = build(templates.power_cycles)
+    cycles = build(rule_kernels.power_cycles)
     packets = np.random.default_rng(0).geometric(1e-4, MANY)
 
     def peaks():

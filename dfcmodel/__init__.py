@@ -18,12 +18,14 @@ from dfcmodel.lossless import (
     search_worst,
     witness,
 )
+from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC, FIFO, RED, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_writing import save_scenario
+from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
 from dfcmodel.step_checks import StepCheck, check_step
@@ -45,11 +47,13 @@ __all__ = [
     "Fair",
     "FeedbackEquation",
     "Flow",
+    "Fluid",
     "FrameScenario",
     "Headroom",
     "Lines",
     "Link",
     "OnOff",
+    "Packets",
     "Pause",
     "PausedLink",
     "Priority",
@@ -79,6 +83,7 @@ __all__ = [
     "stability_limit",
     "stability_map",
     "takano2006",
+    "to_ns2",
     "tree",
     "witness",
 ]

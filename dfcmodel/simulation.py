@@ -7,6 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.kernel import columns
 from dfcmodel.engine.kernel.columns import DELIVERED, FINISHED, FIRST_LOSS, LOST, QUEUE, SENT, WATCH
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
@@ -35,20 +37,24 @@ BACKENDS: dict[str, Callable[..., Any]] = {
 
 def simulate(
     scenario: Scenario,
+    method: Fluid | Packets | None = None,
     *,
     duration: float | None = None,
     steps_per_delay: int = 4,
     sample: float | None = None,
     jitter: float = 0.0,
+    packet_jitter: float = 0.0,
     rng: np.random.Generator | int | None = 0,
     backend: str = "numba",
 ) -> Trajectory:
-    """Simulate a scenario as a fluid in discrete time.
+    """Simulate a scenario as a fluid in discrete time, or packet by packet.
 
     Parameters
     ----------
     scenario
         The scenario to simulate, for example ``takano2006("1")``.
+    method
+        ``Fluid(...)``, ``Packets(...)``, or None: the fluid with ``steps_per_delay`` and ``backend``.
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
@@ -58,8 +64,11 @@ def simulate(
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
         that is longer.
     jitter
-        Upper end of the uniform distribution by which each flow's start is delayed, in s; it is
-        resolved within a step.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
+        resolves it within a step.
+    packet_jitter
+        Upper end of the uniform distribution by which a sender delays each packet, in s; for
+        `Packets` alone.
     rng
         Seed or generator of the feedback phases, the jitter, on/off times, RED, and the rounding of
         fractional losses to whole packets.
@@ -87,6 +96,12 @@ def simulate(
     >>> run.efficiency.sizes["time"]
     100
     """
+    if isinstance(method, Packets):
+        return _simulate_packets(scenario, method, duration, sample, jitter, packet_jitter, rng)
+    if method is not None:
+        steps_per_delay, backend = method.steps_per_delay, method.backend
+    if packet_jitter != 0.0:
+        raise ValueError("packet_jitter: a fluid has no packets; use method=Packets(...)")
     m = whole("steps_per_delay", steps_per_delay, 1, 10_000)
     choice("backend", backend, BACKENDS)
     h = min(link.delay for link in scenario.links) / m
@@ -152,6 +167,31 @@ def simulate(
         finished=state.tally[:, FINISHED].copy(),
         carried=carried,
         mean_queue=mean_queue,
+    )
+
+
+def _simulate_packets(
+    scenario: Scenario,
+    method: Packets,
+    duration: float | None,
+    sample: float | None,
+    jitter: float,
+    packet_jitter: float,
+    rng: np.random.Generator | int | None,
+) -> Trajectory:
+    """Check what both levels take, and run the packets."""
+    from dfcmodel.packets.simulation import simulate_packets
+
+    end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))
+    sample = min(1e-3, end) if sample is None else sample
+    number("sample", sample, above=0.0, at_most=end, hint="in s")
+    number("jitter", jitter, at_least=0.0, at_most=end)
+    number("packet_jitter", packet_jitter, at_least=0.0, at_most=end, hint="in s")
+    if method.seed is None and not method.is_ns2:
+        drawn = np.random.default_rng(rng).integers(1, 2**31 - 1)
+        method = replace(method, seed=int(drawn))
+    return simulate_packets(
+        scenario, method, duration=end, sample=sample, jitter=jitter, packet_jitter=packet_jitter
     )
 
 

@@ -14,7 +14,20 @@ from markov.computing.memory import TooLargeError
 from markov.computing.vectors import add_at
 from markov.driver import stationary, stationary_by_class
 from markov.exploration import Reachable, explore, generator
+from markov.files import (
+    ExplicitModel,
+    FileError,
+    FileModel,
+    PropertyResult,
+    from_networkx,
+    read_explicit,
+    read_jani,
+    read_prism,
+    to_networkx,
+    write_explicit,
+)
 from markov.generators.operators import GeneratorOperator
+from markov.lumping import Lumped, lump
 from markov.methods.gth import GTH
 from markov.methods.iterative import GaussSeidel, Power
 from markov.methods.krylov import Krylov
@@ -28,10 +41,14 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import NO_END, ChainModel
+from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
 from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
+from markov.sampling import Paths, paths
+from markov.sensitivities import Sensitivity
 from markov.sweeps import sweep
+from markov.transients import Transient, transient
 
 __all__ = [
     "GTH",
@@ -43,34 +60,55 @@ __all__ = [
     "ConvergenceError",
     "Courtois",
     "CoxTandem",
+    "ExplicitModel",
+    "FileError",
+    "FileModel",
     "GaussSeidel",
     "GeneratorOperator",
     "JacksonTandem",
     "Kanban",
     "Krylov",
     "Levels",
+    "Lumped",
     "MarkovChain",
     "Mean",
     "Method",
     "Multilevel",
+    "Passage",
+    "Paths",
     "PauseChain",
     "PauseTandem",
     "Polling",
     "Power",
+    "PropertyResult",
     "QuasiBirthDeath",
+    "QuasiStationary",
     "Reachable",
     "RuleError",
     "RuleWarning",
+    "Sensitivity",
     "Solution",
     "SparseLU",
     "Stationary",
     "StationaryByLevel",
     "TooLargeError",
+    "Transient",
     "add_at",
     "explore",
+    "from_networkx",
     "generator",
+    "lump",
+    "passage",
+    "paths",
+    "quasi_stationary",
+    "read_explicit",
+    "read_jani",
+    "read_prism",
     "stationary",
     "stationary_by_class",
     "stationary_by_level",
     "sweep",
+    "to_networkx",
+    "transient",
+    "write_explicit",
 ]

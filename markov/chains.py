@@ -253,7 +253,7 @@ class MarkovChain:
 
         Each as the sorted indices of its states.
         """
-        return [states for states in self._closed_classes if self._reachable[states[0]]]
+        return [states for states in self.closed_classes if self._reachable[states[0]]]
 
     def irreducible(self, number: int) -> sp.csr_matrix:
         """Return the generator on one of the recurrent classes, in the order of its states."""
@@ -273,7 +273,8 @@ class MarkovChain:
         return [(part.data, part) for part in parts]
 
     @cached_property
-    def _closed_classes(self) -> list[NDArray[np.int64]]:
+    def closed_classes(self) -> list[NDArray[np.int64]]:
+        """All closed communicating classes, each as the sorted indices of its states."""
         count, labels = self._components
         edges = self.Q.tocoo()
         leaves = np.zeros(count, dtype=bool)
@@ -303,7 +304,7 @@ class MarkovChain:
         Rows sum to one, but for states that the model's start does not lead to: they may end in
         classes that do not count.
         """
-        closed = self._closed_classes
+        closed = self.closed_classes
         ending = np.zeros((self.size, len(closed)))
         for column, states in enumerate(closed):
             ending[states, column] = 1.0

@@ -37,6 +37,18 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
         "markov.chains", "markov.results",
     },
+    "markov.transients": {
+        "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
+        "markov.selections",
+    },
+    "markov.passages": {
+        "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
+        "markov.selections", "markov.proofs.bounded", "markov.transients",
+    },
+    "markov.files": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
+        "markov.driver", "markov.selections", "markov.transients", "markov.passages",
+    },
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},
     "dfcmodel.lossless": {"hopflow"},
@@ -45,6 +57,10 @@ MAY_IMPORT = {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"
     },
     "dfcmodel.engine.kernel": {"hopflow.kernels"},
+    "dfcmodel.packets": {
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.results", "dfcmodel.packets.kernel"
+    },
+    "dfcmodel.packets.kernel": {"hopflow.kernels"},
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},

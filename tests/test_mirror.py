@@ -11,9 +11,14 @@ MIRRORED = ("dfcmodel", "hopflow", "validation")
 """Packages whose every module has a test file of its name; add a package when it does."""
 EXEMPT = ("validation/test_validation.py",)
 """A module that is itself run by pytest."""
-TESTED_TOGETHER = ("dfcmodel/engine/kernel",)
+TESTED_TOGETHER = ("dfcmodel/engine/kernel", "dfcmodel/packets/kernel")
 """Folders whose functions run only as one compiled loop."""
-MORE = {Path("validation/data"), Path("validation/published"), Path("dfcmodel/engine/kernel")}
+MORE = {
+    Path("validation/data"),
+    Path("validation/published"),
+    Path("dfcmodel/engine/kernel"),
+    Path("dfcmodel/packets/kernel"),
+}
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 
 

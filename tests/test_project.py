@@ -253,7 +253,14 @@ def test_wheel_metadata(wheel: zipfile.ZipFile) -> None:
     assert core == {
         (need.name, str(need.specifier)) for need in map(Requirement, listed["dependencies"])
     }
-    assert set(about.get_all("Provides-Extra", [])) == {"scale", "lab", "docs", "bench", "dev"}
+    assert set(about.get_all("Provides-Extra", [])) == {
+        "scale",
+        "lab",
+        "docs",
+        "bench",
+        "test",
+        "dev",
+    }
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "hopflow = validation.cli:main" in wheel.read(scripts).decode()
 

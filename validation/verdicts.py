@@ -337,7 +337,7 @@ class Claim:
     >>> ledger()["M02"].where
     'Sect. III.A'
     >>> print(ledger()["D01"].check().model)
-    reproduced
+    depends
     """
 
     id: str

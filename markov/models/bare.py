@@ -86,6 +86,15 @@ class FunctionModel(ChainModel):
         """The name of the function."""
         return getattr(self.rules, "__qualname__", repr(self.rules)).rpartition(".")[2]
 
+    def replace(self, **changes: Any) -> FunctionModel:
+        """Return a copy with some parameters changed, where these have names."""
+        if not hasattr(self.params, "_replace"):
+            raise ValueError(f"{self.name}: params = {self.params!r} have no names to replace")
+        model = FunctionModel.__new__(FunctionModel)
+        model.__dict__.update(self.__dict__)
+        object.__setattr__(model, "params", self.params._replace(**changes))
+        return model
+
     def __eq__(self, other: object) -> bool:
         return self is other
 

@@ -33,6 +33,8 @@ class Bounded:
     @property
     def error(self) -> float:
         """How far the exact value is from this one at most, in its unit."""
+        if self.lower == self.upper:
+            return 0.0
         return max(self.upper - self.value, self.value - self.lower)
 
     @property

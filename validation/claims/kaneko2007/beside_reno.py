@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from validation.claims.effects import EQUAL, Curve, Effects, Estimates, Statement, beyond, effects
+from validation.claims.effect_claims import (
+    EQUAL,
+    Curve,
+    Effects,
+    Estimates,
+    Statement,
+    beyond,
+    effects,
+)
 from validation.claims.kaneko2007.runs import (
     NAMES,
     modelled,

@@ -8,7 +8,7 @@ import math
 from scipy.optimize import brentq
 
 from responsefn import Reno
-from validation.claims.effects import (
+from validation.claims.effect_claims import (
     Curve,
     Effects,
     Estimates,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from validation import evidence
-from validation.claims.effects import by
+from validation.claims.effect_claims import by
 from validation.claims.malhotra2005 import bundled
 from validation.statistics import Estimate, ratio_gain, slope
 

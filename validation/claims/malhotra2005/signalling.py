@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markov import stationary
 from validation import evidence
-from validation.claims.effects import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
 from validation.claims.malhotra2005 import chain, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting
 from validation.claims.malhotra2005.delayed import throughput

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from validation import evidence
-from validation.claims.effects import EQUAL, Curve, Effects, Statement, beyond, effects
+from validation.claims.effect_claims import EQUAL, Curve, Effects, Statement, beyond, effects
 from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.statistics import LEVEL, Estimate, combine, difference, of_runs, ratio, slope

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from dfcmodel import simulate, takano2006
 from validation.checks import claim
-from validation.claims.takano2006 import matrix as matrices
-from validation.claims.takano2006 import studies
+from validation.claims.takano2006 import matrices, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
-from validation.claims.takano2006.matrix import (
+from validation.claims.takano2006.matrices import (
     NONE,
     READINGS,
     SCENARIOS,

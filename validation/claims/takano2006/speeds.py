@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from validation.checks import claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
-from validation.claims.takano2006.matrix import (
+from validation.claims.takano2006.matrices import (
     READINGS,
     Hosts,
     Matrix,

@@ -9,7 +9,7 @@ import numpy as np
 
 from validation.checks import claim
 from validation.claims.takano2006 import studies
-from validation.claims.takano2006.matrix import NONE, READINGS, Hosts, Matrix, low, matrix
+from validation.claims.takano2006.matrices import NONE, READINGS, Hosts, Matrix, low, matrix
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
 from validation.statistics import Values, ranked, settles

@@ -7,7 +7,7 @@ import itertools
 import pandas as pd
 
 from responsefn import PFTK
-from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects
+from validation.claims.effect_claims import Curve, Effects, Statement, beyond, deviation, effects
 from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
 from validation.records import rows

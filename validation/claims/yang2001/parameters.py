@@ -5,7 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
+from validation.claims.effect_claims import (
+    Curve,
+    Effects,
+    Statement,
+    beyond,
+    deviation,
+    effects,
+    where,
+)
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
 from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
 from validation.statistics import Estimate, combine, of_runs

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effects import (
+from validation.claims.effect_claims import (
     EQUAL,
     Curve,
     Effects,

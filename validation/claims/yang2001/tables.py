@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effects import Estimates, Statement
+from validation.claims.effect_claims import Estimates, Statement
 from validation.claims.yang2001.sharing import modelled
 from validation.statistics import Estimate, of_runs
 
@@ -74,7 +74,7 @@ def short(environment: str, discipline: str) -> pd.DataFrame:
         .groupby("seed")
         .mean()
     )
-    table: pd.DataFrame = found
+    table: pd.DataFrame = found.dropna(axis="columns", how="all")  # classes of other environments
     return table
 
 
@@ -112,7 +112,7 @@ def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
 def under(frame: pd.DataFrame, mechanism: str) -> pd.DataFrame:
     """Return the columns of one mechanism, by class."""
     found: Any = frame[mechanism]
-    table: pd.DataFrame = found
+    table: pd.DataFrame = found.dropna(axis="columns", how="all")  # classes of other environments
     return table
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from validation.claims.effects import (
+from validation.claims.effect_claims import (
     EQUAL,
     Curve,
     Effects,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
 from validation.statistics import Estimate, difference
 

@@ -7,7 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from validation.claims.effects import Curve, Effects, Statement, beyond, deviation, effects, where
+from validation.claims.effect_claims import (
+    Curve,
+    Effects,
+    Statement,
+    beyond,
+    deviation,
+    effects,
+    where,
+)
 from validation.claims.zheng2002.red import variation
 from validation.statistics import Estimate, combine, difference, of_runs
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from validation.claims.effects import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.one_kind import VISIBLE
 from validation.claims.zheng2002.red import RATES, SLOW, Group, fixed_point, variation
 from validation.statistics import Estimate, difference, of_runs

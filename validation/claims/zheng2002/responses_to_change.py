@@ -10,7 +10,7 @@ import numpy as np
 from responsefn import AIMD, TFRC, LossHistory, aggressiveness, loss_events, responsiveness
 from validation import evidence
 from validation.checks import claim
-from validation.claims.effects import where
+from validation.claims.effect_claims import where
 from validation.claims.zheng2002.loss_sweeps import REFERENCE, RULES
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs
 from validation.verdicts import Judgement, Sides, Verdict, packets_only

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from validation.claims.takano2006 import scenario_6
-from validation.claims.takano2006.matrix import matrix
+from validation.claims.takano2006.matrices import matrix
 from validation.verdicts import Verdict
 
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED

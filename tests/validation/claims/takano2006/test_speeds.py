@@ -14,7 +14,7 @@ ALL = [("D04", "1"), ("D05", "2"), ("D06", "3"), ("D07", "4"), ("D08", "5")]
 @pytest.fixture(autouse=True)
 def anew():
     """Measure anew: the matrices are computed once otherwise."""
-    from validation.claims.takano2006.matrix import matrix
+    from validation.claims.takano2006.matrices import matrix
 
     matrix.cache_clear()
     yield

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from validation.claims.takano2006 import vegas_runs
 from validation.verdicts import Verdict
 
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
 
 
+@pytest.mark.slow
 def test_losses_are_noticed(doctor, judged) -> None:
     doctor(vegas_runs.NS2, lambda d: d.assign(dropped=1), "flows")
     assert judged("D16")["lossless, without DFC"].packets is C

@@ -22,6 +22,7 @@ def test_strict_priority_ends_class_by_class() -> None:
     assert first == pytest.approx(50 * SIZE / CAPACITY)
 
 
+@pytest.mark.slow
 def test_with_short_ageing_nothing_is_left_of_priority() -> None:
     aged = transfer_times("cc/cc", "SFQ", 90, ageing=1e-3)
     assert max(aged.values()) == pytest.approx(min(aged.values()), rel=1e-4)

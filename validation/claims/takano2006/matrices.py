@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from validation.claims.effects import where
+from validation.claims.effect_claims import where
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
 from validation.statistics import Swing, Values, ranked, swings

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from validation.claims.effects import Curve, Effects, Statement, effects
+from validation.claims.effect_claims import Curve, Effects, Statement, effects
 from validation.records import rows
 from validation.statistics import Estimate
 from validation.verdicts import Verdict

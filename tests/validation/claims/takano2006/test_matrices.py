@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from validation.claims.takano2006.matrix import Hosts, low, matrix, moves
+from validation.claims.takano2006.matrices import Hosts, low, matrix, moves
 from validation.statistics import Swing
 from validation.verdicts import Sides, Verdict
 

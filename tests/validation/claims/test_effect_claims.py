@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from validation.claims.effects import (
+from validation.claims.effect_claims import (
     EQUAL,
     Curve,
     Effects,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from validation.claims.hardware.queue_depths import queue_depths as check
-from validation.claims.hardware.queue_depths import trough
+from validation.claims.hardware.switches import queue_depths as check
+from validation.claims.hardware.switches import trough
 from validation.records import rows
 
 

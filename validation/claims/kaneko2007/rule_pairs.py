@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from validation.claims.effects import Curve, Effects, Estimates, Statement, deviation, effects
+from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, deviation, effects
 from validation.claims.kaneko2007.runs import FRIENDLY, GREEDY, NAMES, modelled, of_cases
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs

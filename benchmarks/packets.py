@@ -1,0 +1,106 @@
+"""The packet level beside ns-2 on the same traffic, and its cost per delivered packet.
+
+Times are CPU seconds of one thread; set-up is the time to the engine's arrays. ns-2 runs once beside
+us where it is installed, start-up included; its final acknowledgements are compared with ours, and a
+difference is said.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from benchmarks.timing import Row
+from dfcmodel import Packets, Scenario, takano2006, to_ns2
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.records import Records
+from dfcmodel.packets.simulation import plan_scenario
+from dfcmodel.packets.window_rules import rule_signatures
+from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
+
+ROUNDS = 7
+TARGETS = {
+    "dumbbell 2": 25, "dumbbell 8": 25, "dumbbell 32": 50, "dumbbell 128": 150,
+    "parking lot 1": 40, "parking lot 4": 40, "parking lot 16": 40, "takano2006/4": 120,
+}  # fmt: skip
+"""How many times faster than ns-2."""
+
+
+def scenarios() -> list[Scenario]:
+    """Return the scenarios: NewReno flows over dumbbells, parking lots and a chain."""
+    return [
+        *(dumbbell_scenario("newreno", pairs, 1) for pairs in (2, 8, 32, 128)),
+        *(parking_lot_scenario("newreno", long, 1) for long in (1, 4, 16)),
+        takano2006("4", dfc=False, tcp="newreno"),
+    ]
+
+
+def rows() -> list[Row]:
+    """Return a row for each scenario, and one for ns-2 where it is installed."""
+    method = Packets(convention="ns2", seed=1)
+    found = []
+    for scenario in tqdm(scenarios(), desc="packets", leave=False):
+        found += _compare(scenario, method)
+    return found
+
+
+def _plan(scenario: Scenario, method: Packets) -> Plan:
+    return plan_scenario(scenario, method, duration=scenario.duration, sample=0.1)
+
+
+def _cpu(began: float) -> float:
+    return time.process_time() - began
+
+
+def _compare(scenario: Scenario, method: Packets) -> list[Row]:
+    """Return our row, and ns-2's."""
+    plan = _plan(scenario, method)
+    records = run_engine(plan)  # compiles
+    times, set_ups = [], []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        lay_out(_plan(scenario, method), rule_signatures(scenario))
+        set_ups.append(_cpu(began))
+        began = time.process_time()
+        run_engine(plan)
+        times.append(_cpu(began))
+    ours = statistics.median(times)
+    nanoseconds = 1e9 * ours / records.total.sum()
+    note = f"{nanoseconds:.0f} ns per packet, set-up {1e3 * statistics.median(set_ups):.1f} ms"
+    name = f"{scenario.name}, {scenario.duration:g} s"
+    own = Row(name, "Packets", ours, min(times), max(times), 1.0, note)
+    if shutil.which("ns") is None:
+        return [own]
+    seconds, acknowledged = _run_ns2(to_ns2(scenario, method=method, sample=0.1))
+    ratio = seconds / ours
+    note = _verdict(scenario, records, acknowledged, ratio)
+    return [own, Row(name, "ns-2", seconds, seconds, seconds, ratio, note)]
+
+
+def _verdict(scenario: Scenario, records: Records, acknowledged: np.ndarray, ratio: float) -> str:
+    """Say whether the runs are equal, and whether the target is reached."""
+    equal = "equal" if (acknowledged == records.acked[-1]).all() else "NOT EQUAL"
+    target = TARGETS[scenario.name]
+    return f"{equal}; target {target} times: {'reached' if ratio >= target else 'missed'}"
+
+
+def _run_ns2(program: str) -> tuple[float, np.ndarray]:
+    """Return ns-2's CPU seconds and the final acknowledgements."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "run.tcl").write_text(program)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(["ns", "run.tcl"], cwd=folder, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        flows = np.loadtxt(Path(folder) / "flows.txt", ndmin=2)
+    seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return seconds, flows[:, 1]

@@ -1,0 +1,113 @@
+"""``python -m benchmarks.time_and_passage``: transients, passages, sensitivities, PRISM files.
+
+CPU seconds of one process; what counts are the ratios within one run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from markov import PauseTandem, passage, read_prism, stationary
+from markov.chains import MarkovChain
+from markov.files.prism_parsing import parse_prism
+from markov.transients.uniformization import Uniformized
+
+ROUNDS = 3
+GRID = """ctmc
+const int N;
+module first
+  x : [0..N] init 0;
+  [] x < N -> 3 : (x' = x + 1);
+  [pass] x > 0 -> 4 : (x' = x - 1);
+endmodule
+module second
+  y : [0..N] init 0;
+  [pass] y < N -> 1 : (y' = y + 1);
+  [] y > 0 -> 5 : (y' = y - 1);
+endmodule
+"""
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the median CPU time of some runs, after one to warm up."""
+    run()
+    found = []
+    for _ in range(ROUNDS):
+        begin = time.process_time()
+        run()
+        found.append(time.process_time() - begin)
+    return median(found)
+
+
+def uniformization(chain: MarkovChain) -> None:
+    """Compare a transient solution with its sparse products alone."""
+    jumps, start = Uniformized(chain.Q), stationary(chain).pi * 0.0
+    start[0] = 1.0
+    found = jumps.distribution(start, 2000.0 / jumps.rate, 1e-10)
+    matrix = jumps.forward().matrix
+
+    def products() -> None:
+        vector = start
+        for _ in range(found.steps):
+            vector = matrix @ vector
+
+    whole = seconds(lambda: jumps.distribution(start, 2000.0 / jumps.rate, 1e-10))
+    share = seconds(products) / whole
+    print(f"uniformization, {chain.size} states, {found.steps} products: "
+          f"{whole:.3f} s, {share:.0%} of the speed of its products")  # fmt: skip
+
+
+def passages(chain: MarkovChain) -> None:
+    """Compare mean and variance of a passage time with a stationary solution and its bound."""
+    solve = seconds(lambda: stationary(MarkovChain(chain.Q)))
+    target = int(stationary(chain).pi.argmax())
+    both = seconds(lambda: passage(MarkovChain(chain.Q), to=target, start=0))
+    print(f"passage, {chain.size} states: {both:.3f} s, {both / solve:.2f} stationary solutions")
+
+
+def sensitivities(model: PauseTandem) -> None:
+    """Compare the sensitivities of a measure by five parameters with a stationary solution."""
+    names = ("link_rate", "paused_rate", "bottleneck_rate", "rtt", "arrival_rates[0]")
+    solve = seconds(lambda: stationary(model))
+
+    def five() -> None:
+        answer = stationary(model)
+        for name in names:
+            answer.sensitivity(name, of="throughput")
+
+    size = stationary(model).chain.size
+    both = seconds(five)
+    print(f"five sensitivities, {size} states: {both - solve:.3f} s beside {solve:.3f} s, "
+          f"{(both - solve) / solve:.2f} stationary solutions")  # fmt: skip
+
+
+def exploration(states: int) -> None:
+    """Explore a PRISM file."""
+    path = Path(__file__).with_name("grid.prism.tmp")
+    path.write_text(GRID, encoding="utf-8")
+    try:
+        side = round(states**0.5) - 1
+        took = seconds(lambda: read_prism(path, constants={"N": side}).explored)
+        parsed = seconds(lambda: parse_prism(path))
+    finally:
+        path.unlink()
+    count = (side + 1) ** 2
+    print(f"PRISM file: {count} states in {took:.2f} s ({parsed:.3f} s of it parsing), "
+          f"{count / took:.2e} states/s")  # fmt: skip
+
+
+def main() -> None:
+    """Run all comparisons."""
+    model = PauseTandem(buffers=(100, 100), high_threshold=80)
+    chain = stationary(model).chain
+    uniformization(chain)
+    passages(chain)
+    sensitivities(model.replace(buffers=(40, 40), high_threshold=30))
+    exploration(1_000_000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The packet level: the scenarios of the fluid, packet by packet."""

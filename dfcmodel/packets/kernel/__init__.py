@@ -1,0 +1,1 @@
+"""The compiled packet engine: plain-Python templates into which window rules are spliced."""

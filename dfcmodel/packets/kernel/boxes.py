@@ -1,0 +1,78 @@
+"""Boxes: what will arrive at a unit, in order, in slots of equal time (a calendar queue, Brown 1988)."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+__all__ = ["least_time", "push", "release", "take"]
+
+FREE, USED, OUT, FAULT, STREAM = 0, 1, 2, 3, 4  # places in `tally`
+GONE = -2  # number of an element that is free
+
+
+def take(element, tally):
+    """Return the place of an element that is free; the last one, with a fault, when there is none."""
+    e = tally[FREE]
+    if e >= 0:
+        tally[FREE] = element[e].next
+        return e
+    e = tally[USED]
+    if e + 1 < len(element):
+        tally[USED] = e + 1
+    else:
+        tally[FAULT] = 1
+    return e
+
+
+def release(element, tally, e):
+    """Give an element back."""
+    element[e].number = GONE
+    element[e].next = tally[FREE]
+    tally[FREE] = e
+
+
+def push(element, unit, slot, e, u, time, key):
+    """Put an element into the box of a unit."""
+    it = element[e]
+    it.time = time
+    it.key = key
+    it.next = -1
+    box = unit[u]
+    box.count += 1
+    b = box.at + (int(time * box.inverse) & box.mask)
+    j = slot[b, 0]
+    if j < 0:
+        slot[b, 0] = e
+        slot[b, 1] = e
+        return
+    tail = element[slot[b, 1]]
+    if tail.time < time or (tail.time == time and tail.key <= key):
+        tail.next = e
+        slot[b, 1] = e
+        return
+    before = -1
+    while element[j].time < time or (element[j].time == time and element[j].key <= key):
+        before = j
+        j = element[j].next
+    it.next = j
+    if before < 0:
+        slot[b, 0] = e
+    else:
+        element[before].next = e
+
+
+def least_time(element, unit, slot, now, end):
+    """Return the least time at which anything arrives, or ``end``."""
+    least = end
+    for u in range(len(unit)):
+        box = unit[u]
+        if box.waiting > 0 and box.paused == 0:
+            least = min(least, max(now, box.free))
+        if box.count > 0:
+            first = int(now * box.inverse)
+            for b in range(first, first + box.mask + 1):
+                e = slot[box.at + (b & box.mask), 0]
+                if e >= 0 and element[e].time < least:
+                    least = element[e].time
+                if b >= int(least * box.inverse):
+                    break
+    return least

@@ -1,0 +1,50 @@
+"""Random early detection as ns-2 has it (Floyd and Jacobson 1993)."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from dfcmodel.packets.kernel.senders import uniform
+
+__all__ = ["admit_early", "chance_of"]
+
+
+def chance_of(early, p, size):
+    """Return the probability that a packet of so many bytes is dropped or marked."""
+    rule = early[p]
+    if rule.average >= rule.high:
+        chance = (1.0 - rule.max_p) / rule.high * rule.average + 2.0 * rule.max_p - 1.0
+    else:
+        chance = (rule.average - rule.low) / (rule.high - rule.low) * rule.max_p
+    passed = float(rule.since) * chance
+    chance = chance / (1.0 - passed) if passed < 1.0 else 1.0
+    if rule.mean > 0.0 and chance < 1.0:
+        chance *= size / rule.mean
+    return min(chance, 1.0)
+
+
+def admit_early(early, stream, p, queued, idle, size, listens):
+    """Return 1 for a packet that may enter, 2 for one that is marked, 0 for one that is dropped.
+
+    ``idle`` is how long nothing has been sent, s; negative while something is.
+    """
+    rule = early[p]
+    missed = 0
+    if idle >= 0.0:
+        missed = int(rule.pace * idle)
+    for _ in range(missed):
+        rule.average *= 1.0 - rule.weight
+    rule.average = rule.average * (1.0 - rule.weight) + rule.weight * float(queued)
+    rule.since += 1
+    if not (rule.average >= rule.low and queued > 1):
+        rule.above = 0
+    elif rule.average >= rule.most:
+        return 0
+    elif rule.above == 0:
+        rule.since = 1
+        rule.above = 1
+    elif uniform(stream, p) <= chance_of(early, p, size):
+        rule.since = 0
+        if rule.ecn == 0 or not listens:
+            return 0
+        return 2
+    return 1

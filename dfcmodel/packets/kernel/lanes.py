@@ -1,0 +1,131 @@
+"""Ports that choose among the packets that wait, or that pause and are paused."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from dfcmodel.packets.kernel.boxes import push, release, take
+from dfcmodel.packets.kernel.ports import drop
+
+__all__ = ["enter_lane", "leave_lane", "longest_lane", "overflow", "send_message", "watch"]
+
+PAUSE, RESUME = -3, -4  # numbers of elements that are messages
+
+
+def send_message(element, unit, slot, feeder, tally, p, time):
+    """Tell the feeders of a port whether it pauses them."""
+    port = unit[p]
+    for k in range(port.feeder, port.feeder + port.feeders):
+        q = feeder[k]
+        e = take(element, tally)
+        element[e].number = PAUSE if port.pausing == 1 else RESUME
+        element[e].flow = 0
+        push(element, unit, slot, e, q, time + (unit[q].delay + port.signalling), -1 - p)
+
+
+def watch(element, unit, slot, feeder, tally, p, time):
+    """Pause or resume the feeders of a port when its queue asks for it."""
+    port = unit[p]
+    if port.feeders == 0:
+        return
+    wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
+    if wanted != port.pausing:
+        port.pausing = wanted
+        send_message(element, unit, slot, feeder, tally, p, time)
+
+
+def enter_lane(element, unit, lane, p, c, e, quantum):
+    """Let a packet wait in a lane."""
+    port = unit[p]
+    it = lane[c]
+    element[e].next = -1
+    if it.count == 0:
+        it.head = e
+        it.deficit = quantum
+        it.next = -1
+        level = lane[port.lane + it.level]
+        if level.first < 0:
+            level.first = c
+        else:
+            lane[level.last].next = c
+        level.last = c
+    else:
+        element[it.tail].next = e
+    it.tail = e
+    it.count += 1
+    port.waiting += 1
+
+
+def longest_lane(unit, lane, p):
+    """Return the longest lane of the last level in which packets wait; of the first flow of these."""
+    port = unit[p]
+    for level in range(port.levels - 1, -1, -1):
+        most = 0
+        found = -1
+        c = lane[port.lane + level].first
+        while c >= 0:
+            if lane[c].count > most or (lane[c].count == most and lane[c].flow < lane[found].flow):
+                most = lane[c].count
+                found = c
+            c = lane[c].next
+        if found >= 0:
+            return found
+    return -1
+
+
+def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scale, rows):
+    """Drop the first packet of the longest lane."""
+    port = unit[p]
+    c = longest_lane(unit, lane, p)
+    it = lane[c]
+    e = it.head
+    it.head = element[e].next
+    it.count -= 1
+    port.waiting -= 1
+    if it.count == 0:
+        level = lane[port.lane + it.level]
+        before = -1
+        j = level.first
+        while j != c:
+            before = j
+            j = lane[j].next
+        if before < 0:
+            level.first = it.next
+        else:
+            lane[before].next = it.next
+        if level.last == c:
+            level.last = before
+    row = min(int(time * scale), rows)
+    waiting[min(int(element[e].time * scale), rows), p] += 1
+    waiting[row, p] -= 1
+    drop(element, flow, lost, e, flow[element[e].flow].way + element[e].hop, row, time)
+    release(element, tally, e)
+
+
+def leave_lane(element, unit, lane, sizes, p):
+    """Take the next packet out of the lanes of a port."""
+    port = unit[p]
+    k = port.lane
+    while lane[k].first < 0:
+        k += 1
+    level = lane[k]
+    c = level.first
+    if port.by_turns == 1:
+        while sizes[element[lane[c].head].size] > lane[c].deficit:
+            lane[c].deficit += sizes[0]
+            if c != level.last:
+                level.first = lane[c].next
+                lane[level.last].next = c
+                lane[c].next = -1
+                level.last = c
+                c = level.first
+    it = lane[c]
+    e = it.head
+    it.head = element[e].next
+    it.count -= 1
+    it.deficit -= sizes[element[e].size]
+    port.waiting -= 1
+    if it.count == 0:
+        level.first = it.next
+        if level.first < 0:
+            level.last = -1
+    return e

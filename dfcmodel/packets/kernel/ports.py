@@ -1,0 +1,195 @@
+"""Ports and receivers: a packet on its way, as far as it can be followed at once."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from dfcmodel.packets.kernel.boxes import push, release
+from dfcmodel.packets.kernel.early import admit_early
+
+__all__ = ["deliver", "drop", "report", "travel"]
+
+SACK, BLIND = 3, 4
+FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
+MOST_BLOCKS = 3
+
+
+def drop(element, flow, lost, e, h, row, time):
+    """Note a packet that a full queue refuses."""
+    s = flow[element[e].flow]
+    lost[row, h] += 1
+    if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss >= 0.0:
+        s.first_loss = time
+
+
+def deliver(flow, bits, f, number):
+    """Let a packet arrive at its receiver; return how many became complete in order."""
+    s = flow[f]
+    if number > s.seen:
+        s.seen = number
+    if number == s.came and s.held == 0:
+        s.came = number + 1
+        return 1
+    if number < s.came:
+        return 0
+    at = s.bits + ((number & s.bit_mask) >> 3)
+    bit = 1 << (number & 7)
+    if bits[at] & bit == 0:
+        bits[at] |= bit
+        s.held += 1
+    before = s.came
+    n = before
+    while s.held > 0:
+        at = s.bits + ((n & s.bit_mask) >> 3)
+        bit = 1 << (n & 7)
+        if bits[at] & bit == 0:
+            break
+        bits[at] ^= bit
+        s.held -= 1
+        n += 1
+    s.came = n
+    return n - before
+
+
+def report(flow, bits, known, block, e, f, number):
+    """Write up to three blocks of what arrived out of order into an ACK; return how many."""
+    s = flow[f]
+    last = s.came - 1
+    if last >= s.seen:
+        s.blocks = 0
+        return 0
+    left = 0
+    right = number + 1
+    if number > last:
+        if s.blocks > 0 and known[f, 1] == number:
+            left = max(known[f, 0], s.came)
+        else:
+            left = number
+            while left - 1 > last and bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
+                1 << ((left - 1) & 7)
+            ):
+                left -= 1
+        while right <= s.seen and bits[s.bits + ((right & s.bit_mask) >> 3)] & (1 << (right & 7)):
+            right += 1
+    else:
+        right = s.came
+    told = 0
+    if number > last:
+        block[e, 0] = left
+        block[e, 1] = right
+        told = 1
+    kept = 0
+    n = 0
+    while n < s.blocks and told < MOST_BLOCKS and known[f, 2 * n + 1] <= s.seen + 1:
+        a = known[f, 2 * n]
+        b = known[f, 2 * n + 1]
+        if not (left <= a and right >= b):
+            block[e, 2 * told] = a
+            block[e, 2 * told + 1] = b
+            told += 1
+            known[f, 2 * kept] = a
+            known[f, 2 * kept + 1] = b
+            kept += 1
+        n += 1
+    while n < s.blocks:
+        known[f, 2 * kept] = known[f, 2 * n]
+        known[f, 2 * kept + 1] = known[f, 2 * n + 1]
+        kept += 1
+        n += 1
+    if number > last:
+        kept = min(kept, MOST_BLOCKS - 1)
+        for k in range(kept, 0, -1):
+            known[f, 2 * k] = known[f, 2 * k - 2]
+            known[f, 2 * k + 1] = known[f, 2 * k - 1]
+        known[f, 0] = left
+        known[f, 1] = right
+        kept += 1
+    s.blocks = kept
+    return told
+
+
+def travel(
+    element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
+    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, entering,
+):  # fmt: skip
+    """Follow an element that arrives somewhere at a time, until it needs a box or is gone."""
+    it = element[e]
+    f = it.flow
+    s = flow[f]
+    rows = len(transit) - 1
+    while True:
+        if it.hop == s.turn:
+            it.hop += 1
+            s.arrived += 1
+            came = 1
+            if s.recovery != BLIND:
+                came = deliver(flow, bits, f, it.number)
+            row = int(time * scale)
+            if came > 0 and row < rows:
+                delivered[row, f] += came
+                s.total += came
+                if s.total >= s.size and not s.finished >= 0.0:
+                    s.finished = time
+            if s.recovery == BLIND:
+                release(element, tally, e)
+                return
+            it.size = 1
+            if s.recovery == SACK:
+                it.size = 1 + report(flow, bits, known, block, e, f, it.number)
+            it.number = s.came - 1
+        if it.hop == s.end:
+            push(element, unit, slot, e, len(unit) - 1, time, key)
+            return
+        h = s.way + it.hop
+        p = hop[h].port
+        if hop[h].inline == 0 and not entering:
+            push(element, unit, slot, e, p, time, key)
+            return
+        entering = False
+        port = unit[p]
+        start = time
+        row = min(int(time * scale), rows)
+        n = port.first
+        if port.free >= time:
+            while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
+                n += 1
+            port.first = n
+        admitted = 1
+        if port.kind == EARLY:
+            idle = -1.0
+            queued = port.last - n
+            if port.free < time:
+                idle = time - max(0.0, port.free)
+                queued = 0
+            listens = it.hop < s.turn and s.recovery != BLIND
+            admitted = admit_early(early, stream, p, queued, idle, sizes[it.size], listens)
+            if admitted == 2:
+                it.marked = 1
+        if port.free >= time or admitted == 0:
+            if admitted == 0 or port.last - n >= port.room:
+                drop(element, flow, lost, e, h, row, time)
+                release(element, tally, e)
+                return
+            start = port.free
+            ring[port.ring + (port.last & port.ring_mask)] = start
+            port.last += 1
+            if row < rows:
+                port.peak = max(port.peak, port.last - n)
+            later = min(int(start * scale), rows)
+            if later < rows:
+                hop[h].waited += start - time
+            if later != row:
+                waiting[row, p] += 1
+                waiting[later, p] -= 1
+                row = later
+        else:
+            port.first = 0
+            port.last = 0
+        size = it.size
+        port.free = start + transmission[p, size]
+        time = start + passage[p, size]
+        if row < rows:
+            hop[h].carried += 1
+            if it.hop < s.turn:
+                transit[row, f] += port.delay
+        it.hop += 1
+        key = port.rank

@@ -1,0 +1,92 @@
+"""What a sender knows from selective ACKs: one bit per packet."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+__all__ = ["clear", "hold", "is_held", "next_hole", "note"]
+
+
+def is_held(flow, bits, f, number):
+    """Return whether a packet was acknowledged selectively."""
+    s = flow[f]
+    at = s.bits + ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
+    return bits[at] & (1 << (number & 7)) != 0
+
+
+def hold(flow, bits, f, first, past):
+    """Note that the packets from ``first`` to before ``past`` were acknowledged selectively."""
+    s = flow[f]
+    half = s.bits + ((s.bit_mask + 1) >> 3)
+    for n in range(first, past):
+        at = half + ((n & s.bit_mask) >> 3)
+        bit = 1 << (n & 7)
+        if bits[at] & bit == 0:
+            bits[at] |= bit
+            s.sacked += 1
+    if past - 1 > s.top:
+        s.top = past - 1
+
+
+def clear(flow, bits, noted, f):
+    """Forget all of it."""
+    s = flow[f]
+    half = s.bits + ((s.bit_mask + 1) >> 3)
+    n = s.least
+    while s.sacked > 0:
+        at = half + ((n & s.bit_mask) >> 3)
+        bit = 1 << (n & 7)
+        if bits[at] & bit != 0:
+            bits[at] ^= bit
+            s.sacked -= 1
+        n += 1
+    s.top = -1
+    s.hole = -1
+    for k in range(6):
+        noted[f, k] = -1
+
+
+def note(flow, bits, noted, block, element, f, e):
+    """Note the blocks of an ACK; return whether that is anything new."""
+    s = flow[f]
+    before = s.sacked
+    new = False
+    half = s.bits + ((s.bit_mask + 1) >> 3)
+    if s.least <= s.acked:
+        n = s.least
+        s.least = s.acked + 1
+        new = s.sacked > 0
+        while n < s.least and s.sacked > 0:
+            at = half + ((n & s.bit_mask) >> 3)
+            bit = 1 << (n & 7)
+            if bits[at] & bit != 0:
+                bits[at] ^= bit
+                s.sacked -= 1
+            n += 1
+    told = element[e].size - 1
+    for k in range(told):
+        left = block[e, 2 * k]
+        right = block[e, 2 * k + 1]
+        first = left
+        for j in range(3):
+            if noted[f, 2 * j] <= left < noted[f, 2 * j + 1]:
+                first = max(first, min(noted[f, 2 * j + 1], right))
+        hold(flow, bits, f, max(first, s.least), right)
+    for k in range(3):
+        noted[f, 2 * k] = block[e, 2 * k] if k < told else -1
+        noted[f, 2 * k + 1] = block[e, 2 * k + 1] if k < told else -1
+    return new or s.sacked != before
+
+
+def next_hole(flow, bits, f):
+    """Return the first packet not yet sent again below one that has arrived; -1: none."""
+    s = flow[f]
+    n = max(s.hole, s.least)
+    if s.sacked == 0 or n > s.top:
+        s.hole = n
+        return -1
+    while n <= s.top and is_held(flow, bits, f, n):
+        n += 1
+    s.hole = n
+    if n > s.top or n <= 0:
+        return -1
+    return n

@@ -1,0 +1,339 @@
+"""TCP senders: Tahoe, Reno, NewReno and SACK around the window rules that are spliced in.
+
+The reference (`dfcmodel.packets.reference_senders`) says the same function by function.
+"""
+# mypy: ignore-errors
+# ruff: noqa: F821
+
+from __future__ import annotations
+
+import math
+
+from dfcmodel.packets.kernel.boxes import OUT
+from dfcmodel.packets.kernel.selective import clear, next_hole, note
+from dfcmodel.packets.kernel.timers import (
+    JITTER,
+    NOW,
+    NS2,
+    back_off,
+    measure,
+    set_timer,
+    wake_at,
+)
+
+__all__ = [
+    "advance",
+    "cut_back",
+    "duplicate",
+    "expire",
+    "forget",
+    "grow",
+    "lose",
+    "output",
+    "partial_ack",
+    "receive",
+    "receive_selective",
+    "send",
+    "send_selective",
+    "uniform",
+]
+
+TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
+NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # what the sender did last
+DUPLICATES = 3
+
+
+def uniform(stream, n):
+    """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
+    x = stream[n]
+    x ^= x << 13
+    x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
+    x ^= x << 17
+    stream[n] = x
+    return float((x >> 11) & 0x1FFFFFFFFFFFFF) * 1.1102230246251565e-16
+
+
+def output(element, unit, slot, flow, clock, tally, out, f, number):
+    """Have a packet sent, time it, and see that the timer runs."""
+    s = flow[f]
+    idle = s.acked == s.highest
+    out[tally[OUT]] = number
+    tally[OUT] += 1
+    if number > s.highest:
+        s.highest = number
+        if s.timing == 0:
+            s.timing = 1
+            if number > s.timed:
+                s.timed = number
+                s.timed_at = clock[NOW]
+    if idle or s.deadline == math.inf:
+        set_timer(element, unit, slot, flow, clock, tally, f)
+
+
+def send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, forced):
+    """Send what the window allows; first wait a random time where there is one."""
+    s = flow[f]
+    if not forced and s.held_until < math.inf:
+        return
+    window = int(min(rule[f, 0], s.most))
+    if s.recovery == RENO or s.recovery == NEWRENO:
+        window = min(int(rule[f, 0]) + s.inflation, int(s.most))
+    sent = 0
+    while s.next <= s.acked + window and s.next < s.size:
+        if not forced and clock[JITTER] > 0.0:
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
+            wake_at(element, unit, slot, tally, f, s.held_until)
+            return
+        output(element, unit, slot, flow, clock, tally, out, f, s.next)
+        s.next += 1
+        sent += 1
+        if sent == most:
+            break
+
+
+def send_selective(element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, forced):
+    """Send what window or pipe allow: holes first."""
+    s = flow[f]
+    if not forced and s.held_until < math.inf:
+        return
+    window = int(min(rule[f, 0], s.most))
+    while s.last + 1 < s.size:
+        if s.recovering == 1:
+            if s.pipe >= int(rule[f, 0]):
+                break
+        elif s.next > s.last + window:
+            break
+        if not forced and clock[JITTER] > 0.0:
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
+            wake_at(element, unit, slot, tally, f, s.held_until)
+            return
+        number = next_hole(flow, bits, f)
+        if number == -1:
+            reach = int(s.most) if s.recovering == 1 else window
+            if s.next > s.acked + reach or s.next >= s.size:
+                break
+            number = s.next
+            s.next += 1
+        elif s.recover > 0 and number <= s.acked + int(s.most):
+            s.hole = max(s.hole, number + 1)
+        else:
+            break
+        output(element, unit, slot, flow, clock, tally, out, f, number)
+        s.next = max(s.next, number + 1)
+        s.pipe += 1
+
+
+def grow(flow, rule, clock, f):
+    """Let the window rule answer an ACK of new data."""
+    now = clock[NOW]  # noqa: F841 - for the rule
+    on_ack()
+    if clock[NS2] == 1.0 and flow[f].last == 0:
+        rule[f, 0] = flow[f].first_window
+
+
+def forget(element, unit, slot, flow, clock, tally, f, number):
+    """Take in that data need no longer be remembered."""
+    s = flow[f]
+    s.duplicates = 0
+    s.last = number
+    s.acked = number
+    s.next = max(s.next, number + 1)
+    if s.timing == 1 and number >= s.timed:
+        s.backoff = 1.0
+        s.timing = 0
+        measure(flow, clock, f)
+    if s.acked < s.highest or s.next < s.size:
+        set_timer(element, unit, slot, flow, clock, tally, f)
+    else:
+        s.deadline = math.inf
+
+
+def advance(element, unit, slot, flow, rule, clock, tally, f, number):
+    """Take in an ACK of new data outside of a recovery, or one that ends it."""
+    s = flow[f]
+    if s.recovery == RENO:
+        if s.action == LOSS:
+            s.action = LEFT
+        s.inflation = 0
+    elif s.recovery == NEWRENO:
+        if s.inflation > 0:
+            s.inflation = 0
+            if s.action == LOSS:
+                s.action = LEFT
+        s.partial = 0
+    forget(element, unit, slot, flow, clock, tally, f, number)
+
+
+def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
+    """Take in an ACK of a part of what was sent before the loss: send the next hole (RFC 6582)."""
+    s = flow[f]
+    if s.partial == 0:
+        s.partial = 1
+        set_timer(element, unit, slot, flow, clock, tally, f)
+    deflate = number - s.last
+    if s.inflation > deflate:
+        s.inflation -= deflate - 1
+    else:
+        rule[f, 0] -= float(deflate - s.inflation)
+        s.inflation = 1
+    rule[f, 0] = max(1.0, rule[f, 0])
+    s.last = number
+    s.acked = number
+    s.next = max(s.next, number + 1)
+    if s.timing == 1 and number >= s.timed:
+        s.timing = 0
+        s.backoff = 1.0
+    output(element, unit, slot, flow, clock, tally, out, f, number + 1)
+
+
+def cut_back(flow, rule, clock, f):
+    """Let the window rule answer a loss or a mark."""
+    flow[f].recover = flow[f].highest
+    rule[f, 0] = min(rule[f, 0], flow[f].most)
+    now = clock[NOW]  # noqa: F841 - for the rule
+    on_loss()
+    if clock[NS2] == 1.0:
+        rule[f, 1] = float(int(rule[f, 1]))
+    flow[f].loss_events += 1
+
+
+def lose(element, unit, slot, flow, rule, clock, tally, out, f):
+    """Answer a loss, unless it belongs to an event already punished."""
+    s = flow[f]
+    known = s.acked <= s.recover and not (clock[NS2] == 1.0 and s.acked == 0)
+    if known and not (s.recovery == RENO and s.action == LOSS):
+        return
+    s.action = LOSS
+    if s.recovery == RENO or s.recovery == NEWRENO:
+        rule[f, 0] += float(s.inflation)
+    cut_back(flow, rule, clock, f)
+    set_timer(element, unit, slot, flow, clock, tally, f)
+    s.timing = 0
+    if s.recovery == TAHOE:
+        s.next = s.acked + 1
+        return
+    if s.recovery == SACK:
+        s.pipe = s.highest - s.acked - DUPLICATES
+        s.recovering = 1
+        s.hole = max(s.hole, s.acked + 2)
+    output(element, unit, slot, flow, clock, tally, out, f, s.last + 1)
+    if s.recovery != SACK:
+        s.inflation = DUPLICATES
+
+
+def duplicate(element, unit, slot, flow, rule, clock, tally, out, f):
+    """Count a duplicate ACK; the third is taken for a loss, the first two send one packet each."""
+    s = flow[f]
+    s.duplicates += 1
+    if s.duplicates == DUPLICATES:
+        lose(element, unit, slot, flow, rule, clock, tally, out, f)
+    elif s.duplicates > DUPLICATES:
+        if s.action == LOSS and (s.recovery == RENO or s.recovery == NEWRENO):
+            s.inflation += 1
+    else:
+        ahead = min(s.most, rule[f, 0] + float(s.duplicates))
+        if float(s.next) <= float(s.acked) + ahead and s.next < s.size:
+            output(element, unit, slot, flow, clock, tally, out, f, s.next)
+            s.next += 1
+
+
+def receive_selective(
+    element, unit, slot, flow, rule, bits, noted, block, clock, tally, out, f, e, number
+):
+    """Take in an ACK at a sender that knows selective ones: return 1 to send, 2 to grow and send."""
+    s = flow[f]
+    if s.recovering == 1:
+        s.pipe -= 1
+        if number >= s.recover:
+            s.recover = 0 if clock[NS2] == 1.0 else -2
+            s.recovering = 0
+            forget(element, unit, slot, flow, clock, tally, f, number)
+            s.lost_all = 0
+            clear(flow, bits, noted, f)
+        elif number > s.acked:
+            s.acked = number
+            note(flow, bits, noted, block, element, f, e)
+            s.pipe -= 1
+            set_timer(element, unit, slot, flow, clock, tally, f)
+            s.backoff = 1.0
+        elif s.lost_all == 0 and note(flow, bits, noted, block, element, f, e) and s.duplicates > 0:
+            s.duplicates += 1
+        return 1
+    if number > s.last:
+        s.partial = 0
+        forget(element, unit, slot, flow, clock, tally, f, number)
+        s.lost_all = 0
+        clear(flow, bits, noted, f)
+        return 2
+    if number == s.last and s.lost_all == 0 and note(flow, bits, noted, block, element, f, e):
+        s.duplicates += 1
+        if s.duplicates <= DUPLICATES:
+            s.duplicates -= 1
+            duplicate(element, unit, slot, flow, rule, clock, tally, out, f)
+    return 1 if s.duplicates == 0 else 0
+
+
+def receive(element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream, out, f, e):
+    """Take in an ACK, and send what it allows."""
+    s = flow[f]
+    number = element[e].number
+    s.rtt = clock[NOW] - element[e].sent
+    if element[e].marked == 1 and number > s.recover:
+        cut_back(flow, rule, clock, f)
+    if s.recovery == SACK:
+        act = receive_selective(
+            element, unit, slot, flow, rule, bits, noted, block, clock, tally, out, f, e, number
+        )
+    else:
+        act = 1
+        if number > s.last:
+            if s.recovery == NEWRENO and s.action == LOSS and number < s.recover:
+                partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number)
+            else:
+                advance(element, unit, slot, flow, rule, clock, tally, f, number)
+                act = 2
+        elif number == s.last:
+            duplicate(element, unit, slot, flow, rule, clock, tally, out, f)
+    if act == 2 and element[e].marked == 0:
+        grow(flow, rule, clock, f)
+    if s.recovery == SACK:
+        if act > 0:
+            send_selective(
+                element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, False
+            )
+    elif s.duplicates == 0 or s.duplicates >= DUPLICATES or s.recovery == TAHOE:
+        most = 2 if s.recovery == NEWRENO and s.duplicates > 0 else 0
+        send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, False)
+
+
+def expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f):
+    """Answer the retransmission timer: send again from the first packet not acknowledged."""
+    s = flow[f]
+    s.deadline = math.inf
+    if s.recovery != TAHOE:
+        s.duplicates = 0
+        s.inflation = 0
+    if s.recovery == SACK:
+        s.recovering = 0
+        s.lost_all = 1
+        s.last = max(s.last, s.acked)
+        s.recover = s.highest
+        clear(flow, bits, noted, f)
+    if s.acked == s.highest:
+        return False
+    s.recover = s.highest
+    if s.acked == -1:
+        s.first_window = 1.0
+    s.timeouts += 1
+    rule[f, 0] = min(max(1.0, rule[f, 0]), s.most)
+    now = clock[NOW]  # noqa: F841 - for the rule
+    on_timeout()
+    if clock[NS2] == 1.0:
+        rule[f, 1] = float(int(rule[f, 1]))
+    s.loss_events += 1
+    back_off(flow, clock, f)
+    set_timer(element, unit, slot, flow, clock, tally, f)
+    s.next = s.acked + 1
+    s.timing = 0
+    s.action = EXPIRED
+    return True

@@ -1,0 +1,84 @@
+"""What senders do on their own: begin, wake up, send without a window."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+from dfcmodel.packets.kernel.boxes import OUT
+from dfcmodel.packets.kernel.senders import SACK, expire, send, send_selective, uniform
+from dfcmodel.packets.kernel.timers import CHECK, END, NOW, wake_at
+
+__all__ = ["blind", "look_at_timers", "span", "wake"]
+
+BLIND = 4
+CONSTANT, REGULAR, RANDOM = 0, 1, 2
+
+
+def span(unit, flow, stream, f, mean):
+    """Return how long a source stays on or off, s."""
+    if flow[f].onoff == REGULAR:
+        return mean
+    return -mean * math.log(1.0 - uniform(stream, len(unit) - 1 + f))
+
+
+def blind(element, unit, slot, flow, clock, tally, stream, out, f):
+    """Send a packet that nobody answers; choose when the next one is due."""
+    s = flow[f]
+    now = clock[NOW]
+    if s.due < 0.0:
+        s.due = now
+        if s.onoff != CONSTANT:
+            s.off_at = now + span(unit, flow, stream, f, s.on)
+    if now != s.due or s.sent >= s.size:
+        return
+    out[tally[OUT]] = s.sent
+    tally[OUT] += 1
+    s.sent += 1
+    s.due += s.gap
+    while s.due >= s.off_at:
+        s.due = max(s.due, s.off_at + span(unit, flow, stream, f, s.off))
+        s.off_at = s.due + span(unit, flow, stream, f, s.on)
+    wake_at(element, unit, slot, tally, f, s.due)
+
+
+def wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out, f):
+    """Do what is due at a sender: begin, send after a random time, answer the timer."""
+    s = flow[f]
+    if s.recovery == BLIND:
+        blind(element, unit, slot, flow, clock, tally, stream, out, f)
+        return
+    now = clock[NOW]
+    held = s.held_until == now
+    sending = held or s.due == now
+    if held:
+        s.held_until = math.inf
+    elif sending:
+        s.due = -1.0
+    for turn in range(2):
+        if turn == 1:
+            if s.deadline != now:
+                return
+            held = False
+            sending = expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f)
+        if sending:
+            if s.recovery == SACK:
+                send_selective(
+                    element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, held
+                )
+            else:
+                send(element, unit, slot, flow, rule, clock, tally, stream, out, f, 0, held)
+
+
+def look_at_timers(element, unit, slot, flow, clock, tally, now):
+    """Put the timers that expire in this window into the box of senders; note the next one."""
+    end = clock[END]
+    least = math.inf
+    for f in range(len(flow)):
+        deadline = flow[f].deadline
+        if deadline < end:
+            if deadline >= now:
+                wake_at(element, unit, slot, tally, f, deadline)
+        elif deadline < least:
+            least = deadline
+    clock[CHECK] = least

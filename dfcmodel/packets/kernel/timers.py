@@ -1,0 +1,83 @@
+"""The retransmission timer: RFC 6298, or with ns-2's clock ticks."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from dfcmodel.packets.kernel.boxes import push, take
+
+__all__ = ["back_off", "measure", "set_timer", "timeout_span", "wake_at"]
+
+WAKE = -1  # number of an element that wakes its flow's sender
+NOW, END, CHECK = (
+    0,
+    1,
+    2,
+)  # places in `clock`: of the event, of the window, of the next look at timers
+NS2, LEAST, JITTER = 3, 4, 5  # convention, smallest timeout, random time before each packet
+TICK = 0.01
+MOST_TIMER = 60.0
+
+
+def timeout_span(flow, clock, f):
+    """Return how long the timer runs, s."""
+    s = flow[f]
+    span = min(max(s.current, clock[LEAST]) * s.backoff, MOST_TIMER)
+    return max(span, 2.0 * TICK if clock[NS2] == 1.0 else 0.0)
+
+
+def measure(flow, clock, f):
+    """Take in the round trip of the timed packet."""
+    s = flow[f]
+    now = clock[NOW]
+    rtt = now - s.timed_at
+    if clock[NS2] == 1.0:
+        off = (now - rtt + s.phase) % TICK
+        ticks = max(1, int((rtt + off) / TICK))
+        srtt = int(s.srtt)
+        variance = int(s.variance)
+        if srtt != 0:
+            delta = ticks - (srtt >> 3)
+            srtt = max(1, srtt + delta)
+            variance = max(1, variance + abs(delta) - (variance >> 2))
+        else:
+            srtt = ticks << 3
+            variance = ticks << 1
+        s.srtt = float(srtt)
+        s.variance = float(variance)
+        s.current = float((variance * 8 + srtt) >> 3) * TICK
+    else:
+        if s.srtt == 0.0:
+            s.srtt = rtt
+            s.variance = 0.5 * rtt
+        else:
+            s.variance += 0.25 * (abs(rtt - s.srtt) - s.variance)
+            s.srtt += 0.125 * (rtt - s.srtt)
+        s.current = s.srtt + 4.0 * s.variance
+
+
+def back_off(flow, clock, f):
+    """Double the timer."""
+    s = flow[f]
+    if s.backoff < 64.0 or timeout_span(flow, clock, f) < MOST_TIMER:
+        s.backoff *= 2.0
+    if clock[NS2] == 1.0 and s.backoff > 8.0:
+        s.variance += float(int(s.srtt) >> 3)
+        s.srtt = 0.0
+
+
+def wake_at(element, unit, slot, tally, f, time):
+    """Put into the box of senders that a sender is to be woken."""
+    e = take(element, tally)
+    element[e].number = WAKE
+    element[e].flow = f
+    push(element, unit, slot, e, len(unit) - 1, time, len(unit) - 1 + f)
+
+
+def set_timer(element, unit, slot, flow, clock, tally, f):
+    """Start the retransmission timer anew."""
+    deadline = clock[NOW] + timeout_span(flow, clock, f)
+    flow[f].deadline = deadline
+    if deadline < clock[END]:
+        wake_at(element, unit, slot, tally, f, deadline)
+    elif deadline < clock[CHECK]:
+        clock[CHECK] = deadline

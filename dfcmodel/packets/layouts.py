@@ -1,0 +1,335 @@
+"""A plan laid out in the arrays of the compiled engine: units, boxes, routes, senders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.disciplines import RED, Fair, Pause, Priority
+from dfcmodel.network.flows import OnOff
+from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
+from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.window_rules import signature_of
+from responsefn import WindowRule
+from responsefn.responses.cycles import numbers_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.window_rules import RuleSignature
+
+__all__ = ["Layout", "lay_out"]
+
+RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
+MOST_SLOTS = 1 << 14
+"""Of one box."""
+LATEST = 1.0 - 1e-6
+"""Part of the least latency that a window lasts: sums of times are rounded."""
+
+
+@dataclass
+class Layout:
+    """The arrays of a run, by their names in the kernel."""
+
+    arrays: dict[str, Any]
+    ahead: float
+
+
+def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
+    """Return the arrays of a plan."""
+    ways = [way_of(plan, f) for f in range(len(plan.forward))]
+    inline = ordered_ports(plan)
+    order, ahead = windows(plan, inline)
+    flow, rule, bits = _flows(plan, signatures, ways)
+    unit, slots, ring = _units(plan, inline, order)
+    hop = np.zeros(sum(map(len, ways)), HOP)
+    hop["port"] = [p for way in ways for p in way]
+    hop["inline"] = inline[hop["port"]]
+    lane = _lanes(plan, unit, hop, ways)
+    feeder = _feeder_lists(plan, unit)
+    F = len(ways)
+    size = _most_elements(plan)
+    selective = any(kind == "sack" for kind in plan.recoveries)
+    most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
+    arrays = {
+        "element": np.empty(size, ELEMENT),
+        "unit": unit,
+        "slot": np.full((slots, 2), -1, dtype=np.int32),
+        "flow": flow,
+        "hop": hop,
+        "lane": lane,
+        "feeder": feeder,
+        "rule": rule,
+        "ring": ring,
+        "bits": bits,
+        "known": np.full((F, 8), -1, dtype=np.int32),
+        "noted": np.full((F, 6), -1, dtype=np.int32),
+        "block": np.empty((size if selective else 1, 6), dtype=np.int32),
+        "transmission": plan.transmission,
+        "passage": plan.passage,
+        "sizes": plan.sizes,
+        "early": _early(plan),
+        "order": order,
+        "stream": plan.seeds.astype(np.int64),
+        "out": np.empty(2 * most + 64, dtype=np.int32),
+        "clock": np.array(
+            [0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto, plan.jitter]
+        ),
+        "tally": np.array([-1, 0, 0, 0, 0], dtype=np.int64),
+    }
+    _wake_all(plan, arrays)
+    return Layout(arrays, ahead)
+
+
+def way_of(plan: Plan, f: int) -> tuple[int, ...]:
+    """Return the ports of a flow's way; 0 stands for the receiver between there and back."""
+    return (*plan.forward[f], 0, *plan.backward[f])
+
+
+def _feeders(plan: Plan) -> Iterable[tuple[int, int, int]]:
+    """Return (flow, port, port before it) for all hops; -1 before what senders emit into."""
+    for f, ports in enumerate(plan.forward):
+        before = -1
+        for p in (*ports, *plan.backward[f]):
+            yield f, p, before
+            before = p
+
+
+def ordered_ports(plan: Plan) -> NDArray[np.int64]:
+    """Return 1 for the ports that one ordered stream feeds: one port before, or senders alone, (P,).
+
+    Those that have lanes, or are paused, are visited in every window.
+    """
+    before: dict[int, set[int]] = {}
+    for _, p, q in _feeders(plan):
+        before.setdefault(p, set()).add(q)
+    single = [int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))]
+    for p, port in enumerate(plan.ports):
+        for q in (p, *plan.feeders(p)) if port.has_lanes else ():
+            single[q] = 0
+    return np.array(single)
+
+
+def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+    """Return the order of the units and how long a window may last, s.
+
+    Senders come first. What goes against the order needs its time; the least such time is the window.
+    """
+    senders = len(plan.ports)
+    edges: dict[tuple[int, int], float] = {}
+    for f, ports in enumerate(plan.forward):
+        at, time = senders, 0.0
+        for p in (*ports, *plan.backward[f]):
+            if not inline[p]:
+                if at != senders or time > 0.0:
+                    edges[at, p] = min(edges.get((at, p), math.inf), time)
+                else:
+                    edges[at, p] = 0.0
+                at, time = p, 0.0
+            time += float(plan.passage[p, 1])
+        if plan.backward[f]:
+            edges[at, senders] = min(edges.get((at, senders), math.inf), time)
+    for p, port in enumerate(plan.ports):
+        for q in plan.feeders(p):
+            hears = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
+            edges[p, q] = min(edges.get((p, q), math.inf), hears)
+    boxed = [senders, *(p for p in range(senders) if not inline[p])]
+    order = _sorted_units(boxed, edges)
+    place = {u: n for n, u in enumerate(order)}
+    back = [time for (a, b), time in edges.items() if place[b] <= place[a]]
+    longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
+    return np.array(order, dtype=np.int64), LATEST * min([*back, longest])
+
+
+def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list[int]:
+    """Return the units in an order against which few ways go; senders, the first, stay first."""
+    into: dict[int, set[int]] = {u: set() for u in boxed}
+    for a, b in edges:
+        if b != boxed[0] and a != b:
+            into[b].add(a)
+    order, left = [], list(boxed)
+    while left:
+        ready = next((u for u in left if not into[u]), None)
+        if ready is None:
+            ready = min(left, key=lambda u: len(into[u]))
+        order.append(ready)
+        left.remove(ready)
+        for before in into.values():
+            before.discard(ready)
+    return order
+
+
+def _outstanding(plan: Plan) -> NDArray[np.int64]:
+    """Return the most packets and ACKs that can wait at each port, (P,)."""
+    most = np.zeros(len(plan.ports), dtype=np.int64)
+    for f, flow in enumerate(plan.scenario.flows):
+        window = 4 * int(flow.max_window) if isinstance(flow.source, WindowRule) else 1 << 20
+        for p in {*plan.forward[f], *plan.backward[f]}:
+            most[p] += window
+    return np.minimum(most, 1 << 24)
+
+
+def _units(
+    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
+    """Return the units, how many slots their boxes have, and the ring of waiting packets."""
+    P = len(plan.ports)
+    unit = np.zeros(P + 1, UNIT)
+    unit["free"] = -math.inf
+    places = np.minimum([port.room for port in plan.ports], _outstanding(plan))
+    unit["room"][:P] = [port.room for port in plan.ports]
+    unit["kind"][:P] = [int(isinstance(port.discipline, RED)) for port in plan.ports]
+    unit["rank"][:P] = plan.ranks
+    unit["delay"][:P] = [port.delay for port in plan.ports]
+    sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
+    unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
+    unit["ring_mask"][:P] = sizes - 1
+    slots = 0
+    horizon = float(plan.passage[:, 0].sum())
+    fastest = plan.transmission[:, 0].min()
+    for u in order:
+        width = plan.transmission[u, 0] if u < P else fastest
+        count = 1 << math.ceil(math.log2(min(MOST_SLOTS, max(16.0, 2.0 * horizon / width))))
+        unit["at"][u], unit["mask"][u] = slots, count - 1
+        unit["inverse"][u] = 1.0 / max(width, 2.0 * horizon / count)
+        slots += count
+    return unit, slots, np.empty(int(sizes.sum()))
+
+
+def _lanes(
+    plan: Plan, unit: NDArray[Any], hop: NDArray[Any], ways: list[tuple[int, ...]]
+) -> NDArray[Any]:
+    """Give the ports that need them lanes, and return these."""
+    rows: list[tuple[int, int]] = []
+    paused = {q for p in range(len(plan.ports)) for q in plan.feeders(p)}
+    at = [np.cumsum([0, *map(len, ways)])[f] for f in range(len(ways))]
+    for p, port in enumerate(plan.ports):
+        if not (port.has_lanes or p in paused):
+            continue
+        row = unit[p]
+        row["kind"], row["lane"], row["levels"], row["lanes"] = 2, len(rows), 1, 1
+        if not isinstance(port.discipline, (Fair, Priority)):
+            rows.append((0, 0))
+            continue
+        users = [(f, h) for f, way in enumerate(ways) for h, q in enumerate(way)
+                 if q == p and h != len(plan.forward[f])]  # fmt: skip
+        ranks = [0] * len(users)
+        if isinstance(port.discipline, Priority):
+            ranks = [plan.scenario.flows[f].priority for f, _ in users]
+        levels = sorted(set(ranks))
+        row["by_turns"], row["levels"], row["lanes"] = 1, max(1, len(levels)), len(users)
+        for n, (f, h) in enumerate(users):
+            hop["lane"][at[f] + h] = len(rows) + n
+        rows += [(f, levels.index(rank)) for (f, _), rank in zip(users, ranks, strict=True)]
+        rows += [(0, 0)] if not users else []
+    lane = np.zeros(max(1, len(rows)), LANE)
+    for name in ("head", "tail", "next", "first", "last"):
+        lane[name] = -1
+    lane["flow"][: len(rows)] = [f for f, _ in rows]
+    lane["level"][: len(rows)] = [level for _, level in rows]
+    for p in range(len(plan.ports)):
+        if unit["kind"][p] == 2 and not unit["by_turns"][p]:
+            hop["lane"][hop["port"] == p] = unit["lane"][p]
+    return lane
+
+
+def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
+    """Note which ports a port pauses, and when; return the lists of them."""
+    found: list[int] = []
+    for p, port in enumerate(plan.ports):
+        feeders = plan.feeders(p)
+        unit["feeder"][p], unit["feeders"][p] = len(found), len(feeders)
+        found += feeders
+        if isinstance(port.discipline, Pause):
+            rule = port.discipline
+            unit["high"][p], unit["low"][p] = rule.high, rule.low
+            unit["signalling"][p] = rule.signalling
+    return np.array(found or [0], dtype=np.int64)
+
+
+def _early(plan: Plan) -> NDArray[Any]:
+    """Return random early detection at each port; rows of ports without it are not used."""
+    early = np.zeros(len(plan.ports), EARLY)
+    for p, port in enumerate(plan.ports):
+        rule = port.discipline
+        if isinstance(rule, RED):
+            row = early[p]
+            size = rule.mean_packet or plan.scenario.packet_size
+            row["pace"] = port.bits / (8.0 * size)
+            for name in ("weight", "low", "high", "max_p"):
+                row[name] = getattr(rule, name)
+            row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
+            row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
+    return early
+
+
+def _most_elements(plan: Plan) -> int:
+    """Return how many packets, ACKs and calls there can be at a time."""
+    inside = 0.0
+    for port, passage in zip(plan.ports, plan.passage, strict=True):
+        inside += min(port.room, 1 << 22) + 2.0 + port.delay / (passage[1] - port.delay)
+    windows = sum(
+        4 * min(flow.max_window, flow.size) + 64 if isinstance(flow.source, WindowRule) else 1 << 22
+        for flow in plan.scenario.flows
+    )
+    return int(min(2.0 * inside, 2.0 * windows)) + 8 * len(plan.forward) + 64
+
+
+def _flows(
+    plan: Plan, signatures: tuple[RuleSignature, ...], ways: list[tuple[int, ...]]
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the flows' rows, the state and parameters of their rules, and their bits."""
+    F, ns2 = len(ways), plan.method.is_ns2
+    flow = np.zeros(F, FLOW)
+    fields = max([len(rule.State._fields) for rule, _ in signatures], default=2)
+    rule = np.zeros((F, fields + max([len(names) for _, names in signatures], default=0)))
+    flow["way"] = np.cumsum([0, *(len(way) for way in ways[:-1])])
+    flow["turn"] = [len(ports) for ports in plan.forward]
+    flow["end"] = [len(way) for way in ways]
+    for name, value in (("acked", -1), ("last", -1), ("highest", -1), ("timed", -1), ("hole", -1),
+                        ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
+                        ("recover", 0 if ns2 else -2), ("backoff", 1.0),
+                        ("deadline", math.inf), ("held_until", math.inf), ("off_at", math.inf),
+                        ("first_loss", math.nan), ("finished", math.nan),
+                        ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0)):  # fmt: skip
+        flow[name] = value
+    flow["phase"] = plan.phases
+    flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
+    total = 0
+    for f, given in enumerate(plan.scenario.flows):
+        row, source = flow[f], given.source
+        row["size"] = min(given.size + (ns2 and isinstance(source, WindowRule)), ENDLESS)
+        row["most"] = given.max_window
+        if isinstance(source, WindowRule):
+            row["due"] = plan.starts[f]
+            row["kind"] = signatures.index(signature_of(source))
+            row["bits"] = total
+            count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
+            row["bit_mask"] = count - 1
+            total += max(1, count >> 3) * (2 if row["recovery"] == RECOVERY["sack"] else 1)
+            begin = source.start(plan.scenario.base_rtt(given))
+            if ns2:
+                begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
+            rule[f, : len(begin)] = begin
+            values = list(numbers_of(source).values())
+            rule[f, fields : fields + len(values)] = values
+        else:
+            row["due"], row["gap"] = -1.0, 1.0 / source.rate
+            if isinstance(source, OnOff):
+                row["onoff"] = 2 if source.random else 1
+                row["on"], row["off"] = source.on, source.off
+    return flow, rule, np.zeros(total + 1, dtype=np.uint8)
+
+
+def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Put the beginnings of all flows into the box of senders."""
+    from dfcmodel.packets.kernel.timers import wake_at
+
+    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    for f, start in enumerate(plan.starts):
+        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start))  # type: ignore[no-untyped-call]

@@ -1,0 +1,189 @@
+"""A scenario as a Tcl program for ns-2, so that anybody can check the packet level there."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.flows import CBR
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.plans import UNBOUNDED, Plan, Port, bits_of
+from hopflow.checks import number
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["to_ns2"]
+
+AGENTS = {"tahoe": "TCP", "reno": "TCP/Reno", "newreno": "TCP/Newreno", "sack": "TCP/Sack1"}
+SINKS = {"sack": "TCPSink/Sack1"}
+HEAD = """\
+# {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
+#
+# Writes samples.txt (time, then cwnd_ and ack_ of each flow with a window), flows.txt (ack_,
+# nrexmit_, ndatapack_ of each) and links.txt (from, to, drops) into the working folder.
+set ns [new Simulator]
+"""
+TAIL = """\
+proc sample {{k}} {{
+    global ns tcp listening samples
+    set line [format %.17g [$ns now]]
+    foreach f $listening {{ lappend line [format %.17g [$tcp($f) set cwnd_]] [$tcp($f) set ack_] }}
+    puts $samples $line
+    incr k
+    if {{$k <= {samples}}} {{ $ns at [expr {{$k * {sample}}}] "sample $k" }} else {{ finish }}
+}}
+proc finish {{}} {{
+    global tcp listening samples monitor
+    close $samples
+    set file [open flows.txt w]
+    foreach f $listening {{
+        puts $file "$f [$tcp($f) set ack_] [$tcp($f) set nrexmit_] [$tcp($f) set ndatapack_]"
+    }}
+    close $file
+    set file [open links.txt w]
+    foreach link [array names monitor] {{
+        puts $file "[join [split $link ,] {{ }}] [$monitor($link) set pdrops_]"
+    }}
+    close $file
+    exit 0
+}}
+set samples [open samples.txt w]
+$ns at {sample} "sample 1"
+$ns run
+"""
+
+
+def to_ns2(
+    scenario: Scenario,
+    *,
+    method: Packets | None = None,
+    duration: float | None = None,
+    sample: float = 0.01,
+) -> str:
+    """Return a Tcl program that runs a scenario in ns-2 as ``Packets(convention="ns2")`` runs it.
+
+    Parameters
+    ----------
+    scenario
+        FIFO links, and hosts that are not shaped by DFC.
+    method
+        With ``convention="ns2"``: its seed and recovery; None is ``Packets`` so.
+    duration, sample
+        Simulated time (None: the scenario's) and interval of the samples, s.
+
+    Raises
+    ------
+    ValueError
+        Naming what ns-2 does not have.
+
+    Examples
+    --------
+    >>> from dfcmodel import takano2006, to_ns2
+    >>> print(to_ns2(takano2006("1", dfc=False))[:14])
+    # takano2006/1
+    """
+    from dfcmodel.packets.simulation import plan_scenario
+
+    method = Packets(convention="ns2") if method is None else method
+    if not method.is_ns2:
+        raise ValueError(f'method = {method!r}: must have convention="ns2"')
+    duration = scenario.duration if duration is None else duration
+    number("sample", sample, above=0.0, at_most=duration)
+    _check(scenario)
+    plan = plan_scenario(scenario, method, duration=duration, sample=sample)
+    lines = [HEAD.format(name=scenario.name)]
+    if method.seed is not None:
+        lines.append(f"$defaultRNG seed {method.seed}")
+    nodes = {node: n for n, node in enumerate(scenario.nodes)}
+    for flow in scenario.flows:
+        if flow.host != "direct":
+            nodes["host", flow.name] = len(nodes)
+    lines += [f"set node({n}) [$ns node]" for n in nodes.values()]
+    lines += _links(plan, nodes)
+    for f in range(len(scenario.flows)):
+        lines += _flow(plan, nodes, f)
+    listening = [f for f, flow in enumerate(scenario.flows) if isinstance(flow.source, WindowRule)]
+    lines.append(f"set listening {{{' '.join(map(str, listening))}}}")
+    lines.append(TAIL.format(samples=plan.samples, sample=_exact(sample)))
+    return "\n".join(lines)
+
+
+def _check(scenario: Scenario) -> None:
+    """Refuse what the Tcl program would have to write as something else."""
+    for link in scenario.links:
+        if type(link.discipline) is not FIFO:
+            msg = "only FIFO links are written, must be FIFO()"
+            raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")
+    for flow in scenario.flows:
+        if not isinstance(flow.source, (WindowRule, CBR)):
+            msg = "must be a window rule or CBR(...)"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")  # noqa: TRY004
+        if isinstance(flow.source, CBR) and math.isfinite(flow.size):
+            msg = "a CBR source without end is written, must be inf"
+            raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
+
+
+def _exact(value: float) -> str:
+    """Return a number that Tcl reads back as it is."""
+    return f"{value:.17g}"
+
+
+def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
+    """Return the links: ns-2 makes both directions of each, monitored."""
+    lines = []
+    at = {(port.source, port.target): port for port in plan.ports}
+    for port in plan.ports:
+        a, b = nodes[port.source], nodes[port.target]
+        lines.append(
+            f"$ns simplex-link $node({a}) $node({b}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
+        )
+        lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(plan, port)}")
+        lines.append(f"set monitor({a},{b}) [$ns monitor-queue $node({a}) $node({b}) {{}}]")
+        if (port.target, port.source) not in at:  # ns-2 routes over it even where nothing goes
+            lines.append(
+                f"$ns simplex-link $node({b}) $node({a}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
+            )
+    return lines
+
+
+def _limit(plan: Plan, port: Port) -> int:
+    """Return ns-2's ``queue-limit``: one more than the packets that may wait."""
+    return 10**9 if port.room >= UNBOUNDED else port.room + 1
+
+
+def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
+    """Return the agents of a flow."""
+    scenario, flow = plan.scenario, plan.scenario.flows[f]
+    first = plan.ports[plan.forward[f][0]].source
+    a, b = nodes[first], nodes[flow.path[-1]]
+    size = scenario.packet_size
+    start = _exact(float(plan.starts[f]))
+    if isinstance(flow.source, CBR):
+        rate = _exact(bits_of(flow.source.rate, size))
+        return [
+            f"set tcp({f}) [new Agent/UDP]",
+            f"$tcp({f}) set packetSize_ {_exact(size)}; $tcp({f}) set fid_ {f}; $tcp({f}) set ttl_ 255",
+            f"set sink({f}) [new Agent/Null]",
+            f"$ns attach-agent $node({a}) $tcp({f}); $ns attach-agent $node({b}) $sink({f})",
+            f"$ns connect $tcp({f}) $sink({f})",
+            f"set source({f}) [new Application/Traffic/CBR]",
+            f"$source({f}) set packetSize_ {_exact(size)}; $source({f}) set rate_ {rate}",
+            f'$source({f}) attach-agent $tcp({f}); $ns at {start} "$source({f}) start"',
+        ]
+    kind = plan.recoveries[f]
+    sink = SINKS.get(kind, "TCPSink")
+    begin = "start" if math.isinf(flow.size) else f"send {int(flow.size) * int(size - 40)}"
+    return [
+        f"set tcp({f}) [new Agent/{AGENTS[kind]}]",
+        f"$tcp({f}) set packetSize_ {_exact(size - 40.0)}; $tcp({f}) set fid_ {f}",
+        f"$tcp({f}) set window_ {_exact(flow.max_window)}; $tcp({f}) set ttl_ 255",
+        f"$tcp({f}) set minrto_ {_exact(scenario.min_rto)}; $tcp({f}) set overhead_ {_exact(plan.jitter)}",
+        f"set sink({f}) [new Agent/{sink}]; $sink({f}) set ttl_ 255",
+        f"$ns attach-agent $node({a}) $tcp({f}); $ns attach-agent $node({b}) $sink({f})",
+        f"$ns connect $tcp({f}) $sink({f})",
+        f"set ftp({f}) [new Application/FTP]; $ftp({f}) attach-agent $tcp({f})",
+        f'$ns at {start} "$ftp({f}) {begin}"',
+    ]

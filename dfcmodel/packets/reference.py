@@ -1,0 +1,116 @@
+"""The reference: a heap of events in plain Python, small and slow, which the compiled engine equals.
+
+Events go by (time, kind and port, order of making): messages of ports, arrivals by the port that sent
+them, what senders do on their own by the number of the flow, then ends of transmission.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.packets.records import Records
+from dfcmodel.packets.reference_queues import queue_of
+from dfcmodel.packets.reference_receivers import Packet, Receiver
+from dfcmodel.packets.reference_senders import SENDERS, Sender
+from dfcmodel.packets.reference_sources import Blind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["Simulation", "run_reference"]
+
+
+def run_reference(plan: Plan) -> Records:
+    """Run a plan from t = 0 and return its records."""
+    simulation = Simulation(plan)
+    simulation.run()
+    return simulation.records
+
+
+class Simulation:
+    """Ports, senders, receivers and the heap of events."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.now = 0.0
+        self.heap: list[tuple[float, int, int, Callable[[], None]]] = []
+        self.count = itertools.count()
+        self.records = Records(plan)
+        self.streams = [int(seed) for seed in plan.seeds]
+        self.queues = [queue_of(self, p) for p in range(len(plan.ports))]
+        self.receivers = [Receiver(kind == "sack") for kind in plan.recoveries]
+        self.senders: list[Any] = []
+        for f, kind in enumerate(plan.recoveries):
+            self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
+            self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
+
+    def at(self, time: float, key: int, action: Callable[[], None]) -> None:
+        """Do something at a time, in the order of keys."""
+        heapq.heappush(self.heap, (time, key, next(self.count), action))
+
+    def draw(self, stream: int) -> float:
+        """Return the next number in [0, 1) of a stream: Marsaglia's xorshift, 64 bits."""
+        x = self.streams[stream]
+        x ^= (x << 13) & 0xFFFFFFFFFFFFFFFF
+        x ^= x >> 7
+        x ^= (x << 17) & 0xFFFFFFFFFFFFFFFF
+        self.streams[stream] = x
+        return (x >> 11) * 2.0**-53
+
+    def random(self, f: int) -> float:
+        """Return the next random number of a flow."""
+        return self.draw(len(self.queues) + f)
+
+    def wake(self, f: int, time: float) -> None:
+        """Look at a sender's timers at a time."""
+        self.at(time, len(self.queues) + f, lambda: self.senders[f].wake())
+
+    def emit(self, packet: Packet) -> None:
+        """Let a packet or an ACK enter the first port of its way."""
+        route = self.plan.backward if packet.is_ack else self.plan.forward
+        self.queues[route[packet.flow][0]].arrive(packet)
+
+    def arrive(self, packet: Packet) -> None:
+        """Let a packet arrive at the next port, its receiver or its sender."""
+        f = packet.flow
+        route = (self.plan.backward if packet.is_ack else self.plan.forward)[f]
+        if packet.hop < len(route):
+            self.queues[route[packet.hop]].arrive(packet)
+        elif packet.is_ack:
+            sender = self.senders[f]
+            sender.receive(packet)
+        else:
+            self.deliver(packet)
+
+    def deliver(self, packet: Packet) -> None:
+        """Let a packet arrive at its receiver."""
+        f = packet.flow
+        receiver = self.receivers[f]
+        before = receiver.next
+        receiver.take(packet.number)
+        listens = isinstance(self.senders[f], Sender)
+        came = receiver.next - before if listens else 1
+        self.records.deliver(f, came, self.now)
+        if listens:
+            self.emit(receiver.answer(packet))
+
+    def run(self) -> None:
+        """Let everything happen up to the end."""
+        plan, sample = self.plan, 0
+        ends = [(n + 1) * plan.sample for n in range(plan.samples)]
+        while sample < plan.samples:
+            time = self.heap[0][0] if self.heap else math.inf
+            while sample < plan.samples and time >= ends[sample]:
+                self.records.look(sample, self.senders)
+                sample += 1
+            if sample < plan.samples:
+                self.now, _, _, action = heapq.heappop(self.heap)
+                action()
+        for queue in self.queues:
+            for came in queue.arrivals():
+                self.records.wait_on(queue.p, came)

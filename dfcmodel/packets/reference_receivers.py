@@ -1,0 +1,80 @@
+"""Receivers of the reference engine: what an ACK says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Packet", "Receiver"]
+
+MOST_BLOCKS = 3
+
+
+@dataclass
+class Packet:
+    """A packet of data or an ACK: ``number`` is its place in the data, or the last one acknowledged.
+
+    ``sent`` is when the data left the sender, which the ACK echoes; ``size`` a class of sizes.
+    Queues may mark data of senders that listen; the ACK tells them (ECN).
+    """
+
+    flow: int
+    number: int
+    sent: float
+    size: int = 0
+    is_ack: bool = False
+    hop: int = 0
+    blocks: tuple[tuple[int, int], ...] = ()
+    listens: bool = False
+    marked: bool = False
+
+
+class Receiver:
+    """Keeps what arrived out of order; answers with cumulative and selective ACKs."""
+
+    def __init__(self, selective: bool) -> None:
+        self.selective = selective
+        self.next = 0
+        self.highest = 0
+        self.seen: set[int] = set()
+        self.blocks: list[tuple[int, int]] = []
+
+    def take(self, number: int) -> None:
+        """Take in a packet."""
+        self.highest = max(self.highest, number)
+        if number >= self.next:
+            self.seen.add(number)
+        while self.next in self.seen:
+            self.seen.remove(self.next)
+            self.next += 1
+
+    def answer(self, packet: Packet) -> Packet:
+        """Return the ACK that a packet, which was taken in, gives rise to."""
+        blocks = self._report(packet.number) if self.selective else ()
+        return Packet(
+            packet.flow, self.next - 1, packet.sent, 1 + len(blocks), True, 0, tuple(blocks),
+            marked=packet.marked,
+        )  # fmt: skip
+
+    def _report(self, number: int) -> list[tuple[int, int]]:
+        """Return up to three blocks of what arrived out of order, the latest first (RFC 2018)."""
+        last = self.next - 1
+        if last >= self.highest:
+            self.blocks = []
+            return []
+        left = right = number
+        while right in self.seen or right < self.next:
+            right += 1
+        while left - 1 in self.seen:
+            left -= 1
+        recent = (left, right) if number > last else (0, right)
+        told = [recent] if number > last else []
+        kept: list[tuple[int, int]] = []
+        for n, old in enumerate(self.blocks):
+            if len(told) == MOST_BLOCKS or old[1] > self.highest + 1:
+                kept += self.blocks[n:]
+                break
+            if not (recent[0] <= old[0] and recent[1] >= old[1]):
+                told.append(old)
+                kept.append(old)
+        self.blocks = ([recent, *kept] if number > last else kept)[:MOST_BLOCKS]
+        return told

@@ -1,0 +1,508 @@
+"""TCP senders of the reference engine: Tahoe, Reno, NewReno and SACK around any window rule.
+
+They follow ns-2.35's agents (Agent/TCP, Reno, Newreno, Sack1), from their sources; what is ns-2's
+alone (its clock ticks, first packet, whole thresholds) depends on the convention. Names in
+docstrings are those of RFC 5681, 6298, 6582 and 6675.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.packets.ns2_random import TICK
+from dfcmodel.packets.reference_receivers import Packet
+from responsefn.rules.base import Event
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.protocols import EventSimulation
+
+__all__ = ["SENDERS", "Sender"]
+
+DUPLICATES = 3
+MOST_TIMER = 60.0
+
+
+class Clock:
+    """The retransmission timer's estimate: RFC 6298, or with ns-2's ticks."""
+
+    def __init__(self, ticks: bool, phase: float, least: float) -> None:
+        self.ticks, self.phase, self.least = ticks, phase, least
+        self.backoff = 1
+        self.srtt = 0.0
+        self.variance = 4800.0 if ticks else 0.0
+        self.current = 3.0 if ticks else 1.0
+
+    def measure(self, now: float, sent: float) -> None:
+        """Take in a round trip."""
+        if self.ticks:
+            self._measure_ticks(now, now - sent)
+            return
+        rtt = now - sent
+        if self.srtt == 0.0:
+            self.srtt, self.variance = rtt, 0.5 * rtt
+        else:
+            self.variance += 0.25 * (abs(rtt - self.srtt) - self.variance)
+            self.srtt += 0.125 * (rtt - self.srtt)
+        self.current = self.srtt + 4.0 * self.variance
+
+    def _measure_ticks(self, now: float, took: float) -> None:
+        """Do so in whole ticks; srtt counts eighths of them, the variance quarters."""
+        off = math.fmod(now - took + self.phase, TICK)
+        rtt = max(1, int((took + off) / TICK))
+        if self.srtt != 0:
+            delta = rtt - (int(self.srtt) >> 3)
+            self.srtt = max(1, self.srtt + delta)
+            self.variance = max(1, self.variance + abs(delta) - (int(self.variance) >> 2))
+        else:
+            self.srtt, self.variance = rtt << 3, rtt << 1
+        self.current = ((int(self.variance) * 8 + int(self.srtt)) >> 3) * TICK
+
+    def timeout(self) -> float:
+        """Return how long the timer runs, s."""
+        span = max(self.current, self.least) * self.backoff
+        return max(min(span, MOST_TIMER), 2.0 * TICK if self.ticks else 0.0)
+
+    def back_off(self) -> None:
+        """Double the timer."""
+        if self.backoff < 64 or self.timeout() < MOST_TIMER:
+            self.backoff *= 2
+        if self.ticks and self.backoff > 8:
+            self.variance += int(self.srtt) >> 3
+            self.srtt = 0
+
+
+class Sender:
+    """A sender that recovers as Tahoe does; the base of the others."""
+
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
+        plan = simulation.plan
+        flow: Any = plan.scenario.flows[f]
+        self.simulation, self.f = simulation, f
+        self.ns2 = plan.method.is_ns2
+        self.rule: Any = flow.source
+        self.state: Any = self.rule.start(plan.scenario.base_rtt(flow))
+        self.most = flow.max_window
+        if self.ns2:
+            self.state = self.state._replace(cwnd=1.0, ssthresh=float(int(self.most)))
+        self.first_window = 2.0
+        self.clock = Clock(self.ns2, float(plan.phases[f]), plan.scenario.min_rto)
+        self.size = flow.size + (1 if self.ns2 else 0)
+        self.next = 0
+        self.acked = -1
+        self.last = -1
+        self.highest = -1
+        self.recover = 0 if self.ns2 else -2
+        self.duplicates = 0
+        self.inflation = 0
+        self.action = ""
+        self.timing, self.timed, self.timed_at = False, -1, 0.0
+        self.deadline = math.inf
+        self.held_until = math.inf
+        self.rtt = 0.0
+        self.timeouts = self.loss_events = 0
+
+    def window(self) -> int:
+        """Return the whole packets that may be on their way."""
+        return int(min(self.state.cwnd, self.most))
+
+    def apply(self, event: str, **changed: float) -> None:
+        """Let the window rule answer an event."""
+        at = Event(self.simulation.now, self.rtt)
+        self.state = getattr(self.rule, event)(self.state._replace(**changed), self.rule.params, at)
+        if event != "on_ack":
+            if self.ns2:
+                self.state = self.state._replace(ssthresh=float(int(self.state.ssthresh)))
+            self.loss_events += 1
+
+    def start(self) -> None:
+        """Send the first packets."""
+        self.send()
+
+    def output(self, number: int) -> None:
+        """Send a packet, time it, and see that the timer runs."""
+        now = self.simulation.now
+        idle = self.acked == self.highest
+        size = 1 if self.ns2 and number == 0 else 0
+        self.simulation.emit(Packet(self.f, number, now, size, listens=True))
+        if number > self.highest:
+            self.highest = number
+            if not self.timing:
+                self.timing = True
+                if number > self.timed:
+                    self.timed, self.timed_at = number, now
+        if idle or self.deadline == math.inf:
+            self.set_timer()
+
+    def set_timer(self) -> None:
+        """Start the retransmission timer anew."""
+        self.deadline = self.simulation.now + self.clock.timeout()
+        self.simulation.wake(self.f, self.deadline)
+
+    def send(self, most: int = 0, forced: bool = False) -> None:
+        """Send what the window allows; first wait a random time where there is one."""
+        if not forced and self.held_until < math.inf:
+            return
+        sent = 0
+        while self.next <= self.acked + self.window() and self.next < self.size:
+            if not forced and self.simulation.plan.jitter > 0.0:
+                self.hold()
+                return
+            self.output(self.next)
+            self.next += 1
+            sent += 1
+            if sent == most:
+                break
+
+    def hold(self) -> None:
+        """Wait a random time."""
+        wait = self.simulation.plan.jitter * self.simulation.random(self.f)
+        self.held_until = self.simulation.now + wait
+        self.simulation.wake(self.f, self.held_until)
+
+    def wake(self) -> None:
+        """Do what is due."""
+        now = self.simulation.now
+        if self.held_until == now:
+            self.held_until = math.inf
+            self.send(forced=True)
+        if self.deadline == now:
+            self.deadline = math.inf
+            self.timeout()
+
+    def receive(self, ack: Packet) -> None:
+        """Take in an ACK."""
+        self.rtt = self.simulation.now - ack.sent
+        self.heed(ack)
+        if ack.number > self.last:
+            self.advance(ack)
+        elif ack.number == self.last:
+            self.duplicate()
+        self.after()
+
+    def after(self) -> None:
+        """Send what an ACK allows."""
+        self.send()
+
+    def advance(self, ack: Packet) -> None:
+        """Take in an ACK of new data."""
+        self.forget(ack)
+        self.grow(ack)
+        if self.ns2 and self.last == 0:
+            self.state = self.state._replace(cwnd=self.first_window)
+
+    def heed(self, ack: Packet) -> None:
+        """Answer a mark of congestion, once per window (RFC 3168)."""
+        if ack.marked and ack.number > self.recover:
+            self.recover = self.highest
+            self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+
+    def grow(self, ack: Packet) -> None:
+        """Let the window rule answer an ACK of new data without a mark."""
+        if not ack.marked:
+            self.apply("on_ack")
+
+    def forget(self, ack: Packet) -> None:
+        """Take in that data need no longer be remembered."""
+        self.duplicates = 0
+        self.last = self.acked = ack.number
+        self.next = max(self.next, ack.number + 1)
+        if self.timing and ack.number >= self.timed:
+            self.clock.backoff = 1
+            self.timing = False
+            self.clock.measure(self.simulation.now, self.timed_at)
+        self.restart_timer()
+
+    def restart_timer(self) -> None:
+        """Start the timer anew where data are outstanding."""
+        if self.acked < self.highest or self.next < self.size:
+            self.set_timer()
+        else:
+            self.deadline = math.inf
+
+    def duplicate(self) -> None:
+        """Count a duplicate ACK; the third is taken for a loss."""
+        self.duplicates += 1
+        if self.duplicates == DUPLICATES:
+            self.lose()
+        elif self.duplicates < DUPLICATES:
+            self.send_one()
+
+    def send_one(self) -> None:
+        """Send one packet beyond the window (limited transmit, RFC 3042)."""
+        ahead = self.state.cwnd + self.duplicates
+        if self.next <= self.acked + min(self.most, ahead) and self.next < self.size:
+            self.output(self.next)
+            self.next += 1
+
+    def known(self) -> bool:
+        """Return whether a loss belongs to an event already punished."""
+        return self.acked <= self.recover and not (self.ns2 and self.acked == 0)
+
+    def lose(self) -> None:
+        """Answer a loss: send everything again from the first packet not acknowledged."""
+        if self.known():
+            return
+        self.recover = self.highest
+        self.action = "loss"
+        self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+        self.set_timer()
+        self.next = self.acked + 1
+        self.timing = False
+
+    def timeout(self) -> None:
+        """Answer the retransmission timer."""
+        if self.acked == self.highest:
+            return
+        self.state = self.state._replace(cwnd=max(1.0, self.state.cwnd))
+        self.recover = self.highest
+        if self.acked == -1:
+            self.first_window = 1.0
+        self.timeouts += 1
+        self.apply("on_timeout", cwnd=min(self.state.cwnd, self.most))
+        self.clock.back_off()
+        self.set_timer()
+        self.next = self.acked + 1
+        self.timing = False
+        self.action = "timeout"
+        self.send()
+
+
+class Reno(Sender):
+    """Fast recovery (RFC 5681) that ends with the first ACK of new data."""
+
+    def window(self) -> int:
+        """Return the whole packets that may be on their way, duplicates counted as gone."""
+        return min(int(self.state.cwnd) + self.inflation, int(self.most))
+
+    def advance(self, ack: Packet) -> None:
+        """Take in an ACK of new data."""
+        if self.action == "loss":
+            self.action = "left"
+        self.inflation = 0
+        super().advance(ack)
+
+    def duplicate(self) -> None:
+        """Count a duplicate ACK; beyond the third it stands for a packet that has left."""
+        self.duplicates += 1
+        if self.duplicates == DUPLICATES:
+            self.lose()
+        elif self.duplicates > DUPLICATES and self.action == "loss":
+            self.inflation += 1
+        elif self.duplicates < DUPLICATES:
+            self.send_one()
+
+    def known(self) -> bool:
+        """Return whether a loss belongs to an event already punished."""
+        return self.action != "loss" and super().known()
+
+    def lose(self) -> None:
+        """Answer a loss: send the packet again, and go on."""
+        if self.known():
+            return
+        self.recover = self.highest
+        self.action = "loss"
+        self.apply("on_loss", cwnd=min(self.state.cwnd + self.inflation, self.most))
+        self.set_timer()
+        self.timing = False
+        self.output(self.last + 1)
+        self.inflation = DUPLICATES
+
+    def after(self) -> None:
+        """Send what an ACK allows, but not on the first two duplicates."""
+        if self.duplicates == 0 or self.duplicates >= DUPLICATES:
+            self.send()
+
+    def timeout(self) -> None:
+        """Answer the retransmission timer."""
+        self.inflation = 0
+        self.duplicates = 0
+        super().timeout()
+
+
+class NewReno(Reno):
+    """Fast recovery that ends with the ACK of all that was sent before the loss (RFC 6582)."""
+
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
+        super().__init__(simulation, f)
+        self.partial = False
+
+    def known(self) -> bool:
+        """Return whether a loss belongs to an event already punished."""
+        return Sender.known(self)
+
+    def advance(self, ack: Packet) -> None:
+        """Take in an ACK of new data; a partial one asks for the next hole."""
+        if ack.number >= self.recover or self.action != "loss":
+            if self.inflation > 0:
+                self.inflation = 0
+                if self.action == "loss":
+                    self.action = "left"
+            self.partial = False
+            Sender.advance(self, ack)
+            return
+        if not self.partial:
+            self.partial = True
+            self.set_timer()
+        deflate = ack.number - self.last
+        cwnd = self.state.cwnd
+        if self.inflation > deflate:
+            self.inflation -= deflate - 1
+        else:
+            cwnd -= deflate - self.inflation
+            self.inflation = 1
+        self.state = self.state._replace(cwnd=max(1.0, cwnd))
+        self.last = self.acked = ack.number
+        self.next = max(self.next, ack.number + 1)
+        if self.timing and ack.number >= self.timed:
+            self.timing = False
+            self.clock.backoff = 1
+        self.output(self.last + 1)
+
+    def after(self) -> None:
+        """Send what an ACK allows; in recovery at most two packets."""
+        if self.duplicates == 0:
+            self.send()
+        elif self.duplicates >= DUPLICATES:
+            self.send(most=2)
+
+
+class Sack(Sender):
+    """Recovery that knows from selective ACKs what is missing (ns-2's Sack1; cf. RFC 6675)."""
+
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
+        super().__init__(simulation, f)
+        self.recovering = False
+        self.lost_all = False
+        self.partial = False
+        self.pipe = -1
+        self.held: set[int] = set()
+        self.hole = -1
+        self.least = -1
+
+    def receive(self, ack: Packet) -> None:
+        """Take in an ACK."""
+        self.rtt = self.simulation.now - ack.sent
+        self.heed(ack)
+        if self.recovering:
+            self.recover_on(ack)
+            self.send()
+            return
+        if ack.number > self.last:
+            self.partial = False
+            self.forget(ack)
+            self.grow(ack)
+            self.lost_all = False
+            self.clear()
+            if self.ns2 and self.last == 0:
+                self.state = self.state._replace(cwnd=self.first_window)
+        elif ack.number == self.last and not self.lost_all and self.note(ack):
+            self.duplicates += 1
+            if self.duplicates == DUPLICATES:
+                self.lose()
+            elif self.duplicates < DUPLICATES:
+                self.send_one()
+        if self.duplicates == 0:
+            self.send()
+
+    def recover_on(self, ack: Packet) -> None:
+        """Take in an ACK in recovery."""
+        self.pipe -= 1
+        if ack.number >= self.recover:
+            self.recover = 0 if self.ns2 else -2
+            self.recovering = False
+            self.forget(ack)
+            self.lost_all = False
+            self.clear()
+        elif ack.number > self.acked:
+            self.acked = ack.number
+            self.note(ack)
+            self.pipe -= 1
+            self.set_timer()
+            self.clock.backoff = 1
+        elif not self.lost_all and self.note(ack) and self.duplicates > 0:
+            self.duplicates += 1
+
+    def clear(self) -> None:
+        """Forget what was acknowledged selectively."""
+        self.held.clear()
+        self.hole = -1
+
+    def note(self, ack: Packet) -> bool:
+        """Note what an ACK acknowledges selectively; return whether that is anything new."""
+        before = len(self.held)
+        new = False
+        if self.least <= self.acked:
+            self.least = self.acked + 1
+            new = bool(self.held)
+            self.held = {n for n in self.held if n >= self.least}
+        for left, right in ack.blocks:
+            self.held.update(range(left, right))
+        return new or len(self.held) != before
+
+    def next_hole(self) -> int:
+        """Return the first packet not yet sent again below one that has arrived; -1: none."""
+        self.hole = max(self.hole, self.least)
+        n = self.hole
+        while n in self.held:
+            n += 1
+        if not self.held or max(self.held) < n or n <= 0:
+            return -1
+        self.hole = n
+        return n
+
+    def lose(self) -> None:
+        """Answer a loss: recover hole by hole while the pipe has room."""
+        if self.known():
+            return
+        self.recover = self.highest
+        self.pipe = self.highest - self.acked - DUPLICATES
+        self.set_timer()
+        self.timing = False
+        self.recovering = True
+        self.hole = max(self.hole, self.acked + 2)
+        self.action = "loss"
+        self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+        self.output(self.last + 1)
+
+    def timeout(self) -> None:
+        """Answer the retransmission timer."""
+        self.duplicates = 0
+        self.recovering = False
+        self.lost_all = True
+        self.last = max(self.last, self.acked)
+        self.recover = self.highest
+        self.clear()
+        super().timeout()
+
+    def send(self, most: int = 0, forced: bool = False) -> None:  # noqa: ARG002
+        """Send what window or pipe allow: holes first."""
+        if not forced and self.held_until < math.inf:
+            return
+        while self.has_room() and self.last + 1 < self.size:
+            if not forced and self.simulation.plan.jitter > 0.0:
+                self.hold()
+                return
+            number = self.next_hole()
+            if number == -1:
+                reach = int(self.most) if self.recovering else self.window()
+                if self.next > self.acked + reach or self.next >= self.size:
+                    break
+                number = self.next
+                self.next += 1
+            elif self.recover > 0 and number <= self.acked + int(self.most):
+                self.hole = max(self.hole, number + 1)
+            else:
+                break
+            self.output(number)
+            self.next = max(self.next, number + 1)
+            self.pipe += 1
+
+    def has_room(self) -> bool:
+        """Return whether something may be sent."""
+        if self.recovering:
+            return self.pipe < int(self.state.cwnd)
+        return self.next <= self.last + self.window()
+
+
+SENDERS = {"tahoe": Sender, "reno": Reno, "newreno": NewReno, "sack": Sack}

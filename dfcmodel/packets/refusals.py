@@ -1,0 +1,60 @@
+"""What the packet level cannot run, refused before any work starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.disciplines import FIFO, RED, Fair, Pause, Priority
+from responsefn import NewReno, Reno, Tahoe, WindowRule
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.packets.methods import Packets
+
+__all__ = ["check_scenario"]
+
+KINDS = (FIFO, RED, Pause, Fair, Priority)
+
+
+def check_scenario(scenario: Scenario, method: Packets) -> None:
+    """Raise ValueError for what the packet level would have to simulate as something else."""
+    for link in scenario.links:
+        kind = type(link.discipline)
+        if kind not in KINDS:
+            names = ", ".join(known.__name__ for known in KINDS)
+            msg = f"the packet level runs {names}; for {kind.__name__} use method=Fluid()"
+            raise ValueError(f"discipline of link {link.name}: {msg}")
+        if not link.shared:
+            msg = "packets of all flows share a buffer; use shared=True, or method=Fluid()"
+            raise ValueError(f"shared of link {link.name} = False: {msg}")
+        _check_discipline(link, method)
+    for flow in scenario.flows:
+        if flow.host == "shaped":
+            msg = "hosts are shaped by the rates that DFC tells; use method=Fluid()"
+            raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
+        rule = flow.source
+        if (
+            method.is_ns2
+            and isinstance(rule, WindowRule)
+            and type(rule) not in (Tahoe, Reno, NewReno)
+        ):
+            msg = 'ns-2 has Tahoe(), Reno() and NewReno(); use convention="standard"'
+            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+
+
+def _check_discipline(link: Link, method: Packets) -> None:
+    """Refuse what a discipline may ask for and the packet level does not have."""
+    rule, name = link.discipline, f"link {link.name}"
+    if isinstance(rule, FIFO) and rule.burst > 0.0:
+        msg = "packets come in bursts as their senders send them; use burst=0"
+        raise ValueError(f"burst of {name} = {rule.burst:g}: {msg}")
+    if isinstance(rule, Pause):
+        if rule.quanta is not None:
+            msg = "the packet level has messages, quanta=None; or use method=Fluid()"
+            raise ValueError(f"quanta of {name} = {rule.quanta}: {msg}")
+        if rule.paused_rate > 0.0:
+            msg = "a paused port sends nothing; use 0, or method=Fluid()"
+            raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
+    if method.is_ns2 and isinstance(rule, (Pause, Fair, Priority)):
+        msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
+        raise ValueError(f"discipline of {name}: {msg}")

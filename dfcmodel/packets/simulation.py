@@ -1,0 +1,109 @@
+"""Run a scenario at packet level: from its plan to a trajectory."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.plans import Plan, plan_packets
+from dfcmodel.packets.reference import run_reference
+from dfcmodel.results.trajectories import Trajectory
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
+    from dfcmodel.packets.records import Records
+
+__all__ = ["plan_scenario", "simulate_packets", "trajectory"]
+
+
+def simulate_packets(
+    scenario: Scenario,
+    method: Packets,
+    *,
+    duration: float,
+    sample: float,
+    jitter: float = 0.0,
+    packet_jitter: float = 0.0,
+) -> Trajectory:
+    """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
+    began = time.perf_counter()
+    plan = plan_scenario(
+        scenario, method, duration=duration, sample=sample, jitter=jitter,
+        packet_jitter=packet_jitter,
+    )  # fmt: skip
+    run = run_reference if method.backend == "reference" else run_engine
+    return trajectory(plan, run(plan), time.perf_counter() - began)
+
+
+def plan_scenario(
+    scenario: Scenario,
+    method: Packets,
+    *,
+    duration: float,
+    sample: float,
+    jitter: float = 0.0,
+    packet_jitter: float = 0.0,
+) -> Plan:
+    """Return the plan of a scenario with its starts: see `dfcmodel.simulate` for the parameters."""
+    starts = np.array([flow.start for flow in scenario.flows])
+    if jitter > 0.0:
+        starts += np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
+    return plan_packets(
+        scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter
+    )
+
+
+def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
+    """Return the records of a run as a trajectory."""
+    S, scenario = plan.samples, plan.scenario
+    places = {node: n for n, node in enumerate(scenario.senders)}
+    F, N = len(scenario.flows), len(places)
+    lost, carried, mean_queue = np.zeros((F, N, S)), np.zeros((F, N)), np.zeros((F, N))
+    waiting = np.cumsum(records.waiting[:S], axis=0).T.astype(float)
+    queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
+    for p, port in enumerate(plan.ports):
+        if port.link >= 0:
+            node = places[port.source]
+            queued[node] += waiting[p]
+            peak[node] = max(peak[node], records.peak[p])
+    for f, out in enumerate(plan.forward):
+        for h, p in enumerate(out, start=int(records.first_hop[f])):
+            if plan.ports[p].link < 0:
+                backlog[f] = waiting[p]
+                continue
+            node = places[plan.ports[p].source]
+            lost[f, node] += records.lost[:S, h]
+            carried[f, node] = records.carried[h]
+            mean_queue[f, node] = records.waited[h] / (S * plan.sample)
+    opening = 1.0 if plan.method.is_ns2 else 0.0  # the first packet carries no data
+    delivered = np.cumsum(records.delivered[:S], axis=0).T
+    listens = np.array([[bool(back)] for back in plan.backward])
+    return Trajectory(
+        scenario=scenario,
+        step=0.0,
+        time=plan.sample * np.arange(1.0, S + 1.0),
+        in_transit=records.transit[:S].T / plan.sample,
+        delivered=np.where(listens, np.maximum(0.0, delivered - opening), delivered),
+        window=records.window.T.copy(),
+        backlog=backlog,
+        round_trip=records.round_trip.T.copy(),
+        lost=lost,
+        queued=queued,
+        peak_queue=peak,
+        timeouts=_whole(records.timeouts),
+        loss_events=_whole(records.loss_events),
+        imbalance=records.imbalance,
+        seconds=seconds,
+        first_loss=records.first_loss,
+        finished=records.finished,
+        carried=carried,
+        mean_queue=mean_queue,
+    )
+
+
+def _whole(counts: Any) -> Any:
+    return np.asarray(counts).astype(int)

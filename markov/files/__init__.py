@@ -1,0 +1,27 @@
+"""Models and properties that other programs' files describe."""
+
+from __future__ import annotations
+
+from markov.files.errors import FileError
+from markov.files.explicit import (
+    ExplicitModel,
+    from_networkx,
+    read_explicit,
+    to_networkx,
+    write_explicit,
+)
+from markov.files.jani import read_jani
+from markov.files.models import FileModel, PropertyResult, read_prism
+
+__all__ = [
+    "ExplicitModel",
+    "FileError",
+    "FileModel",
+    "PropertyResult",
+    "from_networkx",
+    "read_explicit",
+    "read_jani",
+    "read_prism",
+    "to_networkx",
+    "write_explicit",
+]

@@ -1,0 +1,398 @@
+"""A model read from a file: its chain, and its properties with what they are."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.results import Result
+from hopflow.status import OnFailure, Status, deliver
+from markov.chains import MarkovChain
+from markov.files.binding import Bound, bound, constants_of
+from markov.files.checking import Evaluation
+from markov.files.csl import Checker
+from markov.files.errors import FileError
+from markov.files.filters import filtered
+from markov.files.prism_parsing import parse_prism
+from markov.files.program import Program
+from markov.files.property_parsing import parse_properties, parse_property
+from markov.files.queries import Filter, Operator, Properties
+from markov.files.state_space import MOST, Explored, explored
+from markov.files.values import Value, boolean, constant
+from markov.files.views import FileStates, chain_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FileModel", "PropertyResult", "read_prism"]
+
+
+def read_prism(
+    path: str | File, *, constants: Mapping[str, Any] | None = None, most: int = MOST
+) -> FileModel:
+    """Return the model of a file in the PRISM language.
+
+    Parameters
+    ----------
+    path
+        The file: a continuous-time (``ctmc``) or discrete-time (``dtmc``) Markov chain.
+    constants
+        Values of constants by name: of those that the file leaves open, and in place of others.
+    most
+        Give up beyond so many states.
+
+    Raises
+    ------
+    FileError
+        A ValueError, with the line and the reason, where the file cannot be used.
+
+    Notes
+    -----
+    Nothing in a file is run as Python. Files above 64 MiB, expressions nested more than 60 deep and
+    products of variables above 2^62 states are refused.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism
+    >>> text = '''ctmc
+    ... const double fails = 0.01;
+    ... module machine
+    ...   up : bool init true;
+    ...   [] up -> fails : (up' = false);
+    ...   [] !up -> 1 : (up' = true);
+    ... endmodule
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "machine.sm")
+    ...     _ = path.write_text(text)
+    ...     model = read_prism(path, constants={"fails": 0.25})
+    >>> model.property("S=? [ up ]").value
+    0.8
+    """
+    return FileModel(parse_prism(path), constants, most)
+
+
+class FileModel:
+    """A model read from a file; `stationary`, `transient` and `passage` take it as it is.
+
+    Parameters
+    ----------
+    program
+        What the file says.
+    constants
+        Values of constants by name.
+    most
+        Give up beyond so many states.
+
+    Examples
+    --------
+    See `read_prism`, which returns one.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism, stationary
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     text = "ctmc module m x : [0..1] init 0; [] true -> 1 + x : (x' = 1 - x); endmodule"
+    ...     _ = path.write_text(text)
+    ...     model = read_prism(path)
+    >>> model.chain.size, stationary(model).pi.round(4).tolist()
+    (2, [0.6667, 0.3333])
+    """
+
+    def __init__(
+        self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MOST
+    ) -> None:
+        self.program, self.most = program, most
+        given = dict(constants or {})
+        # others may be constants of properties
+        mine = {name: value for name, value in given.items() if name in program.constants}
+        self.given = {name: value for name, value in given.items() if name not in mine}
+        self._mine = mine
+        self.bound: Bound = bound(program, mine)
+        self.properties: Properties | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.program.file
+
+    @cached_property
+    def explored(self) -> Explored:
+        """The states that the initial states lead to, and the rates between them."""
+        return explored(self.bound, self.most)
+
+    @cached_property
+    def chain(self) -> MarkovChain:
+        """The `MarkovChain` on them: labels and rewards of the file are its measures.
+
+        Raises
+        ------
+        FileError
+            Of a model with discrete time: its properties are read, but it is no such chain.
+        """
+        if self.program.kind != "ctmc":
+            said = "a model with discrete time: must be a ctmc"
+            raise FileError((self.name, None), said)
+        return chain_of(self)
+
+    @cached_property
+    def checker(self) -> Checker:
+        """What evaluates operators on the chain."""
+        return Checker(self.explored.Q, self.explored.loops)
+
+    def replaced(self, changes: Mapping[str, Any]) -> FileModel:
+        """Return the model with other values of some constants."""
+        return FileModel(self.program, {**self.given, **self._mine, **changes}, self.most)
+
+    def with_properties(self, path: str | File) -> FileModel:
+        """Return the model with the properties of a file: ``.property(name)`` finds them."""
+        model = FileModel.__new__(FileModel)
+        model.__dict__.update(self.__dict__)
+        model.properties = parse_properties(path)
+        return model
+
+    def property(
+        self,
+        text: str,
+        *,
+        constants: Mapping[str, Any] | None = None,
+        on_failure: OnFailure = "raise",
+    ) -> PropertyResult:
+        """Return what a property is, with a bound on its error.
+
+        Parameters
+        ----------
+        text
+            The property, ``'S=? [ x > 3 ]'``, or its name in the file of properties.
+        constants
+            Values of the properties' constants, by name.
+        on_failure
+            ``"raise"`` or ``"return"``: what to do where an error bound does not decide.
+
+        Raises
+        ------
+        FileError
+            With the reason, where it is no property of CSL on this model.
+        """
+        begin = time.perf_counter()
+        if self.program.kind != "ctmc":
+            raise FileError(
+                (self.name, None), "properties of models with discrete time are not read"
+            )
+        given = self.properties or Properties("property")
+        named = text in given.properties
+        query = given.properties[text] if named else parse_property(text)
+        if isinstance(query, FileError):
+            raise query
+        evaluation = self._evaluation(given, constants)
+        result = _answered(evaluation, query, text)
+        result = replace(result, seconds=time.perf_counter() - begin)
+        deliver(result, on_failure)
+        return result
+
+    def _evaluation(self, given: Properties, constants: Mapping[str, Any] | None) -> Evaluation:
+        values = {**self.given, **(constants or {})}
+        declared = constants_of(
+            given.file,
+            given.constants,
+            {k: v for k, v in values.items() if k in given.constants},
+            self.bound.scope.known,
+        )
+        known: dict[str, Value] = {name: constant(v) for name, v in declared.items()}
+
+        def labels(name: str) -> Value | None:
+            found: Value | None = self.bound_labels(name)
+            if found is None and name in given.labels:
+                found = evaluation.value(given.labels[name])
+                boolean(found, (given.file, given.labels[name].line), f'"{name}"')
+            return found
+
+        evaluation = Evaluation(
+            self.explored, self.checker, self.rewards, known, given.file, given.properties, labels
+        )
+        return evaluation
+
+    def bound_labels(self, name: str) -> Value | None:
+        """Return what a label of the file means."""
+        labels = self.explored.bound.scope.labels
+        found: Value | None = None if labels is None else labels(name)
+        return found
+
+    def rewards(
+        self, name: Any, place: Any = ("model", None)
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second, shape (states,) each: of states, and of transitions besides.
+
+        Parameters
+        ----------
+        name
+            Of the rewards; or their number, counted from one; None: the first ones.
+        place
+            Where they are asked for, in messages.
+        """
+        names = list(self.program.rewards)
+        if not names:
+            raise FileError(place, "the model has no rewards")
+        if name is None:
+            name = names[0]
+        if isinstance(name, int):
+            if not 1 <= name <= len(names):
+                raise FileError(place, f"rewards {name}: must be 1 to {len(names)}")
+            name = names[name - 1]
+        if name not in names:
+            raise FileError(
+                place, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}"
+            )
+        return self._rewards_of(name)
+
+    def _rewards_of(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        c, scope = self.explored.columns, self.explored.bound.scope
+        states, moves = np.zeros(c.count), np.zeros(c.count)
+        for item in self.program.rewards[name]:
+            place = self.name, item.line
+            guard = boolean(scope.value(item.guard), place, "the condition of a reward")
+            value = scope.value(item.value)
+            if value.kind == "bool":
+                raise FileError(place, "a reward is a truth value: must be a number")
+            with np.errstate(all="ignore"):
+                holds = np.flatnonzero(np.broadcast_to(np.asarray(guard.run(c)), c.count))
+                part = np.broadcast_to(np.asarray(value.run(c.take(holds)), float), len(holds))
+            if not np.isfinite(part).all():
+                raise FileError(place, "a reward that is no finite number")
+            if item.action is None:
+                states[holds] += part
+            else:
+                moves[holds] += part * self.explored.action_rates[item.action][holds]
+        if name in self.program.transient:
+            moves += self.explored.gains[self.program.transient.index(name)]
+        return states, states + moves
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.bound.constants.items())
+        return f"FileModel({self.name!r}, {given})"
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class PropertyResult(Result):
+    """What a property is.
+
+    Attributes
+    ----------
+    text
+        The property.
+    value
+        A number or a truth value: in the initial state, or as its filter says.
+    error_bound
+        Rigorous bound on the absolute error of a number; 0 of a truth value; inf where none is known,
+        as for arithmetic on several operators.
+    values, errors
+        In each state, shape (states,).
+    status
+        CONVERGED; INACCURATE where an error bound does not decide a threshold, or is infinite.
+    reason
+        What is not decided.
+    seconds
+        Wall-clock time, in s.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_prism
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "light.sm")
+    ...     text = "ctmc module m x : [0..1] init 0; [] x = 0 -> 3 : (x' = 1); endmodule"
+    ...     _ = path.write_text(text)
+    ...     found = read_prism(path).property("P=? [ F<=1 x=1 ]")
+    >>> round(found.value, 12), found.error_bound < 1e-12  # 1 - exp(-3)
+    (0.950212931632, True)
+    """
+
+    text: str
+    value: Any
+    error_bound: float
+    values: NDArray[Any]
+    errors: NDArray[np.float64]
+    status: Status
+    reason: str = ""
+    seconds: float = 0.0
+    states: FileStates | None = None
+
+    def summary(self) -> dict[str, object]:
+        """Return the property, its value with the bound, and the cost."""
+        about: dict[str, object] = {
+            "status": f"{self.status}{f' ({self.reason})' if self.reason else ''}",
+            "property": self.text,
+            "value": self.value,
+        }
+        if not isinstance(self.value, (bool, list)):
+            about["error bound"] = f"{self.error_bound:.1e}"
+        return {**about, "states": len(self.values), "time": f"{self.seconds:.3f} s"}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the values over the states, sorted."""
+        from hopflow.results import figure
+
+        if ax is None:
+            _, ax = figure()
+        ax.plot(np.sort(np.asarray(self.values, dtype=float))[::-1], drawstyle="steps-mid")
+        ax.set(xlabel="states, by descending value", ylabel="value", title=self.text)
+        return ax
+
+
+def _answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
+    """Return a property's value in each state, and the one that is asked for."""
+    how, states, inner = "default", None, query
+    if isinstance(query, Filter):
+        how, states, inner = query.how, query.states, query.of
+    operator = isinstance(inner, Operator)
+    if operator and (inner.start is not None or inner.how):
+        how, states = (inner.how or ("state",))[0], inner.start
+    if operator and inner.sign is None:
+        known = evaluation.known_values(inner)
+        values, errors = known.values, known.error
+    else:
+        values = evaluation.over_states(inner, "a property")
+        exact = values.dtype == bool or not _has_operator(inner)
+        errors = np.zeros(len(values)) if exact else np.full(len(values), math.inf)
+    chosen = None if states is None else evaluation.truth(states, "the states of a filter")
+    line = getattr(query, "line", 1)
+    value, error = filtered(
+        how, values, errors, chosen, evaluation.explored.initial, (evaluation.file, line)
+    )
+    reason = "; ".join(evaluation.undecided)
+    good = not reason and math.isfinite(error)
+    return PropertyResult(
+        text=text,
+        value=value,
+        error_bound=error,
+        values=values,
+        errors=errors,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        reason=reason or ("" if good else "no bound was found"),
+    )
+
+
+def _has_operator(expression: Any) -> bool:
+    """Whether P, S, R or a name in quotes, which may stand for them, is part of an expression."""
+    if isinstance(expression, Operator) or type(expression).__name__ == "Label":
+        return True
+    fields = getattr(expression, "__dataclass_fields__", {})
+    parts: list[Any] = [getattr(expression, name) for name in fields]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, tuple):
+            parts.extend(part)
+        elif hasattr(part, "__dataclass_fields__") and _has_operator(part):
+            return True
+    return False

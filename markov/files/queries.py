@@ -1,0 +1,102 @@
+"""Properties as trees: P, S and R of CSL, with bounds on probabilities and on time, and filters.
+
+C. Baier, B. Haverkort, H. Hermanns, J.-P. Katoen, Model-checking algorithms for continuous-time Markov
+chains, IEEE Transactions on Software Engineering 29(6), 2003; rewards as in M. Kwiatkowska, G. Norman,
+D. Parker, Stochastic model checking, SFM 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from markov.files.program import Constant
+from markov.files.syntax import Expression
+
+__all__ = ["Filter", "Interval", "Operator", "Path", "Properties"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Times or steps from low to high; None: from zero, or without end."""
+
+    low: Expression | None = None
+    high: Expression | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it says nothing."""
+        return self.low is None and self.high is None
+
+
+@dataclass(frozen=True)
+class Path:
+    """What a path is asked for.
+
+    Attributes
+    ----------
+    kind
+        Of probabilities: ``"X"``, ``"U"``, ``"W"``, ``"R"`` (release), ``"F"``, ``"G"``, ``"state"``
+        (the first state). Of rewards: ``"F"`` (until), ``"C"`` (accumulated), ``"I"`` (at a time),
+        ``"S"`` (per second in the long run).
+    left, right
+        Sets of states; a path in place of ``right`` only after X.
+    interval
+        The times at which it counts.
+    """
+
+    kind: str
+    left: Any = None
+    right: Any = None
+    interval: Interval = field(default_factory=Interval)
+    line: int = 1
+
+
+@dataclass(frozen=True)
+class Operator:
+    """``P``, ``S`` or ``R`` with a threshold, or with =? for the number.
+
+    Attributes
+    ----------
+    kind
+        ``"P"``, ``"S"``, ``"R"``; ``"SR"``: the mean reward in the long run, as JANI's S of a number.
+    sign, threshold
+        ``"<"``, ``"<="``, ``">"``, ``">="`` and a number; None: =?.
+    of
+        A `Path`; of S a set of states.
+    reward
+        Name or number of the rewards; None: the first ones; a tuple (JANI): an expression over the
+        states or None, and the name of what transitions earn or None.
+    start, how
+        An older way to write a filter: ``{states}{min}``.
+    """
+
+    kind: str
+    sign: str | None
+    threshold: Expression | None
+    of: Any
+    line: int
+    reward: Any = None
+    start: Any = None
+    how: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """``filter(how, of, states)``."""
+
+    how: str
+    of: Any
+    states: Any
+    line: int
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What a properties file says: constants, labels, and properties by name or number."""
+
+    file: str
+    constants: dict[str, Constant] = field(default_factory=dict)
+    labels: dict[str, Expression] = field(default_factory=dict)
+    properties: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)

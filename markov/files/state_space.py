@@ -1,0 +1,260 @@
+"""The states that a program's initial states lead to, found for many states at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markov.computing.memory import TooLargeError, check_room
+from markov.computing.progress import Counter
+from markov.files.binding import Bound
+from markov.files.columns import Columns
+from markov.files.errors import FileError
+from markov.files.moves import WRONG_RATE, Moves, Rows, moves_of
+from markov.files.values import boolean
+from markov.generators.assembly import from_edges
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+__all__ = ["Explored", "explored"]
+
+MOST = 50_000_000
+CHUNK = 1 << 15  # states whose transitions are found at once
+TABLE = 1 << 27  # states of a product space that a table has a place for each of
+RUNS = 1 << 15  # numbers in the shortest sorted run
+BYTES_PER_EDGE = 40.0
+
+
+@dataclass(frozen=True)
+class Explored:
+    """Reachable states and what happens in them.
+
+    Attributes
+    ----------
+    bound
+        The program, with the ranges that were used.
+    columns
+        The states, ascending.
+    Q
+        Generator, shape (n, n); of a discrete-time chain P - I, scaled so that rows of P sum to 1.
+    loops
+        Total rate from each state to itself, shape (n,), which Q does not have.
+    initial
+        Indices of the initial states.
+    action_rates
+        Total rate of the transitions with each action, loops included, shape (n,) each.
+    gains
+        Rewards per second earned on transitions (JANI), shape (rewards, n).
+    """
+
+    bound: Bound
+    columns: Columns
+    Q: sp.csr_matrix
+    loops: NDArray[np.float64]
+    initial: NDArray[np.int64]
+    action_rates: dict[str, NDArray[np.float64]]
+    gains: NDArray[np.float64]
+
+
+def explored(bound: Bound, most: int = MOST) -> Explored:
+    """Return the states that the initial states lead to, and the rates between them.
+
+    Raises
+    ------
+    FileError
+        When a reachable state has a rate that is none, or a transition out of the ranges.
+    TooLargeError
+        When there are more than ``most`` states, or more would not fit into memory.
+    """
+    while True:
+        try:
+            return _Search(bound, most).run()
+        except _OutsideError as left:
+            bound = bound.widened()  # refuses what does not fit into 62 bits
+            del left
+
+
+class _OutsideError(Exception):
+    """A variable without bounds left its provisional range."""
+
+
+class _Known:
+    """The numbers of states that were found: a table, or sorted runs of growing length."""
+
+    def __init__(self, size: int) -> None:
+        self.table = np.zeros(size, dtype=bool) if size <= TABLE else None
+        self.runs: list[NDArray[np.int64]] = []
+
+    def add_new(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those that were not found before, ascending and once each; they are now."""
+        if self.table is not None:
+            fresh: NDArray[np.int64] = np.unique(numbers[~self.table[numbers]])
+            self.table[fresh] = True
+            return fresh
+        fresh = np.unique(numbers)
+        for run in self.runs:
+            places = np.minimum(np.searchsorted(run, fresh), len(run) - 1)
+            fresh = fresh[run[places] != fresh]
+            if not len(fresh):
+                return fresh
+        self.runs.append(fresh)
+        while len(self.runs) > 1 and len(self.runs[-2]) < 2 * len(self.runs[-1]) + RUNS:
+            merged = np.concatenate([self.runs.pop(), self.runs.pop()])
+            merged.sort(kind="stable")
+            self.runs.append(merged)
+        return fresh
+
+
+class _Search:
+    """Breadth first, a chunk of states at a time."""
+
+    def __init__(self, bound: Bound, most: int) -> None:
+        self.bound, self.most = bound, most
+        self.moves: Moves = moves_of(bound)
+        items = (i for rewards in bound.program.rewards.values() for i in rewards)
+        self.actions = {item.action for item in items if item.action is not None}
+        self.numbers: list[NDArray[np.int64]] = []  # of states, in the order of their discovery
+        self.edges: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        self.earned: list[tuple[str | int, NDArray[np.int64], NDArray[np.float64]]] = []
+        self.count = self.transitions = 0
+
+    def run(self) -> Explored:
+        initial = self._initial()
+        known = _Known(self.bound.size)
+        frontier = known.add_new(initial)
+        with Counter(f"states of {self.bound.program.file}") as bar:
+            while len(frontier):
+                found = []
+                for low in range(0, len(frontier), CHUNK):
+                    targets = self._expand(frontier[low : low + CHUNK])
+                    found.append(known.add_new(targets))
+                    self._check_size(bar)
+                frontier = np.concatenate(found)
+        return self._assembled(initial)
+
+    def _check_size(self, bar: Counter) -> None:
+        bar.show(self.count)
+        if self.count > self.most:
+            said = f"{self.bound.program.file}: more than {self.most} states (most={self.most})"
+            raise TooLargeError(said, 8.0 * self.count, 8.0 * self.count)
+        room = BYTES_PER_EDGE * self.transitions + 32.0 * self.count
+        check_room(f"{self.bound.program.file}: more than {self.count} states", room)
+
+    def _initial(self) -> NDArray[np.int64]:
+        bound = self.bound
+        if bound.program.start is None:
+            start = [[r.start - r.low] for r in bound.ranges]
+            return np.array([int(np.dot([s[0] for s in start], bound.weights)) if start else 0])
+        place = bound.place(bound.program.start.line)
+        if any(r.open for r in bound.ranges):
+            raise FileError(place, "init with variables without bounds: give them a range")
+        if bound.size > TABLE:
+            raise FileError(place, f"init over {bound.size:.3g} combinations: too many to look at")
+        condition = boolean(bound.scope.value(bound.program.start), place, "init")
+        found = []
+        for low in range(0, bound.size, CHUNK):
+            numbers = np.arange(low, min(low + CHUNK, bound.size))
+            holds = np.broadcast_to(condition.run(self.columns(numbers)), len(numbers))
+            found.append(numbers[holds])
+        numbers = np.concatenate(found)
+        if not len(numbers):
+            raise FileError(place, "init: no state is an initial state")
+        return numbers
+
+    def columns(self, numbers: NDArray[np.int64]) -> Columns:
+        """Return the variables in states given by their numbers."""
+        rest, codes = numbers, np.empty((len(self.bound.ranges), len(numbers)), dtype=np.int64)
+        for k in range(len(codes) - 1, -1, -1):
+            r = self.bound.ranges[k]
+            rest, code = np.divmod(rest, r.count)
+            codes[k] = code + r.low
+        return Columns(codes, numbers)
+
+    def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Note the transitions out of some states; return where they lead."""
+        c = self.columns(numbers)
+        with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
+            by_action = self.moves.rows(c)
+        targets = [numbers[:0]]
+        for action, rows in by_action.items():
+            self._check(rows, c)
+            sources = rows.source + self.count
+            if action in self.actions:
+                self.earned.append((action, sources, rows.rate))
+            if rows.gains is not None:
+                for k, gain in enumerate(rows.gains):
+                    if gain.any():
+                        self.earned.append((k, sources, rows.rate * gain))
+            ends = numbers[rows.source] + rows.change
+            live = rows.rate > 0.0
+            if not live.all():
+                sources, ends, rates = sources[live], ends[live], rows.rate[live]
+            else:
+                rates = rows.rate
+            self.edges.append((sources, ends, rates))
+            self.transitions += len(ends)
+            targets.append(ends)
+        self.numbers.append(numbers)
+        self.count += len(numbers)
+        return np.concatenate(targets)
+
+    def _check(self, rows: Rows, c: Columns) -> None:
+        finite = np.isfinite(rows.rate) & (rows.rate >= 0.0)
+        if rows.fault is None and finite.all():
+            return
+        fault = np.where(finite, 0, WRONG_RATE) if rows.fault is None else rows.fault
+        bad = np.flatnonzero((fault != 0) & ~((fault % 4 != WRONG_RATE) & (rows.rate == 0.0)))
+        if not len(bad):
+            return
+        k = int(bad[0])
+        line, what = divmod(int(fault[k]), 4)
+        state = shown_state(self.bound, c.codes[:, rows.source[k]])
+        place = self.bound.program.file, line or None
+        if what == WRONG_RATE:
+            raise FileError(place, f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0")
+        if any(r.open for r in self.bound.ranges):
+            raise _OutsideError
+        raise FileError(place, f"a variable leaves its range from state {state}")
+
+    def _assembled(self, initial: NDArray[np.int64]) -> Explored:
+        numbers = np.concatenate(self.numbers)
+        n = len(numbers)
+        check_room(f"{self.bound.program.file}: {n} states", 60.0 * self.transitions)
+        order = np.argsort(numbers)
+        ascending = numbers[order]
+        rank = np.empty(n, dtype=np.int64)
+        rank[order] = np.arange(n)
+        none: Any = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+        sources, ends, rates = map(np.concatenate, zip(none, *self.edges, strict=True))
+        self.edges.clear()
+        sources = rank[sources]
+        targets = np.searchsorted(ascending, ends)
+        own = sources == targets
+        loops = np.bincount(sources[own], rates[own], minlength=n).astype(np.float64)
+        action_rates: dict[str, NDArray[np.float64]] = {a: np.zeros(n) for a in self.actions}
+        gains = np.zeros((len(self.bound.program.transient), n))
+        for key, where, amounts in self.earned:
+            row = gains[key] if isinstance(key, int) else action_rates[key]
+            row += np.bincount(rank[where], amounts, minlength=n)
+        return Explored(
+            self.bound,
+            self.columns(ascending),
+            from_edges(sources, targets, rates, n),
+            loops,
+            np.searchsorted(ascending, np.unique(initial)),
+            action_rates,
+            gains,
+        )
+
+
+def shown_state(bound: Bound, codes: NDArray[np.int64]) -> str:
+    """Return a state as text: ``(s=1, up=true)``."""
+    shown = (
+        f"{r.name}={str(bool(code)).lower() if r.kind == 'bool' else int(code)}"
+        for r, code in zip(bound.ranges, codes, strict=True)
+    )
+    return f"({', '.join(shown)})"

@@ -1,0 +1,141 @@
+"""The words of the PRISM language and of properties, with the lines that they stand on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from markov.files.errors import FileError, Place
+
+__all__ = ["MOST_BYTES", "Cursor", "Token", "read_text", "tokens_of"]
+
+MOST_BYTES = 64 * 2**20
+"""Size of a file beyond which it is not read."""
+
+_WORDS = re.compile(
+    r"""
+    (?P<blank>[ \t\r\f]+|//[^\n]*)
+  | (?P<line>\n)
+  | (?P<number>(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)
+  | (?P<name>[A-Za-z_][A-Za-z_0-9]*)
+  | (?P<text>"[^"\n]*")
+  | (?P<sign><=>|<=|>=|!=|=>|->|\.\.|[-+*/^=<>!&|?:;,.(){}\[\]'])
+    """,
+    re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """A word: ``kind`` is number, name, text, sign or end."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a file.
+
+    Raises
+    ------
+    FileError
+        When it is larger than 64 MiB, or not UTF-8.
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise FileError((path.name, None), f"larger than {MOST_BYTES} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileError((path.name, line), "not UTF-8 text") from None
+
+
+def tokens_of(text: str, file: str) -> list[Token]:
+    """Return the words of a text, the last of kind ``end``.
+
+    Raises
+    ------
+    FileError
+        At the first character that begins no word.
+    """
+    found: list[Token] = []
+    place, line = 0, 1
+    while place < len(text):
+        match = _WORDS.match(text, place)
+        if match is None:
+            raise FileError((file, line), f"{text[place]!r} begins no word of the language")
+        kind = match.lastgroup or ""
+        if kind == "line":
+            line += 1
+        elif kind != "blank":
+            found.append(Token(kind, match[0], line))
+        place = match.end()
+    found.append(Token("end", "end of file", line))
+    return found
+
+
+class Cursor:
+    """A place in a list of words.
+
+    Parameters
+    ----------
+    tokens
+        Of `tokens_of`.
+    file
+        In messages.
+    """
+
+    def __init__(self, tokens: list[Token], file: str) -> None:
+        self.tokens, self.file = tokens, file
+        self.place = 0
+
+    @property
+    def token(self) -> Token:
+        """The next word."""
+        return self.tokens[self.place]
+
+    @property
+    def here(self) -> Place:
+        """Where the next word stands."""
+        return self.file, self.token.line
+
+    def peek(self, ahead: int = 1) -> Token:
+        """Return a word after the next one."""
+        return self.tokens[min(self.place + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        """Return the next word and go on."""
+        token = self.tokens[self.place]
+        if token.kind != "end":
+            self.place += 1
+        return token
+
+    def at(self, *texts: str) -> bool:
+        """Whether the next word is one of these signs or names."""
+        token = self.tokens[self.place]
+        return token.text in texts and token.kind in ("sign", "name")
+
+    def accept(self, *texts: str) -> Token | None:
+        """Take the next word where it is one of these."""
+        return self.take() if self.at(*texts) else None
+
+    def expect(self, *texts: str) -> Token:
+        """Take the next word, which must be one of these."""
+        if not self.at(*texts):
+            wanted = " or ".join(map(repr, texts))
+            raise self.error(f"{self.token.text!r} where {wanted} is expected")
+        return self.take()
+
+    def kind(self, kind: str, what: str) -> Token:
+        """Take the next word, which must be of a kind."""
+        if self.token.kind != kind:
+            raise self.error(f"{self.token.text!r} where {what} is expected")
+        return self.take()
+
+    def error(self, reason: str) -> FileError:
+        """Return an error at the next word."""
+        return FileError(self.here, reason)

@@ -1,0 +1,178 @@
+"""A file's states as those of a `ChainModel`: names, labels and rewards as measures."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from markov.chains import MarkovChain
+from markov.generators.ways import Built
+from markov.models.rules import ChainModel
+from markov.models.spaces import Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.files.binding import Bound
+    from markov.files.program import Program
+    from markov.files.state_space import Explored
+    from markov.files.values import Value
+
+__all__ = ["FileStates", "chain_of"]
+
+
+@dataclass(frozen=True)
+class FileStates:
+    """The states of a file's model: names of the variables and their values."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+
+class Source(Protocol):
+    """What a chain needs of a `FileModel`."""
+
+    program: Program
+    bound: Bound
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+
+    @property
+    def explored(self) -> Explored:
+        """The states and the rates between them."""
+
+    def bound_labels(self, name: str) -> Value | None:
+        """Return what a label of the file means."""
+
+    def replaced(self, changes: dict[str, Any]) -> Any:
+        """Return the model with other values of some constants."""
+
+    def rewards(self, name: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second, of states, and of transitions besides."""
+
+
+class FileChain(ChainModel):
+    """What a chain from a file has of a model: its start, labels and rewards.
+
+    Parameters
+    ----------
+    source
+        The model of the file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        ranges = source.explored.bound.ranges
+        fields = _fields([r.name for r in ranges])
+        state: Any = namedtuple("State", fields)  # type: ignore[misc]  # noqa: PYI024
+        codes = source.explored.columns.codes
+        values = {
+            field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
+            for field, r, c in zip(fields, ranges, codes, strict=True)
+        }
+        object.__setattr__(self, "State", state)
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "params", None)
+        object.__setattr__(self, "_values", values)
+
+    def space(self) -> Mapping[str, Any]:
+        """Return the values that the variables have in reachable states."""
+        values: Mapping[str, Any] = self._values
+        return values
+
+    def start(self) -> Any:
+        """Return the initial state; None where there are several."""
+        found = self.source.explored
+        if len(found.initial) != 1:
+            return None
+        codes = found.columns.codes[:, found.initial[0]]
+        ranges = found.bound.ranges
+        return self.State(
+            *(bool(c) if r.kind == "bool" else int(c) for r, c in zip(ranges, codes, strict=True))
+        )
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The constants of the file by name."""
+        return dict(self.source.bound.constants)
+
+    def replace(self, **changes: Any) -> Any:
+        """Return the model of the file with other values of some constants."""
+        return self.source.replaced(changes)
+
+    def labels(self, s: Any) -> Mapping[str, Any]:
+        """Return whether states are in the sets that the file names."""
+        places = self._places(s)
+        return {name: values[places] for name, values in self._labels.items()}
+
+    def rewards(self, s: Any) -> Mapping[str, Any]:
+        """Return the rewards per second of the file, those on transitions among them."""
+        places = self._places(s)
+        return {name: values[places] for name, values in self._rewards.items()}
+
+    def _places(self, s: Any) -> Any:
+        """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
+        bound, numbers = self.source.explored.bound, self.source.explored.columns.states
+        parts = [
+            (np.asarray(values, dtype=np.int64) - r.low) * weight
+            for values, r, weight in zip(s, bound.ranges, bound.weights, strict=True)
+        ]
+        return np.searchsorted(numbers, np.sum(parts, axis=0))
+
+    @cached_property
+    def _labels(self) -> dict[str, NDArray[np.bool_]]:
+        source, c = self.source, self.source.explored.columns
+        found = {}
+        for name in source.program.labels:
+            value = source.bound_labels(name)
+            found[name] = np.broadcast_to(np.asarray(value.run(c), dtype=bool), c.count)
+        return found
+
+    @cached_property
+    def _rewards(self) -> dict[str, NDArray[np.float64]]:
+        names = enumerate(self.source.program.rewards, start=1)
+        return {name or f"reward {k}": self.source.rewards(name)[1] for k, name in names}
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        name: str = self.source.name
+        return name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+def chain_of(source: Source) -> MarkovChain:
+    """Return the chain of a file's model."""
+    explored, model = source.explored, FileChain(source)
+    codes = explored.columns.codes
+    built = Built(Space(model.State, model.space()), codes, explored.Q, f"read from {source.name}")
+    return MarkovChain.of_built(model, built)
+
+
+def _fields(names: list[str]) -> list[str]:
+    """Return the names that a NamedTuple may have in place of others: different ones."""
+    found: list[str] = []
+    for name in names:
+        field = re.sub(r"\W", "_", name)
+        if not field.isidentifier() or field.startswith("_") or keyword.iskeyword(field):
+            field = f"v{field}"
+        while field in found:
+            field += "_"
+        found.append(field)
+    return found

@@ -1,0 +1,109 @@
+"""Sets of states and distributions over them, as users write them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import choice
+from markov.chains import MarkovChain
+from markov.models.measures import functionals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["as_chain", "distribution", "selected"]
+
+MASS = 1e-12
+"""How far the sum of a distribution may be from one."""
+
+
+def as_chain(model: Any) -> MarkovChain:
+    """Return the chain of a model, of what `explore` found, of a file, or of a generator."""
+    chain = getattr(model, "chain", model)
+    return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+
+
+def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
+    """Return whether each state of a chain is in a set, shape (n,).
+
+    Parameters
+    ----------
+    chain
+        The states.
+    states
+        The name of a label of the model; a function of the states (a ``State`` of arrays) that
+        returns truth values of shape (n,); truth values themselves; one state; or a list of states.
+    name
+        Of the parameter, in messages.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, when it is none of these, or no state is in the set.
+    """
+    found = _members(chain, states, name)
+    if not found.any():
+        raise ValueError(f"{name} = {states!r}: no state of the chain is in it")
+    return found
+
+
+def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
+    if isinstance(states, str) and states not in _names(chain):
+        labels = {} if chain.model is None else functionals(chain.model, chain.states)
+        choice(name, states, tuple(labels))
+        return np.asarray(labels[states].of != 0.0)
+    if callable(states):
+        states = np.asarray(states(chain.states))
+    if isinstance(states, np.ndarray) and states.dtype == bool:
+        if states.shape != (chain.size,):
+            raise ValueError(f"{name} has shape {states.shape}: must have shape ({chain.size},)")
+        return states
+    members = states if isinstance(states, (list, set, np.ndarray)) else [states]
+    found = np.zeros(chain.size, dtype=bool)
+    for state in members:
+        try:
+            found[chain.number_of(state)] = True
+        except KeyError:
+            raise ValueError(f"{name}: {state!r} is no state of the chain") from None
+    return found
+
+
+def _names(chain: MarkovChain) -> tuple[Any, ...]:
+    states = chain.states
+    return states if chain.model is None and isinstance(states, tuple) else ()
+
+
+def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
+    """Return a distribution over the states, shape (n,).
+
+    Parameters
+    ----------
+    chain
+        The states.
+    start
+        None: the start of the model. A state; or probabilities of shape (n,).
+
+    Raises
+    ------
+    ValueError
+        When there is no such state, or the numbers are no probabilities.
+    """
+    if start is None:
+        start = None if chain.model is None else chain.model.start()
+        if start is None:
+            raise ValueError("start: the chain has none of its own; give a state or probabilities")
+    if isinstance(start, np.ndarray):
+        if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
+            raise ValueError(f"start: probabilities of shape ({chain.size},) are expected")
+        given = start.astype(np.float64)
+        if not (given.min() >= 0.0 and abs(given.sum() - 1.0) <= MASS):
+            raise ValueError("start: probabilities must be >= 0 and sum to one")
+        return given
+    found = np.zeros(chain.size)
+    try:
+        found[chain.number_of(start)] = 1.0
+    except KeyError:
+        raise ValueError(f"start: {start!r} is no state of the chain") from None
+    return found

@@ -1,0 +1,127 @@
+"""From a model and times to distributions: segments between the times, one after the other."""
+
+from __future__ import annotations
+
+import time as clock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import number
+from hopflow.status import OnFailure, Status, deliver
+from markov.chains import MarkovChain
+from markov.driver import stationary
+from markov.selections import as_chain, distribution
+from markov.transients.results import Transient
+from markov.transients.uniformization import Limit, Uniformized
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["limit_of", "transient"]
+
+TOLERANCE = 1e-12
+LONG = 5_000.0  # powers from which on the limit is worth finding
+
+
+def transient(
+    model: Any,
+    times: ArrayLike,
+    *,
+    start: Any = None,
+    tolerance: float = TOLERANCE,
+    on_failure: OnFailure = "raise",
+) -> Transient:
+    """Return the distribution of a chain at some times, with a bound on its error.
+
+    Parameters
+    ----------
+    model
+        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
+        generator matrix.
+    times
+        In s (or the unit of the rates), >= 0, ascending, shape (times,); or one time.
+    start
+        The state at time 0, or a distribution of shape (states,); None: the start of the model.
+    tolerance
+        Of the total-variation distance at each time, for truncation; rounding comes on top, and
+        both are in the bound.
+    on_failure
+        ``"raise"`` or ``"return"``: what to do with a result whose bound is above 1000 tolerances
+        and above 1e-6, as with many millions of jumps.
+
+    Raises
+    ------
+    ValueError
+        For bad input.
+    ConvergenceError
+        Carrying the partial result.
+
+    Notes
+    -----
+    Uniformization, at a cost of about q times the last time products with the matrix, q being the
+    largest exit rate; fewer where the chain settles before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from markov import transient
+    >>> found = transient(np.array([[-1.0, 1.0], [0.0, 0.0]]), [1.0, 2.0], start=0)
+    >>> found.pi[:, 0].round(6).tolist()  # e^-1, e^-2
+    [0.367879, 0.135335]
+    """
+    begin = clock.perf_counter()
+    moments = np.atleast_1d(number("times", times, at_least=0.0))
+    tolerance = float(number("tolerance", tolerance, above=0.0, below=1.0))
+    if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0.0).any():
+        raise ValueError(f"times = {times!r}: must be ascending numbers, at least one")
+    chain = as_chain(model)
+    vector = distribution(chain, start)
+    jumps = Uniformized(chain.Q)
+    limit = limit_of(chain, vector, jumps.rate * float(moments[-1]))
+    pi, errors = np.empty((len(moments), chain.size)), np.empty(len(moments))
+    error, steps, before = 0.0, 0, 0.0
+    for k, moment in enumerate(moments.tolist()):
+        found = jumps.distribution(vector, moment - before, tolerance / len(moments), limit)
+        vector, error, steps = found.values, error + found.error, steps + found.steps
+        pi[k], errors[k], before = vector, error, moment
+    good = errors[-1] <= max(1000.0 * tolerance, 1e-6)
+    result = Transient(
+        chain=chain,
+        start=distribution(chain, start),
+        times=moments,
+        pi=pi,
+        error_bound=errors,
+        tolerance=tolerance,
+        status=Status.CONVERGED if good else Status.INACCURATE,
+        steps=steps,
+        seconds=clock.perf_counter() - begin,
+    )
+    deliver(result, on_failure)
+    return result
+
+
+def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> Limit | None:
+    """Return what a long horizon tends to, where it is worth finding and does not depend on luck.
+
+    That is where all states lead to one recurrent class, or the start is inside of recurrent classes.
+    """
+    if powers < LONG:
+        return None
+    classes = chain.closed_classes
+    shares = np.array([start[states].sum() for states in classes])
+    if len(classes) > 1 and shares.sum() < 1.0 - 1e-15:
+        return None
+    if len(classes) == 1:
+        shares = np.ones(1)
+    values, error = np.zeros(chain.size), 0.0
+    for states, share in zip(classes, shares.tolist(), strict=True):
+        if share > 0.0:
+            whole = len(states) == chain.size
+            part = chain if whole else MarkovChain(chain.Q[states][:, states])
+            answer = stationary(part, on_failure="return")
+            if not np.isfinite(answer.error_bound):
+                return None
+            values[states] += share * answer.pi
+            error += share * answer.error_bound
+    return Limit(values, error)

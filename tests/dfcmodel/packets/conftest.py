@@ -1,0 +1,90 @@
+"""Small networks with every discipline and sender, and what the tests of the packet level share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, FIFO, RED, Fair, Flow, Link, OnOff, Packets, Pause, Priority, Scenario
+from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.simulation import plan_scenario
+from responsefn import NewReno, Reno, Tahoe
+
+DISCIPLINES: dict[str, Any] = {
+    "fifo": FIFO(),
+    "red": RED(low=2.0, high=6.0, weight=0.05),
+    "ecn": RED(low=2.0, high=6.0, weight=0.05, gentle=False, ecn=True, mean_packet=1000.0),
+    "pause": Pause(high=6.0, low=3.0),
+    "slow pause": Pause(high=4.0, low=2.0, signalling=1e-4),
+    "fair": Fair(),
+    "priority": Priority(),
+}
+RECOVERIES = ("tahoe", "reno", "newreno", "sack")
+RULES = (Tahoe(), Reno(), NewReno())
+"""They share one kernel."""
+
+
+def random_scenario(discipline: str, seed: int) -> Scenario:
+    """Return a random tree of links under a discipline, with three to six flows on random paths."""
+    rng = np.random.default_rng([seed, len(discipline)])
+    nodes = int(rng.integers(4, 8))
+    parent = {n: int(rng.integers(0, n)) for n in range(1, nodes)}
+    links: dict[tuple[int, int], Link] = {}
+    for child, up in parent.items():
+        for ends in ((child, up), (up, child)):
+            rate = float(rng.choice([500.0, 1000.0, 2000.0, 4000.0]))
+            delay = float(rng.choice([1e-3, 2e-3, 3.7e-3]))
+            buffer = float(rng.integers(8 if "pause" in discipline else 3, 20))
+            links[ends] = Link(*ends, rate, delay, buffer, DISCIPLINES[discipline])
+    flows = []
+    for f in range(int(rng.integers(3, 7))):
+        first, last = (int(n) for n in rng.choice(nodes, 2, replace=False))
+        if "pause" in discipline and seed % 2:  # pause in both directions of a link can deadlock
+            first, last = max(first, 1), 0
+        path = _path(parent, first, last)
+        source: Any = RULES[int(rng.integers(0, 3))]
+        if rng.random() < 0.25:
+            source = CBR(400.0) if rng.random() < 0.5 else OnOff(900.0, 0.05, 0.04, random=True)
+        size = float(rng.choice([40.0, 400.0, np.inf]))
+        start = float(rng.choice([0.0, 0.013, rng.uniform(0.0, 0.1)]))
+        flows.append(
+            Flow(f"flow{f}", path, source, 40.0, start, size, priority=int(rng.integers(0, 3)))
+        )
+    used = {ends for flow in flows for ends in zip(flow.path, flow.path[1:], strict=False)}
+    return Scenario(
+        f"{discipline} {seed}", tuple(links[ends] for ends in sorted(used)), tuple(flows),
+        duration=1.5,
+    )  # fmt: skip
+
+
+def _path(parent: dict[int, int], first: int, last: int) -> tuple[int, ...]:
+    """Return the path between two nodes of a tree."""
+    up, down = [first], [last]
+    while up[-1] != down[-1]:
+        if up[-1] > down[-1]:
+            up.append(parent[up[-1]])
+        else:
+            down.append(parent[down[-1]])
+    return (*up, *down[-2::-1])
+
+
+def random_method(seed: int, **changed: Any) -> Packets:
+    """Return a method with a random recovery for each of the flows."""
+    rng = np.random.default_rng(seed)
+    return Packets(seed=seed, recovery=str(rng.choice(RECOVERIES)), **changed)
+
+
+def plan_of(scenario: Scenario, method: Packets, jitter: float = 0.0) -> Plan:
+    """Return the plan of a scenario in samples of 10 ms."""
+    return plan_scenario(
+        scenario, method, duration=scenario.duration, sample=0.01, packet_jitter=jitter
+    )
+
+
+@pytest.fixture
+def one_link() -> Scenario:
+    """Return one NewReno flow over one link of 1000 packets/s."""
+    link = Link("a", "b", 1000.0, 0.01, 20.0)
+    return Scenario("one link", (link,), (Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0)

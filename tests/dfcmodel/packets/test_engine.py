@@ -1,0 +1,97 @@
+"""The compiled engine against ns-2, packet for packet, on bundled runs; memory and faults."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfcmodel import Packets, takano2006
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.simulation import plan_scenario
+from validation import evidence
+from validation.generate.packets.networks import CASES, SAMPLE, sample_hash, scenario_of
+
+RUNS = [(case.name, run) for case in CASES for run in case.runs]
+QUICK = [(name, run) for name, run in RUNS if run["seed"] == 1 and run["size"] <= 32]
+REST = [(name, run) for name, run in RUNS if (name, run) not in QUICK]
+
+
+def rows_of(table: pd.DataFrame, run: dict[str, object]) -> pd.DataFrame:
+    """Return the rows of a run."""
+    own = [table[name] == run[name] for name in ("recovery", "size", "seed")]
+    return table[np.logical_and.reduce(own)]
+
+
+def check_equal_to_ns2(case: str, run: dict[str, object]) -> None:
+    """Compare final ACKs, timeouts, drops of every link, and windows and ACKs of every 10 ms."""
+    scenario = scenario_of(run)
+    method = Packets(convention="ns2", recovery=str(run["recovery"]), seed=int(str(run["seed"])))
+    plan = plan_scenario(scenario, method, duration=scenario.duration, sample=SAMPLE)
+    found = run_engine(plan)
+    flows = rows_of(evidence.table(case, "flows"), run).sort_values("flow")
+    assert len(flows) == len(scenario.flows)
+    np.testing.assert_array_equal(found.acked[-1], flows["acknowledged"])
+    np.testing.assert_array_equal(found.timeouts, flows["timeouts"])
+    nodes = {node: n for n, node in enumerate(scenario.nodes)}
+    links = rows_of(evidence.table(case, "links"), run)
+    drops = {(row["from"], row["to"]): row["drops"] for _, row in links.iterrows()}
+    own = {
+        (nodes[port.source], nodes[port.target]): n
+        for port, n in zip(plan.ports, found.drops, strict=True)
+        if n > 0
+    }
+    assert own == drops
+    for f, expected in enumerate(flows["samples"]):
+        hashed = sample_hash(found.window[:, f], found.acked[:, f])
+        assert hashed == expected, scenario.flows[f].name
+
+
+@pytest.mark.parametrize(("case", "run"), QUICK)
+def test_networks_are_equal_to_ns2_packet_for_packet(case, run) -> None:
+    check_equal_to_ns2(case, run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "run"), REST)
+def test_more_seeds_and_flows_are_equal_to_ns2_packet_for_packet(case, run) -> None:
+    check_equal_to_ns2(case, run)
+
+
+@pytest.mark.parametrize("agent", ["tahoe", "reno", "newreno"])
+@pytest.mark.parametrize(
+    ("name", "rate"), [("1", 370e6), pytest.param("4", 12.3e9, marks=pytest.mark.slow)]
+)
+def test_takano2006_is_equal_to_ns2_packet_for_packet(name: str, rate: float, agent: str) -> None:
+    """The bundled runs have nothing random; windows are bundled to hundredths of a packet."""
+    case = "takano2006/traces-without-dfc"
+    flows, nodes, windows = (
+        table[(table["link_rate"] == rate) & (table["agent"] == agent)]
+        for table in (evidence.table(case, which) for which in ("flows", "nodes", "windows"))
+    )
+    plan = plan_scenario(
+        takano2006(name, dfc=False, tcp=agent), Packets(convention="ns2", seed=1),
+        duration=3.0, sample=1e-3,
+    )  # fmt: skip
+    found = run_engine(plan)
+    delivered = flows.set_index("flow")["delivered"]
+    assert [delivered["target"], delivered["background"]] == list(found.acked[-1] + 1)
+    drops = (nodes["target_drops"] + nodes["background_drops"]).to_numpy()
+    np.testing.assert_array_equal(found.drops[: len(drops)], drops)
+    assert drops.sum() > 2000
+    for f, flow in enumerate(("target", "background")):
+        rows = windows[windows["flow"] == flow].sort_values("time")
+        coarse = 5.01e-3 + 5e-6 * found.window[:, f]  # hundredths of Tcl's six digits
+        assert (abs(found.window[:, f] - rows["window"]) <= coarse).all()
+
+
+def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
+    from dfcmodel.packets.layouts import lay_out
+    from dfcmodel.packets.window_rules import rule_signatures
+
+    sizes = []
+    for duration in (1.0, 100.0):
+        plan = plan_scenario(one_link, Packets(seed=1), duration=duration, sample=duration)
+        layout = lay_out(plan, rule_signatures(one_link))
+        sizes.append(sum(array.nbytes for array in layout.arrays.values()))
+    assert sizes[0] == sizes[1]

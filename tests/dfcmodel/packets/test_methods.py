@@ -1,0 +1,27 @@
+"""Packets: what it refuses, and how flows recover."""
+
+from __future__ import annotations
+
+import pytest
+
+from dfcmodel import Packets
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [({"seed": -1}, "seed"), ({"seed": 0, "convention": "ns2"}, "seed"),
+     ({"convention": "ns3"}, "convention"), ({"recovery": "cubic"}, "recovery"),
+     ({"recovery": {"flow": "none"}}, "recovery of flow 'flow'"), ({"phases": (0.0,)}, "phases"),
+     ({"phases": (0.01,), "convention": "ns2"}, "phases"), ({"backend": "c"}, "backend")],
+)  # fmt: skip
+def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
+    with pytest.raises(ValueError, match=part):
+        Packets(**arguments)
+
+
+def test_a_rule_says_how_it_recovers_unless_the_method_does(one_link) -> None:
+    assert Packets().recovery_of(one_link) == ("newreno",)
+    assert Packets(recovery="sack").recovery_of(one_link) == ("sack",)
+    assert Packets(recovery={"flow": "tahoe"}).recovery_of(one_link) == ("tahoe",)
+    with pytest.raises(ValueError, match="recovery: flow"):
+        Packets(recovery={"other": "tahoe"}).recovery_of(one_link)

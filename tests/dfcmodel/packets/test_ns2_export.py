@@ -1,0 +1,56 @@
+"""Tcl programs: what they refuse; ns-2 runs them and gives what the engine gives."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, RED, Flow, OnOff, Packets, takano2006
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.ns2_export import to_ns2
+from tests.dfcmodel.packets.conftest import plan_of, random_scenario
+
+NS2 = Packets(convention="ns2", seed=4)
+
+
+def run_ns2(folder: Path, program: str) -> tuple[np.ndarray, np.ndarray]:
+    """Run a program; return its samples, and rows of (from, to, drops)."""
+    (folder / "run.tcl").write_text(program)
+    subprocess.run(["ns", "run.tcl"], cwd=folder, check=True, capture_output=True)
+    return tuple(np.loadtxt(folder / f"{name}.txt", ndmin=2) for name in ("samples", "links"))
+
+
+@pytest.mark.simulators
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(tmp_path, seed: int) -> None:
+    scenario = random_scenario("fifo", seed)
+    flows = [f for f in scenario.flows if not isinstance(f.source, (CBR, OnOff))]
+    scenario = replace(scenario, flows=tuple(replace(f, size=np.inf) for f in flows))
+    samples, links = run_ns2(tmp_path, to_ns2(scenario, method=NS2))
+    found = run_engine(plan_of(scenario, NS2))
+    np.testing.assert_array_equal(samples[:, 2::2], found.acked)
+    assert links[:, 2].sum() == found.drops.sum() > 0
+
+
+def test_the_program_names_agents_of_the_recovery(one_link) -> None:
+    text = to_ns2(one_link, method=Packets(convention="ns2", recovery="sack", seed=7))
+    assert "new Agent/TCP/Sack1" in text
+    assert "new Agent/TCPSink/Sack1" in text
+    assert "$defaultRNG seed 7" in text
+
+
+def test_what_ns2_does_not_have_is_refused(one_link) -> None:
+    (link,) = one_link.links
+    red = replace(one_link, links=(replace(link, discipline=RED(low=2.0, high=6.0)),))
+    onoff = replace(one_link, flows=(Flow("flow", ("a", "b"), OnOff(10.0, 0.1, 0.1)),))
+    for scenario, part in ((red, "discipline of link"), (onoff, "source of flow")):
+        with pytest.raises(ValueError, match=part):
+            to_ns2(scenario)
+    with pytest.raises(ValueError, match="convention"):
+        to_ns2(one_link, method=Packets())
+    with pytest.raises(ValueError, match="DFC"):
+        to_ns2(takano2006("1"))

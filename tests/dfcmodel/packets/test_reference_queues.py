@@ -1,0 +1,57 @@
+"""Queues of the reference: what each discipline is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, FIFO, RED, Fair, Flow, Packets, Pause, Priority, Scenario, chain
+from dfcmodel.packets.records import Records
+from dfcmodel.packets.reference import run_reference
+from tests.dfcmodel.packets.conftest import plan_of
+
+
+def run_two(discipline, rates=(900.0, 300.0), **link) -> Records:
+    """Run two sources of constant rate over one link of 800 packets/s."""
+    fields = {"rate": 800.0, "delay": 1e-3, "buffer": 20.0, "discipline": discipline, **link}
+    flows = tuple(Flow(f"flow{n}", (1, 2), CBR(rate), priority=n) for n, rate in enumerate(rates))
+    scenario = Scenario("two", chain(2, **fields), flows, duration=4.0)
+    return run_reference(plan_of(scenario, Packets(seed=1)))
+
+
+def test_fair_queues_give_equal_shares_and_what_is_not_used() -> None:
+    """Max-min: 300 of the 800 packets/s to the small one, 500 to the other."""
+    run = run_two(Fair())
+    np.testing.assert_allclose(run.total / 4.0, [500.0, 300.0], rtol=0.02)
+
+
+def test_a_priority_goes_first() -> None:
+    """Flow 0 has the first rank: it fills the link and starves the other."""
+    run = run_two(Priority())
+    np.testing.assert_allclose(run.total / 4.0, [800.0, 0.0], rtol=0.02, atol=6.0)
+
+
+def test_a_fifo_queue_drops_the_excess() -> None:
+    run = run_two(FIFO())
+    assert run.total.sum() / 4.0 == pytest.approx(800.0, rel=0.02)
+    assert run.drops.sum() / 4.0 == pytest.approx(400.0, rel=0.05)
+    assert run.peak[0] == 20
+
+
+def test_random_early_detection_keeps_the_average_between_its_thresholds() -> None:
+    run = run_two(RED(low=2.0, high=8.0, weight=0.02, max_p=0.5), buffer=100.0)
+    waiting = np.cumsum(run.waiting[:, 0])[100:-1]
+    assert 2.0 < waiting.mean() < 16.0
+    assert run.peak[0] < 100
+
+
+def test_pause_loses_nothing_where_the_port_before_can_hold_it() -> None:
+    links = chain(3, rate=800.0, delay=1e-3, buffer=60.0, discipline=Pause(high=10.0, low=5.0))
+    slow = replace(links[1], rate=400.0)
+    flow = Flow("flow", (1, 2, 3), CBR(500.0))
+    scenario = Scenario("pause", (links[0], slow), (flow,), duration=0.4)
+    run = run_reference(plan_of(scenario, Packets(seed=1)))
+    assert run.drops.sum() == 0
+    assert 10 < run.peak[1] <= 10 + 1 + 800.0 * 2e-3 + 1  # one in transmission, a round trip

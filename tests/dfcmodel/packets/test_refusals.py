@@ -1,0 +1,42 @@
+"""What the packet level cannot run is refused, with what can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dfcmodel import DFC, FIFO, Packets, Pause, simulate, takano2006
+from responsefn import CUBIC
+
+
+@pytest.mark.parametrize(
+    ("discipline", "parts"),
+    [(DFC(), ("DFC", "Fluid")), (FIFO(burst=0.5), ("burst", "use burst=0")),
+     (Pause(high=6.0, low=3.0, quanta=100), ("quanta", "Fluid")),
+     (Pause(high=6.0, low=3.0, paused_rate=10.0), ("paused_rate", "Fluid"))],
+)  # fmt: skip
+def test_a_discipline_without_packets_is_refused(one_link, refused, discipline, parts) -> None:
+    links = (replace(one_link.links[0], discipline=discipline),)
+    scenario = replace(one_link, links=links)
+    refused(("link a->b", *parts), lambda: simulate(scenario, method=Packets()))
+
+
+def test_buffers_that_flows_do_not_share_are_refused(one_link, refused) -> None:
+    scenario = replace(one_link, links=(replace(one_link.links[0], shared=False),))
+    refused(("shared of link a->b", "Fluid"), lambda: simulate(scenario, method=Packets()))
+
+
+def test_shaped_hosts_are_refused(refused) -> None:
+    scenario = takano2006("1", dfc=True)
+    refused(("DFC",), lambda: simulate(scenario, method=Packets()))
+
+
+def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
+    ns2 = Packets(convention="ns2")
+    cubic = replace(one_link, flows=(replace(one_link.flows[0], source=CUBIC()),))
+    pause = replace(
+        one_link, links=(replace(one_link.links[0], discipline=Pause(high=6.0, low=3.0)),)
+    )
+    refused(("source of flow 'flow'",), lambda: simulate(cubic, method=ns2))
+    refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))

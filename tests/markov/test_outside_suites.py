@@ -1,0 +1,51 @@
+"""Reference results of suites that others wrote, found by HOPFLOW_SUITES."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.outside import prism, qcomp
+from benchmarks.outside.rows import Question, answered, compared, suites
+
+ROOT = suites()
+REASON = "HOPFLOW_SUITES is not set: the folder with copies of the suites"
+pytestmark = pytest.mark.skipif(ROOT is None, reason=REASON)
+FEW = 2_000  # states of a model, in the quick tests
+
+
+def small(questions: Any, root: Path | None) -> list[Question]:
+    if root is None:
+        return []
+    return [q for q in questions(root) if q.states is None or q.states <= FEW]
+
+
+@pytest.mark.parametrize(
+    "question",
+    small(qcomp.questions, ROOT),
+    ids=lambda q: f"{q.model}-{q.parameters}-{q.query}".replace(" ", ""),
+)
+def test_a_result_of_the_verification_benchmark_set_lies_within_the_bound(
+    question: Question,
+) -> None:
+    row = answered(question, FEW)
+    assert row.status == "agrees", row
+
+
+def test_no_result_of_the_regression_tests_of_prism_differs() -> None:
+    assert ROOT is not None
+    rows = [answered(q, FEW) for q in prism.questions(ROOT)]
+    assert len(rows) >= 236
+    wrong = [row for row in rows if row.status in ("differs", "no bound", "too large")]
+    assert not wrong
+    unread = [row for row in rows if row.status == "not stated"]
+    assert all("cosafe" in row.note or "ltl" in row.note for row in unread), unread
+
+
+def test_a_wrong_value_would_be_noticed() -> None:
+    question = Question("qcomp", "m", "", "p", Fraction(1, 3), Fraction(1, 3), None, lambda: (0, 0))
+    assert compared(question, 0.3333, 1e-9)[0] == "differs"
+    assert compared(question, 1.0 / 3.0, 1e-15)[0] == "agrees"

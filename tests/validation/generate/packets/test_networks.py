@@ -1,0 +1,32 @@
+"""Networks of the packet level: options of the script, and ns-2's rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from validation.generate.packets import networks
+
+
+@pytest.mark.simulators
+@pytest.mark.parametrize("case", ["dumbbells-ns2", "parking-lots-ns2"])
+def test_ns2_repeats_the_bundled_rows(repeats, case: str) -> None:
+    size = 2 if case[0] == "d" else 1
+    repeats(f"packets/{case}", recovery="sack", size=size, seed=2)
+
+
+def test_every_link_has_its_mirror() -> None:
+    run = {"topology": "dumbbell", "recovery": "sack", "size": 2, "seed": 1}
+    ((*words,),) = networks.calls(run)
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    links = options["links"].split()
+    ends = {(int(a), int(b)) for a, b in zip(links[::5], links[1::5], strict=True)}
+    assert len(ends) == 10
+    assert {(b, a) for a, b in ends} == ends
+    assert options["agent"] == "Agent/TCP/Sack1"
+    assert len(options["flows"].split()) == 4 * 2
+
+
+def test_a_hash_tells_windows_and_acknowledgements_apart() -> None:
+    hashes = {networks.sample_hash([w], [a]) for w in (1.0, 1.5) for a in (3, 4)}
+    assert len(hashes) == 4
+    assert networks.sample_hash([1.0000001], [3]) == networks.sample_hash([1.0], [3])
