@@ -10,6 +10,7 @@ import numpy as np
 from hopflow.checks import choice, number, one_number
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import plain
+from responsefn.responses.labels import keeps_labels
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["friendliness", "jain_index", "match", "smoothness"]
 
 
+@keeps_labels
 def friendliness(
     rule: Response,
     p: ArrayLike,

@@ -39,8 +39,8 @@ class AmbiguousRateError(ValueError):
     Attributes
     ----------
     unique
-        Interval of rates in packets/s, at the round-trip time of the first offending entry, in which
-        each has one p. Its upper end is that of the decade of p up to which the response was computed.
+        The interval of rates in packets/s next to this one, at the round-trip time of the first
+        offending entry, in which each has one p.
 
     Examples
     --------

@@ -36,7 +36,8 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
     names = {str(symbol) for symbol in expression.free_symbols}
     used = {name: values[name] for name in names}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
-    kind = bool if isinstance(expression, sp.logic.boolalg.Boolean) else np.float64
+    # a bare symbol is an Expr and a Boolean
+    kind = np.float64 if isinstance(expression, sp.Expr) else bool
     # log1p(-1) = -inf where p = 1, inside expm1, and in branches that are not taken there
     with np.errstate(all="ignore"):
         constants = {name: float(value) for name, value in used.items() if name not in arrays}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from responsefn.responses.base import Response
-from responsefn.responses.cycle_inverse import cycle_root
+from responsefn.responses.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
 from responsefn.responses.input_checks import packet_rate, plain, round_trip, same_shape
 from responsefn.responses.labels import keeps_labels
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SMALLEST_P", "AmbiguousRateError", "UnreachableRateError", "invert"]
 
-SMALLEST_P = 1e-12
-"""Smallest loss event rate that `invert` returns."""
 JUMP = 1e-12
 """Relative difference between the wanted rate and that at the p that was found, beyond which none is."""
 CONTINUOUS = 1e-9
@@ -50,9 +48,9 @@ def invert(
 
     A numerical cycle is inverted over 1e-10..1, to a relative 1e-12 of the rate. Its rate need not
     fall with p: windows of a few packets may alternate (above p = 0.1), and at the capacity p leaves no
-    trace in the rate. So the cycle is solved at 12 values of p per decade first, and only rates of
-    the widest interval in which it falls have an inverse. There p is as sharp as the rate: to 1e-12
-    over the elasticity.
+    trace in the rate. So the cycle is solved at 12 values of p per decade first, and only rates
+    that are met once, in an interval of a factor of 2 or more in which the rate falls with p, have an
+    inverse. There p is as sharp as the rate: to 1e-12 over the elasticity.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ class WindowRule(Response, ABC):
         --------
         >>> from responsefn import Illinois, Reno
         >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)], Reno().attractors(0.02, 0.1)
-        ([612, 98], (86.4...,))
+        ([612, 87], (86.5...,))
         """
         from responsefn.responses.cycles import solve
 

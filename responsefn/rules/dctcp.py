@@ -26,11 +26,12 @@ class DCTCP(WindowRule):
 
     Published response for marks in every window: one packet of growth per round trip against
     alpha/2 = p/2 of the window, T = 2/(pR). With every 1/p-th packet marked the direct simulation is
-    within 2 % for 0.003 <= p <= 0.03. Above, where a window of few packets has one mark or two, `rate`
-    is the numerical cycle, which is 20 % larger at 0.1; below, the average of marks needs more than
-    a thousand round trips to settle, and so does the cycle.
+    within 2 % for 0.003 <= p <= 0.015. Above, the state that it begins with decides whether the
+    marks of a window are two or alternate with one, up to 23 % apart in rate, and `rate` is one of
+    both: the numerical cycle. Below, the average of marks needs more than a thousand round trips to
+    settle, and so does the cycle.
 
-    Domain: p from 0.003 to 0.1.
+    Domain: p from 0.003 to 0.015.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class DCTCP(WindowRule):
 
     reference = references.PI2
     signal: ClassVar[str] = "mark"
-    domain = (3e-3, 0.1)
+    domain = (3e-3, 0.015)
 
     def check(self) -> None:
         """Check the range of g."""
@@ -98,5 +99,5 @@ class DCTCP(WindowRule):
 
         from responsefn.responses.symbolic import Formula, R, T, p
 
-        condition = sp.And(p >= 0.003, p <= 0.03)
+        condition = sp.And(p >= 0.003, p <= 0.015)
         return Formula(2 / (p * R), None, 2 / (T * R), condition=condition)

@@ -275,7 +275,8 @@ class LinuxIllinois(WindowRule):
     """
 
     class State(NamedTuple):
-        """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta, low rounds."""
+        """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta; ``rtt_above``
+        (1 after a round trip of delay), ``rtt_low`` (round trips without since then)."""
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
@@ -286,6 +287,7 @@ class LinuxIllinois(WindowRule):
         waited: float = 0.0
         a: float = 10.0
         b: float = 0.5
+        above: float = 0.0
         low: float = 0.0
 
     class Params(NamedTuple):
@@ -294,7 +296,7 @@ class LinuxIllinois(WindowRule):
         theta: float = 5.0
 
     assigned: ClassVar[tuple[str, ...]] = (
-        "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "low",
+        "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
     reference = references.TCP_ILLINOIS_C
@@ -314,13 +316,14 @@ class LinuxIllinois(WindowRule):
         most = top - base
         mean = where(ended, waited / maximum(1e-9, passed), 0.0)
         quiet = mean <= 0.01 * most
-        low = where(ended, where(quiet, s.low + 1.0, -1.0), s.low)  # -1 to theta - 1 after a delay
         share = 0.99 * most
         falling = 10.0 * share / maximum(1e-300, share + (mean - 0.01 * most) * 9.7 / 0.3)
-        high = where(s.low < 0.0, -q.theta, s.low)
-        low = where(ended & quiet & (s.low < 0.0), high + 1.0, low)
-        risen = where(quiet, where(low > -1.0, 10.0, s.a), falling)
+        waits = (s.above > 0.0) & (s.low + 1.0 < q.theta)
+        risen = where(quiet, where(waits, s.a, 10.0), falling)
         a = where(ended, where(s.cwnd < 15.0, 1.0, risen), s.a)
+        judged = ended & (s.cwnd >= 15.0)
+        above = where(quiet, where(waits, 1.0, 0.0), 1.0)
+        low = where(quiet & (s.above > 0.0), where(waits, s.low + 1.0, 0.0), s.low)
         part = mean / maximum(1e-300, most)
         wide = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
         b = where(ended, where(s.cwnd < 15.0, 0.5, wide), s.b)
@@ -333,7 +336,8 @@ class LinuxIllinois(WindowRule):
             waited=where(ended, 0.0, waited),
             a=a,
             b=b,
-            low=low,
+            above=where(judged, above, s.above),
+            low=where(judged, low, s.low),
         )
 
     @staticmethod
@@ -344,7 +348,9 @@ class LinuxIllinois(WindowRule):
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet; the base values of a and b."""
-        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5)
+        return s._replace(
+            cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5, above=0.0, low=0.0
+        )
 
 
 class WestwoodPlus(WindowRule):
