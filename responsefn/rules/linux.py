@@ -275,8 +275,11 @@ class LinuxIllinois(WindowRule):
     """
 
     class State(NamedTuple):
-        """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta; ``rtt_above``
-        (1 after a round trip of delay), ``rtt_low`` (round trips without since then)."""
+        """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta, low rounds.
+
+        ``above`` is the file's rtt_above, 1 after a round trip of delay, and ``low`` its rtt_low,
+        how many without delay came since then.
+        """
 
         cwnd: float = 1.0
         ssthresh: float = math.inf
