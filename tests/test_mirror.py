@@ -7,12 +7,18 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-MIRRORED = ("dfcmodel", "hopflow", "validation")
+MIRRORED = ("dfcmodel", "hopflow", "responsefn", "validation")
 """Packages whose every module has a test file of its name; add a package when it does."""
 EXEMPT = ("validation/test_validation.py",)
 """A module that is itself run by pytest."""
-TESTED_TOGETHER = ("dfcmodel/engine/kernel", "dfcmodel/packets/kernel")
-"""Folders whose functions run only as one compiled loop."""
+TESTED_TOGETHER = (
+    "dfcmodel/engine/kernel",
+    "dfcmodel/packets/kernel",
+    "responsefn/responses/law_kernels",
+    "responsefn/responses/rule_kernels",
+    "responsefn/simulation/bottleneck_kernel",
+)
+"""Folders and modules whose functions run only as one compiled loop."""
 MORE = {
     Path("validation/data"),
     Path("validation/published"),

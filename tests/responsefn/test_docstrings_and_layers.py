@@ -12,7 +12,11 @@ import responsefn
 
 LAYERS = ("responses", "rules", "metrics", "measurements", "simulation")
 """From the bottom to the top; the modules of the package itself are above all."""
+
+
 PACKAGE = Path(responsefn.__file__).parent
+
+
 NEEDS_JAX = ("rule_twin", "twin")
 
 
@@ -60,11 +64,3 @@ def test_no_function_has_the_name_of_its_module(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     assert path.stem not in names
-
-
-@pytest.mark.parametrize("entry", responsefn.catalogue().entries, ids=repr)
-def test_every_entry_has_a_source(entry):
-    text = entry.cite()
-    assert "source: " in text
-    if "RFC" in text or "SIGCOMM" in text or "INFOCOM" in text:
-        assert "doi:10." in text

@@ -1,4 +1,4 @@
-"""Metrics, and TFRC's loss history against hand computations and ns-2's receiver."""
+"""TFRC's loss history against hand computations, the RFC's loop and ns-2's receiver."""
 
 from __future__ import annotations
 
@@ -8,26 +8,12 @@ import numpy as np
 import pytest
 
 from responsefn import (
-    AIMD,
-    BIC,
-    CUBIC,
-    PFTK,
     TFRC,
-    Fusion,
     LossHistory,
-    Reno,
-    Scalable,
-    aggressiveness,
-    convergence_time,
     first_interval,
-    friendliness,
     interval_weights,
     invert,
-    jain_index,
     loss_events,
-    match,
-    responsiveness,
-    smoothness,
 )
 from validation import evidence
 
@@ -108,47 +94,31 @@ def test_every_report_of_ns2s_receiver(seed):
     assert -5.001e-6 <= min(sooner) < 1e-5 < max(sooner)
 
 
-def test_aimd_by_its_definition():
-    for a, b in ((1.0, 0.5), (3 / 7, 0.25), (0.2, 0.125), (2.0, 0.9)):
-        assert responsiveness(AIMD(a, b)) == math.ceil(math.log(0.5) / math.log(1 - b) - 1e-9)
-        assert aggressiveness(AIMD(a, b)) == pytest.approx(a, rel=1e-6)
+@pytest.mark.parametrize(
+    ("lost", "sent", "message"),
+    [
+        ([-7, 3], [0.1, 0.3], r"^lost = -7"),
+        ([3, 2], [0.1, 0.3], "ascending"),
+        ([2.5, 3], [0.1, 0.3], "whole"),
+        ([2, 3], [0.3, 0.1], "^sent = .* must not fall"),
+        ([math.inf], [0.1], r"^lost = inf"),
+    ],
+)
+def test_loss_events_take_ascending_sequence_numbers(lost, sent, message):
+    with pytest.raises(ValueError, match=message):
+        loss_events(lost, sent, 0.05)
 
 
-def test_other_rules():
-    assert responsiveness(TFRC()) == 5
-    assert 0.14 < aggressiveness(TFRC()) < 0.6
-    assert aggressiveness(BIC()) == pytest.approx(32, rel=1e-6)
-    assert responsiveness(CUBIC()) == 2
-    with pytest.raises(TypeError, match="must be a window rule or TFRC"):
-        responsiveness(PFTK())
-    with pytest.raises(ArithmeticError, match="does not halve"):
-        responsiveness(Fusion(), bandwidth=1000.0)
-
-
-def test_convergence():
-    slow, fast = (convergence_time(AIMD(*ab), 0.1, 1000.0) for ab in ((0.2, 0.125), (1.0, 0.5)))
-    assert 0 < fast < slow < math.inf
-    assert convergence_time(Scalable(legacy=1.0), 0.1, 10_000.0, rounds=5000) == math.inf
-    assert convergence_time(Reno(), 0.1, 1000.0, share=0.52) == 0.0
-
-
-def test_smoothness_and_fairness():
-    assert smoothness([5.0] * 100, 0.1, 1.0) == 0.0
-    assert smoothness([0.0, 2.0] * 50, 0.1, 0.2) == 0.0
-    assert smoothness([0.0, 2.0] * 50, 0.1, 0.1) == pytest.approx(1.0, rel=0.01)
-    assert jain_index([1, 1, 1, 1]) == 1.0
-    assert jain_index([1, 0, 0]) == pytest.approx(1 / 3)
-    assert jain_index([1e300, 1e300]) == 1.0
-    for bad in ([], [0.0, 0.0]):
-        with pytest.raises(ValueError, match="rates"):
-            jain_index(bad)
-    with pytest.raises(ValueError, match="time_scale"):
-        smoothness([1.0, 2.0], 0.1, 0.2)
-
-
-def test_match_and_friendliness():
-    assert match(AIMD(b=0.125), to=Reno(), at=1e-3).a == pytest.approx(0.2, rel=1e-12)
-    cubic = match(CUBIC(friendly=0), to=Reno(), at=1e-4, by="C")
-    assert friendliness(cubic, 1e-4, 0.1) == pytest.approx(1, rel=1e-10)
-    with pytest.raises(ValueError, match=r"^by = .form."):
-        match(AIMD(), to=Reno(), at=1e-3, by="form")
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 8, 12])
+def test_loss_history_is_the_loop_of_rfc5348(k):
+    """Sect. 5.4: I_tot0 over i = 0 .. k-1, I_tot1 over 1 .. k, for k <= 8 closed intervals."""
+    history = LossHistory(discounting=False)
+    lengths = [100.0 + 10 * n for n in range(k)]
+    for length in lengths:
+        history.close(length)
+    known = [900.0, *lengths[::-1]][:9]
+    k = min(k, 8)
+    w = [1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2][:k]
+    newest = sum(i * x for i, x in zip(known, w, strict=False))
+    older = sum(i * x for i, x in zip(known[1:], w, strict=True))
+    assert history.rate(900) == pytest.approx(sum(w) / max(newest, older), rel=1e-14)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
-import time
 from typing import NamedTuple
 
 import pytest
 
-from hopflow import maximum, where
+from hopflow import maximum
 from responsefn import Reno, RuleError, WindowRule, coexist, simulate_rule
 
 P, RTT = 2e-3, 0.1
@@ -139,47 +138,6 @@ def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
             first = getattr(function, "__func__", function).__code__.co_firstlineno
             lines = range(first, first + 5)
             assert any(f"{__file__}:{line}: " in str(caught.value) for line in lines)
-
-
-def quick_step(s):
-    return 2.0 / s.cwnd
-
-
-class Branches(Own):
-    """Branches, an early return, a loop, a helper and `max` all mean what they mean in Python."""
-
-    @staticmethod
-    def on_ack(s, q, e):
-        if s.cwnd < 4.0:
-            return s._replace(cwnd=s.cwnd + 0.5)
-        step = 0.0
-        for _ in range(2):
-            step += 0.25 * quick_step(s)
-        return s._replace(cwnd=max(s.cwnd + step, 1.0))
-
-
-def test_plain_python_and_compiled_rules_agree():
-    """A cycle in plain Python, the compiled one and the simulation: one answer."""
-    rule = Branches()
-    few = rule.rate(P, RTT)
-    many = rule.rate([P] * 6, RTT)
-    assert many == pytest.approx(few, rel=1e-12)
-    assert simulate_rule(rule, P, RTT, events=300).rate == pytest.approx(few, rel=2e-3)
-
-
-def test_the_first_answer_of_a_new_rule_takes_less_than_a_second():
-    class New(WindowRule):
-        @staticmethod
-        def on_ack(s, q, e):
-            return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 0.731 / s.cwnd))
-
-        @staticmethod
-        def on_loss(s, q, e):
-            return s._replace(cwnd=maximum(1.0, 0.77 * s.cwnd), ssthresh=2.0)
-
-    before = time.process_time()
-    New().rate(1e-3, 0.1)
-    assert time.process_time() - before < 1.0
 
 
 def test_classes_and_other_things_in_the_place_of_rules_are_named():

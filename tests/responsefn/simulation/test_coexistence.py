@@ -1,4 +1,4 @@
-"""Rules on one bottleneck: books that balance, known limits, and ns-2's pairs."""
+"""Flows that share a bottleneck: balances, known shares, ns-2's pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from hopflow import NotSolvedError, Status, maximum
+from hopflow import Status, maximum
 from responsefn import (
     CTCP,
     CUBIC,
@@ -205,31 +205,6 @@ def test_a_window_that_is_no_number():
         coexist([Own(a=math.nan), Reno()], **PATH, seconds=1.0)
 
 
-@pytest.mark.parametrize("options", [{"seconds": 0.02}, {"p": 0.999}], ids=repr)
-def test_shares_of_nothing_have_a_status(options):
-    asked = {"seconds": 2.0, **options}
-    with pytest.raises(NotSolvedError, match="nothing measured"):
-        coexist([Reno(), CUBIC()], **PATH, **asked, rng=3)
-    run = coexist([Reno(), CUBIC()], **PATH, **asked, rng=3, on_failure="return")
-    assert run.status is Status.NOT_MEASURED
-    assert np.isnan(run.share).all()
-
-
-def test_what_it_shows():
-    run = coexist([Reno(), CUBIC()], [0.04, 0.08], 2000.0, 80)
-    data = run.to_xarray()
-    assert data["window"].dims == ("flow", "time")
-    assert float(data["share"].sum()) == pytest.approx(1.0)
-    assert float(data["goodput"][1]) == run.goodput[1]
-    assert data.attrs["utilisation"] == run.utilisation
-    assert {"Jain index", "1: Reno()", "2: CUBIC()"} <= set(run.summary())
-    axes = run.plot()
-    assert [text.get_text()[:2] for text in axes.get_legend().get_texts()] == ["1:", "2:"]
-    assert len(axes.get_lines()[0].get_xdata()) == len(run.time)
-    assert run.time[0] == 0.0
-    assert run.duration == pytest.approx(80.0)
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -265,10 +240,12 @@ def test_a_law_has_no_window():
         coexist([Reno(), TFRC()], **PATH)
 
 
-# --------------------------------------------------------------------------- ns-2's pairs
-
 PAIRS = "kaneko2007/pairs-ns2"
+
+
 KEPT = 819 / 1024
+
+
 LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
     "reno": Reno(),
     "cubic": CUBIC(beta=KEPT, fast_convergence=1),
