@@ -103,10 +103,7 @@ def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> S
     They end at the capacity, and with the first decade in which all rates are above ``up_to``, else at
     1e-12 where the closed form holds there, and at 1e-10 where it does not.
     """
-    last = SMALLEST_CYCLE_P
-    if rule.uses_closed_form(bandwidth):
-        closed = rule.closed_form_holds(np.array([SMALLEST_P, SMALLEST_CYCLE_P]), rtt)
-        last = SMALLEST_P if closed.all() else last
+    last = SMALLEST_P if _closed_at_the_end(rule, rtt, bandwidth) else SMALLEST_CYCLE_P
     parts: list[Floats] = []
     for decade in range(round(-math.log10(last))):
         parts.append(_decade(rule, rtt, bandwidth, decade))
@@ -115,6 +112,13 @@ def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> S
             break
     p, rate, period = np.concatenate(parts, axis=1)
     return Scan(np.log(p), np.log(rate), period)
+
+
+def _closed_at_the_end(rule: Dynamics, rtt: float, bandwidth: float | None) -> bool:
+    """Return whether the closed form holds where p is smallest."""
+    if not rule.uses_closed_form(bandwidth):
+        return False
+    return bool(rule.closed_form_holds(np.array([SMALLEST_P, SMALLEST_CYCLE_P]), rtt).all())
 
 
 @lru_cache(maxsize=1024)
@@ -196,7 +200,8 @@ def cycle_root(
     rises |= (f - excess(up, everywhere) <= FLAT) & (up - x > 0.5 * NEAR)
     if np.any(rises := rises & ~border & ~_at_border(rule, up, down, rtt, bandwidth)):
         n = int(np.argmax(rises))
-        raise _ambiguous(rule, float(rtt[n]), bandwidth, float(np.log(rate[n])))
+        where, log_rate = float(rtt[n]), float(np.log(rate[n]))
+        raise _ambiguous(rule, where, bandwidth, scans[where], log_rate)
     return np.asarray(np.exp(x).reshape(shape))
 
 
@@ -230,7 +235,7 @@ def _bracket(
             (least, most),
         )
     if not np.all(once := seen.is_unique(wanted)):
-        raise _ambiguous(rule, rtt, bandwidth, wanted[~once][0])
+        raise _ambiguous(rule, rtt, bandwidth, seen, wanted[~once][0])
     at = seen.cell(wanted)
     return tuple(
         part[each] - base
@@ -240,10 +245,15 @@ def _bracket(
 
 
 def _ambiguous(
-    rule: Dynamics, rtt: float, bandwidth: float | None, log_rate: float
+    rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, log_rate: float
 ) -> AmbiguousRateError:
-    """Return the error for a rate, with the interval next to it in which rates have an inverse."""
-    intervals = scan(rule, rtt, bandwidth, math.inf).unique
+    """Return the error for a rate, with the interval next to it in which rates have an inverse.
+
+    Of the decades that were looked at; of all where they cost nothing.
+    """
+    if _closed_at_the_end(rule, rtt, bandwidth):
+        seen = scan(rule, rtt, bandwidth, math.inf)
+    intervals = seen.unique
     away = np.maximum(intervals[:, 0] - log_rate, log_rate - intervals[:, 1])
     low, high = map(float, np.exp(intervals[np.argmin(away)]))
     return AmbiguousRateError(
