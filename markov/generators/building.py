@@ -78,14 +78,15 @@ def build_chain(
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
     """Yield the chain of each of many models with the same rules, in the quickest way for so many."""
-    compile_them, series = False, Series()
-    for model in models:
+    series, each, cost = Series(), np.inf, np.inf
+    for done, model in enumerate(models):
+        compile_them = done > 1 and each * (len(models) - done) > GAIN * cost
         begin = time.perf_counter()
         ways = Ways(model, reachable=True, most=MAX_STATES, series=series if compile_them else None)
-        yield ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
-        if model is models[0]:
-            cost = _seconds_to_compile(ways)
-            compile_them = (time.perf_counter() - begin) * len(models) > GAIN * cost
+        built = ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
+        if done == 1:  # the first one loads what all share
+            each, cost = time.perf_counter() - begin, _seconds_to_compile(ways)
+        yield built
 
 
 def _quickest(ways: Ways) -> Built:
