@@ -44,13 +44,12 @@ class AmbiguousRateError(ValueError):
 
     Examples
     --------
-    >>> from responsefn import CTCP, AmbiguousRateError, invert
-    >>> try:
-    ...     invert(CTCP(), 2000.0, 0.1, bandwidth=2000.0)
+    >>> from responsefn import HTCP, AmbiguousRateError, invert
+    >>> try:  # windows of a few packets alternate
+    ...     invert(HTCP(), HTCP().rate(0.56, 0.1), 0.1)
     ... except AmbiguousRateError as error:
-    ...     low, high = error.unique
-    >>> bool(0.0 < low < high)
-    True
+    ...     print(f"{error.unique[0]:.3g}")
+    23.6
     """
 
     def __init__(self, message: str, unique: tuple[float, float]) -> None:

@@ -28,6 +28,7 @@ def test_recovery_of_aimd_is_its_own_form(a, b):
     np.testing.assert_allclose(rate, AIMD(a, b, "recovery").rate(P, 0.1), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_recovery_lowers_every_rule_less_the_longer_its_cycle():
     for rule in (CTCP(), CUBIC(), HTCP(), LinuxBIC()):
         part = Corrected(rule, recovery=1).rate([1e-5, 1e-3], 0.1) / rule.rate([1e-5, 1e-3], 0.1)

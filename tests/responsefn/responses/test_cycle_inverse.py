@@ -17,7 +17,9 @@ from responsefn import (
     HTCP,
     AmbiguousRateError,
     Corrected,
+    Illinois,
     LinuxBIC,
+    LinuxIllinois,
     UnreachableRateError,
     Vegas,
     WindowRule,
@@ -35,13 +37,19 @@ ALTERNATES = {LinuxBIC: 0.027}
 """Loss event rates below which cycles of a rule alternate, where that is above 0.003 (next test)."""
 
 
-SLOW = (HSTCP(table=1),)
-"""Seconds of table look-ups."""
+SLOW = {HSTCP, LinuxBIC, LinuxIllinois}
+"""Rules whose cycles take many seconds over ten decades of p."""
+SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois}
 
 
 ASKED = [
     pytest.param(
-        rule, bandwidth, marks=[pytest.mark.slow] if rule in SLOW else [], id=f"{rule}-{bandwidth}"
+        rule,
+        bandwidth,
+        marks=[pytest.mark.slow]
+        if type(rule) in (SLOW_WITH_A_QUEUE if bandwidth else SLOW)
+        else [],
+        id=f"{rule}-{bandwidth}",
     )
     for rule in catalogue().entries
     for bandwidth in (None, CAPACITY)
@@ -196,7 +204,11 @@ def test_a_closed_form_that_jumps():
 
 @pytest.mark.parametrize(
     ("rule", "inside"),
-    [(Steps(), 400.0), (BIC(low_window=1000.0), 4000.0), (Corrected(Steps()), 400.0)],
+    [
+        (Steps(), 400.0),
+        (BIC(low_window=1000.0), 4000.0),
+        pytest.param(Corrected(Steps()), 400.0, marks=pytest.mark.slow),
+    ],
     ids=repr,
 )
 def test_within_a_jump_no_rate_has_an_inverse_and_beside_it_each(rule, inside):
