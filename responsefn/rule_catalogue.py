@@ -22,14 +22,8 @@ from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.linux import (
-    LinuxBIC,
-    LinuxHTCP,
-    LinuxIllinois,
-    LinuxScalable,
-    LinuxVegas,
-    WestwoodPlus,
-)
+from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
+from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas

@@ -12,6 +12,7 @@ packet, and none of them gets lost.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,6 +124,62 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
+    flows = _checked_rules(rules)
+    bandwidth = capacity(bandwidth, unit_check)
+    rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
+    number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
+    places = whole("buffer", buffer, 0, 10_000_000)
+    seconds = one_number("seconds", seconds, above=0.0)
+    warm_up = 0.2 * seconds if warm_up is None else warm_up
+    warm_up = one_number("warm_up", warm_up, at_least=0.0, below=seconds)
+    if max_window is None:
+        max_window = 4.0 * (bandwidth * float(rtts.max()) + places + 1.0)
+    generator = np.random.default_rng(rng)
+    if starts is None:
+        begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
+    else:
+        begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
+    number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
+    setup = _Setup(
+        flows=flows,
+        rtts=rtts,
+        bandwidth=bandwidth,
+        places=places,
+        p=one_number("p", p, at_least=0.0, below=1.0),
+        seconds=seconds,
+        warm_up=warm_up,
+        begins=begins,
+        processing=one_number(
+            "processing", 1.0 / bandwidth if processing is None else processing, at_least=0.0
+        ),
+        ssthresh=None if ssthresh is None else one_number("ssthresh", ssthresh, at_least=1.0),
+        max_window=one_number("max_window", max_window, at_least=1.0, at_most=2.0**24),
+        min_rto=one_number("min_rto", min_rto, above=0.0),
+    )
+    result = _simulated(setup, generator)
+    deliver(result, on_failure)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Setup:
+    """What `coexist` was asked for, checked: one entry per flow in tuples and arrays."""
+
+    flows: tuple[WindowRule, ...]
+    rtts: Floats
+    bandwidth: float
+    places: int
+    p: float
+    seconds: float
+    warm_up: float
+    begins: Floats
+    processing: float
+    ssthresh: float | None
+    max_window: float
+    min_rto: float
+
+
+def _checked_rules(rules: WindowRule | Iterable[WindowRule]) -> tuple[WindowRule, ...]:
     flows = (rules,) if isinstance(rules, WindowRule) else tuple(rules)
     for rule in flows:
         if not isinstance(rule, WindowRule):
@@ -136,81 +193,55 @@ def coexist(
                 f"rules: {rule!r} answers congestion marks, and this queue drops packets and marks "
                 "none: its response is simulate_rule's, with every loss taken for a mark"
             )
-    bandwidth = capacity(bandwidth, unit_check)
-    rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
-    number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
-    places = whole("buffer", buffer, 0, 10_000_000)
-    p = one_number("p", p, at_least=0.0, below=1.0)
-    seconds = one_number("seconds", seconds, above=0.0)
-    warm_up = 0.2 * seconds if warm_up is None else warm_up
-    warm_up = one_number("warm_up", warm_up, at_least=0.0, below=seconds)
-    if processing is None:
-        processing = 1.0 / bandwidth
-    processing = one_number("processing", processing, at_least=0.0)
-    if ssthresh is not None:
-        ssthresh = one_number("ssthresh", ssthresh, at_least=1.0)
-    if max_window is None:
-        max_window = 4.0 * (bandwidth * float(rtts.max()) + places + 1.0)
-    max_window = one_number("max_window", max_window, at_least=1.0, at_most=2.0**24)
-    min_rto = one_number("min_rto", min_rto, above=0.0)
-    generator = np.random.default_rng(rng)
-    if starts is None:
-        begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
-    else:
-        begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
-    number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
+    return flows
 
-    states = [rule.start(float(r), bandwidth) for rule, r in zip(flows, rtts, strict=True)]
+
+def _first_windows(setup: _Setup) -> Floats:
+    """Return the state of each flow before its first packet, one row each."""
+    states = [
+        rule.start(float(r), setup.bandwidth)
+        for rule, r in zip(setup.flows, setup.rtts, strict=True)
+    ]
     for f, state in enumerate(states):
-        if ssthresh is not None and "ssthresh" in state._fields:
-            states[f] = state._replace(ssthresh=ssthresh)
+        if setup.ssthresh is not None and "ssthresh" in state._fields:
+            states[f] = state._replace(ssthresh=setup.ssthresh)
     window = _rows(states)
-    window[:, 0] = np.minimum(window[:, 0], max_window)
-    F = len(flows)
+    window[:, 0] = np.minimum(window[:, 0], setup.max_window)
+    return window
+
+
+def _simulated(setup: _Setup, generator: np.random.Generator) -> Coexistence:
+    """Run the kernel over arrays made for it."""
+    flows, F, window = setup.flows, len(setup.flows), _first_windows(setup)
     count = np.zeros((F, template.COUNTS), dtype=np.int64)
     clock = np.zeros((F, template.CLOCKS))
-    clock[:, template.DUE] = clock[:, template.LAST] = begins
-    clock[:, template.TIMER] = max(FIRST_TIMER, min_rto)
-    ring = np.zeros((F, 1 << math.ceil(math.log2(max_window + 4.0))))
-    times = _times(warm_up, seconds)
+    clock[:, template.DUE] = clock[:, template.LAST] = setup.begins
+    clock[:, template.TIMER] = max(FIRST_TIMER, setup.min_rto)
+    ring = np.zeros((F, 1 << math.ceil(math.log2(setup.max_window + 4.0))))
+    times = _times(setup.warm_up, setup.seconds)
     S = len(times)
     counts = np.zeros((S, F, template.COUNTS), dtype=np.int64)
     clocks = np.zeros((S, F, template.CLOCKS))
     windows, backlog = np.zeros((S, F)), np.zeros(S)
     kinds = kinds_of(flows)
     wrong = np.zeros(RECORD + window.shape[1])
+    lost = _losses(setup.p, setup.bandwidth * setup.seconds + setup.places + 2.0, generator)
     compile_rules(template.bottleneck, kinds)(
-        times,
-        rtts,
-        1.0 / bandwidth,
-        float(places),
-        processing,
-        max_window,
-        min_rto,
-        _losses(p, bandwidth * seconds + places + 2.0, generator),
-        int(generator.integers(1, 2**31 - 1)),
+        times, setup.rtts, 1.0 / setup.bandwidth, float(setup.places), setup.processing,
+        setup.max_window, setup.min_rto, lost, int(generator.integers(1, 2**31 - 1)),
         np.array([kinds.index(kind_of(rule)) for rule in flows]),
         _rows([tuple(numbers_of(rule).values()) for rule in flows]),
-        window,
-        count,
-        clock,
-        ring,
-        ring.copy(),
-        counts,
-        clocks,
-        windows,
-        backlog,
-        wrong,
-    )
-    raise_wrong([flows[int(wrong[1])]] * len(flows), wrong)
+        window, count, clock, ring, ring.copy(), counts, clocks, windows, backlog, wrong,
+    )  # fmt: skip
+    raise_wrong([flows[int(wrong[1])]] * F, wrong)
     counted, summed = counts.T, clocks.T
-    result = Coexistence(
+    return Coexistence(
         rules=flows,
-        rtt=rtts,
-        bandwidth=bandwidth,
-        buffer=places,
-        p=p,
-        warm_up=warm_up,
+        rtt=setup.rtts,
+        bandwidth=setup.bandwidth,
+        buffer=setup.places,
+        p=setup.p,
+        warm_up=setup.warm_up,
         time=times,
         window=windows.T,
         sent=counted[template.SENT],
@@ -220,11 +251,9 @@ def coexist(
         in_flight=counted[template.ALIVE],
         loss_events=counted[template.EVENTS],
         timeouts=counted[template.TIMEOUTS],
-        queue=backlog * bandwidth,
+        queue=backlog * setup.bandwidth,
         sums=summed[[template.AREA, template.PEAKS, template.WAITED]],
     )
-    deliver(result, on_failure)
-    return result
 
 
 def _per_flow(name: str, values: Floats, flows: int) -> Floats:
