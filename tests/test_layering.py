@@ -69,7 +69,9 @@ MAY_IMPORT = {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
         "validation.evidence", "validation.records", "validation.statistics", "validation.verdicts",
     },
-    "validation.generate": {"hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence"},
+    "validation.generate": {
+        "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
+    },
 }  # fmt: skip
 
 
