@@ -19,6 +19,8 @@ __all__ = ["SMALLEST_P", "AmbiguousRateError", "UnreachableRateError", "invert"]
 
 JUMP = 1e-12
 """Relative difference between the wanted rate and that at the p that was found, beyond which none is."""
+ROUND_OFF = 4e-15
+"""Relative distance of p from where the closed form begins to hold that is round-off."""
 CONTINUOUS = 1e-9
 """The same where p is bracketed to round-off: a continuous rate changes by far less over that."""
 
@@ -101,7 +103,7 @@ def invert(
         if not hasattr(rule, "cycle"):
             return plain(_by_rates(rule, rate, rtt, bandwidth))
         return plain(cycle_root(rule, rate, rtt, bandwidth))
-    p = np.array(np.clip(closed_root(rule, rate, rtt), SMALLEST_P, 1.0))
+    p = _within_border(rule, np.clip(closed_root(rule, rate, rtt), SMALLEST_P, 1.0), rtt)
     with np.errstate(invalid="ignore"):
         off = np.abs(rule.value_of(rule.expression, p=p, R=rtt) / rate - 1.0)
     found = (off <= JUMP) & rule.closed_form_holds(p, rtt)
@@ -112,6 +114,16 @@ def invert(
         p[other] = cycle_root(rule, rate[other], rtt[other], bandwidth)
         return plain(p)
     raise _unreachable(rule, rate, rtt, ~found)
+
+
+def _within_border(rule: Response, p: Any, rtt: Any) -> NDArray[np.float64]:
+    """Return p, moved by round-off to where the closed form holds if it does not at p itself."""
+    p = np.array(p, dtype=np.float64)
+    for factor in (1.0 + ROUND_OFF, 1.0 - ROUND_OFF):
+        if (outside := ~rule.closed_form_holds(p, rtt)).any():
+            moved = np.where(outside, np.clip(p * factor, SMALLEST_P, 1.0), p)
+            p = np.where(rule.closed_form_holds(moved, rtt), moved, p)
+    return np.asarray(p)
 
 
 def _by_rates(rule: Response, rate: Any, rtt: Any, bandwidth: float | None) -> NDArray[np.float64]:

@@ -118,11 +118,12 @@ class CTCP(WindowRule):
 
     def formula(self) -> Formula | None:
         """Return rate and peak window in p, R, alpha, b, k; None for the cycle with b = 1."""
-        return None if self.params.b == 1.0 else _power_growth()
+        return None if self.params.b == 1.0 else _power_growth(self.params.k == 0.0)
 
 
 @cache
-def _power_growth() -> Formula:
+def _power_growth(linear: bool) -> Formula:
+    """Return the closed forms; ``linear`` for k = 0, where alpha alone must be at least 1."""
     import sympy as sp
 
     from responsefn.responses.symbolic import Formula, PowerGrowth, R, b, p
@@ -132,6 +133,9 @@ def _power_growth() -> Formula:
     share = (1 - (1 - b) ** (2 - k)) / (alpha * (2 - k))  # packets over W^(2-k)
     peak = (1 / (p * share)) ** (1 / (2 - k))
     growth = PowerGrowth(2 - k, alpha, 1 - b)
-    low = (1 - b) * peak
-    condition = sp.And(alpha * low**k >= 1, low >= 2)
+    # where the window after a loss, (1-b) peak, is one or the other
+    at_reno, at_two = (
+        (1 - b) ** (2 - k) / (share * low ** (2 - k)) for low in (alpha ** (-1 / k), 2)
+    )
+    condition = sp.And(alpha >= 1 if linear else p <= at_reno, p <= at_two)
     return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth, condition=condition)

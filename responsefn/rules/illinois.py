@@ -83,9 +83,9 @@ class Illinois(WindowRule):
         """Return the response of AIMD(10, 1/8)."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import a, b
+        from responsefn.responses.symbolic import a, b, p
         from responsefn.rules.classic import AIMD
 
         fast = AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})
-        low = sp.Rational(7, 8) * fast.peak_window
-        return replace(fast, condition=low >= RENO_BELOW)
+        low = sp.Rational(7, 8) * fast.peak_window  # a multiple of 1/sqrt(p)
+        return replace(fast, condition=p <= sp.simplify(low**2 * p) / RENO_BELOW**2)

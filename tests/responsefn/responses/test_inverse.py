@@ -13,6 +13,7 @@ import responsefn
 from responsefn import (
     AIMD,
     ARENO,
+    DCTCP,
     HTCP,
     PFTK,
     TFRC,
@@ -150,3 +151,10 @@ def test_pftk_with_a_timeout_below_the_round_trip_has_no_inverse():
     assert law.rate(1.0, 1.0) > law.rate(0.9, 1.0)
     with pytest.raises(ValueError, match=r"rtt = 1: .*rto"):
         invert(law, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("rtt", [0.001, 0.03, 0.1, 0.7])
+def test_the_ends_of_a_closed_forms_region_come_back(rtt):
+    """DCTCP's 2/(pR) begins to hold at 0.003: round-off of the inverse may end just below."""
+    p = np.array([0.003, 0.015])
+    np.testing.assert_allclose(invert(DCTCP(), DCTCP().rate(p, rtt), rtt), p, rtol=1e-12)
