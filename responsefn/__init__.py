@@ -53,7 +53,8 @@ from responsefn.rules.westwood import Westwood
 from responsefn.simulation.coexistence import coexist
 from responsefn.simulation.coexistence_results import Coexistence
 from responsefn.simulation.losses import Deterministic, Gilbert, Independent, independent_constant
-from responsefn.simulation.single_flow import SimulatedResponse, simulate_curve, simulate_rule
+from responsefn.simulation.single_flow import simulate_curve, simulate_rule
+from responsefn.simulation.single_flow_results import SimulatedResponse
 
 __all__ = [
     "AIMD",
