@@ -21,11 +21,11 @@ __all__ = ["LinuxBIC", "LinuxHTCP", "LinuxScalable"]
 class LinuxBIC(WindowRule):
     r"""BIC as in Linux's tcp_bic.c: a quarter of the way to the last peak, smoothed near it.
 
-    Against `BIC`: a quarter of the distance per round trip instead of half of it, one packet in
-    ``smooth`` / 4 round trips where that is less than a packet, a cut by 0.2, an increase of at most 16
-    packets. The module divides its count by its estimate of packets per ACK, which begins at 2 in
+    Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
+    one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
+    of at most 16 packets. The module divides its count by its estimate of packets per ACK, which begins at 2 in
     sixteenths; d <- d - floor(d/16) + 1 takes 32 to 31, where it stays although every packet is
-    acknowledged: it grows 31/16 times as fast.
+    acknowledged: above Reno's region it grows 31/16 times as fast.
 
     Domain: p <= 0.02.
 
@@ -45,7 +45,7 @@ class LinuxBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxBIC().rate(1e-3, 0.04)))
-    1908
+    1187
     """
 
     class State(NamedTuple):
@@ -78,14 +78,14 @@ class LinuxBIC(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, Reno's region, or the search."""
-        below = 0.25 * (s.peak - s.cwnd)
+        below = math.floor(0.25 * (s.peak - s.cwnd))  # whole packets: 1 is a distance below 8
         beyond = s.cwnd - s.peak
         slowly = 4.0 / q.smooth
         towards = where(below > 1.0, minimum(q.largest, below), slowly)
         away = where(beyond < 4.0, slowly, where(beyond < 3.0 * q.largest, beyond / 3.0, q.largest))
         search = where(s.cwnd < s.peak, towards, away)
         first = where(s.peak == 0.0, maximum(search, s.cwnd / 20.0), search)
-        per_round = minimum(s.cwnd, q.per_ack * where(s.cwnd <= q.low_window, 1.0, first))
+        per_round = where(s.cwnd <= q.low_window, 1.0, minimum(s.cwnd, q.per_ack * first))
         return grow(s, per_round / s.cwnd)
 
     @staticmethod

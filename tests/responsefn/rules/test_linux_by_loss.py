@@ -31,14 +31,20 @@ def bic_count(cwnd, last_max):
     return cwnd // 16
 
 
-@pytest.mark.parametrize("cwnd", [10, 300, 640, 900, 1001, 1030, 1200])
+@pytest.mark.parametrize("cwnd", [300, 640, 900, 950, 970, 990, 993, 996, 1001, 1030, 1200])
 def test_bic_takes_as_many_acks_as_bictcp_update_says(cwnd):
-    """Whole numbers are cut there: by less than one of dist, and of the count."""
+    """The count is cut to a whole number there: below 100 of them that is a percent or more."""
     rule = LinuxBIC(per_ack=1.0)
     state = rule.State(float(cwnd), 2.0, 1000.0)
     step = rule.on_ack(state, rule.params, None).cwnd - cwnd
     count = bic_count(cwnd, 1000)
     assert 1 / step == pytest.approx(count, rel=0.05)
+
+
+def test_bic_in_renos_region_grows_by_a_packet_per_round_trip():
+    """bictcp_update returns there before it divides by the estimate of packets per ACK."""
+    rule = LinuxBIC()
+    assert rule.on_ack(rule.State(10.0, 2.0, 1000.0), rule.params, None).cwnd == 10.1
 
 
 def test_bics_estimate_of_packets_per_ack_rests_at_31_sixteenths():
