@@ -97,10 +97,11 @@ PI2 = Reference(
 )
 
 
-def _linux(name: str) -> Reference:
-    return Reference(f"Linux 2.6.22, net/ipv4/{name}", "secondary")
+def _linux(name: str, source: str = "primary") -> Reference:
+    """Return a file of Linux; "primary" where the file was read, if of another version."""
+    return Reference(f"Linux 2.6.22, net/ipv4/{name}", source)
 
 
 TCP_BIC_C, TCP_HTCP_C = _linux("tcp_bic.c"), _linux("tcp_htcp.c")
 TCP_ILLINOIS_C, TCP_SCALABLE_C = _linux("tcp_illinois.c"), _linux("tcp_scalable.c")
-TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c"), _linux("tcp_westwood.c")
+TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c", "secondary"), _linux("tcp_westwood.c")

@@ -23,7 +23,8 @@ class LinuxIllinois(WindowRule):
     r"""Illinois as in Linux's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
     alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
-    above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below.
+    above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. The mean is
+    over time; the file's is over ACKs.
 
     Domain: p <= 0.02.
 

@@ -106,7 +106,8 @@ class LinuxHTCP(WindowRule):
 
     alpha = 2 (1 - beta) f, where f = 1 + 10 (t-1) + ((t-1)/2)^2 for t > 1 s and 1 before, times
     10 RTT_min (in s, that factor within 0.1 and 2), in whole numbers and at least 1. The switch to
-    beta = 1/2 after a change of throughput is left out. Sees the queue where ``bandwidth`` is given.
+    beta = 1/2 after a change of throughput is left out, and RTT_max is that of the last cycle, where
+    the file lets it fade by 5 % of the delay per loss. Sees the queue where ``bandwidth`` is given.
 
     Domain: p <= 0.02.
 
