@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "markov.proofs": {"hopflow", "markov.computing", "markov.models", "markov.methods"},
     "markov.quasi_birth_death": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
-        "markov.chains", "markov.results",
+        "markov.chains", "markov.answers",
     },
     "markov.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
@@ -51,7 +51,7 @@ MAY_IMPORT = {
     },
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},
-    "dfcmodel.lossless": {"hopflow"},
+    "dfcmodel.lossless": {"hopflow", "dfcmodel.network"},
     "dfcmodel.theory": {"hopflow", "dfcmodel.network"},
     "dfcmodel.engine": {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"
