@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -183,7 +184,7 @@ def _shared_bottleneck():
 
     def plain():
         build_rules = coexistence.compile_rules
-        coexistence.compile_rules = lambda kinds: build_rules(kinds, compiled=False)
+        coexistence.compile_rules = functools.partial(build_rules, compiled=False)
         try:
             return coexist(rules, **path, seconds=few)
         finally:

@@ -34,6 +34,7 @@ class Status(enum.Enum):
     INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
+    NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"
     UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
 
     def __init__(self, label: str, remedy: str) -> None:

@@ -7,15 +7,21 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-MIRRORED = ("dfcmodel", "hopflow", "markov", "validation")
-"""Packages whose every module has a test file of its name; add a package when it does."""
+MIRRORED = ("dfcmodel", "hopflow", "markov", "responsefn", "validation")
+"""Packages whose every module has a test file of its name."""
 EXEMPT = {
     "validation/test_validation.py": "is itself run by pytest",
     "markov/files/syntax.py": "only declares the trees that the parsers' tests compare",
 }
 """Modules without tests of their own, and why."""
-TESTED_TOGETHER = ("dfcmodel/engine/kernel", "dfcmodel/packets/kernel")
-"""Folders whose functions run only as one compiled loop."""
+TESTED_TOGETHER = (
+    "dfcmodel/engine/kernel",
+    "dfcmodel/packets/kernel",
+    "responsefn/responses/law_kernels",
+    "responsefn/responses/rule_kernels",
+    "responsefn/simulation/bottleneck_kernel",
+)
+"""Folders and modules whose functions run only as one compiled loop."""
 MORE = {
     Path("validation/data"),
     Path("validation/published"),

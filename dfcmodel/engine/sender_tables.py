@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.engine.kernel import columns
 from dfcmodel.network.flows import OnOff
 from responsefn import NewReno, Reno, Tahoe, WindowRule
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from dfcmodel.engine.kernel.state import Floats, Ints

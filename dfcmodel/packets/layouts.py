@@ -15,7 +15,7 @@ from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.window_rules import signature_of
 from responsefn import WindowRule
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from responsefn import NewReno, Reno, Tahoe, WindowRule
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario

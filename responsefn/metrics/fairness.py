@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import choice, number, one_number
-from responsefn.responses.base import Response, plain
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import plain
+from responsefn.responses.labels import keeps_labels
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["friendliness", "jain_index", "match", "smoothness"]
 
 
+@keeps_labels
 def friendliness(
     rule: Response,
     p: ArrayLike,
@@ -39,7 +42,13 @@ def friendliness(
     bandwidth
         Capacity in packets/s, for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, CUBIC, friendliness
+    >>> round(friendliness(AIMD(3 / 7, 0.25), 0.01, 0.1), 9), round(friendliness(CUBIC(), 1e-6, 0.1), 1)
+    (1.0, 4.8)
     """
     from responsefn.rules.classic import Reno
 
@@ -63,6 +72,12 @@ def smoothness(amounts: ArrayLike, bin_time: float, time_scale: float) -> float:
     time_scale
         Over which throughput is averaged first, in s, rounded to whole bins; what does not fill a
         last window is left out.
+
+    Examples
+    --------
+    >>> from responsefn import smoothness
+    >>> smoothness([1.0, 3.0, 1.0, 3.0], 0.1, 0.2), round(smoothness([1.0, 3.0, 1.0, 3.0], 0.1, 0.1), 3)
+    (0.0, 0.577)
     """
     series = number("amounts", amounts, at_least=0.0)
     if series.ndim != 1:
@@ -121,7 +136,7 @@ def match(
     bandwidth
         Capacity in packets/s for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Examples
     --------

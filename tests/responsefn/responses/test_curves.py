@@ -1,11 +1,19 @@
-"""Response curves: data, table and picture."""
+"""Curves: labelled data, plots, display, and bad input."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from responsefn import AIMD, PFTK, TFRC, Reno, Tahoe, Vegas, curve
+from responsefn import (
+    AIMD,
+    PFTK,
+    TFRC,
+    Reno,
+    Tahoe,
+    Vegas,
+    curve,
+)
 
 P = np.logspace(-5, -1, 41)
 
@@ -80,3 +88,21 @@ def test_immutable(result):
 
 def test_curve_of_rules_alone():
     np.testing.assert_allclose(curve(Reno()).p[[0, -1]], [1e-6, 0.1])
+
+
+def test_curve():
+    with pytest.raises(TypeError, match=r"'reno' must be a rule or law"):
+        curve(["reno"], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^rules"):
+        curve([], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^rules"):
+        curve([Reno(), Reno()], [0.1], 0.1)
+    with pytest.raises(ValueError, match=r"^p = 0"):
+        curve(Reno(), [0.1, 0.0], 0.1)
+    for p in (0.1, [], [[0.1]]):
+        with pytest.raises(ValueError, match=r"^p has shape"):
+            curve(Reno(), p, 0.1)
+    with pytest.raises(ValueError, match=r"^rtt = -1"):
+        curve(Reno(), [0.1], -1)
+    with pytest.raises(ValueError, match=r"^rtt has shape"):
+        curve(Reno(), [0.1], [0.1, 0.2])

@@ -10,7 +10,8 @@ import math
 from typing import Any
 
 from hopflow.checks import one_number, whole
-from responsefn.responses.base import Response, round_trip
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import round_trip
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import TFRC, Law
 from responsefn.rules.base import Event, WindowRule
@@ -72,7 +73,13 @@ def responsiveness(
     bandwidth
         Capacity in packets/s for rules that see the queue; the queue is empty here.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, responsiveness
+    >>> responsiveness(AIMD(0.2, 0.125))
+    6
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     window = one_number("window", window, above=1.0)
@@ -111,6 +118,12 @@ def aggressiveness(
     ----------
     rule, rtt, window, bandwidth, unit_check
         As for `responsiveness`; the window before the loss.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, aggressiveness
+    >>> round(aggressiveness(AIMD(0.5, 0.25)), 2)
+    0.5
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     window = one_number("window", window, above=1.0)
@@ -180,7 +193,13 @@ def convergence_time(
         Round trips after which the answer is infinite: a rule such as Scalable, whose windows keep
         their ratio for ever, does not converge.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, convergence_time
+    >>> round(convergence_time(Reno(), rtt=0.1, bandwidth=1000.0), 1)
+    7.5
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
     capacity = one_number("bandwidth", bandwidth, above=0.0) * rtt

@@ -1,7 +1,8 @@
-"""Rules on one bottleneck: books that balance, known limits, and ns-2's pairs."""
+"""Flows that share a bottleneck: balances, known shares, ns-2's pairs."""
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from hopflow import NotSolvedError, Status, maximum
+from hopflow import Status, maximum
 from responsefn import (
     CTCP,
     CUBIC,
@@ -17,6 +18,7 @@ from responsefn import (
     TFRC,
     Gilbert,
     Reno,
+    RuleError,
     WindowRule,
     coexist,
     simulate_rule,
@@ -177,7 +179,7 @@ def test_plain_python_does_the_same(monkeypatch):
     path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "p": 0.02, "seconds": 2.0}
     compiled = coexist([Reno(), CUBIC()], **path)
     build = coexistence.compile_rules
-    monkeypatch.setattr(coexistence, "compile_rules", lambda kinds: build(kinds, compiled=False))
+    monkeypatch.setattr(coexistence, "compile_rules", functools.partial(build, compiled=False))
     plain = coexist([Reno(), CUBIC()], **path)
     assert compiled.acked[:, -1].min() > 50
     for name in ("sent", "acked", "refused", "lost", "in_flight", "loss_events", "timeouts"):
@@ -187,10 +189,11 @@ def test_plain_python_does_the_same(monkeypatch):
 
 def test_nothing_comes_back():
     """Every packet but one in 20 gets lost: timeouts with a backoff, and no window above a few."""
-    run = coexist(Reno(), **PATH, p=0.95, seconds=300.0, warm_up=0.0)
+    run = coexist(Reno(), **PATH, p=0.95, seconds=300.0, warm_up=0.0, on_failure="return")
+    assert run.status is Status.NOT_MEASURED  # of ten packets in 300 s none came through
     assert run.timeouts[0, -1] == run.loss_events[0, -1] > 5
     assert run.sent[0, -1] < 300
-    silent = coexist(Reno(), **PATH, p=0.999999, seconds=2.0)
+    silent = coexist(Reno(), **PATH, p=0.999999, seconds=2.0, on_failure="return")
     assert silent.acked[0, -1] == 0
     assert np.isnan(silent.jain)
     assert np.isnan(silent.share).all()
@@ -198,33 +201,15 @@ def test_nothing_comes_back():
 
 
 def test_a_window_that_is_no_number():
-    with pytest.raises(NotSolvedError, match="not finite") as caught:
+    with pytest.raises(RuleError, match=r"Own\.on_ack returns cwnd = nan .*: must be a number"):
         coexist([Own(a=math.nan), Reno()], **PATH, seconds=1.0)
-    assert caught.value.result.status is Status.NOT_FINITE
-    run = coexist([Own(a=math.nan), Reno()], **PATH, seconds=1.0, on_failure="return")
-    assert "not finite" in repr(run)
-
-
-def test_what_it_shows():
-    run = coexist([Reno(), CUBIC()], [0.04, 0.08], 2000.0, 80)
-    data = run.to_xarray()
-    assert data["window"].dims == ("flow", "time")
-    assert float(data["share"].sum()) == pytest.approx(1.0)
-    assert float(data["goodput"][1]) == run.goodput[1]
-    assert data.attrs["utilisation"] == run.utilisation
-    assert {"Jain index", "1: Reno()", "2: CUBIC()"} <= set(run.summary())
-    axes = run.plot()
-    assert [text.get_text()[:2] for text in axes.get_legend().get_texts()] == ["1:", "2:"]
-    assert len(axes.get_lines()[0].get_xdata()) == len(run.time)
-    assert run.time[0] == 0.0
-    assert run.duration == pytest.approx(80.0)
 
 
 @pytest.mark.parametrize(
     ("change", "error"),
     [
         ({"rules": []}, r"rules = \(\): must hold"),
-        ({"bandwidth": 0.0}, "bandwidth = 0: .* > 0 and < 1e"),
+        ({"bandwidth": 0.0}, "bandwidth = 0: .* > 0 and <= 1e"),
         ({"bandwidth": 100e6}, r"bandwidth = 1e\+08: .*mbps\(100\)"),
         ({"rtt": 40.0}, "rtt = 40: .*in seconds"),
         ({"rtt": 0.0004}, "rtt = 0.0004: .*transmission"),
@@ -255,10 +240,12 @@ def test_a_law_has_no_window():
         coexist([Reno(), TFRC()], **PATH)
 
 
-# --------------------------------------------------------------------------- ns-2's pairs
-
 PAIRS = "kaneko2007/pairs-ns2"
+
+
 KEPT = 819 / 1024
+
+
 LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
     "reno": Reno(),
     "cubic": CUBIC(beta=KEPT, fast_convergence=1),
