@@ -1,4 +1,4 @@
-"""Messages that take time: what mu2 stands for, and where the thresholds belong (M16, M17)."""
+"""Pause messages with delay: the interpretation of mu2, and suitable thresholds (M16, M17)."""
 
 from __future__ import annotations
 
