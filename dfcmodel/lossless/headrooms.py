@@ -253,7 +253,7 @@ def headroom(
     """Return the headroom: the bytes needed above a pause threshold for zero loss.
 
     It is the worst case over all phases and, as far as ``small_packets`` permits, over all frame
-    sizes; the page "Headroom, proved" gives the proof and its assumptions.
+    sizes; the page "Headroom: proof" gives the proof and its assumptions.
 
     Parameters
     ----------
