@@ -154,7 +154,7 @@ def _solve(
 
 
 def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:
-    """Return how it ended: whether the residual is met, and what is proved if that was asked for."""
+    """Return the status, from the residual and, if requested, the error bound."""
     if not np.all(np.isfinite(pi)):
         return Status.NOT_FINITE
     if pi.min() < 0:

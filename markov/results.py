@@ -37,7 +37,7 @@ MOST_NAMES = 30  # of states that fit below an axis
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Solved(Result):
-    """What every answer to pi Q = 0 has: status, proof, cost, and the model's measures.
+    """Base of results of pi Q = 0: status, error bound, cost, and the model's measures.
 
     Attributes
     ----------
@@ -83,15 +83,15 @@ class Solved(Result):
         return float(self["throughput"])
 
     def _about(self) -> dict[str, object]:
-        """Return what the table shows of the chain."""
+        """Return the rows of the table that describe the chain."""
         raise NotImplementedError
 
     def _proof(self) -> dict[str, object]:
-        """Return what the table shows of the method and of what proves the answer."""
+        """Return the rows of the table on the method and the error bound."""
         return {"residual": f"{self.residual:.1e}"}
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures, what proves the answer, and what it cost."""
+        """Return status, chain, the scalar measures, error bound and cost."""
         measures = {
             name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
             for name, (dims, value, about) in self._measures.items()
@@ -358,7 +358,7 @@ class Stationary(Solved):
         return Certificate(Q, self.pi[states], chain.components_of(states))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but the certificate, which may hold a library's factors."""
+        """Return the state to pickle, without the certificate (it may hold a library's factors)."""
         kept = {
             name: v
             for name, v in self.__dict__.items()

@@ -1,4 +1,4 @@
-"""What the pattern of a chain tells: periods of the jump chain, and where transient states end."""
+"""Structure of a chain's pattern: periods of the jump chain, and absorption of transient states."""
 
 from __future__ import annotations
 

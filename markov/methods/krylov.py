@@ -132,7 +132,7 @@ class Krylov(Iteration):
         reference: int,
         grid: Hierarchy | None,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]] | None, int]:
-        """Return what nearly solves ``matrix @ x = right``, or None, and its bytes."""
+        """Return a preconditioner of ``matrix @ x = right``, or None, and its bytes."""
         if grid is not None:
             return self._cycles(flow, reference, grid)
         make = partial(spilu, matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)

@@ -75,7 +75,7 @@ def error_bound(
 
 
 class Certificate:
-    """What is proved of an approximate stationary vector; and what proves more, of means.
+    """Error bounds of an approximate stationary vector, and refinement of the bounds of means.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Certificate:
                 break
 
     def _judge(self, solver: Solver, proof: Supersolution, tight: bool) -> bool:
-        """Take over what a supersolution proves, if it is more than before; return whether it is sharp."""
+        """Adopt the bound of a supersolution if it is better; return whether it is sharp."""
         found = _Better(np.zeros_like(self.pi), *self._proved(np.zeros_like(self.pi), proof))
         best, distance = found, self._distance(found)
         for _ in range(0 if isinstance(solver, MultigridPoisson) else REFINEMENTS):
@@ -178,7 +178,7 @@ class Certificate:
         return proof.c > SHARP and (likely or best.rest <= 0.5 * distance)
 
     def sharpen(self, share: float) -> None:
-        """Lower ``rest`` to a share of what it is by a better vector, as far as that is possible."""
+        """Reduce ``rest`` by the factor ``share`` with a better vector, as far as possible."""
         solver, proof = self.solver, self.supersolution
         if solver is None or proof is None:
             return

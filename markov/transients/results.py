@@ -1,4 +1,4 @@
-"""Distributions over time: what they say of a model's labels and rewards, and how they are drawn."""
+"""Distributions over time: measures of a model's labels and rewards, and plots."""
 
 from __future__ import annotations
 
