@@ -57,7 +57,7 @@ def stationary(
     Stationary
         Its status is CONVERGED when the equations are met to the tolerance and the error bound is at
         most 1e-3, UNPROVED when they are met but the bound is larger or infinite, SOLVED when they are
-        met and no bound was asked for.
+        met and no bound was requested.
 
     Raises
     ------

@@ -4,7 +4,7 @@ Measure
     computes what the statements are about, in the model and from the bundled data, and returns it
     as a frozen dataclass;
 judge
-    turns what was measured into verdicts, by `validation.statistics`;
+    turns the measurement into verdicts, by `validation.statistics`;
 draw
     makes the figures;
 text

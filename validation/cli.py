@@ -171,7 +171,7 @@ def draw_figure(
 @app.command("claims")
 def list_claims() -> None:
     """List the claims that can be checked, with their recorded verdicts."""
-    table = Table("claim", "paper", "where", "what it says", "model", "packets")
+    table = Table("claim", "paper", "where", "statement", "model", "packets")
     recorded = recorded_verdicts()
     for item in ledger().values():
         verdicts = recorded.get(item.id, ("", ""))

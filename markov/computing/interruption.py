@@ -20,8 +20,8 @@ def interruptible(call: Callable[[], Value], seconds: float) -> Value:
 
     Python handles signals between its own instructions only, never inside a library's call. A long call
     that lets other threads run meanwhile, as SuperLU's factorizations do, is therefore made by a thread.
-    After Ctrl-C nobody waits for that any more: it ends by itself or with the process, and only then
-    gives its memory back.
+    Ctrl-C ends the wait for that thread: the thread ends by itself or with the process, and only then
+    releases its memory.
 
     Parameters
     ----------

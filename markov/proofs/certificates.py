@@ -111,7 +111,7 @@ class Certificate:
     bounds the mean hitting times of 0. For |f| <= 1 the solution g of the Poisson equation
     Q g = pi(f) - f with g(0) = 0 is bounded by the hitting times too, and
     x(f) - pi(f) = -(x Q) g, so that TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c. An approximate h is
-    found by factors or by multigrid, for costs per second that are large where nobody is,
+    found by factors or by multigrid, for costs per second that are large in unlikely states,
     (max pi / pi)^0.1; c is verified. Where there are factors, x is ``pi`` with one correction, as two
     float64, and the distance from ``pi`` to it is added. All products are evaluated in double-double,
     with every rounding error bounded.

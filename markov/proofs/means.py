@@ -73,9 +73,9 @@ def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
     With any g, and r = f + Q g: pi f = pi r, so that x r differs from it by (x - pi) r. That is at most
     the total-variation distance times the range of r, which is small when g nearly solves Poisson's
     equation Q g = pi f - f; and it is between the least and the largest r (A. R. Odoni, Operations
-    Research 17, 1969). Where r is largest, nobody is: with weights w >= 1 as large there, what is
-    verified of w bounds (x - pi) r by the range of r / w. Where each entry has an error bound, that
-    times x |f| is another one. What is returned is the intersection.
+    Research 17, 1969). States with large r have small probabilities: with weights w >= 1 that are
+    large there, the verified drift bounds (x - pi) r by the range of r / w. If each entry has an error
+    bound, that times x |f| is another one. The intersection is returned.
     """
     low = np.zeros_like(f)
     goal = _goal(proof, tolerance * abs(inner(proof.pi, f)), inner(proof.pi, np.abs(f)))

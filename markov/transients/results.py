@@ -41,9 +41,9 @@ class Transient(Result):
         Shape (times, states), in the order of ``chain.states``.
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, shape
-        (times,): no event has a probability that is wrong by more.
+        (times,): the error of the probability of any event is at most this.
     tolerance
-        What was asked for.
+        The requested bound.
     status
         CONVERGED, or INACCURATE where the bound is useless.
     steps
