@@ -135,7 +135,7 @@ def scenarios() -> list[Row]:
 
 
 def speeds() -> list[Row]:
-    """The same chain from 370 Mb/s to 10 Tb/s at a fixed step, and the effect of halving the step."""
+    """The same chain at 370 Mb/s to 10 Tb/s with a fixed step, and the effect of halving it."""
     base = takano2006("1", tcp="newreno")
     chains = {}
     for speed in SPEEDS:

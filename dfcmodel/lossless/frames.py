@@ -1,8 +1,9 @@
-"""Frame-level simulation of one paused link, in bit times: witness of a headroom, worst-case search.
+"""Frame-level simulation of one paused link, in bit times: witness and worst-case search.
 
-A sender transmits frames back to back. The receiver, whose own output is blocked, allocates a cell at
-the first bit stored in it. When the allocated cells exceed the threshold it generates a pause frame,
-which is queued behind the frame being transmitted. A frame for which no cell is free is lost.
+A sender transmits frames back to back. The receiver, whose own output is blocked, allocates a cell
+at the first bit stored in it. When the allocated cells exceed the threshold it generates a pause
+frame, which is queued behind the frame being transmitted. A frame for which no cell is free is
+lost.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class Item:
     name, formula, source
         Name, formula, and source of the formula.
     bytes
-        Bytes of buffer at the low and at the high end of the inputs; the items add up to the headroom.
+        Bytes of buffer at the low and at the high end of the inputs; the items add up to the
+        headroom.
     share
         Fraction of the headroom at the high end.
     """
@@ -260,9 +261,9 @@ def headroom(
     rate
         Line rate of the port, a string such as ``400Gbps``.
     cable
-        Length of the cable, a string such as ``300m`` or ``2km``, at most 100 km. A pair (low, high)
-        is a range and makes the result a pair; the same applies to ``response``, ``interface``,
-        ``gearbox``, ``pipeline``, ``velocity`` and ``small_packets``.
+        Length of the cable, a string such as ``300m`` or ``2km``, at most 100 km. A pair (low,
+        high) is a range and makes the result a pair; the same applies to ``response``,
+        ``interface``, ``gearbox``, ``pipeline``, ``velocity`` and ``small_packets``.
     mtu
         Bytes of the largest frame of any class, check sequence included.
     lossless_mtu
@@ -272,7 +273,8 @@ def headroom(
     response
         Response time of the peer, from the end of the pause frame at its port until it starts no
         further frame; None: the maximum of IEEE 802.3 31B.3.7 for this rate. Durations are seconds,
-        or strings: ``1.2 us``, ``905 quanta``, ``820 B`` (the time of that many bytes at line rate).
+        or strings: ``1.2 us``, ``905 quanta``, ``820 B`` (the time of that many bytes at line
+        rate).
     response_measured
         Whether a response time below the standard's maximum is guaranteed for this peer.
     interface
@@ -328,7 +330,7 @@ def headroom(
 def headroom_table(
     rates: Iterable[Given], cables: Iterable[Range], **parameters: Any
 ) -> pd.DataFrame:
-    """Return the headroom in bytes by line rate (rows) and cable (columns); parameters of `headroom`.
+    """Return the headroom in bytes by rate (rows) and cable (columns); parameters of `headroom`.
 
     >>> print(headroom_table(["100Gbps", "400Gbps"], ["5m", "300m"], cell=192))
                 5m    300m

@@ -21,7 +21,7 @@ PAUSE_FRAME = 64
 
 @dataclass(frozen=True)
 class PausedLink:
-    """A sender, a receiver that pauses it, and the cable between them; equal rates in both directions.
+    """A sender, a receiver that pauses it, and the cable between them; one rate both ways.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class PausedLink:
 
     @property
     def window(self) -> int:
-        """Bit times after the first bit above the threshold in which the sender may start frames."""
+        """Bit times from the first bit above the threshold in which the sender may start frames."""
         return sum(self.delays.values())
 
     def cells_of(self, size: int) -> int:

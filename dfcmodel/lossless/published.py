@@ -1,9 +1,10 @@
 """Published headroom formulas and values of vendors, split into components.
 
-Sources: SONiC is ``sonic-net/sonic-swss`` (``cfgmgr/buffer_headroom_mellanox.lua``, pull request 3235)
-and ``sonic-net/sonic-buildimage`` (``platform/mellanox/asic_table.j2`` and the
+Sources: SONiC is ``sonic-net/sonic-swss`` (``cfgmgr/buffer_headroom_mellanox.lua``, pull request
+3235) and ``sonic-net/sonic-buildimage`` (``platform/mellanox/asic_table.j2`` and the
 ``pg_profile_lookup.ini`` of the devices named); Cisco is white paper C11-542809 on priority flow
-control; mlxsw is Linux commit d81a6bdb87ce. docs/headroom-published.md compares them with `headroom`.
+control; mlxsw is Linux commit d81a6bdb87ce. docs/headroom-published.md compares them with
+`headroom`.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def white_paper_xoff(
 
 
 def mlxsw_size(delay: float, mtu: float, cell: float = 96.0) -> float:
-    """Return the headroom reserved by Linux's mlxsw in bytes: delay times cell factor, plus one MTU.
+    """Return the headroom of Linux's mlxsw in bytes: delay times cell factor, plus one MTU.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ RESPONSE_QUANTA = {
     100e6: 1, 1e9: 2, 10e9: 67, 25e9: 80, 40e9: 118, 50e9: 147, 100e9: 394, 200e9: 453, 400e9: 905,
     800e9: 905,
 }  # fmt: skip
-"""Largest response time of a peer in pause quanta by line rate (b/s), after which it starts no frame:
+"""Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
 IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
@@ -108,8 +108,8 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     name
         Name of the parameter in error messages.
     value
-        Seconds, or a string: a time (``1.2 us``), pause quanta (``905 quanta``), or an amount of data
-        at line rate (``820 B``, ``0.8 KiB``, ``6560 bits``).
+        Seconds, or a string: a time (``1.2 us``), pause quanta (``905 quanta``), or an amount of
+        data at line rate (``820 B``, ``0.8 KiB``, ``6560 bits``).
     rate
         Line rate in b/s.
 

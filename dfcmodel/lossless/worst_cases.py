@@ -1,8 +1,9 @@
-"""Worst-case arrivals at a receiver after its threshold is crossed, and the frames that attain them.
+"""Worst-case arrivals at a receiver after its threshold is crossed, and frames that attain them.
 
-When the threshold is crossed, one frame is being received: ``head`` bytes of it remain, and the first
-of these opens a new cell. Further frames follow back to back, and the last one may start up to the end
-of the window. docs/headroom-proof.md proves that no sequence of frame sizes exceeds `largest_burst`.
+When the threshold is crossed, one frame is being received: ``head`` bytes of it remain, and the
+first of these opens a new cell. Further frames follow back to back, and the last one may start up
+to the end of the window. docs/headroom-proof.md proves that no sequence of frame sizes exceeds
+`largest_burst`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def largest_drain(link: PausedLink, window: int) -> int:
 
 
 def _equal_frames(link: PausedLink, budget: int) -> Burst:
-    """Return the largest burst if all frames have ``lossless_mtu`` bytes; the head fills the rest."""
+    """Return the largest burst of frames of ``lossless_mtu`` bytes; the head fills the rest."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     tail = size - (cells - 1) * link.cell  # bytes in the last cell
     between = max(0, (budget - tail) // (size + WIRE))
@@ -122,7 +123,7 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Return the largest burst of any sizes in cells, mainly frames with most cells per wire byte."""
+    """Return the largest burst of any sizes in cells: mainly frames with most cells per byte."""
     size, cell, smallest = link.lossless_mtu, link.cell, SMALLEST_FRAME + WIRE
     dense = cell + 1 if cell < size and cell + 1 + WIRE < 2 * smallest else SMALLEST_FRAME
     value = link.cells_of(dense)

@@ -34,7 +34,7 @@ LATEST = 1.0 - 1e-6
 
 @dataclass
 class Layout:
-    """The arrays of a run by their names in the kernel, and the length of a window in s (``ahead``)."""
+    """The arrays of a run by their names in the kernel, and the window length in s (``ahead``)."""
 
     arrays: dict[str, Any]
     ahead: float
@@ -177,7 +177,7 @@ def _outstanding(plan: Plan) -> NDArray[np.int64]:
 def _units(
     plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
-    """Return the units, the number of slots of their calendar queues, and the ring of departures."""
+    """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf

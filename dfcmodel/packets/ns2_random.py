@@ -1,8 +1,8 @@
 """ns-2's random numbers: MRG32k3a (L'Ecuyer 1999), and the order in which agents draw from it.
 
-Every TCP agent draws the phase of its clock, a uniform time below a tick, when it is created and again
-when the simulation starts; the second value is used. Nodes draw in the order in which Tcl lists an
-array: by the buckets of its hash table, the most recent entry of a bucket first.
+Every TCP agent draws the phase of its clock, a uniform time below a tick, when it is created and
+again when the simulation starts; the second value is used. Nodes draw in the order in which Tcl
+lists an array: by the buckets of its hash table, the most recent entry of a bucket first.
 """
 
 from __future__ import annotations

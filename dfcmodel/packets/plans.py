@@ -86,8 +86,8 @@ class Plan:
     passage
         Transmission time plus propagation delay in s, shape (P, SIZES).
     ranks
-        Rank of each port among arrivals at equal times, (P,): the order of the ports; for ns-2, which
-        processes simultaneous events in the order of scheduling, the longest passage first.
+        Rank of each port among arrivals at equal times, (P,): the order of the ports; for ns-2,
+        which processes simultaneous events in the order of scheduling, the longest passage first.
     sizes
         Bytes of the size classes, (SIZES,).
     starts
@@ -252,7 +252,7 @@ class _Ports:
         return len(self.all) - 1
 
     def access(self, f: int) -> int:
-        """Add the access link of a flow's host, equal to the first link of its path; return its index."""
+        """Add the access link of a flow's host, equal to its first link; return the index."""
         first = self.all[self.scenario.path_index(self.scenario.flows[f])[0]]
         host: Any = ("host", self.scenario.flows[f].name)
         return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, FIFO(), -1))

@@ -25,8 +25,8 @@ class Records:
     Attributes
     ----------
     window, round_trip, acked
-        Values at the ends of the samples, (S, F): congestion window in packets; round-trip time of the
-        last ACK in s (nan: none); highest cumulatively acknowledged packet (-1: none).
+        Values at the ends of the samples, (S, F): congestion window in packets; round-trip time of
+        the last ACK in s (nan: none); highest cumulatively acknowledged packet (-1: none).
     delivered
         Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
     transit

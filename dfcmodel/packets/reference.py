@@ -1,7 +1,8 @@
 """Reference engine: discrete-event simulation in plain Python, equal to the compiled engine.
 
-Events are ordered by (time, key, order of scheduling). Keys order simultaneous events: pause messages,
-arrivals by the rank of the transmitting port, timers and starts by flow, then ends of transmission.
+Events are ordered by (time, key, order of scheduling). Keys order simultaneous events: pause
+messages, arrivals by the rank of the transmitting port, timers and starts by flow, then ends of
+transmission.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ class RoundRobin(Queue):
         self.drop(victim)
 
     def pop(self) -> tuple[float, Packet]:
-        """Return the next packet and its arrival time: deficit round robin in the first busy level."""
+        """Return the arrival time and the next packet, by DRR in the first busy level."""
         sizes = self.simulation.plan.sizes
         turns = self.turns[min(level for level, turns in self.turns.items() if turns)]
         while True:

@@ -1,8 +1,8 @@
 """TCP senders of the reference engine: Tahoe, Reno, NewReno and SACK around any window rule.
 
-They follow the source code of ns-2.35's agents (Agent/TCP, Reno, Newreno, Sack1). Behaviour specific
-to ns-2 (clock ticks, first packet, whole thresholds) depends on the convention. Names in docstrings
-are those of RFC 5681, 6298, 6582 and 6675.
+They follow the source code of ns-2.35's agents (Agent/TCP, Reno, Newreno, Sack1). Behaviour
+specific to ns-2 (clock ticks, first packet, whole thresholds) depends on the convention. Names in
+docstrings are those of RFC 5681, 6298, 6582 and 6675.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ KINDS = (FIFO, RED, Pause, Fair, Priority)
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for features of a scenario that the packet level cannot simulate faithfully."""
+    """Raise ValueError for features of a scenario that the packet level does not support."""
     for link in scenario.links:
         kind = type(link.discipline)
         if kind not in KINDS:

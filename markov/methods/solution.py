@@ -84,8 +84,8 @@ class Solution(NamedTuple):
 class Method(Protocol):
     """How to solve pi Q = 0.
 
-    An iterative method has an attribute ``tolerance``: the requested relative residual, by which its
-    result is judged.
+    An iterative method has an attribute ``tolerance``: the requested relative residual, by which
+    its result is judged.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Claims that certain differences are positive, or that certain ratios are one.
 
 A claim of this kind is a function that reads bundled cases into `Effects`: estimates by statement,
-and curves of them. All are judged and drawn by the same code; the text is the Markdown file with the
-name of the function.
+and curves of them. All are judged and drawn by the same code; the text is the Markdown file with
+the name of the function.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ GONE = -2  # number of a free element
 
 
 def take(element, tally):
-    """Return the index of a free element; if there is none, set the fault flag and return the last."""
+    """Return the index of a free element; if none, set the fault flag and return the last."""
     e = tally[FREE]
     if e >= 0:
         tally[FREE] = element[e].next

@@ -1,4 +1,4 @@
-"""Scenarios that the packet level cannot simulate are rejected; the message names an alternative."""
+"""Scenarios that the packet level cannot simulate are rejected, naming an alternative."""
 
 from __future__ import annotations
 

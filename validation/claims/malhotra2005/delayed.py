@@ -46,7 +46,7 @@ class DelayedPause(ChainModel):
     """
 
     class State(NamedTuple):
-        """Packets in both queues, state of queue 1, state requested by queue 2, phase, TCP state."""
+        """Packets in both queues, state of queue 1, state requested of it, phase, TCP state."""
 
         i: int
         j: int

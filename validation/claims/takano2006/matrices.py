@@ -88,7 +88,7 @@ class Matrix:
 
     @property
     def worse_on_the_same_host(self) -> Sides[bool]:
-        """Whether the target has a lower efficiency with DFC than without, both with direct hosts."""
+        """Whether the target's efficiency is lower with DFC than without, with direct hosts."""
         pairs = zip(self.with_dfc["direct"], self.direct, strict=True)
         return Sides(*(bool(a.target.mean.mean() < b.target.mean.mean()) for a, b in pairs))
 

@@ -204,7 +204,7 @@ def make(
 
 
 def tables(factors: Mapping[str, Column], *, series: str = "") -> dict[str, Table]:
-    """Tables of a case whose runs differ in ``factors``; ``series`` describes the runs with a series."""
+    """Tables of a case whose runs differ in ``factors``; ``series`` describes those with one."""
     keys = {**factors, **SEED}
     flow = {**keys, "kind": KIND, "flow": FLOW}
     chosen = {"flows": Table(flow, FLOW_VALUES), "link": Table(keys, LINK_VALUES)}
