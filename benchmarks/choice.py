@@ -196,7 +196,7 @@ def _predicted(chain: MarkovChain) -> dict[str, tuple[Method, float]]:
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     factored = order.seconds + costs.order(entries) + costs.substitutions(order.fill)
     return {
-        "GTH": (GTH(), form.seconds + costs.substitutions(form.room)),
+        "GTH": (GTH(), form.seconds + costs.substitutions(form.n_values)),
         "Levels": (Levels(), costs.levels(len(levels.sizes), levels.work)),
         "SparseLU": (SparseLU(), factored),
         "Multilevel": (Multilevel(), cycles),

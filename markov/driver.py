@@ -27,7 +27,7 @@ Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
 USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
-FEW = 1500  # states that are eliminated whatever their components
+ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
 def stationary(
@@ -116,7 +116,11 @@ def _solve(
 ) -> Stationary:
     start = time.perf_counter()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
-    components = chain.components_of(states) if method is not None or len(states) > FEW else None
+    components = (
+        chain.components_of(states)
+        if method is not None or len(states) > ELIMINATED_STATES
+        else None
+    )
     method, reason = (
         choose(Q, components) if method is None else (method, "requested by the caller")
     )

@@ -18,7 +18,7 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence, tally
+from validation import evidence, manifest, tally
 from validation.claims import claims_of_figure, find, ledger
 from validation.records import record as write_records
 from validation.records import recorded_verdicts
@@ -108,7 +108,7 @@ def validate(
     console = Console()
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
-    evidence.verify()
+    manifest.verify()
     findings = _check(chosen, console, fresh=fresh)
     seconds = time.perf_counter() - start
     page = write(findings, report, seconds)
@@ -274,7 +274,7 @@ def regenerate_case(
 def verify_data() -> None:
     """Compare every bundled file with the manifest; exit status 1 when one is damaged or missing."""
     console = Console()
-    checked = evidence.verify()
+    checked = manifest.verify()
     console.print(f"{len(checked)} files of {len(evidence.cases())} cases: all as recorded")
 
 
@@ -282,7 +282,7 @@ def main() -> None:
     """Run the command; bad input ends with one line and exit status 2, damaged data with 1."""
     try:
         app()
-    except evidence.DamagedDataError as error:
+    except manifest.DamagedDataError as error:
         Console(stderr=True).print(f"[red]damaged data:[/] {error}", highlight=False)
         raise SystemExit(1) from None
     except ValueError as error:

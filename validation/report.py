@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import hopflow
 from validation import tally
-from validation.evidence import MANIFEST_SHA256, provenance
+from validation.evidence import provenance
+from validation.manifest import MANIFEST_SHA256
 from validation.records import recorded_verdicts
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Picture, Sides, Threshold, Verdict

@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["Question", "Row", "answered", "suites", "written"]
 
 VARIABLE = "HOPFLOW_SUITES"
-MOST_DIGITS = 30
+MAX_DIGITS = 30
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def question_digits(low: Fraction, high: Fraction) -> float:
     """Return the unit of the last digit of a printed decimal; 0 of intervals and other fractions."""
     if low != high:
         return 0.0
-    digits = next((d for d in range(MOST_DIGITS) if (low * 10**d).denominator == 1), None)
+    digits = next((d for d in range(MAX_DIGITS) if (low * 10**d).denominator == 1), None)
     return 0.0 if digits is None else 10.0**-digits
 
 

@@ -1,7 +1,8 @@
-"""``hopflow headroom``: the buffer above a pause threshold on the command line."""
+"""``hopflow headroom`` and ``hopflow deadlock``: lossless networks on the command line."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Annotated
@@ -73,3 +74,29 @@ def headroom(
 def _bytes(text: str) -> str:
     """Return a size with its unit; a plain number is in bytes."""
     return f"{text} B" if text.strip().isdigit() else text
+
+
+@commands.command()
+def deadlock(
+    topology: Annotated[Path, typer.Argument(help="A TOML file with links or cables, and routes.")],
+    most: Annotated[int, typer.Option(help="Cycles to print.", min=1)] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw network and cycle to this file.")] = None,
+) -> None:
+    """Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."""
+    from dfcmodel.lossless.deadlocks import deadlock as examine
+    from dfcmodel.lossless.topology_files import load_topology
+
+    found = examine(*load_topology(topology))
+    cycles = list(itertools.islice(found.cycles(), most))
+    if as_json:
+        typer.echo(json.dumps({"free": found.is_free, "cycles": cycles}, indent=2, default=str))
+    else:
+        typer.echo(found)
+        for cycle in cycles[1:]:
+            typer.echo("  another  " + ", ".join(f"{a}->{b}" for a, b, *_ in cycle))
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        found.plot().figure.savefig(plot)
+        if not as_json:
+            typer.echo(f"figure: {plot}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,13 +121,16 @@ class Plan:
     samples: int
 
     def feeders(self, p: int) -> tuple[int, ...]:
-        """Return the ports paused by port p: all links and access links into its node."""
-        if not isinstance(self.ports[p].discipline, Pause):
-            return ()
-        node = self.ports[p].source
-        return tuple(
-            q for q, port in enumerate(self.ports) if port.target == node and not port.mirror
-        )
+        """Return the ports paused by port p: the links and access links over which its flows arrive."""
+        return self._feeders.get(p, ())
+
+    @cached_property
+    def _feeders(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, set[int]] = {}
+        for before, p in (hop for route in self.forward for hop in itertools.pairwise(route)):
+            if isinstance(self.ports[p].discipline, Pause):
+                found.setdefault(p, set()).add(before)
+        return {p: tuple(sorted(ports)) for p, ports in found.items()}
 
 
 def plan_packets(

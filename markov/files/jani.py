@@ -22,7 +22,7 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.state_space import MOST
+from markov.files.state_space import MAX_STATES
 from markov.files.syntax import Chain, Choice, Expression, Literal, Name
 from markov.files.tokens import read_text
 
@@ -33,7 +33,7 @@ FEATURES = {"derived-operators", "state-exit-rewards"}
 
 
 def read_jani(
-    path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MOST
+    path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
 ) -> FileModel:
     """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
 

@@ -12,7 +12,7 @@ from markov.files.values import Value, chained, chosen, constant, function, nega
 
 __all__ = ["Scope"]
 
-MOST_PARTS = 5_000_000
+MAX_PARTS = 5_000_000
 """Parts of expressions, with those of formulas under each renaming."""
 
 
@@ -54,8 +54,8 @@ class Scope:
         """
         place = self.file, expression.line
         self._parts[0] += 1
-        if self._parts[0] > MOST_PARTS:
-            raise FileError(place, f"expressions of more than {MOST_PARTS} parts")
+        if self._parts[0] > MAX_PARTS:
+            raise FileError(place, f"expressions of more than {MAX_PARTS} parts")
         match expression:
             case Literal(literal):
                 return constant(literal)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["build_chain", "build_chains"]
 
 MAX_STATES = 50_000_000  # states
-FEW = 2_000  # states that plain Python always does
+PYTHON_STATES = 2_000  # states that plain Python always does
 SET_SECONDS = 1e-6  # per state of the space, at least
 PATIENCE = 2.0  # times what plain Python has taken so far: what another way may take
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
@@ -97,7 +97,7 @@ def _quickest(ways: Ways) -> Built:
 
 def _over_space(ways: Ways) -> Built:
     """Build the chain on the whole space."""
-    if ways.space.size <= FEW:
+    if ways.space.size <= PYTHON_STATES:
         return ways.by_python()
     seconds = ways.space.size * _seconds_per_state(ways)
     found = None
@@ -125,7 +125,7 @@ def _from_start(ways: Ways) -> Built:
     the time that has been spent so far.
     """
     search = Enumeration(ways.calls, [ways.start], most=ways.most)
-    begin, count = time.perf_counter(), FEW
+    begin, count = time.perf_counter(), PYTHON_STATES
     costs: dict[_Way, Callable[[float], float]] = {}
     with Counter("states") as counter:
         while not search.run(count):

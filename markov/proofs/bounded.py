@@ -17,8 +17,8 @@ class Bounded:
     value
         The best approximation, in the unit of the requested quantity.
     lower, upper
-        Bounds of the exact value, rounding errors included; infinite if nothing is proved. The
-        value is exact for the rates as given in float64.
+        Bounds of the exact value for the rates as given in float64, rounding errors included;
+        infinite if nothing is proved.
 
     Examples
     --------

@@ -74,8 +74,8 @@ def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
     the total-variation distance times the range of r, which is small when g nearly solves Poisson's
     equation Q g = pi f - f; and it is between the least and the largest r (A. R. Odoni, Operations
     Research 17, 1969). States with large r have small probabilities: with weights w >= 1 that are
-    large there, the verified drift bounds (x - pi) r by the range of r / w. If each entry has an error
-    bound, that times x |f| is another one. The intersection is returned.
+    large there, the verified drift bounds (x - pi) r by the range of r / w. If each entry has an
+    error bound, that times x |f| is another one. The intersection is returned.
     """
     low = np.zeros_like(f)
     goal = _goal(proof, tolerance * abs(inner(proof.pi, f)), inner(proof.pi, np.abs(f)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Transient"]
 
-MOST_LINES = 8  # states that are drawn when a chain has no measures
+MAX_LINES = 8  # states that are drawn when a chain has no measures
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -176,11 +176,11 @@ class Transient(Result):
         if ax is None:
             _, ax = figure()
         names = [name for name, (dims, _, _) in self._measures[0].items() if not dims]
-        marker = "." if len(self.times) < MOST_LINES else ""
+        marker = "." if len(self.times) < MAX_LINES else ""
         for name in names:
             ax.plot(self.times, self[name], marker=marker, label=name)
         if not names:
-            likeliest = np.argsort(-self.pi.max(axis=0))[:MOST_LINES]
+            likeliest = np.argsort(-self.pi.max(axis=0))[:MAX_LINES]
             for x in sorted(likeliest.tolist()):
                 name = x if isinstance(self.states, range) else self.probabilities.state.values[x]
                 ax.plot(self.times, self.pi[:, x], marker=marker, label=f"state {name}")
