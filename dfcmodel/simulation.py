@@ -179,7 +179,7 @@ def _simulate_packets(
     packet_jitter: float,
     rng: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Check what both levels take, and run the packets."""
+    """Check the parameters common to both levels and run the packet-level simulation."""
     from dfcmodel.packets.simulation import simulate_packets
 
     end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))

@@ -141,7 +141,7 @@ _LOADED_ON_USE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for; half of the modules are not needed for a first answer."""
+    """Import a public name on first use; a stationary distribution needs half of the modules."""
     for module, names in _LOADED_ON_USE.items():
         if name == module or name in names:
             loaded = importlib.import_module(f"markov.{module}")

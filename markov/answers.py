@@ -1,4 +1,4 @@
-"""What every answer to pi Q = 0 has: status, proof, cost, measures, and a table of them."""
+"""Results of pi Q = 0: status, error bound, cost, measures, and a table of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Solved"]
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Solved(Result):
-    """What every answer to pi Q = 0 has: status, proof, cost, and the model's measures.
+    """Base of results of pi Q = 0: status, error bound, cost, and the model's measures.
 
     Attributes
     ----------
@@ -67,15 +67,15 @@ class Solved(Result):
         return float(self["throughput"])
 
     def _about(self) -> dict[str, object]:
-        """Return what the table shows of the chain."""
+        """Return the rows of the table that describe the chain."""
         raise NotImplementedError
 
     def _proof(self) -> dict[str, object]:
-        """Return what the table shows of the method and of what proves the answer."""
+        """Return the rows of the table on the method and the error bound."""
         return {"residual": f"{self.residual:.1e}"}
 
     def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures, what proves the answer, and what it cost."""
+        """Return status, chain, the scalar measures, error bound and cost."""
         measures = {
             name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
             for name, (dims, value, about) in self._measures.items()

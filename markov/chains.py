@@ -180,7 +180,7 @@ class MarkovChain:
         return values, tuple(self._codes - low)
 
     def coordinates(self) -> dict[str, Any]:
-        """Return what xarray is to know of the states along a dimension ``state``."""
+        """Return the coordinates of the states along a dimension ``state``, for xarray."""
         if self._space is None:
             return {} if self._names is None else {"state": list(map(str, self._names))}
         found = zip(self._space.components, self.components.values(), strict=True)  # type: ignore[union-attr]

@@ -57,7 +57,7 @@ def stationary(
     Stationary
         Its status is CONVERGED when the equations are met to the tolerance and the error bound is at
         most 1e-3, UNPROVED when they are met but the bound is larger or infinite, SOLVED when they are
-        met and no bound was asked for.
+        met and no bound was requested.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _solve(
 
 
 def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:
-    """Return how it ended: whether the residual is met, and what is proved if that was asked for."""
+    """Return the status, from the residual and, if requested, the error bound."""
     if not np.all(np.isfinite(pi)):
         return Status.NOT_FINITE
     if pi.min() < 0:

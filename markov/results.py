@@ -50,8 +50,8 @@ class Stationary(Solved):
         ||pi Q||_1 / ||pi |Q|||_1.
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, at most one; inf
-        where none was asked for or could be verified, which says nothing against pi: see
-        `markov.proofs.certificates.Certificate` for what is tried.
+        if none was requested or could be verified, which does not mean that pi is inaccurate: see
+        `markov.proofs.certificates.Certificate` for the method.
     entry_error
         Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
@@ -285,7 +285,7 @@ class Stationary(Solved):
         return Certificate(Q, self.pi[states], chain.components_of(states))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but the certificate, which may hold a library's factors."""
+        """Return the state to pickle, without the certificate (it may hold a library's factors)."""
         kept = {
             name: v
             for name, v in self.__dict__.items()

@@ -139,7 +139,7 @@ def _print_tally(findings: dict[Claim, Finding], console: Console) -> None:
 
 
 def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
-    """Print one line for each claim: what it says, the verdicts, and what was found."""
+    """Print one line per claim: statement, verdicts and finding."""
     for claim, finding in findings.items():
         model, packets = (f"[{STYLES[v]}]{v}[/]" for v in (finding.model, finding.simulation))
         readings = dict.fromkeys(name for names in finding.turning for name in names)
@@ -158,7 +158,7 @@ def draw_figure(
     ],
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
 ) -> None:
-    """Draw a figure of a paper: what its claims say, by the model and by packets with intervals."""
+    """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."""
     console = Console()
     for claim in claims_of_figure(name):
         for n, picture in enumerate(claim.check().pictures, 1):
@@ -170,8 +170,8 @@ def draw_figure(
 
 @app.command("claims")
 def list_claims() -> None:
-    """List the claims that can be checked, with the verdicts recorded."""
-    table = Table("claim", "paper", "where", "what it says", "model", "packets")
+    """List the claims that can be checked, with their recorded verdicts."""
+    table = Table("claim", "paper", "where", "statement", "model", "packets")
     recorded = recorded_verdicts()
     for item in ledger().values():
         verdicts = recorded.get(item.id, ("", ""))

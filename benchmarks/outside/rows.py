@@ -1,4 +1,4 @@
-"""One reference result: what is asked, what the suite says, what is computed here."""
+"""One reference result: the property, the suite's value, our value."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: see `Question`; ``status`` says how ours and theirs compare."""
+    """A row of the table: see `Question`; ``status`` is the outcome of the comparison."""
 
     set: str
     model: str
@@ -123,7 +123,7 @@ def question_digits(low: Fraction, high: Fraction) -> float:
 
 
 def shown(low: Any, high: Any) -> str:
-    """Return what the suite says as text."""
+    """Return the suite's value as text."""
     if isinstance(low, bool):
         return str(low).lower()
     if isinstance(low, str):

@@ -1,4 +1,4 @@
-"""Window rules in the compiled engine: their signatures, and the source that applies their events."""
+"""Window rules in the compiled engine: signatures, and generated source code for their events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a property is on a model: its value with a bound, and how it shows itself."""
+"""Value of a property on a model, with an error bound and its display."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["PropertyResult", "answered"]
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class PropertyResult(Result):
-    """What a property is.
+    """Value of a property, with an error bound.
 
     Attributes
     ----------

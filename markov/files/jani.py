@@ -103,7 +103,7 @@ class _Reader(JaniReader):
         self.in_states: dict[str, list[tuple[Expression | None, Expression]]] = {}
 
     def program(self, given: dict[str, Any]) -> Program:
-        """Return what the file says."""
+        """Return the program of the file."""
         if given.get("type") != "ctmc":
             raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
         if unread := set(given.get("features", [])) - FEATURES:

@@ -1,4 +1,4 @@
-"""A model read from a file: its chain, and its properties with what they are."""
+"""A model read from a file: its chain, and the values of its properties."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class FileModel:
 
     @cached_property
     def checker(self) -> Checker:
-        """What evaluates operators on the chain."""
+        """Evaluator of CSL operators on the chain."""
         return Checker(self.explored.Q, self.explored.loops)
 
     def replaced(self, changes: Mapping[str, Any]) -> FileModel:
@@ -166,7 +166,7 @@ class FileModel:
         constants: Mapping[str, Any] | None = None,
         on_failure: OnFailure = "raise",
     ) -> PropertyResult:
-        """Return what a property is, with a bound on its error.
+        """Return the value of a property, with a bound on its error.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class FileModel:
         return evaluation
 
     def bound_labels(self, name: str) -> Value | None:
-        """Return what a label of the file means."""
+        """Return the values of a label of the file in the states; None if it is not defined."""
         labels = self.explored.bound.scope.labels
         found: Value | None = None if labels is None else labels(name)
         return found

@@ -34,7 +34,7 @@ MAX_PARENTHESES = 60
 
 
 def parse_prism(path: str | Path) -> Program:
-    """Return what a PRISM file says.
+    """Parse a PRISM file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What names mean: constants, variables, formulas; and expressions under a renaming of them."""
+"""Scopes: values of constants, variables and formulas, and of expressions with renamed names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Scope:
         self._parts = [0]
 
     def value(self, expression: Any, renamed: Mapping[str, str] | None = None) -> Value:
-        """Return what an expression means, its names replaced before.
+        """Return the value of an expression after renaming.
 
         Raises
         ------

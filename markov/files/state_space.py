@@ -31,7 +31,7 @@ BYTES_PER_EDGE = 40.0
 
 @dataclass(frozen=True)
 class Explored:
-    """Reachable states and what happens in them.
+    """Reachable states with their transitions and rewards.
 
     Attributes
     ----------

@@ -143,7 +143,7 @@ def _from_start(ways: Ways) -> Built:
 
 
 def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
-    """Return the quicker ways, and what gives their cost in s after so many s of plain Python."""
+    """Return the faster ways with functions of their cost in s, given the seconds spent so far."""
     return {
         ways.by_regions: _constant(seconds_by_regions(ways.calls, ways.space)),
         ways.by_sets: _constant(SET_SECONDS * ways.space.size),

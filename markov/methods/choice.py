@@ -67,7 +67,7 @@ def choose(
 def _eliminations(
     Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None, allowed: float
 ) -> list[_Option]:
-    """Return what elimination of single states and of levels is predicted to cost."""
+    """Return the options of elimination, of single states and of levels, with predicted costs."""
     form = band(Q)
     seconds = form.seconds + costs.substitutions(form.n_values)
     options = []
@@ -84,7 +84,7 @@ def _eliminations(
 
 
 def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
-    """Return what sparse LU is predicted to cost, where it costs little to find out.
+    """Return the option of sparse LU with its predicted cost, if the cost is cheap to predict.
 
     On a graph that is a tree, but for few transitions, the order is found at once and fills in little.
     """

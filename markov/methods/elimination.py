@@ -1,4 +1,4 @@
-"""Elimination of a generator without subtractions, on band storage, and what its factors solve."""
+"""Subtraction-free elimination of a generator on band storage, and solves with its factors."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Band(NamedTuple):
 
 
 class BandFactors:
-    """The factors of an elimination, and what they solve.
+    """Factors of an elimination, with solves.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ def _eliminate(
 
 
 def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None) -> Band:
-    """Return how the rates of a generator, shape (n, n), would be laid out, and what that costs.
+    """Return the band layout of a generator, shape (n, n), and its cost.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def lay_out(indptr, indices, data, rank, row_stride, rates):
 
 
 def eliminate(rates, row_stride, first, low, high, room):
-    """Eliminate the states high - 1 .. low, but for what changes between the states below ``low``.
+    """Eliminate the states high - 1 .. low, without updating rates between states below ``low``.
 
     Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
     go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.

@@ -76,7 +76,7 @@ def eliminate(
 
 
 class Substitution:
-    """What factors solve, some places at a time.
+    """Triangular solves with the factors, by blocks of places.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class _Part(NamedTuple):
     exits: Vector
 
     def after(self, into: Vector) -> Vector:
-        """Return x = into + x U, U being what leads from each place to higher ones."""
+        """Solve x = into + x U, where U has the entries from each place to higher ones."""
         found: Vector = solve_triangular(
             self.upper, into, trans="T", unit_diagonal=True, check_finite=False
         )
@@ -169,7 +169,7 @@ class _Part(NamedTuple):
 
 
 def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
-    """Return the places, some at a time; what shares a place with an entry is left out."""
+    """Return the blocks of places with the parts of both factors."""
     n, found = len(first), []
     for low in range(0, n, BLOCK_SIZE):
         high, start = min(low + BLOCK_SIZE, n), int(first[low])

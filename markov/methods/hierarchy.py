@@ -87,7 +87,7 @@ def build_hierarchy(
     mass: NDArray[np.float64],
     components: Mapping[str, NDArray[np.int64]] | None,
 ) -> Hierarchy:
-    """Return the levels of a chain; what to aggregate is decided by the flows as they are now.
+    """Return the levels of a chain; the aggregates are chosen by the current flows.
 
     Parameters
     ----------

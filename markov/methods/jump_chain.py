@@ -1,4 +1,4 @@
-"""The jump chain, on which iterative methods work, and what those methods share.
+"""The jump chain, on which iterative methods work, and the common base of these methods.
 
 The unknown is the flow y(x) = pi(x) q(x) out of each state, q(x) being its exit rate: y = y P with
 the transition matrix P of the jump chain, whose diagonal is zero. Badly scaled rates drop out, and
@@ -32,7 +32,7 @@ SWEEPS_AT_ONCE = 10
 
 
 class Flows(NamedTuple):
-    """What an iteration on the jump chain returns.
+    """Result of an iteration on the jump chain.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Flows(NamedTuple):
 
 
 class Iteration:
-    """What methods share that iterate on the flows: their stopping rule, and the way to pi."""
+    """Base of methods that iterate on the flows: the stopping rule, and conversion to pi."""
 
     tolerance: float
     max_iterations: int

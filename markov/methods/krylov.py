@@ -139,7 +139,7 @@ class Krylov(Iteration):
         reference: int,
         hierarchy: Hierarchy | None,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]] | None, int]:
-        """Return what nearly solves ``matrix @ x = right``, or None, and its bytes."""
+        """Return a preconditioner of ``matrix @ x = right``, or None, and its bytes."""
         if hierarchy is not None:
             return self._cycles(flow, reference, hierarchy)
         make = partial(spilu, matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)

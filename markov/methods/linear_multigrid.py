@@ -38,7 +38,7 @@ STEP = 3
 
 
 class CoarseLevels(NamedTuple):
-    """The flows between the aggregates of all levels but the first, by what they leave or enter.
+    """Flows between the aggregates of all levels except the first, by source or by target.
 
     The arrays are those of `Hierarchy`. ``inverse`` solves the last level, with zero in the aggregate of
     the likeliest states.
@@ -55,7 +55,7 @@ class CoarseLevels(NamedTuple):
 
     @classmethod
     def entered(cls, hierarchy: Hierarchy, flow: Vector) -> CoarseLevels:
-        """Return the levels of the flow y out of the states, by what they enter: for d Q = -r.
+        """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
 
         The arrays are shared with ``hierarchy``, whose values become those of this flow.
         """
@@ -76,7 +76,7 @@ class CoarseLevels(NamedTuple):
         return cls(*parts, hierarchy.parent, hierarchy.scale, inverse)
 
     def left(self, reference: int, leak: float) -> CoarseLevels:
-        """Return the same levels by what they leave: for Q g = -f, with a leak in one state.
+        """Return the same levels stored by source: for Q g = -f, with a leak in one state.
 
         ``leak`` is the flow out of the reference that ends there.
         """
@@ -99,7 +99,7 @@ class CoarseLevels(NamedTuple):
 
     @property
     def jumps(self) -> Rows:
-        """The transposed jump chain, of levels by what they enter: rows, columns and entries, shared."""
+        """The transposed jump chain, levels stored by target: rows, columns, entries (shared)."""
         n = int(self.first[1])
         end = int(self.indptr[n])
         return self.indptr[: n + 1], self.indices[:end], self.values[:end]

@@ -41,7 +41,7 @@ def correct(
     right,
     inverse,
 ):
-    """Run one cycle for ``A x = -right`` on the first level, and for what it leaves on the others.
+    """Run one cycle for ``A x = -right`` on the first level, and for its residual on the others.
 
     A has the ``entries`` in the ``columns`` from ``rows[s]`` on, and ``own`` on the diagonal besides, which
     is negative; its inverse is ``-damping``. On the other levels x / scale = right + values x, as for `cycle`; what a
@@ -98,7 +98,7 @@ def relax_first(n, backward, rows, columns, entries, own, damping, x, right):
 
 
 def leave_first(high, rows, columns, entries, own, into, parent, x, right):
-    """Add what the equations of the first level leave to those of their aggregates."""
+    """Add the residuals of the first level to the equations of their aggregates."""
     for s in range(high):
         rest = right[s] + own * x[s]
         for k in range(rows[s], rows[s + 1]):
@@ -107,7 +107,7 @@ def leave_first(high, rows, columns, entries, own, into, parent, x, right):
 
 
 def leave(low, high, indptr, indices, values, scale, parent, x, right):
-    """Add what the equations of the states low .. high - 1 leave to those of their aggregates."""
+    """Add the residuals of the states low .. high - 1 to the equations of their aggregates."""
     for s in range(low, high):
         rest = right[s] - x[s] / scale[s]
         for k in range(indptr[s], indptr[s + 1]):
@@ -135,7 +135,7 @@ def relax(low, high, backward, indptr, indices, values, scale, x, right):
 
 
 def transpose(low, high, indptr, indices, values, rows, columns, entries):
-    """Write the entries of the states low .. high - 1 by what they take from: rows from ``rows[low]`` on.
+    """Write the transposed entries of the states low .. high - 1, in rows from ``rows[low]`` on.
 
     ``rows`` is zero behind its entry ``low``.
     """

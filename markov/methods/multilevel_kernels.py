@@ -50,7 +50,7 @@ def cycle(first, left, repeats, sweeps, indptr, indices, values, target, parent,
 
 
 def sweep(low, high, backward, indptr, indices, values, scale, x):
-    """Give the states low .. high - 1 in turn what flows in.
+    """Relax the states low .. high - 1 in turn (Gauss-Seidel): set each flow to its inflow.
 
     Flows that would underflow are held at a floor, positive.
     """
@@ -134,7 +134,7 @@ def compare(flow, residual, flows, residuals, products):
 
 
 def blend(flow, flows, shares, least, better):
-    """Combine flows; none falls below a share of what it was. Return the sum."""
+    """Combine flows, each at least ``least`` times its old value. Return the sum."""
     total = 0.0
     for s in range(len(flow)):
         value = flow[s]

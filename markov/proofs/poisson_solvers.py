@@ -42,7 +42,7 @@ def candidates(
     components: Components | None,
     solution: Solution | None,
 ) -> Iterator[Solver]:
-    """Yield what solves Q g = -f for a chain, by predicted cost.
+    """Yield solvers of Q g = -f for a chain, by predicted cost.
 
     The method's own factors come first; then elimination towards the likeliest state, multigrid and
     sparse LU, as they are predicted to be quick; last multigrid on levels of its own, that does not look
@@ -92,6 +92,6 @@ def _multigrid(
 
 
 def _lu(Q: sp.csr_matrix, reference: int) -> tuple[float, Callable[[], Solver]]:
-    """Return the predicted seconds of sparse LU, and what makes its factors."""
+    """Return the predicted seconds of sparse LU, and a function that computes its factors."""
     order = best_order(Q)
     return order.seconds, partial(LUFactors, Q, reference, order)

@@ -1,4 +1,4 @@
-"""Distributions over time: what they say of a model's labels and rewards, and how they are drawn."""
+"""Distributions over time: measures of a model's labels and rewards, and plots."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Transient(Result):
         Shape (times, states), in the order of ``chain.states``.
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, shape
-        (times,): no event has a probability that is wrong by more.
+        (times,): the error of the probability of any event is at most this.
     tolerance
-        What was asked for.
+        The requested bound.
     status
         CONVERGED, or INACCURATE where the bound is useless.
     steps

@@ -123,7 +123,7 @@ def execute_shard(case: Case, run: Run) -> None:
 
 
 def generate(case: Case, jobs: int = 2) -> None:
-    """Run what is missing of ``case``, in ``jobs`` processes, then write its files."""
+    """Execute the missing runs of ``case`` in ``jobs`` processes, then write its files."""
     missing = [run for run in case.runs if not case.shard(run).exists()]
     if jobs == 1:
         for run in tqdm(missing, desc=case.name, unit="run"):

@@ -116,11 +116,11 @@ def replay(seed: int) -> Replay:
 
 
 def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
-    """Return how slowly eight flows take what is free, and leave what is not, in packets by rule.
+    """Return the packets that eight flows send too few and too many after a step, by rule.
 
-    A constant rate takes half of the link for 25 s. Missing: packets of the 10 s after it stops,
-    below those of 10 s before it starts. Surplus: packets of the 10 s after it starts, above those
-    of the last 10 s before it stops.
+    A constant-rate source occupies half of the link for 25 s. Missing: packets of the 10 s before
+    it starts less those of the 10 s after it stops. Surplus: packets of the 10 s after it starts
+    less those of the last 10 s before it stops.
     """
     frame = where(STEP, "series", reading="1-b")
     frame = frame[frame["kind"] != "cbr"]
