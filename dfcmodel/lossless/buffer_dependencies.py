@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, connected_components, shortest_path
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     import networkx as nx
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
@@ -89,6 +88,8 @@ class Dependencies:
 
     def cyclic(self) -> Ints:
         """Return the buffers that lie on a cycle, by number."""
+        from scipy.sparse.csgraph import connected_components
+
         _, labels = connected_components(self.waits, directed=True, connection="strong")
         return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
 
@@ -98,6 +99,8 @@ class Dependencies:
         For every buffer on a cycle a shortest cycle through it is sought; where that has a chord, the
         shortest cycle among its buffers is taken instead.
         """
+        import scipy.sparse as sp
+
         cyclic = self.cyclic()
         part = sp.csr_matrix(self.waits[cyclic][:, cyclic])
         back, seen = part.T.tocsr(), set[frozenset[int]]()
@@ -121,6 +124,8 @@ class Dependencies:
 
 def _through(waits: sp.csr_matrix, back: sp.csr_matrix, vertex: int) -> list[int]:
     """Return a shortest cycle through a vertex that lies on one; ``back`` is the transpose."""
+    from scipy.sparse.csgraph import breadth_first_order
+
     order, before = breadth_first_order(waits, vertex)
     into = set(back[vertex].indices.tolist())
     cycle = [next(v for v in order.tolist() if v in into)]
@@ -192,6 +197,8 @@ def dependencies_of_shortest_paths(
 
 
 def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:
+    import scipy.sparse as sp
+
     pairs = np.array(arcs, dtype=np.int64).reshape(-1, 2)
     return sp.csr_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
 
@@ -210,6 +217,9 @@ class _ShortestPaths:
     """
 
     def __init__(self, graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> None:
+        import scipy.sparse as sp
+        from scipy.sparse.csgraph import shortest_path
+
         number = {node: k for k, node in enumerate(graph.nodes)}
         edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
         self.tail, self.head = edges.reshape(-1, 2).T

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import shortest_path
 
 from dfcmodel.lossless.buffer_dependencies import Route, numbers_of_ends
 
@@ -136,6 +134,9 @@ def up_down(
     >>> round(free.stretch, 3)  # routes are longer than shortest paths
     1.074
     """
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import shortest_path
+
     rank, nodes = ranks(graph, root), list(graph.nodes)
     number, n = {node: k for k, node in enumerate(nodes)}, len(nodes)
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
