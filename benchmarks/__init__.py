@@ -1,3 +1,3 @@
-"""Side by side with peers: one command, one table of ratios (``make bench``)."""
+"""Comparison with peers: one command, one table of ratios (``make bench``)."""
 
 from __future__ import annotations

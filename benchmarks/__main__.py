@@ -15,7 +15,7 @@ SUITES = ("chains", "choice", "fluid", "packets", "responses")
 def main(
     suites: Annotated[list[str] | None, typer.Argument(help=" or ".join(SUITES))] = None,
 ) -> None:
-    """Time hopflow beside its peers; ratios are to the first line of each task."""
+    """Time hopflow and its peers; ratios are to the first line of each task."""
     unknown = set(suites or ()) - set(SUITES)
     if unknown:
         raise typer.BadParameter(f"{unknown.pop()!r}: must be one of {', '.join(SUITES)}")

@@ -1,4 +1,4 @@
-"""pi Q = 0 of the pause chain: hopflow's methods beside QuantEcon's GTH and SciPy, on one core.
+"""pi Q = 0 of the pause chain: hopflow's methods, QuantEcon's GTH and SciPy, on one core.
 
 A BLAS of several threads would make small problems slower, ours and others', on a machine that has
 anything else to do.
@@ -101,7 +101,7 @@ def rows() -> list[Row]:
 
 
 def per(row: Row, count: int, unit: str) -> Row:
-    """Return a row that notes how many nanoseconds each of so many things took."""
+    """Return a row with a note on the nanoseconds per item."""
     each = f"{1e9 * row.seconds / count:.3g} ns per {unit}, {count / row.seconds:.3g} per s"
     return replace(row, note="; ".join(filter(None, (each, row.note))))
 

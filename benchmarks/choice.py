@@ -1,4 +1,4 @@
-"""``stationary(chain)`` beside each method by itself, in CPU seconds: how good the choice is.
+"""Quality of the choice of a method: CPU seconds of ``stationary(chain)`` and of each method.
 
 The constants of `markov.computing.costs` were fitted to the first set. The second one was set aside.
 """
@@ -68,12 +68,12 @@ def parts(n: int) -> MarkovChain:
 
 
 def bare(chain: MarkovChain) -> MarkovChain:
-    """Return a chain that knows nothing but its matrix."""
+    """Return a chain given by its matrix alone."""
     return MarkovChain(chain.Q)
 
 
 def random_chain(n: int, degree: float, seed: int) -> MarkovChain:
-    """Return a ring with so many more transitions per state, anywhere."""
+    """Return a ring with additional random transitions per state."""
     rng = np.random.default_rng(seed)
     rates = sp.random(n, n, degree / n, format="csr", random_state=rng)
     ring = sp.csr_matrix((rng.random(n), (np.arange(n), np.roll(np.arange(n), 1))), shape=(n, n))
@@ -139,7 +139,7 @@ SET_ASIDE: dict[str, Callable[[], MarkovChain]] = {
 
 
 def rows() -> list[Row]:
-    """Compare on all chains, and sum up how much the choice loses on each of the two sets."""
+    """Compare on all chains, and summarize the loss by the choice on each of the two sets."""
     stationary(random_chain(3000, 4.0, 0), Multilevel())  # loads the kernels
     found = []
     for kind, chains in (("fitted", FITTED), ("set aside", SET_ASIDE)):
@@ -196,7 +196,7 @@ def _predicted(chain: MarkovChain) -> dict[str, tuple[Method, float]]:
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     factored = order.seconds + costs.order(entries) + costs.substitutions(order.fill)
     return {
-        "GTH": (GTH(), form.seconds + costs.substitutions(form.room)),
+        "GTH": (GTH(), form.seconds + costs.substitutions(form.n_values)),
         "Levels": (Levels(), costs.levels(len(levels.sizes), levels.work)),
         "SparseLU": (SparseLU(), factored),
         "Multilevel": (Multilevel(), cycles),

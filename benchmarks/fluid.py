@@ -1,4 +1,4 @@
-"""The fluid engine: cost per node, flow and step, at all speeds, beside ns-2 and ns-3, the bare law.
+"""Cost of the fluid engine per node, flow and step, against ns-2 and ns-3; the bare law.
 
 Times are CPU seconds of one thread, without compilation and the preparation of arrays where nothing
 else is said; each note ends with the target and whether it was reached. ns-2 runs beside us where
@@ -105,7 +105,7 @@ def per_step(scenario: Scenario, seconds: float, steps_per_delay: int = 4) -> fl
 
 
 def target(text: str, reached: object) -> str:
-    """Return the end of a note: what was aimed at, and whether that was reached."""
+    """Return the end of a note: the target, and whether it was reached."""
     return f"target {text}: {'yes' if reached else 'NO'}"
 
 
@@ -138,7 +138,7 @@ def scenarios() -> list[Row]:
 
 
 def speeds() -> list[Row]:
-    """The same chain from 370 Mb/s to 10 Tb/s at a fixed step, and what half the step changes."""
+    """The same chain at 370 Mb/s to 10 Tb/s with a fixed step, and the effect of halving it."""
     base = takano2006("1", tcp="newreno")
     chains = {}
     for speed in SPEEDS:

@@ -78,7 +78,7 @@ def manufacturing(s: Any, q: Any) -> Iterator[tuple[Any, float]]:
 
 
 def _left(s: Any, kind: int) -> dict[str, int]:
-    """Return what changes when a part leaves a machine: one that waits takes its place."""
+    """Return the changes when a part leaves a machine: a waiting part takes its place."""
     return {f"wait{kind}" if getattr(s, f"wait{kind}") > 0 else f"work{kind}": -1}
 
 

@@ -1,4 +1,4 @@
-"""The packet level beside ns-2 on the same traffic, and its cost per delivered packet.
+"""The packet level and ns-2 on the same traffic: results, and cost per delivered packet.
 
 Times are CPU seconds of one thread; set-up is the time to the engine's arrays. ns-2 runs once beside
 us where it is installed, start-up included; its final acknowledgements are compared with ours, and a
@@ -88,7 +88,7 @@ def _compare(scenario: Scenario, method: Packets) -> list[Row]:
 
 
 def _verdict(scenario: Scenario, records: Records, acknowledged: np.ndarray, ratio: float) -> str:
-    """Say whether the runs are equal, and whether the target is reached."""
+    """Return a note on whether the runs are equal and the target is reached."""
     equal = "equal" if (acknowledged == records.acked[-1]).all() else "NOT EQUAL"
     target = TARGETS[scenario.name]
     return f"{equal}; target {target} times: {'reached' if ratio >= target else 'missed'}"

@@ -1,7 +1,8 @@
-"""Response functions beside the naive NumPy expression and a loop of SciPy's brentq."""
+"""Response functions compared with naive NumPy expressions and a loop of SciPy's brentq."""
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -183,7 +184,7 @@ def _shared_bottleneck():
 
     def plain():
         build_rules = coexistence.compile_rules
-        coexistence.compile_rules = lambda kinds: build_rules(kinds, compiled=False)
+        coexistence.compile_rules = functools.partial(build_rules, compiled=False)
         try:
             return coexist(rules, **path, seconds=few)
         finally:
@@ -202,7 +203,7 @@ def _shared_bottleneck():
 
 
 def _invert_anew(rule, rates):
-    """Invert with the look at the whole response that the first call takes."""
+    """Invert including the scan of the whole response at the first call."""
     cycle_inverse.forget()
     return invert(rule, rates, RTT)
 
@@ -222,7 +223,7 @@ def _map(packets):
 
 
 def grow(count):
-    """Template: what a window that grows by 1/w costs at least."""
+    """Template: the least cost of a window that grows by 1/w."""
     w = 10.0
     for _ in range(count):
         w += 1.0 / w

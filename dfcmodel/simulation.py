@@ -209,7 +209,7 @@ def _simulate_packets(
     packet_jitter: float,
     rng: np.random.Generator | int | None,
 ) -> Trajectory:
-    """Run the packets up to ``end``."""
+    """Check ``sample`` and run the packet-level simulation up to ``end``."""
     from dfcmodel.packets.simulation import simulate_packets
 
     sample = min(1e-3, end) if sample is None else sample

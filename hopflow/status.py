@@ -15,8 +15,8 @@ OnFailure = Literal["raise", "return"]
 class Status(enum.Enum):
     """Outcome of a computation; ``remedy`` is advice on what to try next.
 
-    Of the statuses that are ``ok``, ``CONVERGED`` alone says that the error is known to be small: where
-    a result has an error bound, that the bound was asked for and is small enough to be of use.
+    Among the statuses that are ``ok``, only ``CONVERGED`` guarantees a small error: if a result has
+    an error bound, the bound was requested and is small enough to be useful.
 
     >>> from hopflow import Status
     >>> Status.CONVERGED.ok, Status.NEGATIVE.ok
@@ -34,6 +34,7 @@ class Status(enum.Enum):
     INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
+    NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"
     UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
 
     def __init__(self, label: str, remedy: str) -> None:

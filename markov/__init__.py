@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.status import ConvergenceError
 from markov.chains import MarkovChain
@@ -14,20 +17,7 @@ from markov.computing.memory import TooLargeError
 from markov.computing.vectors import add_at
 from markov.driver import stationary, stationary_by_class
 from markov.exploration import Reachable, explore, generator
-from markov.files import (
-    ExplicitModel,
-    FileError,
-    FileModel,
-    PropertyResult,
-    from_networkx,
-    read_explicit,
-    read_jani,
-    read_prism,
-    to_networkx,
-    write_explicit,
-)
 from markov.generators.operators import GeneratorOperator
-from markov.lumping import Lumped, lump
 from markov.methods.gth import GTH
 from markov.methods.iterative import GaussSeidel, Power
 from markov.methods.krylov import Krylov
@@ -41,14 +31,29 @@ from markov.models.pause import PauseTandem
 from markov.models.pause_chains import PauseChain
 from markov.models.prism_suite import Cluster, CoxTandem, Kanban, Polling
 from markov.models.rules import NO_END, ChainModel
-from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
 from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
-from markov.sampling import Paths, paths
-from markov.sensitivities import Sensitivity
 from markov.sweeps import sweep
-from markov.transients import Transient, transient
+
+if TYPE_CHECKING:
+    from markov.files import (
+        ExplicitModel,
+        FileError,
+        FileModel,
+        PropertyResult,
+        from_networkx,
+        read_explicit,
+        read_jani,
+        read_prism,
+        to_networkx,
+        write_explicit,
+    )
+    from markov.lumping import Lumped, lump
+    from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
+    from markov.sampling import Paths, paths
+    from markov.sensitivities import Sensitivity
+    from markov.transients import Transient, transient
 
 __all__ = [
     "GTH",
@@ -112,3 +117,38 @@ __all__ = [
     "transient",
     "write_explicit",
 ]
+
+_LOADED_ON_USE = {
+    "files": (
+        "ExplicitModel",
+        "FileError",
+        "FileModel",
+        "PropertyResult",
+        "from_networkx",
+        "read_explicit",
+        "read_jani",
+        "read_prism",
+        "to_networkx",
+        "write_explicit",
+    ),
+    "lumping": ("Lumped", "lump"),
+    "passages": ("Passage", "QuasiStationary", "passage", "quasi_stationary"),
+    "sampling": ("Paths", "paths"),
+    "sensitivities": ("Sensitivity",),
+    "transients": ("Transient", "transient"),
+}
+"""Modules that a stationary distribution does not need, with their public names."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use; a stationary distribution needs half of the modules."""
+    for module, names in _LOADED_ON_USE.items():
+        if name == module or name in names:
+            loaded = importlib.import_module(f"markov.{module}")
+            return loaded if name == module else getattr(loaded, name)
+    msg = f"module 'markov' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.checks import choice
 from hopflow.errors import RuleError
@@ -17,7 +17,7 @@ from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.ways import Built
 from markov.models.rules import ChainModel
-from markov.structure import absorption, period
+from markov.structure import absorption, closed_classes, period
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,7 +180,7 @@ class MarkovChain:
         return values, tuple(self._codes - low)
 
     def coordinates(self) -> dict[str, Any]:
-        """Return what xarray is to know of the states along a dimension ``state``."""
+        """Return the coordinates of the states along a dimension ``state``, for xarray."""
         if self._space is None:
             return {} if self._names is None else {"state": list(map(str, self._names))}
         found = zip(self._space.components, self.components.values(), strict=True)  # type: ignore[union-attr]
@@ -232,11 +232,6 @@ class MarkovChain:
         return int(self.Q.nnz - np.count_nonzero(self.exit_rates))
 
     @cached_property
-    def _components(self) -> tuple[int, NDArray[np.int32]]:
-        count, labels = connected_components(self.Q, directed=True, connection="strong")
-        return int(count), labels
-
-    @cached_property
     def _reachable(self) -> NDArray[np.bool_]:
         """Whether the model's start leads to each state; without a start all count."""
         start = None if self.model is None else self.model.start()
@@ -275,14 +270,7 @@ class MarkovChain:
     @cached_property
     def closed_classes(self) -> list[NDArray[np.int64]]:
         """All closed communicating classes, each as the sorted indices of its states."""
-        count, labels = self._components
-        edges = self.Q.tocoo()
-        leaves = np.zeros(count, dtype=bool)
-        out = (labels[edges.row] != labels[edges.col]) & (edges.data > 0)
-        leaves[labels[edges.row[out]]] = True
-        order = np.argsort(labels, kind="stable")
-        bounds = np.searchsorted(labels[order], np.arange(count + 1))
-        return [order[bounds[c] : bounds[c + 1]] for c in np.flatnonzero(~leaves)]
+        return closed_classes(self.Q)
 
     @cached_property
     def transient_states(self) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
 USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
-FEW = 1500  # states that are eliminated whatever their components
+ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
 def stationary(
@@ -57,7 +57,7 @@ def stationary(
     Stationary
         Its status is CONVERGED when the equations are met to the tolerance and the error bound is at
         most 1e-3, UNPROVED when they are met but the bound is larger or infinite, SOLVED when they are
-        met and no bound was asked for.
+        met and no bound was requested.
 
     Raises
     ------
@@ -116,7 +116,11 @@ def _solve(
 ) -> Stationary:
     start = time.perf_counter()
     states, Q = chain.recurrent_classes[number], chain.irreducible(number)
-    components = chain.components_of(states) if method is not None or len(states) > FEW else None
+    components = (
+        chain.components_of(states)
+        if method is not None or len(states) > ELIMINATED_STATES
+        else None
+    )
     method, reason = (
         choose(Q, components) if method is None else (method, "requested by the caller")
     )
@@ -154,7 +158,7 @@ def _solve(
 
 
 def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:
-    """Return how it ended: whether the residual is met, and what is proved if that was asked for."""
+    """Return the status, from the residual and, if requested, the error bound."""
     if not np.all(np.isfinite(pi)):
         return Status.NOT_FINITE
     if pi.min() < 0:

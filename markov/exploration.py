@@ -19,7 +19,7 @@ __all__ = ["Reachable", "explore", "generator"]
 
 
 class Reachable(NamedTuple):
-    """What `explore` found; `stationary` takes it as it is.
+    """Result of `explore`: the reachable states and their chain, accepted by `stationary`.
 
     Attributes
     ----------

@@ -146,13 +146,13 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
     if keep is None:
         found = {} if chain.model is None else functionals(chain.model, chain.states)
         if not found:
-            raise ValueError("keep: the model has no labels and no rewards; say what is to be kept")
+            raise ValueError("keep: the model has no labels and no rewards; name functions to keep")
         means = list(found.values())
     else:
         everywhere = np.arange(chain.size)
         means = [chosen(each, chain.model, chain.states, everywhere) for each in keep]
         if not means:
-            raise ValueError("keep is empty: say what is to remain a function of the block")
+            raise ValueError("keep is empty: name at least one function of the state to keep")
     rows = [
         part.reshape(-1, chain.size) for m in means for part in (m.of, m.over) if part is not None
     ]

@@ -1,4 +1,4 @@
-"""A stationary distribution with its proof, its measures and its display."""
+"""A stationary distribution with its proof and its measures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import one_number
-from hopflow.results import Result, figure
 from hopflow.status import Status
+from markov.answers import Solved
 from markov.computing.double_double import U
 from markov.models.measures import chosen, measures_of
+from markov.plots import draw_convergence, draw_marginals
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.means import bounded, input_error
@@ -28,83 +29,9 @@ if TYPE_CHECKING:
     from markov.models.measures import Measure
     from markov.proofs.bounded import Bounded
 
-__all__ = ["Solved", "Stationary"]
+__all__ = ["Stationary"]
 
 TOLERANCE = 2e-13  # relative, of the equations behind a variance
-MOST_MARKERS = 200
-MOST_NAMES = 30  # of states that fit below an axis
-
-
-@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Solved(Result):
-    """What every answer to pi Q = 0 has: status, proof, cost, and the model's measures.
-
-    Attributes
-    ----------
-    status
-        How it ended: CONVERGED is proved, SOLVED and UNPROVED are not, others went wrong.
-    residual
-        Flow that does not balance, relative to twice the flow; each subclass says over what.
-    seconds
-        Wall-clock time of the solution, in s.
-    memory
-        Bytes that the method held, by the size of its arrays.
-    """
-
-    status: Status
-    residual: float
-    seconds: float
-    memory: int = 0
-
-    @property
-    def _measures(self) -> dict[str, Measure]:
-        raise NotImplementedError
-
-    @cached_property
-    def measures(self) -> xr.Dataset:
-        """The model's performance measures, with their units in ``attrs``."""
-        import xarray as xr
-
-        queues = [
-            np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)
-        ]
-        coords = {"queue": np.arange(1, queues[0] + 1)} if queues else {}
-        return xr.Dataset(self._measures, coords=coords)
-
-    def __getitem__(self, measure: str) -> Any:
-        """Return one measure as a float or an array, without xarray."""
-        return self._measures[measure][1]
-
-    @property
-    def throughput(self) -> float:
-        """Throughput in packets/s of a model that has one."""
-        if "throughput" not in self._measures:
-            raise AttributeError(f"{type(self).__name__}: the chain has no throughput")
-        return float(self["throughput"])
-
-    def _about(self) -> dict[str, object]:
-        """Return what the table shows of the chain."""
-        raise NotImplementedError
-
-    def _proof(self) -> dict[str, object]:
-        """Return what the table shows of the method and of what proves the answer."""
-        return {"residual": f"{self.residual:.1e}"}
-
-    def summary(self) -> dict[str, object]:
-        """Return status, chain, the scalar measures, what proves the answer, and what it cost."""
-        measures = {
-            name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
-            for name, (dims, value, about) in self._measures.items()
-            if not dims
-        }
-        return {
-            "status": self.status,
-            **self._about(),
-            **measures,
-            **self._proof(),
-            "memory": f"{self.memory / 1e6:.3g} MB",
-            "time": f"{self.seconds:.3f} s",
-        }
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -123,8 +50,8 @@ class Stationary(Solved):
         ||pi Q||_1 / ||pi |Q|||_1.
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, at most one; inf
-        where none was asked for or could be verified, which says nothing against pi: see
-        `markov.proofs.certificates.Certificate` for what is tried.
+        if none was requested or could be verified, which does not mean that pi is inaccurate: see
+        `markov.proofs.certificates.Certificate` for the method.
     entry_error
         Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
@@ -358,7 +285,7 @@ class Stationary(Solved):
         return Certificate(Q, self.pi[states], chain.components_of(states))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but the certificate, which may hold a library's factors."""
+        """Return the state to pickle, without the certificate (it may hold a library's factors)."""
         kept = {
             name: v
             for name, v in self.__dict__.items()
@@ -388,30 +315,7 @@ class Stationary(Solved):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the marginal distribution of each component; those of two values are in the title."""
-        if ax is None:
-            _, ax = figure()
-        marginals = self.chain.marginals(self.pi)
-        if marginals is None:
-            ax.plot(self.pi, drawstyle="steps-mid")
-            ax.set(xlabel="state", ylabel="probability", ylim=(0.0, None))
-            if not isinstance(self.states, range) and len(self.pi) <= MOST_NAMES:
-                ax.set_xticks(range(len(self.pi)), list(map(str, self.states)))
-            return ax
-        shares = []
-        for name, (values, marginal) in marginals.items():
-            if len(values) == 2:
-                shares.append(f"P({name} = {values[1]}) = {marginal[1]:.3g}")
-            elif len(values) > 2:
-                style = ".-" if len(values) <= MOST_MARKERS else "-"
-                numbers = values if isinstance(values, range) else range(len(values))
-                ax.plot(list(numbers), marginal, style, label=name)
-        ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))
-        title = "\n".join([repr(self.chain.model), ", ".join(shares)]).strip()
-        ax.set_title(title, fontsize=10)
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        if ax.lines:
-            ax.legend(frameon=False)
-        return ax
+        return draw_marginals(self.chain, self.pi, ax)
 
     def plot_convergence(self, ax: Any = None) -> Any:
         """Draw the residual over the iterations, and the tolerance; return the matplotlib Axes.
@@ -423,15 +327,7 @@ class Stationary(Solved):
         """
         if not self.history:
             raise ValueError(f"{self.method!r} reported no residuals: it does not iterate")
-        if ax is None:
-            _, ax = figure()
-        ax.plot(*zip(*self.history, strict=True), ".-")
-        tolerance = getattr(self.method, "tolerance", None)
-        if tolerance is not None:
-            ax.axhline(tolerance, color="black", ls=":", lw=1)
-        ax.set(yscale="log", xlabel="iteration", ylabel="relative residual")
-        ax.set_title(repr(self.method), fontsize=10)
-        return ax
+        return draw_convergence(self.history, self.method, ax)
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:

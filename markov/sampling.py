@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Paths", "paths"]
 
-MOST_DRAWN = 5
+MAX_DRAWN = 5
 LOOK = 64  # jumps of each path between two looks at the memory
 BYTES_PER_JUMP = 60.0
 
@@ -112,7 +112,7 @@ class Paths(Result):
         """Draw the numbers of the states over time, of the first paths."""
         if ax is None:
             _, ax = figure()
-        for run in range(min(self.runs, MOST_DRAWN)):
+        for run in range(min(self.runs, MAX_DRAWN)):
             times, states = self.path(run)
             ax.step(np.append(times, self.horizon), np.append(states, states[-1]), where="post")
         ax.set(xlabel="time in s", ylabel="number of the state")

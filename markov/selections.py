@@ -20,7 +20,7 @@ MASS = 1e-12
 
 
 def as_chain(model: Any) -> MarkovChain:
-    """Return the chain of a model, of what `explore` found, of a file, or of a generator."""
+    """Return the chain of a model, a result of `explore`, a file, or a generator."""
     chain = getattr(model, "chain", model)
     return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
 

@@ -182,7 +182,7 @@ class _Nearby:
         return f + Q @ g, np.abs(f) + abs(Q) @ np.abs(g)
 
     def slack(self, error: Vector, pi: Vector) -> float:
-        """Return what the error of g changes: sum of pi |Q'| (its error here + there)."""
+        """Return the effect of the error of g: sum of pi |Q'| (its error here + there)."""
         change = abs(self._points[STEP][2] - self._points[-STEP][2]) / (2.0 * STEP * abs(self.at))
         change.setdiag(0.0)
         rows = np.asarray(change @ error).ravel() + np.asarray(change.sum(axis=1)).ravel() * error

@@ -1,4 +1,4 @@
-"""What the pattern of a chain tells: periods of the jump chain, and where transient states end."""
+"""Structure of a chain: its closed classes, their periods, and absorption of transient states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.sparse.linalg import splu
 
 from markov.methods.elimination import eliminate_down_to
@@ -17,7 +17,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["absorption", "period"]
+__all__ = ["absorption", "closed_classes", "period"]
+
+
+def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:
+    """Return the closed communicating classes, each as the sorted indices of its states.
+
+    They are the strongly connected components of the transitions that no transition leaves.
+    """
+    count, labels = connected_components(Q, directed=True, connection="strong")
+    edges = Q.tocoo()
+    leaves = np.zeros(count, dtype=bool)
+    out = (labels[edges.row] != labels[edges.col]) & (edges.data > 0)
+    leaves[labels[edges.row[out]]] = True
+    order = np.argsort(labels, kind="stable")
+    bounds = np.searchsorted(labels[order], np.arange(count + 1))
+    return [order[bounds[c] : bounds[c + 1]] for c in np.flatnonzero(~leaves)]
 
 
 def period(Q: sp.csr_matrix) -> int:

@@ -14,17 +14,21 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 from __future__ import annotations
 
 from responsefn.jax_rules import RuleTwin, rule_twin, twin
-from responsefn.metrics.friendliness import friendliness, jain_index, match, smoothness
-from responsefn.metrics.responsiveness import aggressiveness, convergence_time, responsiveness
+from responsefn.measurements.fitting import Fit, fit
+from responsefn.measurements.samples import Samples, read_qlog, read_ss
+from responsefn.metrics.fairness import friendliness, jain_index, match, smoothness
+from responsefn.metrics.rtt_exponents import UnfairnessExponents, rtt_unfairness
 from responsefn.metrics.tfrc_loss_intervals import (
     LossHistory,
     first_interval,
     interval_weights,
     loss_events,
 )
+from responsefn.metrics.transients import aggressiveness, convergence_time, responsiveness
 from responsefn.responses.compiled_laws import Fused, fused
+from responsefn.responses.corrections import Corrected
 from responsefn.responses.curves import Curve, curve
-from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import PFTK, TFRC, Law, Mathis
 from responsefn.rule_catalogue import Catalogue, catalogue
@@ -40,6 +44,8 @@ from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
+from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
+from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -47,7 +53,8 @@ from responsefn.rules.westwood import Westwood
 from responsefn.simulation.coexistence import coexist
 from responsefn.simulation.coexistence_results import Coexistence
 from responsefn.simulation.losses import Deterministic, Gilbert, Independent, independent_constant
-from responsefn.simulation.single_flow import SimulatedResponse, simulate_curve, simulate_rule
+from responsefn.simulation.single_flow import simulate_curve, simulate_rule
+from responsefn.simulation.single_flow_results import SimulatedResponse
 
 __all__ = [
     "AIMD",
@@ -64,26 +71,37 @@ __all__ = [
     "AmbiguousRateError",
     "Catalogue",
     "Coexistence",
+    "Corrected",
     "Curve",
     "Deterministic",
+    "Fit",
     "Fused",
     "Fusion",
     "Gilbert",
     "Illinois",
     "Independent",
     "Law",
+    "LinuxBIC",
+    "LinuxHTCP",
+    "LinuxIllinois",
+    "LinuxScalable",
+    "LinuxVegas",
     "LossHistory",
     "Mathis",
     "NewReno",
     "Relentless",
     "Reno",
+    "RuleError",
     "RuleTwin",
+    "Samples",
     "Scalable",
     "SimulatedResponse",
     "Tahoe",
+    "UnfairnessExponents",
     "UnreachableRateError",
     "Vegas",
     "Westwood",
+    "WestwoodPlus",
     "WindowRule",
     "aggressiveness",
     "catalogue",
@@ -91,6 +109,7 @@ __all__ = [
     "convergence_time",
     "curve",
     "first_interval",
+    "fit",
     "friendliness",
     "fused",
     "independent_constant",
@@ -99,7 +118,10 @@ __all__ = [
     "jain_index",
     "loss_events",
     "match",
+    "read_qlog",
+    "read_ss",
     "responsiveness",
+    "rtt_unfairness",
     "rule_twin",
     "simulate_curve",
     "simulate_rule",

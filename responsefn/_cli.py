@@ -52,7 +52,7 @@ def response(
         Path | None, typer.Option(help="Draw the curves to this file: .png, .svg or .pdf.")
     ] = None,
     unit_check: Annotated[
-        bool, typer.Option(help="Refuse an RTT of 30 s or more, probably meant in ms.")
+        bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")
     ] = True,
 ) -> None:
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""

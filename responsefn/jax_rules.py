@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses.base import Response
 from responsefn.responses.lambert import lambert_w
+from responsefn.responses.plateau_ratio import solve_plateau
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def twin(response: Response) -> Callable[..., Any]:
     -------
     A function of the loss event rate, the round-trip time in s and, by name, the parameters of the
     equation (``a``, ``b``, ``t_RTO``, ``C``, ...), whose defaults are those of ``response``; arrays
-    broadcast. All are differentiable.
+    broadcast. All are differentiable. Where the closed form does not hold it is NaN.
 
     Examples
     --------
@@ -47,25 +48,35 @@ def twin(response: Response) -> Callable[..., Any]:
     import jax.numpy as jnp
     import sympy as sp
 
-    expression = response.expression  # raises TypeError first when there is none
+    form = response.closed_form()  # raises TypeError first when there is none
+    expression = form.conditional_rate
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
     symbols = sorted(expression.free_symbols, key=str)
     names = [str(symbol) for symbol in symbols]
     functions = {"expm1": jnp.expm1, "log1p": jnp.log1p, "Heaviside": jnp.heaviside}
     functions["LambertW"] = _in_jax(lambert_w, {})
+    functions["PlateauRatio"] = _in_jax(solve_plateau, {})
     compute = sp.lambdify(symbols, expression, modules=[functions, "jax"], cse=True)
 
     def rate(p: Any, rtt: Any, **parameters: Any) -> Any:
         values = response.bindings(rtt) | {"p": p, "R": rtt} | parameters
         if unknown := set(parameters) - set(names):
             raise TypeError(f"{response!r} has no parameter {unknown.pop()!r} in its equation")
-        return compute(*(jnp.asarray(values[name], dtype=float) for name in names))
+        given = (jnp.asarray(values[name], dtype=float) for name in names)
+        return compute(*jnp.broadcast_arrays(*given))
 
     return rate
 
 
 class RuleTwin(NamedTuple):
-    """What a rule does to its state, in JAX: functions of the state, the parameters and the event."""
+    """What a rule does to its state, in JAX: functions of the state, the parameters and the event.
+
+    Examples
+    --------
+    >>> from responsefn import RuleTwin
+    >>> RuleTwin._fields
+    ('on_ack', 'on_loss', 'on_timeout')
+    """
 
     on_ack: Callable[..., Any]
     on_loss: Callable[..., Any]

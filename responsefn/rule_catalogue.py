@@ -22,6 +22,8 @@ from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
+from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
+from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -57,6 +59,12 @@ ENTRIES: tuple[Response, ...] = (
     FAST(),
     ARENO(),
     Fusion(),
+    LinuxBIC(),
+    LinuxScalable(),
+    LinuxHTCP(),
+    LinuxIllinois(),
+    LinuxVegas(),
+    WestwoodPlus(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),
@@ -76,6 +84,12 @@ class Catalogue(Result):
     ----------
     entries
         Each rule and law, and its variants.
+
+    Examples
+    --------
+    >>> from responsefn import Catalogue, Mathis
+    >>> print(Catalogue((Mathis(),)).rows()[0]["equation"])
+    sqrt(6)/(2*R*sqrt(b)*sqrt(p))
     """
 
     entries: tuple[Response, ...]
@@ -156,6 +170,12 @@ def catalogue(kind: str = "all") -> Catalogue:
     ----------
     kind
         ``"all"``, ``"rule"`` or ``"law"``.
+
+    Examples
+    --------
+    >>> from responsefn import catalogue
+    >>> [repr(law) for law in catalogue("law").entries][:2]
+    ['TFRC()', "TFRC(form='zheng2002')"]
     """
     choice("kind", kind, ("all", "rule", "law"))
     wanted = {"rule": WindowRule, "all": Response}.get(kind)

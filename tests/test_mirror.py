@@ -7,12 +7,21 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-MIRRORED = ("dfcmodel", "hopflow", "validation")
-"""Packages whose every module has a test file of its name; add a package when it does."""
-EXEMPT = ("validation/test_validation.py",)
-"""A module that is itself run by pytest."""
-TESTED_TOGETHER = ("dfcmodel/engine/kernel", "dfcmodel/packets/kernel")
-"""Folders whose functions run only as one compiled loop."""
+MIRRORED = ("dfcmodel", "hopflow", "markov", "responsefn", "validation")
+"""Packages whose every module has a test file of its name."""
+EXEMPT = {
+    "validation/test_validation.py": "is itself run by pytest",
+    "markov/files/syntax.py": "only declares the trees that the parsers' tests compare",
+}
+"""Modules without tests of their own, and why."""
+TESTED_TOGETHER = (
+    "dfcmodel/engine/kernel",
+    "dfcmodel/packets/kernel",
+    "responsefn/responses/law_kernels",
+    "responsefn/responses/rule_kernels",
+    "responsefn/simulation/bottleneck_kernel",
+)
+"""Folders and modules whose functions run only as one compiled loop."""
 MORE = {
     Path("validation/data"),
     Path("validation/published"),
@@ -20,6 +29,16 @@ MORE = {
     Path("dfcmodel/packets/kernel"),
 }
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
+JOURNEYS = {
+    "methods/test_every_method.py": "all methods on the same chains, against each other",
+    "test_fresh_process.py": "what importing loads, and what runs without optional packages",
+    "test_gallery_scripts.py": "the scripts of the documentation's gallery, each in a process",
+    "test_hostile_calls.py": "arguments of every wrong kind for every public function",
+    "test_outside_suites.py": "models and results of suites that others wrote",
+    "test_random_chains.py": "bounds and methods on random chains, against 50 digits",
+    "test_ways_to_write.py": "one queue in every way that people write rules, in every way to a chain",
+}
+"""Test files of ``markov`` that belong to no single module, and why."""
 
 
 def modules(package: str) -> list[Path]:
@@ -48,3 +67,12 @@ def test_folders_of_tests_are_those_of_the_package(package: str) -> None:
     folders = {path.parent.relative_to(HERE) for path in (HERE / package).rglob("test_*.py")}
     known = {path.parent for path in modules(package)}
     assert known <= folders <= known | MORE
+
+
+def test_other_tests_of_markov_are_journeys_that_are_listed() -> None:
+    tests = {path.relative_to(HERE / "markov") for path in (HERE / "markov").rglob("test_*.py")}
+    named = {
+        path.parent.relative_to("markov") / f"test_{path.name.lstrip('_')}"
+        for path in modules("markov")
+    }
+    assert {path.as_posix() for path in tests - named} == set(JOURNEYS)

@@ -10,7 +10,8 @@ True
 from __future__ import annotations
 
 from validation.claims import ledger
-from validation.evidence import DamagedDataError, cases, load, overview, provenance, table, verify
+from validation.evidence import cases, load, overview, provenance, table
+from validation.manifest import DamagedDataError, verify
 from validation.verdicts import Claim, Finding, Verdict
 
 __all__ = [

@@ -4,7 +4,7 @@ Measure
     computes what the statements are about, in the model and from the bundled data, and returns it
     as a frozen dataclass;
 judge
-    turns what was measured into verdicts, by `validation.statistics`;
+    turns the measurement into verdicts, by `validation.statistics`;
 draw
     makes the figures;
 text
@@ -62,7 +62,7 @@ NONE = Verdict.NOT_APPLICABLE
 
 @dataclass(frozen=True)
 class Subject(Generic[T]):
-    """One claim: the check that it shares with similar claims, and its arguments."""
+    """One claim: its check, possibly shared with similar claims, and the arguments of the check."""
 
     id: str
     check: Check[T]
@@ -70,7 +70,7 @@ class Subject(Generic[T]):
     cases: tuple[str, ...]
 
     def measured(self) -> T:
-        """Return what was measured, computed once."""
+        """Return the measurement, computed once."""
         return self.check(*self.arguments)
 
     def finding(self) -> Finding:
@@ -89,8 +89,8 @@ def subjects() -> dict[str, Subject[Any]]:
 class Check(Generic[T]):
     """A check that several claims can share: functions to measure, judge and draw, and a text.
 
-    Calling it returns what was measured, from a cache; `measure` computes it anew. The text may name
-    the fields and properties of what was measured, and the constants of the module.
+    Calling it returns the cached measurement; `measure` computes it anew. The text may refer to
+    fields and properties of the measurement, and to constants of the module.
     """
 
     def __init__(self, measure: Callable[..., T], text: str | None = None) -> None:
@@ -105,21 +105,21 @@ class Check(Generic[T]):
         self._modules = [sys.modules[measure.__module__]]
 
     def __call__(self, *arguments: object) -> T:
-        """Return what was measured, computed once."""
+        """Return the measurement, computed once."""
         return self._cached(*arguments)
 
     def judge(self, judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
-        """Register the function below as the one that judges what was measured."""
+        """Register the decorated function as the one that judges the measurement."""
         self._judge = judge
         return judge
 
     def readings(self, readings: Callable[..., dict[str, Judgement]]) -> Callable[..., Any]:
-        """Register the function below as the one that judges in other readings, by their names."""
+        """Register the decorated function as the one that judges other readings, by name."""
         self._readings = readings
         return readings
 
     def same_process(self, process: Callable[..., dict[str, Verdict]]) -> Callable[..., Any]:
-        """Register the function below as the one that judges runs of the model's own events."""
+        """Register the decorated function as the one that judges runs of the model's own events."""
         self._process = process
         return process
 
@@ -229,13 +229,13 @@ class Check(Generic[T]):
 
 
 def _with(function: Callable[..., S], found: object, thresholds: dict[str, float]) -> S:
-    """Call a function with those of the thresholds that it knows."""
+    """Call a function with those thresholds that are among its parameters."""
     known = inspect.signature(function).parameters
     return function(found, **{name: value for name, value in thresholds.items() if name in known})
 
 
 def _instead(new: Sides[Verdict] | None, default: Sides[Verdict]) -> Sides[Verdict]:
-    """Return the verdicts of a reading; a side that it leaves as it is has that of the default."""
+    """Return the verdicts of a reading; sides not affected by it keep the default verdict."""
     if new is None:
         return default
     return Sides(*(old if one is NONE else one for one, old in zip(new, default, strict=True)))
@@ -244,7 +244,7 @@ def _instead(new: Sides[Verdict] | None, default: Sides[Verdict]) -> Sides[Verdi
 def claim(
     id: str, *arguments: object, cases: tuple[str, ...] = (), text: str | None = None
 ) -> Callable[[Callable[..., T]], Check[T]]:
-    """Register the function below as the measurement of the claim with this id.
+    """Register the decorated function as the measurement of the claim with this id.
 
     Parameters
     ----------

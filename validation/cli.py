@@ -18,7 +18,7 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence, tally
+from validation import evidence, manifest, tally
 from validation.claims import claims_of_figure, find, ledger
 from validation.records import record as write_records
 from validation.records import recorded_verdicts
@@ -108,7 +108,7 @@ def validate(
     console = Console()
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
-    evidence.verify()
+    manifest.verify()
     findings = _check(chosen, console, fresh=fresh)
     seconds = time.perf_counter() - start
     page = write(findings, report, seconds)
@@ -139,7 +139,7 @@ def _print_tally(findings: dict[Claim, Finding], console: Console) -> None:
 
 
 def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
-    """Print one line for each claim: what it says, the verdicts, and what was found."""
+    """Print one line per claim: statement, verdicts and finding."""
     for claim, finding in findings.items():
         model, packets = (f"[{STYLES[v]}]{v}[/]" for v in (finding.model, finding.simulation))
         readings = dict.fromkeys(name for names in finding.turning for name in names)
@@ -158,7 +158,7 @@ def draw_figure(
     ],
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
 ) -> None:
-    """Draw a figure of a paper: what its claims say, by the model and by packets with intervals."""
+    """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."""
     console = Console()
     for claim in claims_of_figure(name):
         for n, picture in enumerate(claim.check().pictures, 1):
@@ -170,8 +170,8 @@ def draw_figure(
 
 @app.command("claims")
 def list_claims() -> None:
-    """List the claims that can be checked, with the verdicts recorded."""
-    table = Table("claim", "paper", "where", "what it says", "model", "packets")
+    """List the claims that can be checked, with their recorded verdicts."""
+    table = Table("claim", "paper", "where", "statement", "model", "packets")
     recorded = recorded_verdicts()
     for item in ledger().values():
         verdicts = recorded.get(item.id, ("", ""))
@@ -274,7 +274,7 @@ def regenerate_case(
 def verify_data() -> None:
     """Compare every bundled file with the manifest; exit status 1 when one is damaged or missing."""
     console = Console()
-    checked = evidence.verify()
+    checked = manifest.verify()
     console.print(f"{len(checked)} files of {len(evidence.cases())} cases: all as recorded")
 
 
@@ -282,7 +282,7 @@ def main() -> None:
     """Run the command; bad input ends with one line and exit status 2, damaged data with 1."""
     try:
         app()
-    except evidence.DamagedDataError as error:
+    except manifest.DamagedDataError as error:
         Console(stderr=True).print(f"[red]damaged data:[/] {error}", highlight=False)
         raise SystemExit(1) from None
     except ValueError as error:

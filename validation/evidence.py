@@ -1,80 +1,33 @@
-"""The bundled outputs of packet simulators: listing, loading and checking them.
+"""The bundled outputs of packet simulators: which there are, and loading them.
 
 Every case is a folder ``data/<paper>/<case>`` with CSV tables (``.xz`` where large) and a
 ``provenance.json`` that names the simulator, its version, the program that it ran, the commands,
 parameters and seeds, and for each file its SHA-256, its columns with units and meaning, and which
-of them identify a row.
-
-``data/manifest.txt`` lists the SHA-256 of all of these files, and `MANIFEST_SHA256` is its own: what
-is not in it, or differs from it, is refused.
+of them identify a row. Every file is compared with `validation.manifest` before it is read.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import io
 import json
 import lzma
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
+from validation import manifest
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 __all__ = [
-    "DATA",
-    "MANIFEST_SHA256",
-    "DamagedDataError",
     "cases",
-    "listing",
     "load",
     "overview",
     "provenance",
     "table",
-    "verify",
 ]
-
-DATA = Path(__file__).parent / "data"
-MANIFEST = "manifest.txt"
-MANIFEST_SHA256 = "0014ce912e527f01ffcb89c4234aca60cfb070abf58b7b76fc7ab956de1600dd"
-"""The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
-
-
-class DamagedDataError(ValueError):
-    """A bundled file is missing, changed or not in the manifest; the message names it.
-
-    Examples
-    --------
-    >>> issubclass(DamagedDataError, ValueError)
-    True
-    """
-
-
-def listing() -> str:
-    """Return the manifest of the files as they are: a line for each, sorted by path."""
-    files = sorted(
-        path.relative_to(DATA).as_posix()
-        for path in DATA.rglob("*")
-        if path.is_file() and path != DATA / MANIFEST
-    )
-    return "".join(f"{_sha256((DATA / file).read_bytes())}  {file}\n" for file in files)
-
-
-@functools.cache
-def _manifest() -> dict[str, str]:
-    """Return the SHA-256 of every file by its path, from the manifest."""
-    try:
-        content = (DATA / MANIFEST).read_bytes()
-    except OSError as error:
-        raise DamagedDataError(f"{DATA / MANIFEST}: cannot be read ({error})") from None
-    if _sha256(content) != MANIFEST_SHA256:
-        raise DamagedDataError(f"{DATA / MANIFEST}: damaged, its SHA-256 is not the package's")
-    pairs = (line.split("  ", 1) for line in content.decode().splitlines())
-    return {path: sha256 for sha256, path in pairs}
 
 
 @functools.cache
@@ -87,7 +40,7 @@ def cases() -> tuple[str, ...]:
     >>> cases()[:2]
     ('kaneko2007/added-delay-ns2', 'kaneko2007/added-delay-ns3')
     """
-    return tuple(sorted({path.rpartition("/")[0] for path in _manifest()}))
+    return tuple(sorted({path.rpartition("/")[0] for path in manifest.listed()}))
 
 
 def provenance(case: str) -> dict[str, Any]:
@@ -108,7 +61,7 @@ def provenance(case: str) -> dict[str, Any]:
     ('ns-2', [1, 2, 3, 4, 5])
     """
     choice("case", case, cases())
-    record: dict[str, Any] = json.loads(_verified(f"{case}/provenance.json"))
+    record: dict[str, Any] = json.loads(manifest.read(f"{case}/provenance.json"))
     return record
 
 
@@ -130,7 +83,7 @@ def overview() -> pd.DataFrame:
     rows = []
     for case in cases():
         record = provenance(case)
-        size = sum((DATA / case / file).stat().st_size for file in record["files"])
+        size = sum((manifest.DATA / case / file).stat().st_size for file in record["files"])
         rows.append(
             {
                 "paper": case.partition("/")[0],
@@ -177,10 +130,10 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     files = provenance(case)["files"]
     stems = {file.split(".")[0]: file for file in files}
     file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]
-    content = _verified(f"{case}/{file}")
+    data = manifest.read(f"{case}/{file}")
     if file.endswith(".xz"):
-        content = lzma.decompress(content)
-    return pd.read_csv(io.BytesIO(content))
+        data = lzma.decompress(data)
+    return pd.read_csv(io.BytesIO(data))
 
 
 def load(case: str, name: str | None = None) -> xr.Dataset:
@@ -204,53 +157,3 @@ def load(case: str, name: str | None = None) -> xr.Dataset:
         data[column].attrs = {"units": about["unit"], "long_name": about["meaning"]}
     data.attrs = {key: record[key] for key in ("title", "tool", "version", "command")}
     return data
-
-
-def verify() -> list[str]:
-    """Recompute every checksum; return the files that were checked.
-
-    Raises
-    ------
-    DamagedDataError
-        Naming the first file that is missing, changed, not in the manifest, or in the manifest
-        and no record.
-
-    Examples
-    --------
-    >>> from validation import verify
-    >>> len(verify()) > 400
-    True
-    """
-    files = _manifest()
-    folders = {folder.as_posix() for name in files for folder in Path(name).parents}
-    for path in DATA.rglob("*"):
-        known = folders if path.is_dir() else {*files, MANIFEST}
-        if path.relative_to(DATA).as_posix() not in known:
-            raise DamagedDataError(f"{path}: not in {MANIFEST}")
-    for name in files:
-        _verified(name)
-    for case in cases():
-        recorded = {file: about["sha256"] for file, about in provenance(case)["files"].items()}
-        listed = {n.rpartition("/")[2]: sha for n, sha in files.items() if n.startswith(f"{case}/")}
-        del listed["provenance.json"]
-        if recorded != listed:
-            raise DamagedDataError(f"{DATA / case}: its provenance.json names other files")
-    return list(files)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _verified(name: str) -> bytes:
-    """Return a file of the manifest when it is as listed there."""
-    path, files = DATA / name, _manifest()
-    if name not in files:
-        raise DamagedDataError(f"{path}: not in {MANIFEST}")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DamagedDataError(f"{path}: cannot be read ({error})") from None
-    if _sha256(content) != files[name]:
-        raise DamagedDataError(f"{path}: damaged, its SHA-256 is not that of {MANIFEST}")
-    return content

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import hopflow
 from validation import tally
-from validation.evidence import MANIFEST_SHA256, provenance
+from validation.evidence import provenance
+from validation.manifest import MANIFEST_SHA256
 from validation.records import recorded_verdicts
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Picture, Sides, Threshold, Verdict
@@ -48,7 +49,7 @@ MEANINGS = {
     Verdict.DEPENDS: "another documented reading of the paper turns it; the text names the reading",
     Verdict.NOT_REPRODUCED: "neither the statement nor its opposite can be shown",
     Verdict.OPEN: "there is no model of it yet",
-    Verdict.UNDECIDABLE: "the text names what would decide it",
+    Verdict.UNDECIDABLE: "the text names the data that would decide it",
     Verdict.NOT_APPLICABLE: "this side has nothing to say on it, such as a simulation on algebra",
 }
 COLUMNS = (

@@ -27,7 +27,7 @@ import markov
 import responsefn
 from hopflow.kernels.loading import folder as cache_folder
 from validation.claims import find
-from validation.evidence import MANIFEST_SHA256
+from validation.manifest import MANIFEST_SHA256
 from validation.report import drawn
 from validation.tally import OWN
 from validation.verdicts import Claim, Finding

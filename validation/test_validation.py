@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from validation import evidence
+from validation import evidence, manifest
 from validation.claims import find, ledger
 from validation.records import recorded_thresholds, recorded_verdicts
 from validation.verdicts import Sides
@@ -39,4 +39,4 @@ def test_every_recorded_verdict_has_a_check() -> None:
 
 def test_bundled_data_are_intact() -> None:
     """Every bundled file is the one of the manifest."""
-    assert evidence.verify()
+    assert manifest.verify()

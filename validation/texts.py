@@ -12,7 +12,7 @@ A text lies beside the module that measures and judges, under the same name. Its
 - ``Pictures``: under the name of each drawing function its caption and, quoted, its alternative
   text.
 
-Placeholders are Jinja's. They name the fields and properties of what was measured and the constants
+Placeholders are Jinja's. They name the fields and properties of the measurement and the constants
 of the module; a name that is neither is an error. Numbers come from placeholders only, so that no
 text can state a number that was not measured: `typed_digits` finds those typed into a text.
 """

@@ -52,7 +52,7 @@ class Verdict(enum.StrEnum):
     OPEN
         There is no model of it yet.
     UNDECIDABLE
-        What is bundled cannot decide it; the text names what would.
+        The bundled data cannot decide it; the text names the data that would.
     NOT_APPLICABLE
         This side has nothing to say on the statement.
     """

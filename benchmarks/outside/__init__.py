@@ -1,3 +1,3 @@
-"""Reference results of test suites that others wrote, and what this project computes for them."""
+"""Comparison with reference results of external test suites."""
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _constants(text: str) -> dict[str, Any]:
 
 
 def _value(text: str, given: dict[str, Any]) -> Any:
-    """Return what a result line says: a truth value, an exact number, inf, or a text."""
+    """Return the value of a result line: a truth value, an exact number, inf, or a string."""
     text = text.removeprefix("~").strip()
     if text in ("true", "false"):
         return text == "true"

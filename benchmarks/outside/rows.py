@@ -1,4 +1,4 @@
-"""One reference result: what is asked, what the suite says, what is computed here."""
+"""One reference result: the property, the suite's value, our value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["Question", "Row", "answered", "suites", "written"]
 
 VARIABLE = "HOPFLOW_SUITES"
-MOST_DIGITS = 30
+MAX_DIGITS = 30
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: see `Question`; ``status`` says how ours and theirs compare."""
+    """A row of the table: see `Question`; ``status`` is the outcome of the comparison."""
 
     set: str
     model: str
@@ -118,12 +118,12 @@ def question_digits(low: Fraction, high: Fraction) -> float:
     """Return the unit of the last digit of a printed decimal; 0 of intervals and other fractions."""
     if low != high:
         return 0.0
-    digits = next((d for d in range(MOST_DIGITS) if (low * 10**d).denominator == 1), None)
+    digits = next((d for d in range(MAX_DIGITS) if (low * 10**d).denominator == 1), None)
     return 0.0 if digits is None else 10.0**-digits
 
 
 def shown(low: Any, high: Any) -> str:
-    """Return what the suite says as text."""
+    """Return the suite's value as text."""
     if isinstance(low, bool):
         return str(low).lower()
     if isinstance(low, str):

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.peers``: the pause chain of three sizes, solved by everyone.
+"""``python -m benchmarks.peers``: the pause chain of three sizes, solved by all programs.
 
 Each cell is a process of its own on one core, with a limit on its CPU time (it grows with the size)
 and on its memory. What a program could not do is not tried again at a larger size. A cell is printed

@@ -1,4 +1,4 @@
-"""Runs cells, each a process of its own on one core, and keeps in build/peers what they find."""
+"""Runs cells, each in its own process on one core, and stores the results in build/peers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEPT = Path(__file__).parents[2] / "build" / "peers"
 
 
 def find(program: str, size: int, rtt: float) -> dict[str, Any]:
-    """Return what a process finds, or what one has found before; how it failed as ``failure``."""
+    """Return the result of a process, new or stored; a failed process gives ``failure``."""
     KEPT.mkdir(parents=True, exist_ok=True)
     file = KEPT / f"{program}-{size}-{rtt:g}.json".replace(" ", "-")
     if not file.exists():

@@ -41,7 +41,7 @@ def hopflow_proof(Q: sp.csr_matrix, components: Components, model: ChainModel) -
 
 
 def _regular(Q: sp.csr_matrix) -> tuple[sp.csc_matrix, np.ndarray, Callable[..., np.ndarray]]:
-    """Return the equations with pi(0) = 1 and the first one left out, and what makes pi of it."""
+    """Return the equations with pi(0) = 1 without the first one, and a function that returns pi."""
 
     def whole(rest: np.ndarray) -> np.ndarray:
         pi = np.insert(rest, 0, 1.0)

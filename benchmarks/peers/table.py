@@ -1,4 +1,4 @@
-"""The table of what all programs found, as Markdown."""
+"""The table of the results of all programs, as Markdown."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _faults(found: Found) -> list[str]:
 
 
 def verdict(cells: Mapping[str, Found]) -> str:
-    """Return how the first program stands to the best of those that are not of its kind."""
+    """Return the ratios of the first program to the best of the other kinds of programs."""
     ours, *_ = cells
     unit = cells[ours]
     others = {

@@ -14,7 +14,7 @@ import numpy as np
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
 from dfcmodel.network.managers import Arrivals
 from hopflow.kernels import build_callbacks
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from dfcmodel.network.managers import QueueManager

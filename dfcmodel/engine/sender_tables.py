@@ -12,7 +12,7 @@ from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, SACK
 from dfcmodel.engine.rule_events import RuleSignature, signature_of
 from dfcmodel.network.flows import OnOff
 from responsefn import WindowRule
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,8 +1,9 @@
-"""Frames on one paused link, bit time by bit time: the witness of a headroom, and the search for a worse.
+"""Frame-level simulation of one paused link, in bit times: witness and worst-case search.
 
-A sender transmits frames back to back. The receiver, whose own output is blocked, takes a cell at the
-first bit that belongs into it. When more cells are taken than the threshold allows it makes a pause
-frame, which waits for the frame that the receiver is sending. A frame that finds no cell is lost.
+A sender transmits frames back to back. The receiver, whose own output is blocked, allocates a cell
+at the first bit stored in it. When the allocated cells exceed the threshold it generates a pause
+frame, which is queued behind the frame being transmitted. A frame for which no cell is free is
+lost.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ __all__ = ["FrameRun", "FrameScenario", "Witness", "search_worst", "witness"]
 
 @dataclass(frozen=True)
 class FrameScenario:
-    """What happens on a link around the time when its receiver pauses it.
+    """Traffic and buffer of a link around the time at which its receiver pauses it.
 
     Parameters
     ----------
     link
         The link and its delays.
     sizes
-        Bytes of the sender's frames, back to back from time 0 on.
+        Bytes of the sender's frames, transmitted back to back from time 0.
     taken
-        Cells taken before.
+        Cells occupied at time 0.
     threshold
         Cells above which the receiver pauses the sender.
     capacity
-        Cells that the receiver has.
+        Size of the receiver's buffer in cells.
     reverse_phase
-        Bit time at which a frame of the receiver's own begins; others precede and follow back to back.
+        Bit time at which one of the receiver's own frames begins; they are sent back to back.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class FrameScenario:
     reverse_phase: int
 
     def run(self) -> FrameRun:
-        """Return what comes of it."""
+        """Return the outcome of the scenario."""
         link = self.link
         out = np.zeros(5, dtype=np.int64)
         others = (link.classes - 1) * (8 * PAUSE_FRAME + OVERHEAD)
@@ -80,19 +81,19 @@ class FrameScenario:
 
 @dataclass(frozen=True)
 class FrameRun:
-    """What came of a scenario.
+    """Outcome of a scenario.
 
     Parameters
     ----------
     peak
-        Most cells taken.
+        Largest number of cells occupied.
     lost
         Frames lost.
     sent
         Frames sent.
     crossed, stopped
-        Bit times of the first bit above the threshold at the receiver, and after which the sender
-        begins no frame; -1 where that did not happen.
+        Bit time of the first bit above the threshold at the receiver, and bit time after which the
+        sender starts no further frame; -1 if that did not happen.
     """
 
     peak: int
@@ -104,14 +105,14 @@ class FrameRun:
 
 @dataclass(frozen=True)
 class Witness:
-    """A headroom that is reached: ``fills`` takes the last cell, ``overflows`` has one cell less.
+    """A headroom that is attained: ``fills`` uses the last cell, ``overflows`` has one cell fewer.
 
     Parameters
     ----------
     headroom
-        Cells above the threshold, or bytes where the link's cell is 1.
+        Cells above the threshold, or bytes if the link's cell is 1.
     fills, overflows
-        The same frames with a buffer of exactly that, and with one cell less.
+        The same frames with a buffer of exactly that size, and of one cell fewer.
 
     Examples
     --------
@@ -132,13 +133,13 @@ class Witness:
 
 
 def witness(link: PausedLink) -> Witness:
-    """Return the two scenarios that show a link's headroom to be needed.
+    """Return two scenarios that prove that a link needs its full headroom.
 
     Parameters
     ----------
     link
-        Any; its largest burst decides the sizes, and the receiver's own frame begins when the pause
-        frame is ready.
+        Any link. Its largest burst determines the frame sizes; the receiver's own frame begins when
+        the pause frame is ready.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def witness(link: PausedLink) -> Witness:
     first = burst.head + before * link.cell
     sizes = [size for size, _ in burst.runs]
     frames = np.repeat(np.array(sizes, dtype=np.int64), [count for _, count in burst.runs])
-    more = np.full(4, link.lossless_mtu, dtype=np.int64)  # would be sent if nothing stopped them
+    more = np.full(4, link.lossless_mtu, dtype=np.int64)  # sent only if the pause fails
     frames = np.concatenate([[first], frames, more])
     threshold = before + 1
     crossing = PREAMBLE + 8 * before * link.cell + link.gearbox + link.cable
@@ -170,16 +171,16 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
     Parameters
     ----------
     link
-        The sizes allowed are those of ``largest_burst`` with ``small_packets`` 0 or 1.
+        Frame sizes are those allowed in ``largest_burst`` for ``small_packets`` 0 or 1.
     tries
-        Scenarios, 1 to 1e6: the first tenth at random, then changes of the best one.
+        Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best one.
     rng
         Seed.
 
     Raises
     ------
     ValueError
-        For another share of small packets, or tries out of range.
+        For another value of ``small_packets``, or ``tries`` out of range.
 
     Examples
     --------
@@ -191,7 +192,7 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
     """
     tries = whole("tries", tries, 1, 10**6)
     if link.small_packets not in (0.0, 1.0):
-        raise ValueError(f"small_packets = {link.small_packets!r}: the search takes 0 or 1")
+        raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
     random = np.random.default_rng(rng)
     best, found = _random_scenario(link, random), 0
     for k in range(tries):
@@ -203,7 +204,7 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
 
 
 def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScenario:
-    """Return frames of random sizes, a few of which many frames have, at random phases."""
+    """Return a scenario with three random frame sizes and random phases."""
     cells = link.cells_of(link.lossless_mtu)
     kinds = _sizes(link, 3, random)
     count = 4 + (link.window + 8 * link.lossless_mtu * 2) // (8 * int(kinds.min()) + OVERHEAD)
@@ -215,20 +216,20 @@ def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScen
 
 
 def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
-    """Return the scenario with another phase, another start, or some other sizes."""
+    """Return a variation of the scenario: of the phase, the initial cells, or some frame sizes."""
     link, cells = best.link, best.threshold
-    what = random.integers(0, 4)
-    if what == 0:
+    variation = random.integers(0, 4)
+    if variation == 0:
         period = 8 * link.mtu + OVERHEAD
         step = int(random.integers(-period, period + 1) * random.random() ** 4)
         return replace(best, reverse_phase=(best.reverse_phase + step) % period)
-    if what == 1:
+    if variation == 1:
         return replace(best, taken=int(random.integers(0, cells + 1)))
     sizes = best.sizes.copy()
     new = int(_sizes(link, 1, random)[0])
-    if what == 2:  # one size instead of another, everywhere
+    if variation == 2:  # replace one size by another throughout
         sizes[sizes == random.choice(sizes)] = new
-    else:  # some frames, most often the last ones that are sent
+    else:  # replace a run of frames, usually near the last one sent
         sent = best.run().sent
         start = sent - 1 - int(sent * random.random() ** 3)
         sizes[start : start + 1 + int(sent * random.random() ** 3)] = new
@@ -236,7 +237,7 @@ def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
 
 
 def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
-    """Return sizes that the link allows, those that just need one more cell as often as all others."""
+    """Return allowed frame sizes; half of them are the smallest size of a number of cells."""
     top, cell = link.lossless_mtu, link.cell
     if link.small_packets == 0.0:
         return np.full(count, top)
@@ -251,7 +252,7 @@ def pass_frames(
     reverse_phase: int, reverse_period: int, others: int, upstream: int, downstream: int,
     response: int, preamble: int, gap: int, pause: int, out: Sizes,
 ) -> None:  # fmt: skip
-    """Send frames until the sender is stopped; ``out`` is as the fields of `FrameRun`."""
+    """Send frames until the sender is stopped; ``out`` receives the fields of `FrameRun`."""
     peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
     start = 0
     for k in range(sizes.shape[0]):
@@ -260,9 +261,8 @@ def pass_frames(
         size = sizes[k]
         cells = (size + cell - 1) // cell
         if crossed < 0 and taken + cells > threshold:
-            first = (
-                threshold - taken if threshold > taken else 0
-            )  # the frame's cell that is too many
+            # index of the frame's first cell above the threshold
+            first = threshold - taken if threshold > taken else 0
             crossed = start + preamble + 8 * first * cell + downstream
             ready = crossed + pipeline
             begun = (ready - reverse_phase) // reverse_period * reverse_period + reverse_phase

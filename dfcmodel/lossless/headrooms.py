@@ -1,4 +1,4 @@
-"""How many bytes must be free above a pause threshold so that nothing is lost, and what they consist of."""
+"""Headroom: the buffer needed above a pause threshold for zero loss, with its components."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FIBRE = 2e8
 Range = Given | tuple[Given, Given]
 
 SOURCES = {
-    "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: no frame is broken off"),
+    "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: frames are not interrupted"),
     "pause frames of other classes": ("(classes - 1) 84 B", "one PFC frame each, not merged"),
     "pause frame": ("72 B", "IEEE 802.3 Annex 31B, preamble included"),
     "pipeline": ("rate x pipeline / 8", "data sheet of the receiver"),
@@ -42,7 +42,10 @@ SOURCES = {
     "gearbox": ("2 rate x gearbox / 8", "data sheet of retimer or gearbox"),
     "cable": ("2 rate x cable / velocity / 8", "propagation, both ways"),
     "response": ("512 b x quanta / 8", "IEEE 802.3 31B.3.7, measured at the peer's port"),
-    "frame leaving the sender": ("lossless_mtu", "IEEE 802.3 31B.3.7: a frame begun is finished"),
+    "frame leaving the sender": (
+        "lossless_mtu",
+        "IEEE 802.3 31B.3.7: a started frame is completed",
+    ),
     "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
     "rounding to cells": ("cells x cell - bytes of frames", "the receiver's buffer manager"),
 }
@@ -50,16 +53,17 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A part of the headroom.
+    """A component of the headroom.
 
     Parameters
     ----------
     name, formula, source
-        What it is, how it is computed, and where that comes from.
+        Name, formula, and source of the formula.
     bytes
-        Bytes of buffer at the low and at the high end of the inputs; they add up to the headroom.
+        Bytes of buffer at the low and at the high end of the inputs; the items add up to the
+        headroom.
     share
-        Of the headroom at the high end.
+        Fraction of the headroom at the high end.
     """
 
     name: str
@@ -71,16 +75,16 @@ class Item:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What an input does to the headroom.
+    """Sensitivity of the headroom to one input.
 
     Parameters
     ----------
     name, unit
-        The input.
+        Name and unit of the input.
     per_unit
-        Bytes of headroom per unit of it.
+        Bytes of headroom per unit of the input.
     swing
-        Bytes saved when it is at the low end of its range instead of the high end.
+        Bytes saved if the input is at the low end of its range instead of the high end.
     """
 
     name: str
@@ -91,7 +95,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, repr=False)
 class Headroom(Result):
-    """The headroom of one class of a port: made by `headroom`.
+    """The headroom of one traffic class of a port, as `headroom` returns it.
 
     Parameters
     ----------
@@ -100,9 +104,9 @@ class Headroom(Result):
     metres
         Length of the cable at both ends.
     cells_given
-        Whether cells are counted, or bytes.
+        Whether the buffer is allocated in cells; otherwise in bytes.
     ranged
-        Names of the inputs that have a range.
+        Names of the inputs given as ranges.
 
     Examples
     --------
@@ -125,7 +129,7 @@ class Headroom(Result):
 
     @property
     def bytes(self) -> int | tuple[int, int]:
-        """Bytes above the pause threshold (xoff) that one class needs; a pair where inputs range."""
+        """Bytes above the pause threshold (xoff) for one class; a pair if inputs are ranges."""
         return self._ends(*(burst.cells * self.high.cell for burst in self.bursts))
 
     @property
@@ -135,14 +139,14 @@ class Headroom(Result):
 
     @property
     def port_bytes(self) -> int | tuple[int, int]:
-        """Bytes that the port needs for all its classes, which may cross one after the other."""
+        """Bytes for all classes of the port, which may cross their thresholds in succession."""
         return self._ends(
             *(burst.cells * self.high.cell * self.high.classes for burst in self.bursts)
         )
 
     @property
     def xon_bytes(self) -> int | tuple[int, int]:
-        """Least queue at which to resume so that a port at line rate never waits for a frame."""
+        """Smallest resume threshold (xon) at which a port at line rate never idles."""
         return self._ends(*(_drain(link) * link.cell for link in (self.low, self.high)))
 
     @property
@@ -152,7 +156,7 @@ class Headroom(Result):
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        """The parts of the headroom: they add up to `bytes`."""
+        """The components of the headroom; they add up to `bytes`."""
         low, high = (_parts(*pair) for pair in zip((self.low, self.high), self.bursts, strict=True))
         whole = self.bursts[1].cells * self.high.cell
         return tuple(
@@ -161,7 +165,7 @@ class Headroom(Result):
 
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
-        """What the headroom hangs on: bytes per unit of each input, and what its range is worth."""
+        """Sensitivity to each input: bytes per unit, and bytes over its range."""
         rate = self.high.rate
         per_bit = _per_bit(self.high)
         found = []
@@ -183,13 +187,13 @@ class Headroom(Result):
         return (*found, Sensitivity("small_packets", "1", slope, swing))
 
     def witness(self) -> Witness:
-        """Return two runs of frames: one fills the headroom exactly, one loses a frame for want of a cell."""
+        """Return two scenarios: one fills the headroom, one loses a frame with one cell fewer."""
         from dfcmodel.lossless.frames import witness
 
         return witness(self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data, for JSON."""
+        """Return all results as plain data, for JSON."""
         return {
             "bytes": self.bytes, "cells": self.cells, "port_bytes": self.port_bytes,
             "xon_bytes": self.xon_bytes, "xon_cells": self.xon_cells,
@@ -199,7 +203,7 @@ class Headroom(Result):
         }  # fmt: skip
 
     def summary(self) -> dict[str, object]:
-        """Return the numbers and the parts, by name."""
+        """Return the thresholds and the components, by name."""
         rows: dict[str, object] = {"headroom (xoff)": _size(self.bytes, self.cells)}
         rows["least xon"] = _size(self.xon_bytes, self.xon_cells)
         if self.high.classes > 1:
@@ -212,7 +216,7 @@ class Headroom(Result):
         return rows
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the parts of the headroom as bars; return the Axes."""
+        """Draw the components of the headroom as bars; return the Axes."""
         ax = figure(7.2, 3.6)[1] if ax is None else ax
         items = [item for item in reversed(self.items) if any(item.bytes)]
         high = [item.bytes[1] / 1e3 for item in items]
@@ -247,18 +251,19 @@ def headroom(
     classes: int = 1,
     small_packets: float | tuple[float, float] = 0.0,
 ) -> Headroom:
-    """Return the bytes that must be free above a pause threshold so that nothing is lost.
+    """Return the headroom: the bytes needed above a pause threshold for zero loss.
 
-    The worst case over all phases and, as far as ``small_packets`` allows, all sizes of frames; the
-    proof with its assumptions is on the page "Headroom, proved".
+    It is the worst case over all phases and, as far as ``small_packets`` permits, over all frame
+    sizes; the page "Headroom: proof" gives the proof and its assumptions.
 
     Parameters
     ----------
     rate
-        Of the port, a text such as ``400Gbps``.
+        Line rate of the port, a string such as ``400Gbps``.
     cable
-        Its length, a text such as ``300m`` or ``2km``, at most 100 km. As all that follow to
-        ``velocity``, and ``small_packets``: a pair is a range, and makes the result a pair.
+        Length of the cable, a string such as ``300m`` or ``2km``, at most 100 km. A pair (low,
+        high) is a range and makes the result a pair; the same applies to ``response``,
+        ``interface``, ``gearbox``, ``pipeline``, ``velocity`` and ``small_packets``.
     mtu
         Bytes of the largest frame of any class, check sequence included.
     lossless_mtu
@@ -266,23 +271,24 @@ def headroom(
     cell
         Bytes of a buffer cell; None counts bytes of frames, without rounding.
     response
-        The peer's time to stop, from the end of the pause frame at its port; None: the maximum of
-        IEEE 802.3 31B.3.7 for this rate. Durations are seconds, or texts: ``1.2 us``, ``905 quanta``,
-        ``820 B`` (what passes at line rate meanwhile).
+        Response time of the peer, from the end of the pause frame at its port until it starts no
+        further frame; None: the maximum of IEEE 802.3 31B.3.7 for this rate. Durations are seconds,
+        or strings: ``1.2 us``, ``905 quanta``, ``820 B`` (the time of that many bytes at line
+        rate).
     response_measured
-        Whether a response below the standard's maximum is known to hold for this peer.
+        Whether a response time below the standard's maximum is guaranteed for this peer.
     interface
-        MAC and PHY of the receiver's own port, sending and receiving together.
+        Delay of the MAC and PHY of the receiver's port, both directions together.
     gearbox
-        Of a retimer or gearbox, per direction.
+        Delay of a retimer or gearbox, per direction.
     pipeline
-        From the cell above the threshold to a pause frame that is ready to leave.
+        Time from the first cell above the threshold until the pause frame is ready to be sent.
     velocity
-        Of the signal, m/s.
+        Signal velocity, m/s.
     classes
-        Classes that are paused apart.
+        Number of classes paused separately.
     small_packets
-        Share of the frames that need not have ``lossless_mtu``: 0, all have; 1, any sizes.
+        Fraction of the frames that may be smaller than ``lossless_mtu``: 0, none; 1, all.
 
     Raises
     ------
@@ -324,7 +330,7 @@ def headroom(
 def headroom_table(
     rates: Iterable[Given], cables: Iterable[Range], **parameters: Any
 ) -> pd.DataFrame:
-    """Return the headroom in bytes of ports (rows) with cables (columns); parameters of `headroom`.
+    """Return the headroom in bytes by rate (rows) and cable (columns); parameters of `headroom`.
 
     >>> print(headroom_table(["100Gbps", "400Gbps"], ["5m", "300m"], cell=192))
                 5m    300m
@@ -347,16 +353,16 @@ def _velocity(name: str, value: Given) -> float:
 
 
 def _share(name: str, value: Given) -> float:
-    return one_number(name, value, at_least=0.0, at_most=1.0, hint="a share of the frames")
+    return one_number(name, value, at_least=0.0, at_most=1.0, hint="a fraction of the frames")
 
 
 def _drain(link: PausedLink) -> int:
-    """Return the cells that leave before the first frame after a resume has been received."""
+    """Return the cells that depart until the first frame after a resume has been received."""
     return largest_drain(link, link.window + PREAMBLE + 8 * link.lossless_mtu)
 
 
 def _parts(link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return bytes of buffer by cause; they add up to the burst's cells."""
+    """Return the bytes of buffer of each component; they add up to the burst's cells."""
     parts = {name: bits / 8 for name, bits in link.delays.items()}
     parts["frame leaving the sender"] = float(link.lossless_mtu)
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
@@ -365,14 +371,14 @@ def _parts(link: PausedLink, burst: Burst) -> dict[str, float]:
 
 
 def _per_bit(link: PausedLink) -> float:
-    """Return bytes of buffer per bit time of window, over a long window."""
+    """Return the bytes of buffer per bit time of window, in the limit of long windows."""
     longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
     more = largest_burst(longer).cells - largest_burst(link).cells
     return more * link.cell / (longer.window - link.window)
 
 
 def _size(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:
-    """Return bytes and cells for people."""
+    """Return bytes and cells as text for display."""
     ends = found if isinstance(found, tuple) else (found,)
     text = " to ".join(f"{value:,}" for value in ends) + " B"
     if cells is not None:

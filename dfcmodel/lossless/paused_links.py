@@ -21,32 +21,33 @@ PAUSE_FRAME = 64
 
 @dataclass(frozen=True)
 class PausedLink:
-    """A sender, a receiver that pauses it, and the cable between them, at one rate both ways.
+    """A sender, a receiver that pauses it, and the cable between them; one rate both ways.
 
     Parameters
     ----------
     rate
-        In b/s.
+        Line rate in b/s.
     mtu
-        Bytes of the largest frame of any class that the receiver sends back.
+        Bytes of the largest frame of any class that the receiver transmits to the sender.
     lossless_mtu
-        Bytes of the largest frame of the class that is paused.
+        Bytes of the largest frame of the paused class.
     cell
         Bytes of a buffer cell, 64 to ``lossless_mtu``; 1 counts bytes of frames.
     small_packets
-        Share of the frames that need not have ``lossless_mtu``: 0 to 1.
+        Fraction of the frames that may be smaller than ``lossless_mtu``: 0 to 1.
     classes
-        Classes that are paused apart, 1 to 8.
+        Number of classes paused separately, 1 to 8.
     cable
-        Propagation one way, bit times, as all that follow.
+        One-way propagation delay; this and the following delays are in bit times.
     response
-        From the end of the pause frame at the sender's port until it begins no frame any more.
+        Time from the end of the pause frame at the sender's port until it starts no further frame.
     interface
-        MAC and PHY of the receiver's port, sending and receiving together.
+        Delay of the MAC and PHY of the receiver's port, both directions together.
     gearbox
-        A retimer or gearbox on the way, per direction.
+        Delay of a retimer or gearbox on the cable, per direction.
     pipeline
-        From the first bit of the cell above the threshold to a pause frame that is ready to go.
+        Time from the first bit of the first cell above the threshold until the pause frame is ready
+        to be sent.
 
     Raises
     ------
@@ -78,9 +79,7 @@ class PausedLink:
         whole("mtu", self.mtu, SMALLEST_FRAME, 65535)
         whole("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
         if self.cell != 1:
-            why = (
-                "no cell is smaller than the smallest frame or larger than the largest; None: bytes"
-            )
+            why = "between the smallest and the largest frame; None: bytes"
             whole("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)
         whole("classes", self.classes, 1, 8)
@@ -89,7 +88,7 @@ class PausedLink:
 
     @property
     def delays(self) -> dict[str, int]:
-        """Bit times by cause, from the cell above the threshold to the last begin of a frame."""
+        """Bit times by cause, from the first cell above the threshold to the last frame's start."""
         others = (self.classes - 1) * (8 * PAUSE_FRAME + OVERHEAD)
         return {
             "frame leaving the receiver": 8 * self.mtu + OVERHEAD,
@@ -104,9 +103,9 @@ class PausedLink:
 
     @property
     def window(self) -> int:
-        """Bit times in which the sender may begin frames after the first bit of the crossing cell."""
+        """Bit times from the first bit above the threshold in which the sender may start frames."""
         return sum(self.delays.values())
 
     def cells_of(self, size: int) -> int:
-        """Return the cells of a frame of ``size`` bytes."""
+        """Return the number of cells of a frame of ``size`` bytes."""
         return -(-size // self.cell)

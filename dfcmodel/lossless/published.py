@@ -1,9 +1,10 @@
-"""Formulas and values of headroom that vendors publish, and what they consist of.
+"""Published headroom formulas and values of vendors, split into components.
 
-Facts only, each with its source: SONiC is ``sonic-net/sonic-swss`` (``cfgmgr/buffer_headroom_mellanox
-.lua``, pull request 3235) and ``sonic-net/sonic-buildimage`` (``platform/mellanox/asic_table.j2`` and
-the ``pg_profile_lookup.ini`` of the devices named); Cisco is white paper C11-542809 on priority flow
-control; mlxsw is Linux commit d81a6bdb87ce. docs/headroom-published.md compares them with `headroom`.
+Sources: SONiC is ``sonic-net/sonic-swss`` (``cfgmgr/buffer_headroom_mellanox.lua``, pull request
+3235) and ``sonic-net/sonic-buildimage`` (``platform/mellanox/asic_table.j2`` and the
+``pg_profile_lookup.ini`` of the devices named); Cisco is white paper C11-542809 on priority flow
+control; mlxsw is Linux commit d81a6bdb87ce. docs/headroom-published.md compares them with
+`headroom`.
 """
 
 from __future__ import annotations
@@ -24,26 +25,27 @@ __all__ = [
 
 KIB = 1024.0
 MAC_PHY = 0.8 * KIB
-"""Bytes, ``mac_phy_delay`` of all of SONiC's Spectrum chips."""
+"""Bytes, ``mac_phy_delay`` of all Spectrum chips in SONiC."""
 SONIC_VELOCITY = 1.98e8
 TILE = 120e-9
-"""Seconds that SONiC adds for Spectrum-4 and 5: rate / 1000 * 120 / 8 bytes, rate in Mb/s."""
+"""Additional delay of Spectrum-4 and 5 in SONiC, s: rate / 1000 * 120 / 8 bytes, rate in Mb/s."""
 
 
 @dataclass(frozen=True)
 class PublishedPair:
-    """A headroom by SONiC's formula and by its vendor's tool (sonic-swss pull request 3235).
+    """Headroom by SONiC's formula and by the vendor's tool (sonic-swss pull request 3235).
 
     Parameters
     ----------
     rate, cable
-        b/s and m; the MTU is 9100 B, that of RDMA 1024 B, half of the packets are small.
+        Line rate in b/s and length in m; the MTU is 9100 B, that of RDMA 1024 B, and half of the
+        packets are small.
     xoff
-        Bytes by the formula.
+        Bytes by SONiC's formula.
     tool
         KiB by the vendor's tool, as printed.
     tile
-        Whether the chip has the 120 ns of Spectrum-4.
+        Whether the chip has the additional 120 ns of Spectrum-4.
     """
 
     rate: float
@@ -97,22 +99,22 @@ def sonic_xoff(
     tile: bool = False,
     kilo: float = 1000.0,
 ) -> dict[str, float]:
-    """Return the parts of SONiC's xoff in bytes; they add up to it, before it is rounded up to KiB.
+    """Return the components of SONiC's xoff in bytes; their sum is xoff before rounding up to KiB.
 
     Parameters
     ----------
     rate, cable
-        b/s and m.
+        Line rate in b/s and length in m.
     mtu, lossless_mtu
-        Bytes, of the port and of RDMA.
+        Largest frames of the port and of RDMA in bytes.
     small_percentage
-        ``small_packet_percentage``, turned into a share of bytes as the formula does.
+        ``small_packet_percentage``, converted to a fraction of bytes as in the formula.
     cell
-        Bytes.
+        Buffer cell in bytes.
     tile
-        Whether 120 ns are added.
+        Whether the 120 ns of Spectrum-4 are added.
     kilo
-        1000, or the 1024 by which the file divides Mb/s times ns.
+        1000, or 1024, the divisor of Mb/s times ns in the Lua file.
 
     >>> round(sum(sonic_xoff(400e9, 300.0).values()))
     271991
@@ -134,14 +136,14 @@ def sonic_xoff(
 def white_paper_xoff(
     rate: float, cable: float, mtu: float, lossless_mtu: float
 ) -> dict[str, float]:
-    """Return the parts of the headroom of Cisco's white paper C11-542809, in bytes.
+    """Return the components of the headroom by Cisco's white paper C11-542809, in bytes.
 
     Parameters
     ----------
     rate, cable
-        b/s and m: 65 % of the speed of light, 513 ns per 100 m.
+        Line rate in b/s and length in m; 65 % of the speed of light, 513 ns per 100 m.
     mtu, lossless_mtu
-        Bytes of the largest frames of receiver (any class) and sender (the paused class).
+        Largest frames of the receiver (any class) and the sender (the paused class) in bytes.
 
     >>> parts = white_paper_xoff(10e9, 100.0, 9216.0, 2240.0)
     >>> round(parts["cable"] / 2), parts["response"]
@@ -156,14 +158,15 @@ def white_paper_xoff(
 
 
 def mlxsw_size(delay: float, mtu: float, cell: float = 96.0) -> float:
-    """Return what Linux' mlxsw reserves above its threshold, in bytes: delay times cell factor, and an MTU.
+    """Return the headroom of Linux's mlxsw in bytes: delay times cell factor, plus one MTU.
 
     Parameters
     ----------
     delay
-        Bytes that arrive meanwhile, as the user states them.
+        Delay as configured by the user, in bytes at line rate.
     mtu, cell
-        Bytes; the factor is that of packets of one byte more than a cell.
+        Largest frame and buffer cell in bytes; the factor is that of packets one byte larger than a
+        cell.
 
     >>> round(mlxsw_size(10_000.0, 1500.0))
     21294

@@ -1,7 +1,7 @@
 """Rates, lengths, sizes and durations of a port, with their units, in bits and bit times.
 
 A bit time is the time of one bit at the port's rate. All delays of a link are whole bit times, as in
-IEEE 802.3; what is no whole number is rounded up, so that sums and comparisons are exact.
+IEEE 802.3; fractions are rounded up, so that sums and comparisons are exact.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = [
 ]
 
 Given = str | float
-"""A number with its unit as text, or a number in SI units where that is unambiguous."""
+"""A string with a number and its unit, or a number in SI units where that is unambiguous."""
 
 QUANTUM = 512
 """Bits of a pause quantum (IEEE 802.3, 31B.2)."""
 LONGEST_CABLE = 100e3
-"""Metres; a longer cable is refused."""
+"""Upper limit of the cable length, m."""
 RESPONSE_QUANTA = {
     100e6: 1, 1e9: 2, 10e9: 67, 25e9: 80, 40e9: 118, 50e9: 147, 100e9: 394, 200e9: 453, 400e9: 905,
     800e9: 905,
 }  # fmt: skip
-"""IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua: pause quanta after which a
-peer of this rate (b/s) has stopped to begin frames, at the latest."""
+"""Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
+IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
 _LENGTHS = {"m": 1.0, "km": 1e3, "ft": 0.3048}
@@ -47,7 +47,7 @@ _SIZES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 10485
 
 
 def _parsed(name: str, text: str, units: dict[str, float], example: str) -> float:
-    """Return the number of a text in units of 1; ValueError with the units allowed."""
+    """Return the value of a string in base units; ValueError lists the allowed units."""
     found = re.fullmatch(_NUMBER + r"(\S+)", text.strip())
     if not found or found.group(2) not in units:
         allowed = ", ".join(units)
@@ -56,35 +56,35 @@ def _parsed(name: str, text: str, units: dict[str, float], example: str) -> floa
 
 
 def bit_rate(name: str, value: Given) -> int:
-    """Return a rate in b/s, 1 Mb/s to 10 Tb/s, from a text such as ``400Gbps``.
+    """Return a rate in b/s, 1 Mb/s to 10 Tb/s, from a string such as ``400Gbps``.
 
     >>> bit_rate("rate", "400Gbps")
     400000000000
     """
     if not isinstance(value, str) or "packet" in value:
         raise ValueError(
-            f"{name} = {value!r}: must be a text in bits per second, such as '400Gbps'"
+            f"{name} = {value!r}: must be a string in bits per second, such as '400Gbps'"
         )
     found = quantity(name, value, "rate", packet_size=0.125)
     return round(one_number(name, found, at_least=1e6, at_most=1e13, hint="in b/s"))
 
 
 def metres(name: str, value: Given) -> float:
-    """Return a length in m, from a text such as ``300m`` or ``2km``.
+    """Return a length in m, from a string such as ``300m`` or ``2km``.
 
     >>> metres("cable", "2km")
     2000.0
     """
     if not isinstance(value, str):
-        msg = f"{name} = {value!r}: must be a text with its unit, such as '300m' or '2km'"
+        msg = f"{name} = {value!r}: must be a string with a unit, such as '300m' or '2km'"
         raise ValueError(msg)  # noqa: TRY004
     found = _parsed(name, value, _LENGTHS, "300m")
-    hint = f"in m; pause needs headroom in proportion, {LONGEST_CABLE / 1e3:g} km are the limit"
+    hint = f"in m; the headroom grows with the length, the limit is {LONGEST_CABLE / 1e3:g} km"
     return one_number(name, found, at_least=0.0, at_most=LONGEST_CABLE, hint=hint)
 
 
 def size_in_bytes(name: str, value: Given) -> float:
-    """Return a size in bytes, from a number or a text such as ``9216 B`` or ``19 KiB``."""
+    """Return a size in bytes, from a number or a string such as ``9216 B`` or ``19 KiB``."""
     if isinstance(value, str):
         value = _parsed(name, value, _SIZES, "9216 B")
     return one_number(name, value, at_least=0.0, hint="in bytes")
@@ -106,19 +106,19 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     Parameters
     ----------
     name
-        The parameter's name in the message.
+        Name of the parameter in error messages.
     value
-        Seconds, or a text: a time (``1.2 us``), pause quanta (``905 quanta``), or what passes at
-        line rate meanwhile (``820 B``, ``0.8 KiB``, ``6560 bits``).
+        Seconds, or a string: a time (``1.2 us``), pause quanta (``905 quanta``), or an amount of
+        data at line rate (``820 B``, ``0.8 KiB``, ``6560 bits``).
     rate
-        In b/s.
+        Line rate in b/s.
 
     >>> bit_times("response", "905 quanta", 400_000_000_000)
     463360
     """
     if not isinstance(value, str):
         seconds = one_number(
-            name, value, at_least=0.0, at_most=1.0, hint="in s, or a text: '1.2 us'"
+            name, value, at_least=0.0, at_most=1.0, hint="in s, or a string: '1.2 us'"
         )
         return _whole_bits(seconds * rate)
     sizes = {"quanta": 512.0, "quantum": 512.0, "bits": 1.0, "bit": 1.0}
@@ -137,56 +137,56 @@ def bit_times(name: str, value: Given, rate: int) -> int:
 
 
 def _whole_bits(bits: float) -> int:
-    """Round up, but for what rounding errors of a product leave above a whole number."""
+    """Round up, with a tolerance for rounding errors of the product."""
     return math.ceil(bits - 1e-9 * max(1.0, bits))
 
 
 def both_ends(
     name: str, given: Given | tuple[Given, Given], read: Callable[[str, Given], float]
 ) -> tuple[float, float]:
-    """Return the low and the high end of an input: twice the same where it is no pair."""
+    """Return the low and the high end of an input; both are equal unless it is a pair."""
     if not isinstance(given, tuple):
         value = read(name, given)
         return value, value
     if len(given) != 2:
-        raise ValueError(f"{name} = {given!r}: a range is a pair of its low and its high end")
+        raise ValueError(f"{name} = {given!r}: a range must be a pair (low, high)")
     low, high = (read(name, end) for end in given)
     if low > high:
-        raise ValueError(f"{name} = {given!r}: the low end of a range comes first")
+        raise ValueError(f"{name} = {given!r}: the low end of a range must come first")
     return low, high
 
 
 def response_time(
     rate: int, given: Given | tuple[Given, Given] | None, *, measured: bool
 ) -> tuple[float, float]:
-    """Return the bit times after which the peer has stopped to begin frames: low and high end.
+    """Return the peer's response time in bit times, low and high end: it then starts no frame.
 
     Parameters
     ----------
     rate
-        In b/s.
+        Line rate in b/s.
     given
-        A duration (`bit_times`), a pair of them, or None for the standard's value.
+        A duration (`bit_times`), a pair of durations, or None for the standard's maximum.
     measured
-        Whether a value below the standard's is known to hold for this peer.
+        Whether a value below the standard's maximum is guaranteed for this peer.
 
     Raises
     ------
     ValueError
-        For a rate that the table does not have, or a value below the standard's, which nobody but
-        the peer's maker promises.
+        For a rate that is not in the table, or a value below the standard's maximum without
+        ``measured``.
     """
     quanta = RESPONSE_QUANTA.get(float(rate))
     if given is None:
         if quanta is None:
             known = ", ".join(f"{known / 1e9:g}" for known in RESPONSE_QUANTA)
-            hint = f"IEEE 802.3 31B.3.7 is known at {known} Gb/s, must be given elsewhere"
+            hint = f"must be given; IEEE 802.3 31B.3.7 has values for {known} Gb/s"
             raise ValueError(f"response at {rate / 1e9:g} Gb/s: {hint}")
         return QUANTUM * quanta, QUANTUM * quanta
     low, high = both_ends("response", given, lambda name, value: bit_times(name, value, rate))
     if quanta is not None and not measured and high < QUANTUM * quanta:
         standard = f"{quanta} quanta, {QUANTUM * quanta / rate * 1e9:.4g} ns"
-        hint = "pass response_measured=True where the peer's data sheet or a measurement says so"
+        hint = "pass response_measured=True if a data sheet or a measurement guarantees it"
         msg = f"a peer at {rate / 1e9:g} Gb/s may take {standard} (IEEE 802.3 31B.3.7)"
         raise ValueError(f"response = {given!r}: {msg}; {hint}")
     return low, high

@@ -1,9 +1,9 @@
-"""The most that can arrive at a receiver after its threshold is crossed, and the frames that do it.
+"""Worst-case arrivals at a receiver after its threshold is crossed, and frames that attain them.
 
-What the sender has under way when the threshold is crossed is a frame of which ``head`` bytes are
-still to come, the first of them the first byte of a new cell. Frames follow back to back, and the last
-one may begin up to the end of the window. docs/headroom-proof.md proves that no order of sizes brings
-more than `largest_burst` does.
+When the threshold is crossed, one frame is being received: ``head`` bytes of it remain, and the
+first of these opens a new cell. Further frames follow back to back, and the last one may start up
+to the end of the window. docs/headroom-proof.md proves that no sequence of frame sizes exceeds
+`largest_burst`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from dfcmodel.lossless.paused_links import GAP, OVERHEAD, SMALLEST_FRAME, Paused
 __all__ = ["Burst", "largest_burst", "largest_drain"]
 
 WIRE = OVERHEAD // 8
-"""Bytes of preamble and gap beside a frame."""
+"""Bytes of preamble and gap per frame."""
 
 
 @dataclass(frozen=True)
 class Burst:
-    """What arrives above a threshold: runs of equal frames in the order of their sending.
+    """Arrivals above a threshold, as runs of equal frames in the order of transmission.
 
     Parameters
     ----------
     head
-        Bytes of the frame that crosses the threshold, from the cell that does so; 0: none.
+        Bytes of the frame that crosses the threshold, from the first cell above it; 0: none.
     head_cells
-        Their cells.
+        Cells of these bytes.
     runs
-        Pairs of a size in bytes and how many frames of it follow.
+        Pairs of a frame size in bytes and a number of frames.
     cells
-        All cells, ``head_cells`` included.
+        All cells, including ``head_cells``.
     """
 
     head: int
@@ -43,29 +43,29 @@ class Burst:
 
     @property
     def frames(self) -> int:
-        """Frames that follow the one that crosses the threshold."""
+        """Number of frames after the one that crosses the threshold."""
         return sum(count for _, count in self.runs)
 
     @property
     def frame_bytes(self) -> int:
-        """Bytes of frames, without preambles, gaps and what cells leave empty."""
+        """Bytes of frames, without preambles, gaps and unused bytes of cells."""
         return self.head + sum(size * count for size, count in self.runs)
 
 
 def largest_burst(link: PausedLink) -> Burst:
-    """Return the largest burst above the threshold that the window of a link lets through.
+    """Return the largest burst above the threshold within the window of a link.
 
     Parameters
     ----------
     link
-        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size that Ethernet
-        allows, and between, at most that share of the frames has one smaller size.
+        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any valid Ethernet
+        size; in between, at most that fraction of the frames has one smaller size.
 
     >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
     >>> largest_burst(link).cells  # bytes, because cell=1
     15784
     """
-    budget = link.window // 8 - GAP // 8  # bytes between the head's first and the last begin
+    budget = link.window // 8 - GAP // 8  # bytes from the head to the start of the last frame
     if link.small_packets == 0.0:
         return _equal_frames(link, budget)
     if link.small_packets == 1.0 and link.cell == 1:
@@ -74,14 +74,14 @@ def largest_burst(link: PausedLink) -> Burst:
 
 
 def largest_drain(link: PausedLink, window: int) -> int:
-    """Return the most cells that a port at line rate takes from a queue within some bit times.
+    """Return the largest number of cells that depart at line rate within a time window.
 
     Parameters
     ----------
     link
-        Its sizes and cells; frames leave back to back.
+        The link, for its frame and cell sizes; frames depart back to back.
     window
-        Bit times from the end of a frame on; a frame that has begun counts in full.
+        Bit times from the end of a frame; a frame that has started counts in full.
     """
     budget = max(0, window - 1) // 8  # the last frame begins before the end of the window
     if link.small_packets == 0.0:
@@ -93,7 +93,7 @@ def largest_drain(link: PausedLink, window: int) -> int:
 
 
 def _equal_frames(link: PausedLink, budget: int) -> Burst:
-    """All frames have ``lossless_mtu`` bytes: as many as fit, and what fits of the first one."""
+    """Return the largest burst of frames of ``lossless_mtu`` bytes; the head fills the rest."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     tail = size - (cells - 1) * link.cell  # bytes in the last cell
     between = max(0, (budget - tail) // (size + WIRE))
@@ -104,7 +104,7 @@ def _equal_frames(link: PausedLink, budget: int) -> Burst:
 
 
 def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Any sizes, bytes counted: as few gaps as possible."""
+    """Return the largest burst of any frame sizes, counted in bytes: as few gaps as possible."""
     size = link.lossless_mtu
     most = max(0, -(-(budget - size * head) // (size + WIRE)))
     found = []
@@ -123,7 +123,7 @@ def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """Any sizes, cells counted: the size with the most cells per byte of wire, and what is left."""
+    """Return the largest burst of any sizes in cells: mainly frames with most cells per byte."""
     size, cell, smallest = link.lossless_mtu, link.cell, SMALLEST_FRAME + WIRE
     dense = cell + 1 if cell < size and cell + 1 + WIRE < 2 * smallest else SMALLEST_FRAME
     value = link.cells_of(dense)
@@ -131,11 +131,11 @@ def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
     many, spare = divmod(max(0, budget - least), dense + WIRE)
     head_cells = int(head)
     runs = [(dense, many), (size, 1)]
-    if value == 2 and spare >= cell and head:  # a second cell of the frame that crosses
+    if value == 2 and spare >= cell and head:  # a second cell of the head
         head_cells = 2
     elif value == 2 and spare >= cell and many and 2 * cell < size:  # three cells instead of two
         runs = [(dense, many - 1), (2 * cell + 1, 1), (size, 1)]
-    elif value == 2 and spare >= smallest:  # one cell more
+    elif value == 2 and spare >= smallest:  # one more cell
         runs = [(dense, many), (SMALLEST_FRAME, 1), (size, 1)]
     total = head_cells + sum(link.cells_of(s) * n for s, n in runs)
     first = least + (head_cells - 1) * cell if head else 0
@@ -143,11 +143,11 @@ def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
-    """At most a share of the frames has one smaller size: the best of their numbers."""
+    """Return the largest burst if at most a fraction of the frames has one smaller size."""
     size, cells, share = link.lossless_mtu, link.cells_of(link.lossless_mtu), link.small_packets
     small = _densest(link, share)
     value, weight, heavy = link.cells_of(small), small + WIRE, size + WIRE
-    gain = value * heavy / weight - cells  # cells that a large frame costs beyond the share
+    gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
     if gain <= 0.0:
         return _equal_frames(link, budget)
     least = _least_head(link) * head
@@ -171,12 +171,12 @@ def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
 
 
 def _least_head(link: PausedLink) -> int:
-    """Return the fewest bytes that can follow the begin of a new cell: of a frame of one cell, all."""
+    """Return the fewest bytes from the start of a new cell; a one-cell frame counts in full."""
     return 1 if link.cell < link.lossless_mtu else SMALLEST_FRAME
 
 
 def _densest(link: PausedLink, share: float) -> int:
-    """Return the smaller size with which a share of the frames takes the most cells per byte."""
+    """Return the smaller frame size that maximizes the cells per byte on the wire."""
     size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
     if link.cell == 1:
         return size

@@ -86,8 +86,9 @@ class DFC(Discipline):
 class Pause(Discipline):
     """A FIFO queue that pauses the links that feed it: IEEE 802.3x with two thresholds.
 
-    While the queue is above ``high`` packets, all links and access links into the node are paused;
-    the pause takes effect upstream after the delay of the paused link plus ``signalling``.
+    While the queue is above ``high`` packets, all links and access links over which its flows come are
+    paused, with all that they carry; the pause takes effect upstream after the delay of the paused link
+    plus ``signalling``.
 
     Parameters
     ----------

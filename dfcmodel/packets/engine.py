@@ -1,4 +1,4 @@
-"""The compiled engine: lays a plan out, splices its window rules in, runs it."""
+"""The compiled engine: array layout of a plan, kernel compiled with its window rules, run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ HELPERS = (
     loop.turn_of,
     loop.look,
 )
-"""Templates that the loop calls, in the order of their dependence."""
+"""Templates called by the loop, each after those it calls."""
 
 
 def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
@@ -86,25 +86,25 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     Raises
     ------
     MemoryError
-        When more packets are on their way than was foreseen.
+        When the number of packets in the network exceeds the preallocated arrays.
     """
     signatures = rule_signatures(plan.scenario)
     layout = lay_out(plan, signatures)
     records = Records(plan)
     rows = records.rows()
-    kernel = _spliced(signatures, compiled)
+    kernel = _compiled_loop(signatures, compiled)
     done = kernel(
         *layout.arrays.values(), *rows, layout.ahead, records.scale, plan.sample, 0, plan.samples
     )
     if done < plan.samples:
         place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
-        raise MemoryError(f"{place}: more packets are on their way than the links and windows hold")
+        raise MemoryError(f"{place}: more packets in the network than links and windows can hold")
     records.take_in(layout.arrays)
     return records
 
 
-def _spliced(signatures: tuple[RuleSignature, ...], compiled: bool) -> Callable[..., Any]:
-    """Return the loop with window rules spliced in."""
+def _compiled_loop(signatures: tuple[RuleSignature, ...], compiled: bool) -> Callable[..., Any]:
+    """Return the loop compiled with the window rules."""
     tuples: dict[str, Any] = {"Event": ("time", "rtt")}
     for n, (rule, names) in enumerate(signatures):
         tuples[f"R{n}State"] = rule.State._fields

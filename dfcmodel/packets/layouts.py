@@ -1,4 +1,4 @@
-"""A plan laid out in the arrays of the compiled engine: units, boxes, routes, senders."""
+"""Arrays of the compiled engine for a plan: units, calendar queues, routes, senders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.window_rules import signature_of
 from responsefn import WindowRule
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,21 +28,21 @@ __all__ = ["Layout", "lay_out"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
-"""Of one box."""
+"""Largest number of slots per calendar queue."""
 LATEST = 1.0 - 1e-6
-"""Part of the least latency that a window lasts: sums of times are rounded."""
+"""Length of a window over the smallest latency; below 1 because sums of times are rounded."""
 
 
 @dataclass
 class Layout:
-    """The arrays of a run, by their names in the kernel."""
+    """The arrays of a run by their names in the kernel, and the window length in s (``ahead``)."""
 
     arrays: dict[str, Any]
     ahead: float
 
 
 def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
-    """Return the arrays of a plan."""
+    """Return the engine's arrays for a plan."""
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
@@ -88,12 +88,12 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
 
 
 def way_of(plan: Plan, f: int) -> tuple[int, ...]:
-    """Return the ports of a flow's way; 0 stands for the receiver between there and back."""
+    """Return the ports of a flow's route; a 0 between both directions represents the receiver."""
     return (*plan.forward[f], 0, *plan.backward[f])
 
 
 def _feeders(plan: Plan) -> Iterable[tuple[int, int, int]]:
-    """Return (flow, port, port before it) for all hops; -1 before what senders emit into."""
+    """Yield (flow, port, previous port) for all hops; -1 for the first port after a sender."""
     for f, ports in enumerate(plan.forward):
         before = -1
         for p in (*ports, *plan.backward[f]):
@@ -102,9 +102,9 @@ def _feeders(plan: Plan) -> Iterable[tuple[int, int, int]]:
 
 
 def ordered_ports(plan: Plan) -> NDArray[np.int64]:
-    """Return 1 for the ports that one ordered stream feeds: one port before, or senders alone, (P,).
+    """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
 
-    Those that have lanes, or are paused, are visited in every window.
+    Ports that have lanes or can be paused are processed in every window and get 0.
     """
     before: dict[int, set[int]] = {}
     for _, p, q in _feeders(plan):
@@ -117,9 +117,9 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
 
 
 def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-    """Return the order of the units and how long a window may last, s.
+    """Return the processing order of the units and the length of a window in s.
 
-    Senders come first. What goes against the order needs its time; the least such time is the window.
+    Senders come first. The window is the smallest latency of a transfer against this order.
     """
     senders = len(plan.ports)
     edges: dict[tuple[int, int], float] = {}
@@ -137,8 +137,8 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
             edges[at, senders] = min(edges.get((at, senders), math.inf), time)
     for p, port in enumerate(plan.ports):
         for q in plan.feeders(p):
-            hears = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
-            edges[p, q] = min(edges.get((p, q), math.inf), hears)
+            latency = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
+            edges[p, q] = min(edges.get((p, q), math.inf), latency)
     boxed = [senders, *(p for p in range(senders) if not inline[p])]
     order = _sorted_units(boxed, edges)
     place = {u: n for n, u in enumerate(order)}
@@ -148,7 +148,7 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
 
 
 def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list[int]:
-    """Return the units in an order against which few ways go; senders, the first, stay first."""
+    """Return the units in an order with few backward edges; the senders remain first."""
     into: dict[int, set[int]] = {u: set() for u in boxed}
     for a, b in edges:
         if b != boxed[0] and a != b:
@@ -166,7 +166,7 @@ def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list
 
 
 def _outstanding(plan: Plan) -> NDArray[np.int64]:
-    """Return the most packets and ACKs that can wait at each port, (P,)."""
+    """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
     most = np.zeros(len(plan.ports), dtype=np.int64)
     for f, flow in enumerate(plan.scenario.flows):
         window = 4 * int(flow.max_window) if isinstance(flow.source, WindowRule) else 1 << 20
@@ -178,7 +178,7 @@ def _outstanding(plan: Plan) -> NDArray[np.int64]:
 def _units(
     plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
-    """Return the units, how many slots their boxes have, and the ring of waiting packets."""
+    """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
@@ -205,7 +205,7 @@ def _units(
 def _lanes(
     plan: Plan, unit: NDArray[Any], hop: NDArray[Any], ways: list[tuple[int, ...]]
 ) -> NDArray[Any]:
-    """Give the ports that need them lanes, and return these."""
+    """Assign lanes to the ports that need them; return the lanes."""
     rows: list[tuple[int, int]] = []
     paused = {q for p in range(len(plan.ports)) for q in plan.feeders(p)}
     at = [np.cumsum([0, *map(len, ways)])[f] for f in range(len(ways))]
@@ -240,7 +240,7 @@ def _lanes(
 
 
 def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
-    """Note which ports a port pauses, and when; return the lists of them."""
+    """Set each port's pause thresholds and feeders; return the concatenated lists of feeders."""
     found: list[int] = []
     for p, port in enumerate(plan.ports):
         feeders = plan.feeders(p)
@@ -254,7 +254,7 @@ def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _early(plan: Plan) -> NDArray[Any]:
-    """Return random early detection at each port; rows of ports without it are not used."""
+    """Return the RED parameters and state of each port; rows of other ports are unused."""
     early = np.zeros(len(plan.ports), EARLY)
     for p, port in enumerate(plan.ports):
         rule = port.discipline
@@ -270,7 +270,7 @@ def _early(plan: Plan) -> NDArray[Any]:
 
 
 def _most_elements(plan: Plan) -> int:
-    """Return how many packets, ACKs and calls there can be at a time."""
+    """Return the largest number of packets, ACKs and timer events in the network at a time."""
     inside = 0.0
     for port, passage in zip(plan.ports, plan.passage, strict=True):
         inside += min(port.room, 1 << 22) + 2.0 + port.delay / (passage[1] - port.delay)
@@ -284,7 +284,7 @@ def _most_elements(plan: Plan) -> int:
 def _flows(
     plan: Plan, signatures: tuple[RuleSignature, ...], ways: list[tuple[int, ...]]
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the flows' rows, the state and parameters of their rules, and their bits."""
+    """Return the rows of the flows, the state and parameters of their rules, and the bit maps."""
     F, ns2 = len(ways), plan.method.is_ns2
     flow = np.zeros(F, FLOW)
     fields = max([len(rule.State._fields) for rule, _ in signatures], default=2)
@@ -328,7 +328,7 @@ def _flows(
 
 
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Put the beginnings of all flows into the box of senders."""
+    """Schedule the starts of all flows."""
     from dfcmodel.packets.kernel.timers import wake_at
 
     element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))

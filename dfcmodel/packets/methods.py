@@ -1,4 +1,4 @@
-"""How a scenario is run at packet level: the conventions, and what the scenario does not say."""
+"""Options of the packet level: conventions, loss recovery and random numbers."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 @dataclass(frozen=True)
 class Packets:
-    """Packet level: what every packet meets, with sequence numbers, ACKs and timers.
+    """Packet-level simulation: every packet and ACK, with sequence numbers and timers.
 
-    ACKs of 40 bytes return over the reverse of the flow's path: over the scenario's own link where
-    there is one, else over a mirror of the forward link with its rate, delay and buffer, in which
-    they queue.
+    ACKs of 40 bytes return over the reverse of the flow's path: over the scenario's reverse link if
+    there is one, otherwise over a mirror of the forward link with the same rate, delay and buffer.
+    They are queued there like packets.
 
     Parameters
     ----------
     seed
-        Of all that is random. Under ``convention="ns2"`` what ``$defaultRNG seed`` gets; None is a
-        script that sets none.
+        Seed of all random numbers. With ``convention="ns2"`` it is the argument of ``$defaultRNG
+        seed``; None is a script without that command.
     convention
-        ``"standard"``: timers by RFC 6298, ``buffer`` packets wait besides the one in transmission.
-        ``"ns2"``: as ns-2.35 does it: a connection begins with a packet of 40 bytes, timers count
-        ticks of 10 ms with a phase of each agent, drop-tail queues hold ``buffer - 1`` waiting
-        packets, thresholds are whole packets.
+        ``"standard"``: timers by RFC 6298, and ``buffer`` packets in the queue besides the one in
+        transmission. ``"ns2"``: the conventions of ns-2.35: a connection begins with a packet of 40
+        bytes, timers count ticks of 10 ms with a phase per agent, drop-tail queues hold ``buffer -
+        1`` packets besides the one in transmission, thresholds are whole packets.
     recovery
-        How senders repair losses: ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``, for all, or by
-        the names of flows. None is what each window rule says.
+        Loss recovery of the senders: ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``, for all
+        flows or as a mapping from flow names. None is the default of each window rule.
     phases
-        Tick phases of the flows in s, in the flows' order; None: drawn as ns-2 draws them. For
-        ``convention="ns2"``.
+        Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
+        ``convention="ns2"`` only.
     backend
-        ``"numba"``, or ``"reference"``: a heap of events in plain Python with the same answer, a
-        thousand times slower.
+        ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
+        results, a thousand times slower.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class Packets:
         if self.phases is not None:
             object.__setattr__(self, "phases", tuple(self.phases))
             if self.convention != "ns2":
-                raise ValueError('phases: timers tick under convention="ns2" alone')
+                raise ValueError('phases: must be None unless convention="ns2" (timer ticks)')
             for n, phase in enumerate(self.phases):
                 one_number(f"phases[{n}]", phase, at_least=0.0, below=0.01, hint="in s")
 
@@ -88,7 +88,7 @@ class Packets:
         return self.convention == "ns2"
 
     def recovery_of(self, scenario: Scenario) -> tuple[str, ...]:
-        """Return how each flow of a scenario repairs losses; ValueError for names it lacks."""
+        """Return the loss recovery of each flow; ValueError for a name that is not a flow."""
         given = self.recovery
         if isinstance(given, Mapping):
             names = [flow.name for flow in scenario.flows]
@@ -97,6 +97,6 @@ class Packets:
         found = []
         for flow in scenario.flows:
             own = getattr(flow.source, "recovery", "")
-            said = given.get(flow.name) if isinstance(given, Mapping) else given
-            found.append(said if own and said is not None else own)
+            chosen = given.get(flow.name) if isinstance(given, Mapping) else given
+            found.append(chosen if own and chosen is not None else own)
         return tuple(found)

@@ -1,4 +1,4 @@
-"""A scenario as a Tcl program for ns-2, so that anybody can check the packet level there."""
+"""Export of scenarios as Tcl programs for ns-2, to compare the packet level with that simulator."""
 
 from __future__ import annotations
 
@@ -63,21 +63,22 @@ def to_ns2(
     duration: float | None = None,
     sample: float = 0.01,
 ) -> str:
-    """Return a Tcl program that runs a scenario in ns-2 as ``Packets(convention="ns2")`` runs it.
+    """Return a Tcl program that runs in ns-2 the same model as ``Packets(convention="ns2")``.
 
     Parameters
     ----------
     scenario
-        FIFO links, and hosts that are not shaped by DFC.
+        A scenario with FIFO links only and without hosts shaped by DFC.
     method
-        With ``convention="ns2"``: its seed and recovery; None is ``Packets`` so.
+        `Packets` with ``convention="ns2"``, for its seed and recovery; None is
+        ``Packets(convention="ns2")``.
     duration, sample
-        Simulated time (None: the scenario's) and interval of the samples, s.
+        Simulated time (None: the scenario's) and sampling interval, s.
 
     Raises
     ------
     ValueError
-        Naming what ns-2 does not have.
+        For a feature that ns-2 does not support; the message names it.
 
     Examples
     --------
@@ -112,27 +113,27 @@ def to_ns2(
 
 
 def _check(scenario: Scenario) -> None:
-    """Refuse what the Tcl program would have to write as something else."""
+    """Raise ValueError for features that the Tcl program cannot represent."""
     for link in scenario.links:
         if type(link.discipline) is not FIFO:
-            msg = "only FIFO links are written, must be FIFO()"
+            msg = "must be FIFO() for export to ns-2"
             raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")
     for flow in scenario.flows:
         if not isinstance(flow.source, (WindowRule, CBR)):
             msg = "must be a window rule or CBR(...)"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")  # noqa: TRY004
         if isinstance(flow.source, CBR) and math.isfinite(flow.size):
-            msg = "a CBR source without end is written, must be inf"
+            msg = "must be inf for a CBR source"
             raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
 
 
 def _exact(value: float) -> str:
-    """Return a number that Tcl reads back as it is."""
+    """Return a number with all digits, so that Tcl reads the same value."""
     return f"{value:.17g}"
 
 
 def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
-    """Return the links: ns-2 makes both directions of each, monitored."""
+    """Return the commands for the links, in both directions, with monitors of the queues."""
     lines = []
     at = {(port.source, port.target): port for port in plan.ports}
     for port in plan.ports:
@@ -142,7 +143,10 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
         )
         lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(plan, port)}")
         lines.append(f"set monitor({a},{b}) [$ns monitor-queue $node({a}) $node({b}) {{}}]")
-        if (port.target, port.source) not in at:  # ns-2 routes over it even where nothing goes
+        if (
+            port.target,
+            port.source,
+        ) not in at:  # ns-2's routing needs the reverse link even if it is idle
             lines.append(
                 f"$ns simplex-link $node({b}) $node({a}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
             )
@@ -150,12 +154,12 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
 
 
 def _limit(plan: Plan, port: Port) -> int:
-    """Return ns-2's ``queue-limit``: one more than the packets that may wait."""
+    """Return ns-2's ``queue-limit``: one more than the packets that can be queued."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
 
 def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
-    """Return the agents of a flow."""
+    """Return the commands for the agents of a flow."""
     scenario, flow = plan.scenario, plan.scenario.flows[f]
     first = plan.ports[plan.forward[f][0]].source
     a, b = nodes[first], nodes[flow.path[-1]]

@@ -1,8 +1,8 @@
 """ns-2's random numbers: MRG32k3a (L'Ecuyer 1999), and the order in which agents draw from it.
 
-Every TCP agent draws the phase of its clock, a uniform time below a tick, when it is made and again
-when the simulation begins. The second draw counts. It goes by the nodes in the order in which Tcl
-lists an array: by the buckets of its hash table, the youngest entry of a bucket first.
+Every TCP agent draws the phase of its clock, a uniform time below a tick, when it is created and
+again when the simulation starts; the second value is used. Nodes draw in the order in which Tcl
+lists an array: by the buckets of its hash table, the most recent entry of a bucket first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_SEED = 12345
 
 
 class Generator:
-    """MRG32k3a with all six numbers of its state equal at first, as ns-2's ``seed`` sets it.
+    """MRG32k3a with all six state variables equal initially, as set by ns-2's ``seed``.
 
     P. L'Ecuyer, Good parameters and implementations for combined multiple recursive random number
     generators, Operations Research 47(1), 1999: MRG32k3a.
@@ -32,7 +32,7 @@ class Generator:
     Parameters
     ----------
     seed
-        None is that of a script that sets none.
+        None is the seed of a script that sets none.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -49,13 +49,13 @@ class Generator:
         return difference * (1.0 / (M1 + 1.0))
 
     def next_substream(self) -> None:
-        """Go on to the beginning of the next substream, 2^76 numbers after this one's."""
+        """Advance to the start of the next substream, 2^76 numbers after that of this one."""
         self.one = _jumped([[0, 1, 0], [0, 0, 1], [-810728, 1403580, 0]], self.one, M1)
         self.two = _jumped([[0, 1, 0], [0, 0, 1], [-1370589, 0, 527612]], self.two, M2)
 
 
 def _jumped(step: list[list[int]], state: list[int], modulus: int) -> list[int]:
-    """Return a state 2^76 steps later."""
+    """Return the state 2^76 steps later."""
     power = np.array(step, dtype=object)
     for _ in range(76):
         power = power.dot(power) % modulus
@@ -63,9 +63,9 @@ def _jumped(step: list[list[int]], state: list[int], modulus: int) -> list[int]:
 
 
 def tcl_order(keys: Sequence[str]) -> list[str]:
-    """Return the keys of a Tcl array, which were set in this order, as ``array names`` has them.
+    """Return the keys of a Tcl array, given in the order of insertion, in that of ``array names``.
 
-    Tcl's hash tables begin with 4 buckets and have four times as many when each holds three keys.
+    Tcl's hash tables start with 4 buckets, quadrupled whenever there are three keys per bucket.
     """
     buckets: list[list[str]] = [[] for _ in range(4)]
     for n, key in enumerate(keys, 1):
@@ -93,13 +93,13 @@ def tick_phases(
     Parameters
     ----------
     nodes
-        The number of the node at which each agent sits, in the order in which they were made.
+        Number of the node to which each agent is attached, in the order of creation.
     count
-        Nodes in the script, numbered from 0.
+        Number of nodes in the script, numbered from 0.
     seed
-        Of ns-2's default generator.
+        Seed of ns-2's default generator.
     substream
-        How many substreams on the generator goes before it is used.
+        Number of substreams skipped.
     """
     generator = Generator(seed)
     for _ in range(substream):

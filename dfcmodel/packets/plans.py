@@ -1,9 +1,11 @@
-"""What both packet engines run: ports, routes and senders of a scenario, in numbers."""
+"""Plan of a packet-level run, common to both engines: ports, routes and senders of a scenario."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,34 +30,34 @@ __all__ = ["Plan", "Port", "plan_packets"]
 HEADER = 40.0
 """Bytes of an ACK without blocks, and of the first packet of a connection in ns-2."""
 BLOCK = 8.0
-"""Bytes of a selective acknowledgement's block."""
+"""Bytes of a block of a selective acknowledgement."""
 SIZES = 5
-"""Classes of sizes: 0 data; 1 to 4 HEADER and up to three blocks."""
+"""Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks."""
 ENDLESS = 2**31 - 2
-"""Packets of a transfer without end: the space of sequence numbers."""
+"""Packets of an unlimited transfer: the range of sequence numbers."""
 UNBOUNDED = 2**40
 
 
 @dataclass(frozen=True)
 class Port:
-    """A directed link of the packet level and the queue before it.
+    """A directed link at packet level and the queue in front of it.
 
     Attributes
     ----------
     source, target
-        Its ends.
+        The nodes at its ends.
     bits
         Rate in bit/s.
     delay
         Propagation delay in s.
     room
-        Packets that may wait besides the one in transmission.
+        Packets that can be queued in addition to the one in transmission.
     discipline
-        How they wait.
+        Queueing discipline.
     link
-        Its place in the scenario's links; -1 for mirrors and access links.
+        Index in the scenario's links; -1 for mirrors and access links.
     mirror
-        Whether it stands for the way back over a link, for ACKs alone.
+        Whether it is the reverse direction of a link, used by ACKs only.
     """
 
     source: Hashable
@@ -69,36 +71,35 @@ class Port:
 
     @property
     def has_lanes(self) -> bool:
-        """Whether it needs to know at each beginning of a transmission which packets wait."""
+        """Whether the queued packets must be known at the start of each transmission."""
         return isinstance(self.discipline, (Pause, Fair, Priority))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario in numbers: F flows, P ports.
+    """Numerical form of a scenario with F flows and P ports.
 
     Attributes
     ----------
     forward, backward
-        Per flow, the ports that its packets and its ACKs cross, in order.
+        Ports on the path of each flow's packets and of its ACKs, in order.
     transmission
-        Time on the wire in s, shape (P, SIZES).
+        Transmission times in s, shape (P, SIZES).
     passage
-        The same and the propagation delay in s, shape (P, SIZES).
+        Transmission time plus propagation delay in s, shape (P, SIZES).
     ranks
-        Order of the ports by which packets that arrive at equal times are taken, (P,): their own
-        order; in ns-2, whose events of equal times go as they were scheduled, the longest passage
-        first.
+        Rank of each port among arrivals at equal times, (P,): the order of the ports; for ns-2,
+        which processes simultaneous events in the order of scheduling, the longest passage first.
     sizes
-        Bytes of the classes of sizes, (SIZES,).
+        Bytes of the size classes, (SIZES,).
     starts
-        When flows start, s, (F,).
+        Start times of the flows, s, (F,).
     phases
-        Tick phases in s, (F,); 0 unless the convention is ns-2's.
+        Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
-        Of the streams of random numbers of ports and flows, (P + F,).
+        Seeds of the random number streams of ports and flows, (P + F,).
     end, sample, samples
-        Simulated time, interval of the records in s, and how many.
+        Simulated time in s, sampling interval in s, and number of samples.
     """
 
     scenario: Scenario
@@ -120,13 +121,16 @@ class Plan:
     samples: int
 
     def feeders(self, p: int) -> tuple[int, ...]:
-        """Return the ports that a port pauses: all links and access links into its node."""
-        if not isinstance(self.ports[p].discipline, Pause):
-            return ()
-        node = self.ports[p].source
-        return tuple(
-            q for q, port in enumerate(self.ports) if port.target == node and not port.mirror
-        )
+        """Return the ports paused by port p: the links and access links over which its flows arrive."""
+        return self._feeders.get(p, ())
+
+    @cached_property
+    def _feeders(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, set[int]] = {}
+        for before, p in (hop for route in self.forward for hop in itertools.pairwise(route)):
+            if isinstance(self.ports[p].discipline, Pause):
+                found.setdefault(p, set()).add(before)
+        return {p: tuple(sorted(ports)) for p, ports in found.items()}
 
 
 def plan_packets(
@@ -143,16 +147,16 @@ def plan_packets(
     Parameters
     ----------
     end, sample
-        Simulated time and interval of the records, s; the records are whole intervals.
+        Simulated time and sampling interval, s; the time is rounded up to whole intervals.
     starts
-        When the flows start, s, (F,).
+        Start times of the flows, s, (F,).
     jitter
-        Largest random time before each packet, s.
+        Upper end of the random delay of each packet at its sender, s.
 
     Raises
     ------
     ValueError
-        For what the packet level cannot run, naming it.
+        For a feature that the packet level does not support; the message names it.
     """
     from dfcmodel.packets.refusals import check_scenario
 
@@ -194,7 +198,7 @@ def plan_packets(
 
 
 def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
-    """Return each port's place among arrivals at equal times, (P,)."""
+    """Return the rank of each port among arrivals at equal times, (P,)."""
     ranks = np.arange(len(passage))
     if method.is_ns2:
         ranks[np.argsort(-passage, kind="stable")] = np.arange(len(passage))
@@ -213,7 +217,7 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
     if method.phases is not None:
         if len(method.phases) != F:
             raise ValueError(
-                f"phases: {len(method.phases)} of them, must be one for each of {F} flows"
+                f"phases: {len(method.phases)} values, must be one for each of {F} flows"
             )
         return np.array(method.phases)
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
@@ -223,13 +227,13 @@ def _phases(scenario: Scenario, method: Packets) -> Floats:
 
 
 def bits_of(rate: float, size: float) -> float:
-    """Return a rate in bit/s: the whole number that was meant, where rounding hides it."""
+    """Return a rate in bit/s, rounded to a whole number if it differs by rounding errors only."""
     bits = rate * 8.0 * size
     return float(round(bits)) if abs(bits - round(bits)) <= 1e-9 * bits else bits
 
 
 class _Ports:
-    """The ports of a scenario: its links, then access links and mirrors as they are needed."""
+    """The ports of a scenario: its links, then access links and mirrors, added on demand."""
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
@@ -253,13 +257,13 @@ class _Ports:
         return len(self.all) - 1
 
     def access(self, f: int) -> int:
-        """Return the access link of a flow's host, like its path's first link."""
+        """Add the access link of a flow's host, equal to its first link; return the index."""
         first = self.all[self.scenario.path_index(self.scenario.flows[f])[0]]
         host: Any = ("host", self.scenario.flows[f].name)
         return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, FIFO(), -1))
 
     def reverse(self, p: int) -> int:
-        """Return the port from the target of a port to its source."""
+        """Return the port from the target of port p to its source, adding a mirror if needed."""
         port = self.all[p]
         found = self.at.get((port.target, port.source))
         if found is not None:

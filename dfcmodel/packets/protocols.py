@@ -1,4 +1,4 @@
-"""What queues, senders and sources of the reference engine use of the simulation they are part of."""
+"""Interface of the reference simulation to its queues, senders and sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EventSimulation"]
 
 
 class EventSimulation(Protocol):
-    """A simulation by events: its plan, clock (s), records and queues, and what it lets happen."""
+    """A discrete-event simulation: plan, clock (s), records, queues, and scheduling of events."""
 
     plan: Plan
     now: float
@@ -23,19 +23,19 @@ class EventSimulation(Protocol):
     queues: list[Any]
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
-        """Do something at a time, in the order of keys."""
+        """Schedule an action; actions at equal times run in the order of their keys."""
 
     def draw(self, stream: int) -> float:
         """Return the next number in [0, 1) of a stream."""
 
     def random(self, f: int) -> float:
-        """Return the next random number of a flow."""
+        """Return the next random number in [0, 1) of a flow."""
 
     def wake(self, f: int, time: float) -> None:
-        """Look at a sender's timers at a time."""
+        """Schedule a check of a sender's timers."""
 
     def emit(self, packet: Packet) -> None:
-        """Let a packet or an ACK enter the first port of its path."""
+        """Pass a packet or an ACK to the first port of its path."""
 
     def arrive(self, packet: Packet) -> None:
-        """Let a packet arrive at the next port, its receiver or its sender."""
+        """Pass a packet to the next port, to its receiver, or an ACK to its sender."""

@@ -1,4 +1,4 @@
-"""What a run records, in bins of time; both engines fill the same arrays."""
+"""Records of a packet-level run, in bins of time; both engines fill the same arrays."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ __all__ = ["Records"]
 
 
 class Records:
-    """F flows, P ports, S samples, H hops: each flow's way there, its receiver, its way back.
+    """Recorded arrays for F flows, P ports, S samples and H hops.
+
+    The hops of a flow are those of its packets, its receiver, and those of its ACKs.
 
     Attributes
     ----------
     window, round_trip, acked
-        At the ends of the samples, (S, F): packets; s of the last ACK (nan: none); number of the last
-        packet that the sender knows as acknowledged.
+        Values at the ends of the samples, (S, F): congestion window in packets; round-trip time of
+        the last ACK in s (nan: none); highest cumulatively acknowledged packet (-1: none).
     delivered
-        Packets delivered in order in each sample, (S, F).
+        Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
     transit
-        Propagation times of the transmissions begun in each sample, s, (S, F).
+        Propagation delays of the transmissions started in each sample, s, (S + 1, F).
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     waiting
-        Change of the number of waiting packets that the ends of samples see, (S + 1, P).
+        Change of the number of queued packets from one end of a sample to the next, (S + 1, P).
     peak, drops
-        Most packets that waited, packets and ACKs that were dropped, (P,).
+        Largest number of queued packets; dropped packets and ACKs, (P,).
     carried, waited
-        Packets that began transmission and the sum of their waits in s, (H,).
+        Packets whose transmission started, and the sum of their queueing delays in s, (H,).
     first_loss, finished
-        s, nan where there was none, (F,).
+        Time of the first loss and of the complete delivery in s; nan: none, (F,).
     timeouts, loss_events
-        (F,).
+        Number of retransmission timeouts and of loss events, (F,).
     imbalance
-        Packets that the books cannot place, relative to those sent, (F,).
+        Packets not accounted for, relative to those emitted, (F,).
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -65,27 +67,27 @@ class Records:
         self.imbalance = np.zeros(F)
 
     def rows(self) -> tuple[NDArray[Any], ...]:
-        """Return what the compiled engine fills, in its order."""
+        """Return the arrays that the compiled engine fills, in the order of its arguments."""
         return (
             self.window, self.round_trip, self.acked, self.delivered, self.transit, self.waiting,
             self.lost,
         )  # fmt: skip
 
     def take_in(self, arrays: dict[str, Any]) -> None:
-        """Take the rest from the arrays of the compiled engine."""
+        """Copy the remaining records from the arrays of the compiled engine."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
         self.peak = arrays["unit"]["peak"][:P].copy()
         self.carried, self.waited = hop["carried"].copy(), hop["waited"].copy()
         self.imbalance = self._imbalance(arrays)
         self._waiting_on(arrays)
-        self.lost[-1] = 0  # drops of what was followed beyond the end
+        self.lost[-1] = 0  # drops beyond the end of the simulation
         self.drops = np.zeros(P, dtype=np.int64)
         np.add.at(self.drops, hop["port"], self.lost.sum(axis=0))
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
 
     def _waiting_on(self, arrays: dict[str, Any]) -> None:
-        """Note the packets that wait in lanes beyond the end."""
+        """Record the packets still queued in lanes at the end."""
         unit, lane, element = (arrays[name] for name in ("unit", "lane", "element"))
         for p in np.flatnonzero(unit["kind"][:-1] == LANES):
             for c in range(unit["lane"][p], unit["lane"][p] + unit["lanes"][p]):
@@ -95,7 +97,7 @@ class Records:
                     e = element["next"][e]
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
-        """Return the packets that entered and neither arrived, nor were dropped, nor are on their way."""
+        """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
         flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
         inside = used[(used["number"] >= 0) & (used["hop"] < flow["turn"][used["flow"]])]
         missing = flow["emitted"].astype(float) - flow["arrived"]
@@ -106,27 +108,27 @@ class Records:
         return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
 
     def bin_of(self, time: float) -> int:
-        """Return the sample in which a time lies; one past the last for all later ones."""
+        """Return the index of the sample that contains a time; S for times beyond the end."""
         return min(int(time * self.scale), self.plan.samples)
 
     def hop_of(self, packet: Packet) -> int:
-        """Return the hop at which a packet or an ACK is."""
+        """Return the index of the hop of a packet or an ACK."""
         turn = len(self.plan.forward[packet.flow]) + 1
         return int(self.first_hop[packet.flow]) + packet.hop + (turn if packet.is_ack else 0)
 
     def drop(self, p: int, packet: Packet, now: float) -> None:
-        """Note a packet that a full queue refuses."""
+        """Record the drop of a packet."""
         self.drops[p] += 1
         self.lost[self.bin_of(now), self.hop_of(packet)] += 1
         if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):
             self.first_loss[packet.flow] = now
 
     def queue(self, p: int, length: int) -> None:
-        """Note the length of a queue."""
+        """Record the length of a queue."""
         self.peak[p] = max(self.peak[p], length)
 
     def transmit(self, p: int, packet: Packet, came: float, now: float) -> None:
-        """Note that a packet which came then begins to be transmitted now."""
+        """Record the start of the transmission of a packet that arrived at time ``came``."""
         first, last = self.bin_of(came), self.bin_of(now)
         if first != last:
             self.waiting[first, p] += 1
@@ -137,17 +139,17 @@ class Records:
         self.waited[self.hop_of(packet)] += now - came
 
     def wait_until(self, p: int, came: float, now: float) -> None:
-        """Note a packet that came then, waited and is dropped now."""
+        """Record that a packet queued since ``came`` is dropped at time ``now``."""
         self.waiting[self.bin_of(came), p] += 1
         self.waiting[self.bin_of(now), p] -= 1
 
     def wait_on(self, p: int, came: float) -> None:
-        """Note a packet that came then and waits beyond the end."""
+        """Record a packet that arrived at time ``came`` and is still queued at the end."""
         self.waiting[self.bin_of(came), p] += 1
         self.waiting[-1, p] -= 1
 
     def deliver(self, f: int, packets: int, now: float) -> None:
-        """Note packets delivered in order."""
+        """Record packets delivered in order."""
         self.delivered[self.bin_of(now), f] += packets
         self.total[f] += packets
         size = self.plan.scenario.flows[f].size + self.plan.method.is_ns2
@@ -155,7 +157,7 @@ class Records:
             self.finished[f] = now
 
     def look(self, n: int, senders: Any) -> None:
-        """Note the senders at the end of a sample."""
+        """Record the state of the senders at the end of sample n."""
         for f, sender in enumerate(senders):
             if hasattr(sender, "state"):
                 self.window[n, f] = sender.state.cwnd

@@ -1,7 +1,8 @@
-"""The reference: a heap of events in plain Python, small and slow, which the compiled engine equals.
+"""Reference engine: discrete-event simulation in plain Python, equal to the compiled engine.
 
-Events go by (time, kind and port, order of making): messages of ports, arrivals by the port that sent
-them, what senders do on their own by the number of the flow, then ends of transmission.
+Events are ordered by (time, key, order of scheduling). Keys order simultaneous events: pause
+messages, arrivals by the rank of the transmitting port, timers and starts by flow, then ends of
+transmission.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Simulation:
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
-        """Do something at a time, in the order of keys."""
+        """Schedule an action; actions at equal times run in the order of their keys."""
         heapq.heappush(self.heap, (time, key, next(self.count), action))
 
     def draw(self, stream: int) -> float:
@@ -63,20 +64,20 @@ class Simulation:
         return (x >> 11) * 2.0**-53
 
     def random(self, f: int) -> float:
-        """Return the next random number of a flow."""
+        """Return the next random number in [0, 1) of a flow."""
         return self.draw(len(self.queues) + f)
 
     def wake(self, f: int, time: float) -> None:
-        """Look at a sender's timers at a time."""
+        """Schedule a check of a sender's timers."""
         self.at(time, len(self.queues) + f, lambda: self.senders[f].wake())
 
     def emit(self, packet: Packet) -> None:
-        """Let a packet or an ACK enter the first port of its way."""
+        """Pass a packet or an ACK to the first port of its path."""
         route = self.plan.backward if packet.is_ack else self.plan.forward
         self.queues[route[packet.flow][0]].arrive(packet)
 
     def arrive(self, packet: Packet) -> None:
-        """Let a packet arrive at the next port, its receiver or its sender."""
+        """Pass a packet to the next port, to its receiver, or an ACK to its sender."""
         f = packet.flow
         route = (self.plan.backward if packet.is_ack else self.plan.forward)[f]
         if packet.hop < len(route):
@@ -88,7 +89,7 @@ class Simulation:
             self.deliver(packet)
 
     def deliver(self, packet: Packet) -> None:
-        """Let a packet arrive at its receiver."""
+        """Pass a packet to its receiver and return the ACK, if its source uses ACKs."""
         f = packet.flow
         receiver = self.receivers[f]
         before = receiver.next
@@ -100,7 +101,7 @@ class Simulation:
             self.emit(receiver.answer(packet))
 
     def run(self) -> None:
-        """Let everything happen up to the end."""
+        """Process the events up to the end of the simulated time."""
         plan, sample = self.plan, 0
         ends = [(n + 1) * plan.sample for n in range(plan.samples)]
         while sample < plan.samples:

@@ -1,4 +1,4 @@
-"""Queues of the reference engine: one short class for each discipline."""
+"""Queues of the reference engine: one class per discipline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Queue", "queue_of"]
 
 ENDS = 1 << 24
-"""Key of the first end of transmission; arrivals and senders come before at equal times."""
+"""Smallest key of ends of transmission: at equal times arrivals and timers are processed first."""
 
 
 def queue_of(simulation: EventSimulation, p: int) -> Queue:
@@ -30,7 +30,7 @@ def queue_of(simulation: EventSimulation, p: int) -> Queue:
 
 
 class Queue:
-    """A port with a FIFO queue that drops from the tail, and that others may pause."""
+    """A port with a FIFO queue and tail drop, which other ports can pause."""
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
         self.simulation, self.p = simulation, p
@@ -48,19 +48,19 @@ class Queue:
         return len(self.waiting)
 
     def admit(self, packet: Packet) -> bool:  # noqa: ARG002
-        """Return whether a packet may wait or be sent."""
+        """Return whether a packet is accepted: the port is idle or its buffer has space."""
         return not self.busy or self.length() < self.port.room
 
     def put(self, packet: Packet) -> None:
-        """Let a packet wait."""
+        """Queue a packet."""
         self.waiting.append((self.simulation.now, packet))
 
     def pop(self) -> tuple[float, Packet]:
-        """Return when the next packet came, and the packet."""
+        """Remove the next packet; return its arrival time and the packet."""
         return self.waiting.popleft()
 
     def arrive(self, packet: Packet) -> None:
-        """Send a packet, queue it or drop it."""
+        """Transmit, queue or drop an arriving packet."""
         if not self.admit(packet):
             self.drop(packet)
         elif not self.busy and not self.paused_by and not self.length():
@@ -75,7 +75,7 @@ class Queue:
         self.simulation.records.drop(self.p, packet, self.simulation.now)
 
     def send(self, came: float, packet: Packet) -> None:
-        """Begin to transmit a packet that came then."""
+        """Start the transmission of a packet that arrived at time ``came``."""
         simulation, plan = self.simulation, self.simulation.plan
         now = simulation.now
         self.busy = True
@@ -89,19 +89,19 @@ class Queue:
         )
 
     def finish(self) -> None:
-        """End a transmission; begin the next one."""
+        """End a transmission and start the next one."""
         self.busy = False
         self.go()
 
     def go(self) -> None:
-        """Begin the next transmission if one may begin."""
+        """Start the next transmission if the port is idle, not paused and has a packet."""
         if not self.busy and not self.paused_by and self.length():
             came, packet = self.pop()
             self.send(came, packet)
             self.watch()
 
-    def hear(self, sender: int, pause: bool) -> None:
-        """Hear from a port of the next node that it pauses this one, or no longer."""
+    def receive_message(self, sender: int, pause: bool) -> None:
+        """Process a pause or resume message from a port of the next node."""
         if pause:
             self.paused_by.add(sender)
         else:
@@ -109,11 +109,11 @@ class Queue:
         self.go()
 
     def watch(self) -> None:
-        """Act on the length of the queue, which has changed."""
+        """React to a change of the queue length; a FIFO queue does nothing."""
 
 
 class RandomEarly(Queue):
-    """Random early detection as ns-2 has it (Floyd and Jacobson 1993)."""
+    """Random early detection as implemented in ns-2 (Floyd and Jacobson 1993)."""
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
         super().__init__(simulation, p)
@@ -129,7 +129,7 @@ class RandomEarly(Queue):
             self.idle_since = self.simulation.now
 
     def admit(self, packet: Packet) -> bool:
-        """Return whether a packet may enter: the average decides, then the room."""
+        """Return whether a packet is queued, by the average queue, then by the buffer size."""
         rule = self.port.discipline
         assert isinstance(rule, RED)
         queued, missed = self.length(), 0
@@ -155,7 +155,7 @@ class RandomEarly(Queue):
         return queued < self.port.room
 
     def chance(self, rule: RED, packet: Packet) -> float:
-        """Return the probability that a packet is dropped or marked."""
+        """Return the probability of dropping or marking a packet."""
         if rule.gentle and self.average >= rule.high:
             chance = (1.0 - rule.max_p) / rule.high * self.average + 2.0 * rule.max_p - 1.0
         else:
@@ -168,12 +168,12 @@ class RandomEarly(Queue):
 
 
 class Pausing(Queue):
-    """A FIFO queue that pauses the ports which feed its node (IEEE 802.3x)."""
+    """A FIFO queue that pauses the ports feeding its node (IEEE 802.3x)."""
 
     pausing = False
 
     def watch(self) -> None:
-        """Pause or resume the ports before."""
+        """Pause or resume the feeders when the queue crosses a threshold."""
         rule = self.port.discipline
         assert isinstance(rule, Pause)
         wanted = self.length() > (rule.low if self.pausing else rule.high)
@@ -183,13 +183,13 @@ class Pausing(Queue):
         for q in self.simulation.plan.feeders(self.p):
             queue = self.simulation.queues[q]
             time = self.simulation.now + (queue.port.delay + rule.signalling)
-            self.simulation.at(time, -1 - self.p, partial(queue.hear, self.p, wanted))
+            self.simulation.at(time, -1 - self.p, partial(queue.receive_message, self.p, wanted))
 
 
 class RoundRobin(Queue):
-    """A queue per flow, served in turn by deficits (DRR, Shreedhar and Varghese 1996).
+    """A queue per flow, served by deficit round robin (Shreedhar and Varghese 1996).
 
-    When the buffer overflows the first packet of the longest queue is dropped.
+    When the buffer overflows, the first packet of the longest queue is dropped.
     """
 
     def __init__(self, simulation: EventSimulation, p: int) -> None:
@@ -207,15 +207,15 @@ class RoundRobin(Queue):
         return sum(map(len, self.lanes.values()))
 
     def admit(self, packet: Packet) -> bool:  # noqa: ARG002
-        """Return whether a packet may enter: always, another one goes instead."""
+        """Return True: every arrival is queued, and `put` drops another packet on overflow."""
         return True
 
     def level(self, f: int) -> int:  # noqa: ARG002
-        """Return the rank of a flow: all are equal."""
+        """Return the priority level of a flow: 0 for all."""
         return 0
 
     def put(self, packet: Packet) -> None:
-        """Let a packet wait; drop one if there are too many."""
+        """Queue a packet; on overflow drop the first packet of the longest queue."""
         f = packet.flow
         lane = self.lanes.setdefault(f, deque())
         turns = self.turns.setdefault(self.level(f), deque())
@@ -235,7 +235,7 @@ class RoundRobin(Queue):
         self.drop(victim)
 
     def pop(self) -> tuple[float, Packet]:
-        """Return the next packet: the first flow's in the first level, as far as its deficit goes."""
+        """Return the arrival time and the next packet, by DRR in the first busy level."""
         sizes = self.simulation.plan.sizes
         turns = self.turns[min(level for level, turns in self.turns.items() if turns)]
         while True:
@@ -253,8 +253,8 @@ class RoundRobin(Queue):
 
 
 class ByPriority(RoundRobin):
-    """Such queues in ranks: a lower one is served only when all higher ones are empty."""
+    """Strict priorities: a level is served only when all levels with lower numbers are empty."""
 
     def level(self, f: int) -> int:
-        """Return the rank of a flow."""
+        """Return the priority level of a flow."""
         return self.simulation.plan.scenario.flows[f].priority

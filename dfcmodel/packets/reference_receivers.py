@@ -1,4 +1,4 @@
-"""Receivers of the reference engine: what an ACK says."""
+"""Receivers of the reference engine: reassembly, cumulative and selective ACKs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MOST_BLOCKS = 3
 
 @dataclass
 class Packet:
-    """A packet of data or an ACK: ``number`` is its place in the data, or the last one acknowledged.
+    """A data packet or an ACK; ``number`` is its sequence number, or the last one acknowledged.
 
-    ``sent`` is when the data left the sender, which the ACK echoes; ``size`` a class of sizes.
-    Queues may mark data of senders that listen; the ACK tells them (ECN).
+    ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
+    class. Queues may mark packets of ECN-capable senders (``listens``); the ACK echoes the mark.
     """
 
     flow: int
@@ -29,7 +29,7 @@ class Packet:
 
 
 class Receiver:
-    """Keeps what arrived out of order; answers with cumulative and selective ACKs."""
+    """Buffer for packets that arrive out of order; generates cumulative and selective ACKs."""
 
     def __init__(self, selective: bool) -> None:
         self.selective = selective
@@ -39,7 +39,7 @@ class Receiver:
         self.blocks: list[tuple[int, int]] = []
 
     def take(self, number: int) -> None:
-        """Take in a packet."""
+        """Store an arriving packet and advance the next expected one."""
         self.highest = max(self.highest, number)
         if number >= self.next:
             self.seen.add(number)
@@ -48,7 +48,7 @@ class Receiver:
             self.next += 1
 
     def answer(self, packet: Packet) -> Packet:
-        """Return the ACK that a packet, which was taken in, gives rise to."""
+        """Return the ACK for a packet that was just received."""
         blocks = self._report(packet.number) if self.selective else ()
         return Packet(
             packet.flow, self.next - 1, packet.sent, 1 + len(blocks), True, 0, tuple(blocks),
@@ -56,7 +56,7 @@ class Receiver:
         )  # fmt: skip
 
     def _report(self, number: int) -> list[tuple[int, int]]:
-        """Return up to three blocks of what arrived out of order, the latest first (RFC 2018)."""
+        """Return up to three blocks of out-of-order packets, the most recent first (RFC 2018)."""
         last = self.next - 1
         if last >= self.highest:
             self.blocks = []

@@ -1,7 +1,7 @@
 """TCP senders of the reference engine: Tahoe, Reno, NewReno and SACK around any window rule.
 
-They follow ns-2.35's agents (Agent/TCP, Reno, Newreno, Sack1), from their sources; what is ns-2's
-alone (its clock ticks, first packet, whole thresholds) depends on the convention. Names in
+They follow the source code of ns-2.35's agents (Agent/TCP, Reno, Newreno, Sack1). Behaviour
+specific to ns-2 (clock ticks, first packet, whole thresholds) depends on the convention. Names in
 docstrings are those of RFC 5681, 6298, 6582 and 6675.
 """
 
@@ -24,7 +24,7 @@ MOST_TIMER = 60.0
 
 
 class Clock:
-    """The retransmission timer's estimate: RFC 6298, or with ns-2's ticks."""
+    """Estimator of the retransmission timeout: RFC 6298, or in ns-2's clock ticks."""
 
     def __init__(self, ticks: bool, phase: float, least: float) -> None:
         self.ticks, self.phase, self.least = ticks, phase, least
@@ -34,7 +34,7 @@ class Clock:
         self.current = 3.0 if ticks else 1.0
 
     def measure(self, now: float, sent: float) -> None:
-        """Take in a round trip."""
+        """Update the estimate with a round-trip time sample."""
         if self.ticks:
             self._measure_ticks(now, now - sent)
             return
@@ -47,7 +47,7 @@ class Clock:
         self.current = self.srtt + 4.0 * self.variance
 
     def _measure_ticks(self, now: float, took: float) -> None:
-        """Do so in whole ticks; srtt counts eighths of them, the variance quarters."""
+        """Update in whole ticks; srtt is in eighths of a tick, the variance in quarters."""
         off = math.fmod(now - took + self.phase, TICK)
         rtt = max(1, int((took + off) / TICK))
         if self.srtt != 0:
@@ -59,12 +59,12 @@ class Clock:
         self.current = ((int(self.variance) * 8 + int(self.srtt)) >> 3) * TICK
 
     def timeout(self) -> float:
-        """Return how long the timer runs, s."""
+        """Return the retransmission timeout, s."""
         span = max(self.current, self.least) * self.backoff
         return max(min(span, MOST_TIMER), 2.0 * TICK if self.ticks else 0.0)
 
     def back_off(self) -> None:
-        """Double the timer."""
+        """Double the timeout."""
         if self.backoff < 64 or self.timeout() < MOST_TIMER:
             self.backoff *= 2
         if self.ticks and self.backoff > 8:
@@ -73,7 +73,7 @@ class Clock:
 
 
 class Sender:
-    """A sender that recovers as Tahoe does; the base of the others."""
+    """Sender with Tahoe's loss recovery; base class of the others."""
 
     def __init__(self, simulation: EventSimulation, f: int) -> None:
         plan = simulation.plan
@@ -103,11 +103,11 @@ class Sender:
         self.timeouts = self.loss_events = 0
 
     def window(self) -> int:
-        """Return the whole packets that may be on their way."""
+        """Return the window in whole packets."""
         return int(min(self.state.cwnd, self.most))
 
     def apply(self, event: str, **changed: float) -> None:
-        """Let the window rule answer an event."""
+        """Apply an event to the window rule."""
         at = Event(self.simulation.now, self.rtt)
         self.state = getattr(self.rule, event)(self.state._replace(**changed), self.rule.params, at)
         if event != "on_ack":
@@ -120,7 +120,7 @@ class Sender:
         self.send()
 
     def output(self, number: int) -> None:
-        """Send a packet, time it, and see that the timer runs."""
+        """Send a packet; start its RTT measurement and the retransmission timer if needed."""
         now = self.simulation.now
         idle = self.acked == self.highest
         size = 1 if self.ns2 and number == 0 else 0
@@ -135,12 +135,12 @@ class Sender:
             self.set_timer()
 
     def set_timer(self) -> None:
-        """Start the retransmission timer anew."""
+        """Restart the retransmission timer."""
         self.deadline = self.simulation.now + self.clock.timeout()
         self.simulation.wake(self.f, self.deadline)
 
     def send(self, most: int = 0, forced: bool = False) -> None:
-        """Send what the window allows; first wait a random time where there is one."""
+        """Send new packets up to the window, each after a random delay if there is jitter."""
         if not forced and self.held_until < math.inf:
             return
         sent = 0
@@ -155,13 +155,13 @@ class Sender:
                 break
 
     def hold(self) -> None:
-        """Wait a random time."""
+        """Delay the next packet by a random time."""
         wait = self.simulation.plan.jitter * self.simulation.random(self.f)
         self.held_until = self.simulation.now + wait
         self.simulation.wake(self.f, self.held_until)
 
     def wake(self) -> None:
-        """Do what is due."""
+        """Send the delayed packets or handle the timeout that are due now."""
         now = self.simulation.now
         if self.held_until == now:
             self.held_until = math.inf
@@ -171,7 +171,7 @@ class Sender:
             self.timeout()
 
     def receive(self, ack: Packet) -> None:
-        """Take in an ACK."""
+        """Process an ACK."""
         self.rtt = self.simulation.now - ack.sent
         self.heed(ack)
         if ack.number > self.last:
@@ -181,29 +181,29 @@ class Sender:
         self.after()
 
     def after(self) -> None:
-        """Send what an ACK allows."""
+        """Send packets permitted by an ACK."""
         self.send()
 
     def advance(self, ack: Packet) -> None:
-        """Take in an ACK of new data."""
+        """Process an ACK of new data."""
         self.forget(ack)
         self.grow(ack)
         if self.ns2 and self.last == 0:
             self.state = self.state._replace(cwnd=self.first_window)
 
     def heed(self, ack: Packet) -> None:
-        """Answer a mark of congestion, once per window (RFC 3168)."""
+        """Respond to a congestion mark, once per window (RFC 3168)."""
         if ack.marked and ack.number > self.recover:
             self.recover = self.highest
             self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
 
     def grow(self, ack: Packet) -> None:
-        """Let the window rule answer an ACK of new data without a mark."""
+        """Apply an unmarked ACK of new data to the window rule."""
         if not ack.marked:
             self.apply("on_ack")
 
     def forget(self, ack: Packet) -> None:
-        """Take in that data need no longer be remembered."""
+        """Release acknowledged data, and update the RTT estimate and the timer."""
         self.duplicates = 0
         self.last = self.acked = ack.number
         self.next = max(self.next, ack.number + 1)
@@ -214,14 +214,14 @@ class Sender:
         self.restart_timer()
 
     def restart_timer(self) -> None:
-        """Start the timer anew where data are outstanding."""
+        """Restart the timer if data are outstanding or left to send; otherwise stop it."""
         if self.acked < self.highest or self.next < self.size:
             self.set_timer()
         else:
             self.deadline = math.inf
 
     def duplicate(self) -> None:
-        """Count a duplicate ACK; the third is taken for a loss."""
+        """Count a duplicate ACK; the third one indicates a loss."""
         self.duplicates += 1
         if self.duplicates == DUPLICATES:
             self.lose()
@@ -236,11 +236,11 @@ class Sender:
             self.next += 1
 
     def known(self) -> bool:
-        """Return whether a loss belongs to an event already punished."""
+        """Return whether a loss belongs to a loss event that was already handled."""
         return self.acked <= self.recover and not (self.ns2 and self.acked == 0)
 
     def lose(self) -> None:
-        """Answer a loss: send everything again from the first packet not acknowledged."""
+        """Respond to a loss: resend from the first unacknowledged packet."""
         if self.known():
             return
         self.recover = self.highest
@@ -251,7 +251,7 @@ class Sender:
         self.timing = False
 
     def timeout(self) -> None:
-        """Answer the retransmission timer."""
+        """Handle a retransmission timeout: resend from the first unacknowledged packet."""
         if self.acked == self.highest:
             return
         self.state = self.state._replace(cwnd=max(1.0, self.state.cwnd))
@@ -272,18 +272,18 @@ class Reno(Sender):
     """Fast recovery (RFC 5681) that ends with the first ACK of new data."""
 
     def window(self) -> int:
-        """Return the whole packets that may be on their way, duplicates counted as gone."""
+        """Return the window in whole packets, inflated by duplicate ACKs."""
         return min(int(self.state.cwnd) + self.inflation, int(self.most))
 
     def advance(self, ack: Packet) -> None:
-        """Take in an ACK of new data."""
+        """Process an ACK of new data; it ends fast recovery."""
         if self.action == "loss":
             self.action = "left"
         self.inflation = 0
         super().advance(ack)
 
     def duplicate(self) -> None:
-        """Count a duplicate ACK; beyond the third it stands for a packet that has left."""
+        """Count a duplicate ACK; each one beyond the third inflates the window."""
         self.duplicates += 1
         if self.duplicates == DUPLICATES:
             self.lose()
@@ -293,11 +293,11 @@ class Reno(Sender):
             self.send_one()
 
     def known(self) -> bool:
-        """Return whether a loss belongs to an event already punished."""
+        """Return whether a loss belongs to a loss event that was already handled."""
         return self.action != "loss" and super().known()
 
     def lose(self) -> None:
-        """Answer a loss: send the packet again, and go on."""
+        """Respond to a loss: fast retransmit, and inflate the window by three packets."""
         if self.known():
             return
         self.recover = self.highest
@@ -309,30 +309,30 @@ class Reno(Sender):
         self.inflation = DUPLICATES
 
     def after(self) -> None:
-        """Send what an ACK allows, but not on the first two duplicates."""
+        """Send packets permitted by an ACK, except after the first two duplicates."""
         if self.duplicates == 0 or self.duplicates >= DUPLICATES:
             self.send()
 
     def timeout(self) -> None:
-        """Answer the retransmission timer."""
+        """Handle a retransmission timeout."""
         self.inflation = 0
         self.duplicates = 0
         super().timeout()
 
 
 class NewReno(Reno):
-    """Fast recovery that ends with the ACK of all that was sent before the loss (RFC 6582)."""
+    """Fast recovery that ends with the ACK of all data sent before the loss (RFC 6582)."""
 
     def __init__(self, simulation: EventSimulation, f: int) -> None:
         super().__init__(simulation, f)
         self.partial = False
 
     def known(self) -> bool:
-        """Return whether a loss belongs to an event already punished."""
+        """Return whether a loss belongs to a loss event that was already handled."""
         return Sender.known(self)
 
     def advance(self, ack: Packet) -> None:
-        """Take in an ACK of new data; a partial one asks for the next hole."""
+        """Process an ACK of new data; a partial ACK triggers resending of the next hole."""
         if ack.number >= self.recover or self.action != "loss":
             if self.inflation > 0:
                 self.inflation = 0
@@ -360,7 +360,7 @@ class NewReno(Reno):
         self.output(self.last + 1)
 
     def after(self) -> None:
-        """Send what an ACK allows; in recovery at most two packets."""
+        """Send packets permitted by an ACK; in recovery at most two."""
         if self.duplicates == 0:
             self.send()
         elif self.duplicates >= DUPLICATES:
@@ -368,7 +368,7 @@ class NewReno(Reno):
 
 
 class Sack(Sender):
-    """Recovery that knows from selective ACKs what is missing (ns-2's Sack1; cf. RFC 6675)."""
+    """Loss recovery based on selective ACKs (ns-2's Sack1; cf. RFC 6675)."""
 
     def __init__(self, simulation: EventSimulation, f: int) -> None:
         super().__init__(simulation, f)
@@ -381,7 +381,7 @@ class Sack(Sender):
         self.least = -1
 
     def receive(self, ack: Packet) -> None:
-        """Take in an ACK."""
+        """Process an ACK."""
         self.rtt = self.simulation.now - ack.sent
         self.heed(ack)
         if self.recovering:
@@ -406,7 +406,7 @@ class Sack(Sender):
             self.send()
 
     def recover_on(self, ack: Packet) -> None:
-        """Take in an ACK in recovery."""
+        """Process an ACK during recovery."""
         self.pipe -= 1
         if ack.number >= self.recover:
             self.recover = 0 if self.ns2 else -2
@@ -424,12 +424,12 @@ class Sack(Sender):
             self.duplicates += 1
 
     def clear(self) -> None:
-        """Forget what was acknowledged selectively."""
+        """Clear the scoreboard of selective acknowledgements."""
         self.held.clear()
         self.hole = -1
 
     def note(self, ack: Packet) -> bool:
-        """Note what an ACK acknowledges selectively; return whether that is anything new."""
+        """Add an ACK's blocks to the scoreboard; return whether the scoreboard changed."""
         before = len(self.held)
         new = False
         if self.least <= self.acked:
@@ -441,7 +441,7 @@ class Sack(Sender):
         return new or len(self.held) != before
 
     def next_hole(self) -> int:
-        """Return the first packet not yet sent again below one that has arrived; -1: none."""
+        """Return the first packet to resend below a selectively acknowledged one; -1: none."""
         self.hole = max(self.hole, self.least)
         n = self.hole
         while n in self.held:
@@ -452,7 +452,7 @@ class Sack(Sender):
         return n
 
     def lose(self) -> None:
-        """Answer a loss: recover hole by hole while the pipe has room."""
+        """Respond to a loss: start recovery, which resends holes while the pipe has room."""
         if self.known():
             return
         self.recover = self.highest
@@ -466,7 +466,7 @@ class Sack(Sender):
         self.output(self.last + 1)
 
     def timeout(self) -> None:
-        """Answer the retransmission timer."""
+        """Handle a retransmission timeout."""
         self.duplicates = 0
         self.recovering = False
         self.lost_all = True
@@ -476,7 +476,7 @@ class Sack(Sender):
         super().timeout()
 
     def send(self, most: int = 0, forced: bool = False) -> None:  # noqa: ARG002
-        """Send what window or pipe allow: holes first."""
+        """Send packets permitted by the window, or in recovery by the pipe: holes first."""
         if not forced and self.held_until < math.inf:
             return
         while self.has_room() and self.last + 1 < self.size:
@@ -499,7 +499,7 @@ class Sack(Sender):
             self.pipe += 1
 
     def has_room(self) -> bool:
-        """Return whether something may be sent."""
+        """Return whether the window, or in recovery the pipe, permits a packet."""
         if self.recovering:
             return self.pipe < int(self.state.cwnd)
         return self.next <= self.last + self.window()

@@ -1,4 +1,4 @@
-"""Sources of the reference engine without window: constant rate, on and off."""
+"""Sources of the reference engine without congestion control: constant rate, on-off."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Blind"]
 
 
 class Blind:
-    """Sends packets at equal intervals while it is on; nobody answers."""
+    """Source that sends packets at equal intervals while it is on, without acknowledgements."""
 
     def __init__(self, simulation: EventSimulation, f: int) -> None:
         self.simulation, self.f = simulation, f
@@ -28,20 +28,20 @@ class Blind:
         self.due = math.inf
 
     def span(self, mean: float) -> float:
-        """Return how long the source stays on or off, s."""
+        """Return the duration of an on or off period, s."""
         if not self.source.random:
             return mean
         return -mean * math.log(1.0 - self.simulation.random(self.f))
 
     def start(self) -> None:
-        """Begin to send."""
+        """Start the source."""
         self.due = self.simulation.now
         if isinstance(self.source, OnOff):
             self.off_at = self.due + self.span(self.source.on)
         self.wake()
 
     def wake(self) -> None:
-        """Send a packet; choose when the next one is due."""
+        """Send the packet that is due and schedule the next one."""
         if self.simulation.now != self.due or self.sent >= self.size:
             return
         self.simulation.emit(Packet(self.f, self.sent, self.due))

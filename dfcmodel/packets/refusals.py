@@ -1,4 +1,4 @@
-"""What the packet level cannot run, refused before any work starts."""
+"""Checks that reject scenarios the packet level cannot simulate, before any work starts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ KINDS = (FIFO, RED, Pause, Fair, Priority)
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for what the packet level would have to simulate as something else."""
+    """Raise ValueError for features of a scenario that the packet level does not support."""
     for link in scenario.links:
         kind = type(link.discipline)
         if kind not in KINDS:
             names = ", ".join(known.__name__ for known in KINDS)
-            msg = f"the packet level runs {names}; for {kind.__name__} use method=Fluid()"
+            msg = f"the packet level supports {names}; for {kind.__name__} use method=Fluid()"
             raise ValueError(f"discipline of link {link.name}: {msg}")
         if not link.shared:
-            msg = "packets of all flows share a buffer; use shared=True, or method=Fluid()"
+            msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
     for flow in scenario.flows:
         if flow.host == "shaped":
-            msg = "hosts are shaped by the rates that DFC tells; use method=Fluid()"
+            msg = "needs the rate reported by DFC, which is fluid only; use method=Fluid()"
             raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
         if flow.delayed_acks:
             msg = "receivers of the packet level answer every packet; use method=Fluid()"
@@ -47,14 +47,14 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 
 
 def _check_discipline(link: Link, method: Packets) -> None:
-    """Refuse what a discipline may ask for and the packet level does not have."""
+    """Raise ValueError for options of a discipline that the packet level does not support."""
     rule, name = link.discipline, f"link {link.name}"
     if isinstance(rule, Pause):
         if rule.quanta is not None:
-            msg = "the packet level has messages, quanta=None; or use method=Fluid()"
+            msg = "the packet level has ON and OFF messages only; use None, or method=Fluid()"
             raise ValueError(f"quanta of {name} = {rule.quanta}: {msg}")
         if rule.paused_rate > 0.0:
-            msg = "a paused port sends nothing; use 0, or method=Fluid()"
+            msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
             raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
     if method.is_ns2 and isinstance(rule, (Pause, Fair, Priority)):
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'

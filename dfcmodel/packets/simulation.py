@@ -1,4 +1,4 @@
-"""Run a scenario at packet level: from its plan to a trajectory."""
+"""Packet-level simulation of a scenario: plan, engine, trajectory."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
             lost[f, node] += records.lost[:S, h]
             carried[f, node] = records.carried[h]
             mean_queue[f, node] = records.waited[h] / (S * plan.sample)
-    opening = 1.0 if plan.method.is_ns2 else 0.0  # the first packet carries no data
+    opening = 1.0 if plan.method.is_ns2 else 0.0  # ns-2's first packet carries no data
     delivered = np.cumsum(records.delivered[:S], axis=0).T
     listens = np.array([[bool(back)] for back in plan.backward])
     return Trajectory(

@@ -1,11 +1,11 @@
-"""Window rules in the compiled engine: their signatures, and the source that applies their events."""
+"""Window rules in the compiled engine: signatures, and generated source code for their events."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from responsefn import NewReno, Reno, Tahoe, WindowRule
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario

@@ -136,9 +136,12 @@ def build(
 def is_built(
     template: Callable[..., Any],
     *,
-    rules: Mapping[str, Callable[..., Any]],
-    snippets: Mapping[str, str],
-    tuples: Mapping[str, Sequence[str]],
+    rules: Mapping[str, Callable[..., Any]] | None = None,
+    snippets: Mapping[str, str] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+    helpers: Sequence[Callable[..., Any]] = (),
+    tuples: Mapping[str, Sequence[str]] | None = None,
+    changes: Mapping[str, str] | None = None,
     salt: str = "",
     checked: bool = False,
 ) -> bool:
@@ -149,8 +152,16 @@ def is_built(
     KernelError
         As `build`.
     """
-    names = {name: tuple(fields) for name, fields in tuples.items()}
-    parts = _Parts(template, dict(rules), dict(snippets), {}, (), names, {}, checked)
+    parts = _Parts(
+        template,
+        dict(rules or {}),
+        dict(snippets or {}),
+        dict(functions or {}),
+        tuple(helpers),
+        {name: tuple(fields) for name, fields in (tuples or {}).items()},
+        dict(changes or {}),
+        checked,
+    )
     with _lock:
         return is_compiled(_written(parts), template.__name__, salt)
 

@@ -47,7 +47,7 @@ def kernel_cache() -> Cache:
 
 
 def clear_cache() -> Cache:
-    """Remove all compiled kernels and return what was removed; they are recompiled when needed."""
+    """Remove all compiled kernels (recompiled when needed); return the former contents."""
     before = kernel_cache()
     for path in before.folder.glob("kernel_*"):
         if path.is_dir():

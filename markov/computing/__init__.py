@@ -1,1 +1,1 @@
-"""What the numerical parts share: compilation, cost, memory, progress, interruption, extended precision."""
+"""Shared numerical infrastructure: compilation, cost, memory, progress, interruption, precision."""

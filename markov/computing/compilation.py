@@ -28,5 +28,5 @@ remembered = cache(compiled)
 
 
 def without_numba(seconds: float) -> bool:
-    """Return whether NumPy is to do what takes it so many seconds: Numba would take longer to load."""
+    """Return whether to use NumPy for work of ``seconds``, since loading Numba takes longer."""
     return not costs.has_numba() or ("numba" not in sys.modules and seconds < costs.LOADING)

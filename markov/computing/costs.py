@@ -1,4 +1,4 @@
-"""Predicted seconds of what could be done, by which methods are chosen.
+"""Predicted costs in seconds, by which methods are chosen.
 
 One place for all constants. They were fitted by hand to CPU seconds of each part (orders, layout, elimination,
 factors, multigrid, proofs) on the chains `FITTED` of ``benchmarks.choice``, on one core of an Intel Xeon at 2.0 to
@@ -122,7 +122,7 @@ def sparse_lu(fill: float, work: float) -> float:
 
 
 def substitutions(entries: float) -> float:
-    """Return the seconds of what a proof solves with factors of so many entries."""
+    """Return the seconds of a proof's solves with factors of ``entries`` entries."""
     return entries * PER_SUBSTITUTION
 
 

@@ -39,7 +39,7 @@ class Product(NamedTuple):
 
 
 class DoubleDouble:
-    """What multiplies a generator by vectors of two float64 per entry.
+    """Products of a generator with vectors in double-double arithmetic (two float64 per entry).
 
     Only rates off the diagonal are read: the diagonal is what makes rows sum to zero exactly.
 
@@ -137,7 +137,7 @@ class _Edges:
         return found
 
     def net_flow(self, x: Vector, low: Vector) -> tuple[Vector, Vector]:
-        """Return the sums, and the sizes of what was added with rounding errors."""
+        """Return the sums, and the summed magnitudes of the terms with rounding errors."""
         flow, more = self.here(x) * self.rates, self.here(low) * self.rates
         high, small = _split(x)
         lost = _lost(flow, (self.here(high), self.here(small)), self.split)
@@ -148,7 +148,7 @@ class _Edges:
         return total + (error + (rest_in - rest_out)), size_in + size_out + np.abs(error)
 
     def drift(self, h: Vector, low: Vector) -> tuple[Vector, Vector]:
-        """Return the sums, and the sizes of what was added with rounding errors."""
+        """Return the sums, and the summed magnitudes of the terms with rounding errors."""
         there, here = self.there(h), self.here(h)
         change, little = there - here, sum_error(there, -here)
         more = self.there(low) - self.here(low)
@@ -186,7 +186,7 @@ class _Edges:
 
 
 def sum_error(a: Vector, b: Vector | float) -> Vector:
-    """Return what rounding takes from a + b, shape (n,)."""
+    """Return the rounding error of a + b, shape (n,)."""
     total = a + b
     part = total - a
     error: Vector = (a - (total - part)) + (b - part)
@@ -229,13 +229,13 @@ def excess(x: Vector, low: Vector) -> tuple[float, float]:
 
 
 def product(a: Vector, b: Vector) -> tuple[Vector, Vector]:
-    """Return a b rounded, and what rounding took; shapes (n,)."""
+    """Return the rounded product a b and its rounding error; shapes (n,)."""
     rounded = a * b
     return rounded, _lost(rounded, _split(a), _split(b))
 
 
 def _lost(rounded: Vector, a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> Vector:
-    """Return what rounding took from a product of two split factors."""
+    """Return the rounding error of a product of two split factors."""
     lost = a[0] * b[0]
     lost -= rounded
     lost += a[0] * b[1]

@@ -14,14 +14,14 @@ SPLITTER = 134217729.0  # 2^27 + 1
 
 
 def two_sum(a, b):
-    """Return what rounding takes from a + b."""
+    """Return the rounding error of a + b."""
     total = a + b
     part = total - a
     return (a - (total - part)) + (b - part)
 
 
 def two_product(a, b):
-    """Return what rounding takes from a b."""
+    """Return the rounding error of a b."""
     product = a * b
     scaled = SPLITTER * a
     a_high = scaled - (scaled - a)

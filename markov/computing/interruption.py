@@ -16,12 +16,12 @@ LOOK = 0.1  # s between two looks at the thread
 
 
 def interruptible(call: Callable[[], Value], seconds: float) -> Value:
-    """Return what a call returns; Ctrl-C ends the wait for it at once.
+    """Return the result of a call that Ctrl-C can interrupt at once.
 
-    Python handles signals between its own instructions only, never inside a library's call. A long call
-    that lets other threads run meanwhile, as SuperLU's factorizations do, is therefore made by a thread.
-    After Ctrl-C nobody waits for that any more: it ends by itself or with the process, and only then
-    gives its memory back.
+    Python handles signals between its own instructions only, never inside a library's call. A long
+    call that lets other threads run meanwhile, as SuperLU's factorizations do, is therefore made by
+    a thread. Ctrl-C ends the wait for that thread: the thread ends by itself or with the process,
+    and only then releases its memory.
 
     Parameters
     ----------

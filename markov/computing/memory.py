@@ -1,4 +1,4 @@
-"""What would not fit into memory is refused before it is built."""
+"""Memory limits: arrays that would not fit are rejected before they are allocated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an iteration gets on: what methods report, who looks on, and the bar that a terminal shows."""
+"""Progress of iterative methods: reports, the active monitor, and a progress bar on terminals."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Watch:
 
 @contextmanager
 def watched(tolerance: float | None) -> Iterator[list[tuple[int, float]]]:
-    """Collect what is reported inside as (iteration, residual); show it on terminals when it lasts.
+    """Record reported (iteration, residual) pairs; show a progress bar on terminals for long runs.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def watched(tolerance: float | None) -> Iterator[list[tuple[int, float]]]:
 
 
 def report(iteration: int, residual: float) -> None:
-    """Tell whoever watches the relative residual after so many iterations; a method calls it."""
+    """Report the relative residual to the active progress monitor; called by iterative methods."""
     watch = _watching.get()
     if watch is not None:
         watch.look(iteration, residual)

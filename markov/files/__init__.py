@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from markov.files.answers import PropertyResult
 from markov.files.errors import FileError
 from markov.files.explicit import (
     ExplicitModel,
@@ -11,7 +12,7 @@ from markov.files.explicit import (
     write_explicit,
 )
 from markov.files.jani import read_jani
-from markov.files.models import FileModel, PropertyResult, read_prism
+from markov.files.models import FileModel, read_prism
 
 __all__ = [
     "ExplicitModel",

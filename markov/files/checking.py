@@ -1,4 +1,4 @@
-"""Properties evaluated on a model: what an expression with P, S and R in it is in each state."""
+"""Evaluation of properties on a model: the value of an expression with P, S and R in each state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Evaluation"]
 
 
 class Evaluation(Scope):
-    """What names mean in the properties of a model, and the values of its operators.
+    """Scope of a model's properties: values of names and of operators.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Evaluation(Scope):
         return value
 
     def value(self, expression: Any, renamed: Mapping[str, str] | None = None) -> Value:
-        """Return what an expression means in each state; operators are evaluated at once."""
+        """Return the value of an expression in each state; operators are evaluated immediately."""
         if isinstance(expression, FileError):
             raise expression
         if not isinstance(expression, Operator):

@@ -37,7 +37,7 @@ class Columns:
         return Columns(self.codes[:, places], None if self.states is None else self.states[places])
 
     def remembered(self, run: Callable[[Columns], Any]) -> Any:
-        """Return what a formula is in these states, computed once."""
+        """Return the values of a formula in these states, computed once."""
         if run not in self._kept:
             self._kept[run] = run(self)
         return self._kept[run]

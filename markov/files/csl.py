@@ -45,7 +45,7 @@ class Known:
 
 
 class Checker:
-    """What CSL asks of a chain.
+    """Evaluation of CSL operators on a chain.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Checker:
         return Known(values, error)
 
     def _merging(self, steps: int) -> float:
-        """Return what it costs in all that rates into a set are added up and rounded."""
+        """Return the error from summing the rates into a set with rounding, over all steps."""
         return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * UNIT
 
     def until_between(self, left: Truth, right: Truth, low: float, high: float) -> Known:

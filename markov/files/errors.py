@@ -1,4 +1,4 @@
-"""What is said of a file that cannot be read: which file, which line, why."""
+"""Errors in model and property files: file, line and reason."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ FUNCTIONS = ("min", "max", "floor", "ceil", "round", "pow", "mod", "log")
 
 
 class ExpressionParser:
-    """What reads expressions off a cursor.
+    """Parser of expressions.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ExpressionParser:
         return _RANK_OF.get(token.text, -1)
 
     def _prefixed(self) -> Expression:
-        """Read what may begin with signs: ! applies to comparisons, - to a product's operand."""
+        """Parse an expression with prefix operators: ! on comparisons, - on factors."""
         line, sign, count = self.cursor.token.line, "", 0
         while self.cursor.at("!", "-", "+"):
             if sign and (self.cursor.token.text == "!") != (sign == "!"):
@@ -104,7 +104,7 @@ class ExpressionParser:
         return found
 
     def primary(self) -> Any:
-        """Read a number, a name, a function, a label or what is in parentheses."""
+        """Parse a number, a name, a function, a label or an expression in parentheses."""
         cursor = self.cursor
         line = cursor.token.line
         if cursor.accept("("):

@@ -1,4 +1,4 @@
-"""What a filter makes of the values in the states."""
+"""Filters of properties: reduction of the values in the states."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.state_space import MOST
+from markov.files.state_space import MAX_STATES
 from markov.files.syntax import Chain, Choice, Expression, Literal, Name
 from markov.files.tokens import read_text
 
@@ -33,7 +33,7 @@ FEATURES = {"derived-operators", "state-exit-rewards"}
 
 
 def read_jani(
-    path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MOST
+    path: str | Path, *, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
 ) -> FileModel:
     """Return the model of a JANI file, with its properties; arguments as for `read_prism`.
 
@@ -103,7 +103,7 @@ class _Reader(JaniReader):
         self.in_states: dict[str, list[tuple[Expression | None, Expression]]] = {}
 
     def program(self, given: dict[str, Any]) -> Program:
-        """Return what the file says."""
+        """Return the program of the file."""
         if given.get("type") != "ctmc":
             raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
         if unread := set(given.get("features", [])) - FEATURES:

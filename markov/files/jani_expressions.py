@@ -36,7 +36,7 @@ LARGEST = 2**62
 
 
 class JaniReader:
-    """What reads parts of a JANI file.
+    """Base class of readers of parts of a JANI file.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ COMPARED = {"<": "<", "≤": "<=", ">": ">", "≥": ">="}
 
 
 class JaniProperties(JaniReader):
-    """What reads the properties of a file.
+    """Reader of the properties of a JANI file.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class JaniProperties(JaniReader):
         return Operator("R", None, None, path, 1, reward)
 
     def _reward(self, value: dict[str, Any], where: str) -> Any:
-        """Return what is earned: ``(expression, on transitions)``."""
+        """Return the reward as ``(expression, on transitions)``."""
         accumulate, inside = value.get("accumulate", []), value.get("exp", Literal(1, 1))
         tree = self.expression(inside, where)
         if accumulate in ([], ["time"]):

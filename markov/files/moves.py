@@ -156,7 +156,7 @@ class _Branch:
 
 
 class _ModuleMoves:
-    """What a module may do, by action."""
+    """Transitions of a module, by action."""
 
     def __init__(self, owner: Bound, module: Module) -> None:
         self.alphabet = module.alphabet
@@ -193,7 +193,7 @@ class _ModuleMoves:
 
 
 class Moves:
-    """What parts may do together; a module, or parts that are composed.
+    """Transitions of a composition: a module, or several parts in parallel.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _gathered(found: list[tuple[str, Rows]]) -> dict[str, Rows]:
 
 
 def moves_of(owner: Bound) -> Moves:
-    """Return what the whole program may do.
+    """Return the transitions of the whole program.
 
     Raises
     ------

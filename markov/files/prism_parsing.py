@@ -29,12 +29,12 @@ __all__ = ["parse_prism"]
 
 KINDS = {"ctmc": "ctmc", "stochastic": "ctmc", "dtmc": "dtmc", "probabilistic": "dtmc"}
 OTHERS = ("mdp", "nondeterministic", "pta", "pomdp", "popta", "imdp", "idtmc", "lts", "smg", "csg")
-MOST_MODULES = 10_000
-MOST_PARENTHESES = 60
+MAX_MODULES = 10_000
+MAX_PARENTHESES = 60
 
 
 def parse_prism(path: str | Path) -> Program:
-    """Return what a PRISM file says.
+    """Parse a PRISM file.
 
     Raises
     ------
@@ -152,8 +152,8 @@ class _Parser(ExpressionParser):
         name = cursor.kind("name", "a name of a module")
         if name.text in modules:
             raise FileError((cursor.file, name.line), f"module {name.text} is defined twice")
-        if len(modules) >= MOST_MODULES:
-            raise cursor.error(f"more than {MOST_MODULES} modules")
+        if len(modules) >= MAX_MODULES:
+            raise cursor.error(f"more than {MAX_MODULES} modules")
         if cursor.accept("="):
             modules[name.text] = self._copied(name)
             return
@@ -277,8 +277,8 @@ class _Parser(ExpressionParser):
     def _part(self) -> Composition:
         cursor = self.cursor
         self._depth += 1
-        if self._depth > MOST_PARENTHESES:
-            raise cursor.error(f"parts nested more than {MOST_PARENTHESES} deep")
+        if self._depth > MAX_PARENTHESES:
+            raise cursor.error(f"parts nested more than {MAX_PARENTHESES} deep")
         if cursor.accept("("):
             found = self._parallel()
             cursor.expect(")")

@@ -55,7 +55,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Branch:
-    """A rate, and what it changes; ``gains`` are rewards that are earned on the way (JANI)."""
+    """A rate with its assignments; ``gains`` are rewards of the transition (JANI)."""
 
     rate: Expression
     changes: tuple[Assignment, ...]
@@ -74,7 +74,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Module:
-    """Commands with variables of their own; ``renamed`` maps names in them to what they stand for."""
+    """Commands with variables of their own; ``renamed`` maps names to their replacements."""
 
     name: str
     commands: tuple[Command, ...]

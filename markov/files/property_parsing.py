@@ -52,7 +52,7 @@ def parse_properties(path: str | File) -> Properties:
 
 
 class _Parser(ExpressionParser):
-    """What reads properties off a cursor."""
+    """Parser of properties."""
 
     def properties(self) -> Properties:
         """Read a file of them."""
@@ -108,7 +108,7 @@ class _Parser(ExpressionParser):
                 break
 
     def primary(self) -> Any:
-        """Read an operator, a filter, or what expressions are made of."""
+        """Parse an operator, a filter, or a primary expression."""
         cursor = self.cursor
         after = cursor.peek().text
         if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):

@@ -31,7 +31,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Path:
-    """What a path is asked for.
+    """A path formula, of a probability or a reward operator.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Properties:
-    """What a properties file says: constants, labels, and properties by name or number."""
+    """Contents of a properties file: constants, labels, and properties by name or number."""
 
     file: str
     constants: dict[str, Constant] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What names mean: constants, variables, formulas; and expressions under a renaming of them."""
+"""Scopes: values of constants, variables and formulas, and of expressions with renamed names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markov.files.values import Value, chained, chosen, constant, function, nega
 
 __all__ = ["Scope"]
 
-MOST_PARTS = 5_000_000
+MAX_PARTS = 5_000_000
 """Parts of expressions, with those of formulas under each renaming."""
 
 
@@ -45,7 +45,7 @@ class Scope:
         self._parts = [0]
 
     def value(self, expression: Any, renamed: Mapping[str, str] | None = None) -> Value:
-        """Return what an expression means, its names replaced before.
+        """Return the value of an expression after renaming.
 
         Raises
         ------
@@ -54,8 +54,8 @@ class Scope:
         """
         place = self.file, expression.line
         self._parts[0] += 1
-        if self._parts[0] > MOST_PARTS:
-            raise FileError(place, f"expressions of more than {MOST_PARTS} parts")
+        if self._parts[0] > MAX_PARTS:
+            raise FileError(place, f"expressions of more than {MAX_PARTS} parts")
         match expression:
             case Literal(literal):
                 return constant(literal)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Explored", "explored"]
 
-MOST = 50_000_000
+MAX_STATES = 50_000_000
 CHUNK = 1 << 15  # states whose transitions are found at once
 TABLE = 1 << 27  # states of a product space that a table has a place for each of
 RUNS = 1 << 15  # numbers in the shortest sorted run
@@ -31,7 +31,7 @@ BYTES_PER_EDGE = 40.0
 
 @dataclass(frozen=True)
 class Explored:
-    """Reachable states and what happens in them.
+    """Reachable states with their transitions and rewards.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Explored:
     gains: NDArray[np.float64]
 
 
-def explored(bound: Bound, most: int = MOST) -> Explored:
+def explored(bound: Bound, most: int = MAX_STATES) -> Explored:
     """Return the states that the initial states lead to, and the rates between them.
 
     Raises

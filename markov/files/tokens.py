@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from markov.files.errors import FileError, Place
 
-__all__ = ["MOST_BYTES", "Cursor", "Token", "read_text", "tokens_of"]
+__all__ = ["MAX_BYTES", "Cursor", "Token", "read_text", "tokens_of"]
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Size of a file beyond which it is not read."""
 
 _WORDS = re.compile(
@@ -44,9 +44,9 @@ def read_text(path: str | Path) -> str:
     """
     path = Path(path)
     with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise FileError((path.name, None), f"larger than {MOST_BYTES} bytes")
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise FileError((path.name, None), f"larger than {MAX_BYTES} bytes")
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -37,7 +37,7 @@ class FileStates:
 
 
 class Source(Protocol):
-    """What a chain needs of a `FileModel`."""
+    """Interface of `FileModel` used by a chain."""
 
     program: Program
     bound: Bound
@@ -51,7 +51,7 @@ class Source(Protocol):
         """The states and the rates between them."""
 
     def bound_labels(self, name: str) -> Value | None:
-        """Return what a label of the file means."""
+        """Return the values of a label of the file in the states."""
 
     def replaced(self, changes: dict[str, Any]) -> Any:
         """Return the model with other values of some constants."""
@@ -61,7 +61,7 @@ class Source(Protocol):
 
 
 class FileChain(ChainModel):
-    """What a chain from a file has of a model: its start, labels and rewards.
+    """Chain model of a file: start, labels and rewards.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether the rows of a matrix are what plain Python gives, on a sample of states."""
+"""Comparison of the rows of a matrix with the rules in plain Python, on a sample of states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROUNDING = 1e-13  # relative: elementary functions of another library, sums in a
 def disagreement(
     calls: Calls, space: Space, codes: NDArray[np.int64], Q: sp.csr_matrix, places: list[int]
 ) -> tuple[int, str] | None:
-    """Return the first state whose row is not what plain Python gives, and how it differs, or None.
+    """Return the first state whose row differs from plain Python and a description, or None.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, fl
 
 
 def _difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
-    """Return in words how a row differs from what plain Python gives; None: not at all."""
+    """Return a description of the difference of a row from plain Python; None if there is none."""
     if given.keys() != expected.keys():
         return "other targets than plain Python"
     for number, rate in expected.items():

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from markov.generators.enumeration import Rows
 
-__all__ = ["MOST_INT32", "Pattern", "from_edges", "generator_of", "rank_of", "with_diagonal"]
+__all__ = ["MAX_INT32", "Pattern", "from_edges", "generator_of", "rank_of", "with_diagonal"]
 
-MOST_INT32 = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 """The last number of an entry or a state that 32 bits hold."""
 
 
@@ -44,7 +44,7 @@ def from_edges(
     moves = sources != targets
     if not moves.all():
         sources, targets, rates = sources[moves], targets[moves], rates[moves]
-    kind: Any = np.int32 if max(len(rates) + n, n) < MOST_INT32 else np.int64
+    kind: Any = np.int32 if max(len(rates) + n, n) < MAX_INT32 else np.int64
     index = sources.astype(kind, copy=False), targets.astype(kind, copy=False)
     matrix = sp.coo_matrix((rates, index), shape=(n, n)).tocsr()
     matrix.sum_duplicates()

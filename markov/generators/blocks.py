@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.generators.assembly import MOST_INT32
+from markov.generators.assembly import MAX_INT32
 from markov.generators.regions import Region, steps_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _copied(
     ends = np.append(0, np.cumsum(count))
     begins = np.cumsum(counts) - counts
     place = np.arange(ends[-1]) + np.repeat(begins[number] - ends[:-1], count)
-    kind: Any = np.int32 if max(entries, n) < MOST_INT32 else np.int64
+    kind: Any = np.int32 if max(entries, n) < MAX_INT32 else np.int64
     steps = np.array([step for row in rows for step in row], dtype=kind)[place]
     steps += np.repeat(np.tile(np.arange(width, dtype=kind), len(table)), count)
     rates = np.array([rate for row in rows for rate in row.values()])[place]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["build_chain", "build_chains"]
 
 MAX_STATES = 50_000_000  # states
-FEW = 2_000  # states that plain Python always does
+PYTHON_STATES = 2_000  # states that plain Python always does
 SET_SECONDS = 1e-6  # per state of the space, at least
 PATIENCE = 2.0  # times what plain Python has taken so far: what another way may take
 AGAIN = 8.0  # times that: when a way that was stopped is given another try
@@ -78,14 +78,15 @@ def build_chain(
 
 def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
     """Yield the chain of each of many models with the same rules, in the quickest way for so many."""
-    compile_them, series = False, Series()
-    for model in models:
+    series, each, cost = Series(), np.inf, np.inf
+    for done, model in enumerate(models):
+        compile_them = done > 1 and each * (len(models) - done) > GAIN * cost
         begin = time.perf_counter()
         ways = Ways(model, reachable=True, most=MAX_STATES, series=series if compile_them else None)
-        yield ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
-        if model is models[0]:
-            cost = _seconds_to_compile(ways)
-            compile_them = (time.perf_counter() - begin) * len(models) > GAIN * cost
+        built = ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
+        if done == 1:  # the first one loads what all share
+            each, cost = time.perf_counter() - begin, _seconds_to_compile(ways)
+        yield built
 
 
 def _quickest(ways: Ways) -> Built:
@@ -96,7 +97,7 @@ def _quickest(ways: Ways) -> Built:
 
 def _over_space(ways: Ways) -> Built:
     """Build the chain on the whole space."""
-    if ways.space.size <= FEW:
+    if ways.space.size <= PYTHON_STATES:
         return ways.by_python()
     seconds = ways.space.size * _seconds_per_state(ways)
     found = None
@@ -124,7 +125,7 @@ def _from_start(ways: Ways) -> Built:
     the time that has been spent so far.
     """
     search = Enumeration(ways.calls, [ways.start], most=ways.most)
-    begin, count = time.perf_counter(), FEW
+    begin, count = time.perf_counter(), PYTHON_STATES
     costs: dict[_Way, Callable[[float], float]] = {}
     with Counter("states") as counter:
         while not search.run(count):
@@ -142,7 +143,7 @@ def _from_start(ways: Ways) -> Built:
 
 
 def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
-    """Return the quicker ways, and what gives their cost in s after so many s of plain Python."""
+    """Return the faster ways with functions of their cost in s, given the seconds spent so far."""
     return {
         ways.by_regions: _constant(seconds_by_regions(ways.calls, ways.space)),
         ways.by_sets: _constant(SET_SECONDS * ways.space.size),

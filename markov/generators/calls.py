@@ -1,4 +1,4 @@
-"""A model's rules as plain Python: how they are called, and what is said when they go wrong."""
+"""A model's rules as plain Python: calls, and error messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Calls:
         return list(self._checked(state))
 
     def refused(self, state: Any, error: Exception) -> RuleError:
-        """Return the error of a state in which the rules, or what they yield, went wrong.
+        """Return the error for a state in which the rules raise or yield an invalid transition.
 
         The rules are run once more, slowly; ``error`` is what was met the first time.
         """
@@ -177,7 +177,7 @@ def _line_of(items: Any) -> tuple[str, int] | None:
 
 
 def _number(rate: Any) -> float | None:
-    """Return a rate as a float, or None for what is no real number."""
+    """Return a rate as a float, or None if it is not a real number."""
     if isinstance(rate, (str, bytes, complex)):
         return None
     try:

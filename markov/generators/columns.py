@@ -141,7 +141,7 @@ class Column:
         return Column(self.selection, values, low, high)
 
     def _elementwise(self, operation: Callable[..., Any], *operands: Any) -> Column:
-        """Return what Python gives state by state."""
+        """Return the results of plain Python, state by state."""
         count = len(self.selection.states)
         lists = [o.values().tolist() if type(o) is Column else [o] * count for o in operands]
         try:

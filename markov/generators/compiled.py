@@ -32,7 +32,7 @@ COLD, WARM = 0.25, 0.5  # seconds per transition and component; seconds to load 
 
 
 class Failed(Exception):
-    """Compiled, the rules met something in a state: plain Python is to say what.
+    """The compiled rules failed in a state; plain Python then produces the error message.
 
     Attributes
     ----------

@@ -112,7 +112,7 @@ class Enumeration:
             raise found from found.__cause__
 
     def _adder(self, space: Space | None) -> Callable[[Any], int]:
-        """Return what numbers a target that was not met before."""
+        """Return a function that numbers target states, adding those not found before."""
         index, states, make = self._index, self.states, self.calls.make
         admit: Callable[[Any], bool] = lambda _state: False
         if space is not None:

@@ -1,4 +1,4 @@
-"""What compiled rules would not do as Python does, seen in their text."""
+"""Constructs in the source of rules whose compiled behaviour would differ from Python's."""
 
 from __future__ import annotations
 

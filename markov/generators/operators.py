@@ -83,7 +83,7 @@ class GeneratorOperator(LinearOperator):
 
     @cached_property
     def _product(self) -> Callable[[int, NDArray[np.float64]], NDArray[np.float64]]:
-        """What multiplies: kind of product and vector give the product."""
+        """Return the function that computes a product, given its kind and the vector."""
         calls = Calls(self.model, self._space)
         found = find_regions(calls, self._space)
         if found is not None and all(region.moves is not None for region in found):
@@ -181,7 +181,7 @@ class _Sets:
 def _add(
     kind: int, edges: Edges, vector: NDArray[np.float64], product: NDArray[np.float64]
 ) -> None:
-    """Add what some transitions contribute to a product."""
+    """Add the contribution of some transitions to a product."""
     sources, targets, rates, _ = edges
     if kind == EXIT_RATES:
         np.add.at(product, sources, np.where(sources == targets, 0.0, rates))

@@ -37,7 +37,7 @@ class Span:
 
 
 class Traced:
-    """What stands for a component in the rules: its value plus an offset.
+    """Stand-in for a component of the state in the rules: its value plus an offset.
 
     Comparisons with numbers and sums with whole numbers hold for a span of values; whatever else is
     done with it uses its value, and then the rules are those of one value only.

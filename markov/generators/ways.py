@@ -66,7 +66,7 @@ class Built(NamedTuple):
 
 
 class Series:
-    """What chains with the same transitions share."""
+    """Data shared by chains with the same transitions."""
 
     def __init__(self) -> None:
         self.pattern: Pattern | None = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["choose"]
 
-WORTH_A_LOOK = 0.3  # of the cost of multigrid: of predicting what might be faster
+MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
 SHALLOW = 4.0  # times the seconds allowed: levels take about as long as single states, or less
 FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
 
@@ -67,9 +67,9 @@ def choose(
 def _eliminations(
     Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None, allowed: float
 ) -> list[_Option]:
-    """Return what elimination of single states and of levels is predicted to cost."""
+    """Return the options of elimination, of single states and of levels, with predicted costs."""
     form = band(Q)
-    seconds = form.seconds + costs.substitutions(form.room)
+    seconds = form.seconds + costs.substitutions(form.n_values)
     options = []
     if form.memory <= costs.MEMORY:
         why = f"elimination in an order where none leads further than {form.span}"
@@ -84,13 +84,13 @@ def _eliminations(
 
 
 def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
-    """Return what sparse LU is predicted to cost, where it costs little to find out.
+    """Return the option of sparse LU with its predicted cost, if the cost is cheap to predict.
 
     On a graph that is a tree, but for few transitions, the order is found at once and fills in little.
     """
     n, entries = Q.shape[0], Q.nnz
     tree = entries - n <= 2.0 * FEW_CYCLES * n
-    if not (tree or costs.order(entries) <= WORTH_A_LOOK * cycles):
+    if not (tree or costs.order(entries) <= MAX_PREDICTION_COST * cycles):
         return None
     order = best_order(Q)
     if order.nbytes > costs.MEMORY:

@@ -1,4 +1,4 @@
-"""Elimination of a generator without subtractions, on band storage, and what its factors solve."""
+"""Subtraction-free elimination of a generator on band storage, and solves with its factors."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 BLOCK = 64
-REMEMBERED = 32  # layouts of chains with few transitions
-KEPT = 50_000
+MAX_CACHED_LAYOUTS = 32  # layouts of chains with few transitions
+MAX_CACHED_ENTRIES = 50_000
 DENSE = 4  # times the entries of a matrix that has no order worth finding
 
 
@@ -51,8 +51,8 @@ class Band(NamedTuple):
         (n,): elimination makes no transition that reaches lower.
     block
         How many states to eliminate at a time.
-    wide
-        The rate from place i to j lies at i wide + j; rates that stay zero may share a place.
+    row_stride
+        The rate from place i to j lies at i row_stride + j; rates that stay zero may share a place.
     span
         How many places a transition spans at most, fill-in included.
     work
@@ -63,7 +63,7 @@ class Band(NamedTuple):
     rank: NDArray[np.int64]
     first: NDArray[np.int64]
     block: int
-    wide: int
+    row_stride: int
     span: int
     work: float
 
@@ -74,15 +74,15 @@ class Band(NamedTuple):
         return spans
 
     @property
-    def room(self) -> int:
+    def n_values(self) -> int:
         """Numbers that are held."""
         n = len(self.first)
-        return (n - 1) * self.wide + n
+        return (n - 1) * self.row_stride + n
 
     @property
     def memory(self) -> float:
         """Bytes that are held."""
-        return 8.0 * self.room
+        return 8.0 * self.n_values
 
     @property
     def seconds(self) -> float:
@@ -96,7 +96,7 @@ class Band(NamedTuple):
 
 
 class BandFactors:
-    """The factors of an elimination, and what they solve.
+    """Factors of an elimination, with solves.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class BandFactors:
         return d[self.form.rank]
 
     def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
-        layout = self.rates, self.form.wide, self.form.first
+        layout = self.rates, self.form.row_stride, self.form.first
         with np.errstate(all="ignore"):  # what is not finite is looked for
             if without_numba(self.form.plain_seconds):
                 self._plain = self._plain or plain.Substitution(*layout)
@@ -157,11 +157,11 @@ def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
         what needs them.
     """
     check_room(f"{what} on {len(form.first)} states", form.memory)
-    rates = np.zeros(form.room)
+    rates = np.zeros(form.n_values)
     place = _kernel("lay_out", form.plain_seconds, Q.indices.dtype.str)
-    place(Q.indptr, Q.indices, Q.data, form.rank, form.wide, rates)
+    place(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
     with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
-        _eliminate(rates, form.wide, form.first, 1, form.block, form.plain_seconds)
+        _eliminate(rates, form.row_stride, form.first, 1, form.block, form.plain_seconds)
     return BandFactors(form, rates)
 
 
@@ -182,7 +182,7 @@ def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
 
 def _eliminate(
     rates: NDArray[np.float64],
-    wide: int,
+    row_stride: int,
     first: NDArray[np.int64],
     lowest: int,
     block: int,
@@ -190,12 +190,14 @@ def _eliminate(
 ) -> None:
     """Eliminate the states from the last one down to ``lowest``."""
     n = len(first)
-    square = plain.square(rates, wide, n)
+    square = plain.square(rates, row_stride, n)
     room = np.empty(2 * n)
     run = _kernel("eliminate", seconds)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
-        interruptible(partial(run, rates, wide, first, low, high, room), seconds * (high - low) / n)
+        interruptible(
+            partial(run, rates, row_stride, first, low, high, room), seconds * (high - low) / n
+        )
         rest, panel = slice(first[low], low), slice(low, high)
         if rest.stop - rest.start > 1:
             square[rest, rest] += square[rest, panel] @ square[panel, rest]
@@ -205,7 +207,7 @@ def _eliminate(
 
 
 def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None) -> Band:
-    """Return how the rates of a generator, shape (n, n), would be laid out, and what that costs.
+    """Return the band layout of a generator, shape (n, n), and its cost.
 
     Parameters
     ----------
@@ -217,7 +219,7 @@ def band(Q: sp.csr_matrix, block: int = BLOCK, reference: int | None = None) -> 
         The state that is left at the end; None leaves that to the order, the reverse Cuthill-McKee
         order. Else the order is that of the distance from the reference.
     """
-    find = _band if Q.nnz <= KEPT else _band.__wrapped__
+    find = _band if Q.nnz <= MAX_CACHED_ENTRIES else _band.__wrapped__
     return find(Pattern(Q), block, reference)
 
 
@@ -237,7 +239,7 @@ class Pattern:
         )
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MAX_CACHED_LAYOUTS)
 def _band(pattern: Pattern, block: int, reference: int | None) -> Band:
     indptr, indices = pattern.arrays
     order = short_order(indptr, indices, reference)
@@ -253,8 +255,8 @@ def _band(pattern: Pattern, block: int, reference: int | None) -> Band:
     if span < 2 * block:
         block = n
     reach = span + (1 if block == n else block)  # of what is read, if only to find it zero
-    wide = min(2 * reach, n)
-    return Band(order, rank, first, block, wide, span, work)
+    row_stride = min(2 * reach, n)
+    return Band(order, rank, first, block, row_stride, span, work)
 
 
 def short_order(
@@ -275,10 +277,10 @@ def short_order(
 
 
 def _kernel(name: str, seconds: float, types: str = "") -> Callable[..., Any]:
-    """Return a function of `markov.methods.gth_kernels` compiled for some types, or its twin in NumPy."""
+    """Return a function of `markov.methods.gth_kernels` compiled for some types, or its counterpart in NumPy."""
     if without_numba(seconds):
-        twin: Callable[..., Any] = getattr(plain, name)
-        return twin
+        found: Callable[..., Any] = getattr(plain, name)
+        return found
     return _compiled(name, types)
 
 

@@ -94,7 +94,7 @@ class Extremes:
         self.least, self.largest = math.inf, 1.0
 
     def see(self, numbers: NDArray[np.float64]) -> None:
-        """Take account of what is kept, shape (m,); zero is what is not there."""
+        """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
         for start in range(0, len(numbers), CHUNK):
             part = numbers[start : start + CHUNK]
             self.least = min(self.least, float(np.min(part, where=part > 0.0, initial=math.inf)))

@@ -84,5 +84,5 @@ class GTH:
         return Solution(pi, memory=factors.nbytes, factors=factors, entry_error=error)
 
     def band(self, Q: sp.csr_matrix) -> Band:
-        """Return how the rates of a generator, shape (n, n), would be laid out, and what that costs."""
+        """Return the band layout of a generator, shape (n, n), and its cost."""
         return band(Q, self.block)

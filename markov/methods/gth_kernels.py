@@ -1,6 +1,6 @@
 """The loops of elimination without subtractions, as templates of kernels.
 
-State k goes after the states above it; the rate from i to j is ``rates[i * wide + j]``, and no state
+State k goes after the states above it; the rate from i to j is ``rates[i * row_stride + j]``, and no state
 from k on leads to, or is reached from, one below ``first[k]``. `markov.methods.gth_numpy` has the same functions
 in NumPy.
 """
@@ -26,16 +26,16 @@ def lowest_beside(indptr, indices, rank, first):
             first[high] = min(first[high], min(i, j))
 
 
-def lay_out(indptr, indices, data, rank, wide, rates):
+def lay_out(indptr, indices, data, rank, row_stride, rates):
     """Write the off-diagonal entries of a matrix where elimination has them (the template)."""
     for x in range(len(rank)):
         for n in range(indptr[x], indptr[x + 1]):
             if indices[n] != x:
-                rates[rank[x] * wide + rank[indices[n]]] = data[n]
+                rates[rank[x] * row_stride + rank[indices[n]]] = data[n]
 
 
-def eliminate(rates, wide, first, low, high, room):
-    """Eliminate the states high - 1 .. low, but for what changes between the states below ``low``.
+def eliminate(rates, row_stride, first, low, high, room):
+    """Eliminate the states high - 1 .. low, without updating rates between states below ``low``.
 
     Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
     go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
@@ -51,40 +51,40 @@ def eliminate(rates, wide, first, low, high, room):
         share = back = total = lost = 0.0
         if not alone:
             for j in range(count):
-                row[j] = rates[k * wide + start + j]
+                row[j] = rates[k * row_stride + start + j]
                 lost += two_sum(total, row[j])
                 total += row[j]
-            back = rates[k * wide + m]
+            back = rates[k * row_stride + m]
             lost += two_sum(total, back)
             total = (total + back) + lost
-            share = rates[m * wide + k] / total
-            rates[m * wide + k] = share
-            rates[k * wide + k] = total
+            share = rates[m * row_stride + k] / total
+            rates[m * row_stride + k] = share
+            rates[k * row_stride + k] = total
         next_total = lost = 0.0
-        part = rates[m * wide + start : m * wide + m]
+        part = rates[m * row_stride + start : m * row_stride + m]
         for j in range(count):
             next_row[j] = part[j] if alone else part[j] + share * row[j]
             part[j] = next_row[j]
             lost += two_sum(next_total, next_row[j])
             next_total += next_row[j]
         next_total += lost
-        rates[m * wide + m] = next_total
+        rates[m * row_stride + m] = next_total
         border = min(max(start, low), m)
         for begin, end, skip in ((start, border, border - start), (border, m, 0)):
             pivot, next_pivot = row[skip:], next_row[skip:]
             for i in range(begin, end):
-                share = 0.0 if alone else rates[i * wide + k] / total
-                next_share = (rates[i * wide + m] + share * back) / next_total
+                share = 0.0 if alone else rates[i * row_stride + k] / total
+                next_share = (rates[i * row_stride + m] + share * back) / next_total
                 if not alone:
-                    rates[i * wide + k] = share
-                rates[i * wide + m] = next_share
+                    rates[i * row_stride + k] = share
+                rates[i * row_stride + m] = next_share
                 if share != 0.0 or next_share != 0.0:
-                    part = rates[i * wide + start + skip : i * wide + m]
+                    part = rates[i * row_stride + start + skip : i * row_stride + m]
                     for j in range(len(part)):
                         part[j] += share * pivot[j] + next_share * next_pivot[j]
 
 
-def flows(rates, wide, first, pi):
+def flows(rates, row_stride, first, pi):
     """Write pi, zero before, with pi[0] = 1 unless that makes others overflow (the template)."""
     n = len(pi)
     pi[0] = 1.0
@@ -97,28 +97,28 @@ def flows(rates, wide, first, pi):
             for j in range(end):
                 pi[j] = math.ldexp(pi[j], -exponent)  # exact
         for j in range(i + 1, end):
-            pi[j] += pi[i] * rates[i * wide + j]
+            pi[j] += pi[i] * rates[i * row_stride + j]
 
 
-def inflows(rates, wide, first, r):
+def inflows(rates, row_stride, first, r):
     """Turn flows r into the states from outside into d with d Q = -r and d[0] = 0 (the template)."""
     n = len(r)
     for step in range(n - 1):
         k = n - 1 - step
         start = first[k]
-        r[k] /= rates[k * wide + k]
+        r[k] /= rates[k * row_stride + k]
         for j in range(start, k):
-            r[j] += r[k] * rates[k * wide + j]
+            r[j] += r[k] * rates[k * row_stride + j]
     r[0] = 0.0
     end = 1
     for i in range(n):
         while end < n and first[end] <= i:
             end += 1
         for j in range(i + 1, end):
-            r[j] += r[i] * rates[i * wide + j]
+            r[j] += r[i] * rates[i * row_stride + j]
 
 
-def mean_costs(rates, wide, first, g, low):
+def mean_costs(rates, row_stride, first, g, low):
     """Turn costs per second into the mean costs on the way to state 0, g + low (the template).
 
     Those of a state are those of the lower place that it leads to most, and what others differ by: so
@@ -130,11 +130,11 @@ def mean_costs(rates, wide, first, g, low):
         i = n - 1 - step
         while first[end - 1] > i:
             end -= 1
-        g[i] += product(rates[i * wide + i + 1 : i * wide + end], g[i + 1 : end])
+        g[i] += product(rates[i * row_stride + i + 1 : i * row_stride + end], g[i + 1 : end])
     g[0] = low[0] = 0.0
     for k in range(1, n):
         start = first[k]
-        row = rates[k * wide + start : k * wide + k]
+        row = rates[k * row_stride + start : k * row_stride + k]
         nearest, most = 0, -1.0
         for j in range(len(row)):
             if row[j] > most:
@@ -145,7 +145,7 @@ def mean_costs(rates, wide, first, g, low):
             apart = g[start + j] - base
             little = two_sum(g[start + j], -base) + (low[start + j] - base_low)
             total += row[j] * (apart + little)
-        total /= rates[k * wide + k]
+        total /= rates[k * row_stride + k]
         g[k] = base + total
         low[k] = base_low + two_sum(base, total)
 

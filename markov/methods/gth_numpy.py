@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Substitution", "eliminate", "lay_out", "lowest_beside", "square"]
 
-TOGETHER = 32  # places that are substituted at a time
-FEW = 8  # states that are eliminated one by one
+BLOCK_SIZE = 32  # places that are substituted at a time
+MAX_ONE_BY_ONE = 8  # states that are eliminated one by one
 LARGE = 1e20
 
 
-def square(rates: Vector, wide: int, n: int) -> NDArray[np.float64]:
+def square(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
     """Return a view of the rates from place i to j, shape (n, n)."""
-    return np.ndarray((n, n), buffer=rates, strides=(wide * rates.itemsize, rates.itemsize))
+    return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
 
 
 def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) -> None:
@@ -38,29 +38,29 @@ def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) 
 
 
 def lay_out(
-    indptr: Places, indices: Places, data: Vector, rank: Places, wide: int, rates: Vector
+    indptr: Places, indices: Places, data: Vector, rank: Places, row_stride: int, rates: Vector
 ) -> None:
     """See the kernel."""
     here, there = np.repeat(rank, np.diff(indptr)), rank[indices]
     off = here != there
-    rates[here[off] * wide + there[off]] = data[off]
+    rates[here[off] * row_stride + there[off]] = data[off]
 
 
 def eliminate(
-    rates: Vector, wide: int, first: Places, low: int, high: int, room: Vector | None = None
+    rates: Vector, row_stride: int, first: Places, low: int, high: int, room: Vector | None = None
 ) -> None:
     """See the kernel; half of the states and then the other half, down to a few."""
-    entries = square(rates, wide, len(first))
-    if high - low > FEW and high - low < len(first) - 1:
+    entries = square(rates, row_stride, len(first))
+    if high - low > MAX_ONE_BY_ONE and high - low < len(first) - 1:
         middle = (low + high) // 2
-        eliminate(rates, wide, first, middle, high)
+        eliminate(rates, row_stride, first, middle, high)
         start, gone = int(first[low]), slice(middle, high)
         rows, border = slice(low, middle), max(start, low)
         entries[rows, start:middle] += entries[rows, gone] @ entries[gone, start:middle]
         if border > start:
             above = slice(start, low)
             entries[above, rows] += entries[above, gone] @ entries[gone, rows]
-        return eliminate(rates, wide, first, low, middle)
+        return eliminate(rates, row_stride, first, low, middle)
     for k, start in zip(range(high - 1, low - 1, -1), first[low:high][::-1].tolist(), strict=True):
         row, column = entries[k, start:k], entries[start:k, k]
         total = math.fsum(row.tolist())
@@ -76,16 +76,16 @@ def eliminate(
 
 
 class Substitution:
-    """What factors solve, some places at a time.
+    """Triangular solves with the factors, by blocks of places.
 
     Parameters
     ----------
-    rates, wide, first
+    rates, row_stride, first
         As elimination leaves them.
     """
 
-    def __init__(self, rates: Vector, wide: int, first: Places) -> None:
-        self._entries, self._first = square(rates, wide, len(first)), first
+    def __init__(self, rates: Vector, row_stride: int, first: Places) -> None:
+        self._entries, self._first = square(rates, row_stride, len(first)), first
         self._parts = _parts(self._entries, first)
 
     def flows(self, pi: Vector) -> None:
@@ -161,7 +161,7 @@ class _Part(NamedTuple):
     exits: Vector
 
     def after(self, into: Vector) -> Vector:
-        """Return x = into + x U, U being what leads from each place to higher ones."""
+        """Solve x = into + x U, where U has the entries from each place to higher ones."""
         found: Vector = solve_triangular(
             self.upper, into, trans="T", unit_diagonal=True, check_finite=False
         )
@@ -169,10 +169,10 @@ class _Part(NamedTuple):
 
 
 def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
-    """Return the places, some at a time; what shares a place with an entry is left out."""
+    """Return the blocks of places with the parts of both factors."""
     n, found = len(first), []
-    for low in range(0, n, TOGETHER):
-        high, start = min(low + TOGETHER, n), int(first[low])
+    for low in range(0, n, BLOCK_SIZE):
+        high, start = min(low + BLOCK_SIZE, n), int(first[low])
         there = np.arange(start, high) >= first[low:high, None]
         lower = np.where(there, entries[low:high, start:high], 0.0)
         upper = np.where(there.T, entries[start:high, low:high], 0.0)

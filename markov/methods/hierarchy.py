@@ -1,7 +1,7 @@
-"""The levels of aggregation multigrid: which states are lumped, and the chain of the lumps.
+"""The levels of aggregation multigrid: which states are aggregated, and the chain of the aggregates.
 
-Where the components of a model's state are known, lumps are cells of them; else pairs of pairs of pairs
-of states that exchange most.
+Where the components of a model's state are known, aggregates are boxes of their values; else pairs of
+pairs of pairs of states that exchange most.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
+from markov.methods import coarsening_kernels
 from markov.methods import multilevel_kernels as kernels
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Hierarchy", "build_hierarchy", "summed"]
 
 COARSEST = 32  # states that are eliminated
-STRONG = 0.5  # of the largest flow: components that are halved
-PASSES = 3  # pairs of pairs of pairs
-MUTUAL = 0.01  # of the strongest coupling: what counts in a pass
+MIN_STRENGTH = 0.5  # of the largest flow: components that are halved
+PAIRING_PASSES = 3  # pairs of pairs of pairs
+MIN_COUPLING = 0.01  # of the strongest coupling: what counts in a pass
 MAX_COARSENING_RATIO = 0.8  # of the states: aggregates that are worth it
-TWICE = 2.5  # times as many states: two visits per cycle pay
-SPILL = 64  # dummy entries, several of them to avoid a dependence between successive sums
-WIDE = 16  # times as many numbers as states: too many to look at all
+W_CYCLE_RATIO = 2.5  # times as many states: two visits per cycle pay
+N_DUMMY_ENTRIES = 64  # dummy entries, several of them to avoid a dependence between successive sums
+MAX_CODE_RATIO = 16  # times as many numbers as states: too many to look at all
 TINY = 1e-300
 
 
@@ -86,7 +87,7 @@ def build_hierarchy(
     mass: NDArray[np.float64],
     components: Mapping[str, NDArray[np.int64]] | None,
 ) -> Hierarchy:
-    """Return the levels of a chain; what to lump is decided by the flows as they are now.
+    """Return the levels of a chain; the aggregates are chosen by the current flows.
 
     Parameters
     ----------
@@ -101,16 +102,16 @@ def build_hierarchy(
     n = len(flow)
     values = matrix.data
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32)
-    cells = None if components is None else _Cells(components)
+    geometric = None if components is None else _GeometricAggregates(components)
     first, entries = [0, n], [0, len(values)]
     all_indptr, all_indices = [indptr], [indices]
     all_target: list[NDArray[np.int64]] = []
     all_parent: list[NDArray[np.int64]] = []
     flows = values * flow[indices]
     while n > COARSEST:
-        labels = None if cells is None else cells.lumped(indptr, indices, flows)
+        labels = None if geometric is None else geometric.coarsened(indptr, indices, flows)
         if labels is None or labels.max() >= MAX_COARSENING_RATIO * n:
-            cells, labels = None, _grouped(indptr, indices, flows, mass)
+            geometric, labels = None, _algebraic_aggregates(indptr, indices, flows, mass)
         if labels.max() == n - 1:  # no flow is left to go by
             labels = np.arange(n) // 2
         m = int(labels.max()) + 1
@@ -129,14 +130,14 @@ def build_hierarchy(
     all_parent.append(np.zeros(n, dtype=np.int64))
     target = np.concatenate(all_target)
     unread = np.flatnonzero(target < 0)
-    target[unread] = entries[-1] + unread % SPILL
+    target[unread] = entries[-1] + unread % N_DUMMY_ENTRIES
     sizes = np.diff(first)
     return Hierarchy(
         first=np.array(first),
-        repeats=np.concatenate([[1], np.where(sizes[:-1] > TWICE * sizes[1:], 2, 1)]),
+        repeats=np.concatenate([[1], np.where(sizes[:-1] > W_CYCLE_RATIO * sizes[1:], 2, 1)]),
         indptr=np.concatenate(all_indptr),
         indices=np.concatenate(all_indices),
-        values=np.concatenate([values, np.zeros(entries[-1] + SPILL - len(values))]),
+        values=np.concatenate([values, np.zeros(entries[-1] + N_DUMMY_ENTRIES - len(values))]),
         target=target.astype(np.uint32),
         parent=np.concatenate(all_parent).astype(np.uint32),
         scale=np.ones(first[-1]),
@@ -144,36 +145,36 @@ def build_hierarchy(
     )
 
 
-class _Cells:
-    """Cells of the space of a model's components, which grow from level to level."""
+class _GeometricAggregates:
+    """Boxes of values of a model's components, which grow from level to level."""
 
     def __init__(self, components: Mapping[str, NDArray[np.int64]]) -> None:
         self.values = [(v - v.min()).astype(np.int32) for v in components.values()]
 
-    def lumped(
+    def coarsened(
         self, indptr: NDArray[np.int64], indices: NDArray[np.uint32], flows: NDArray[np.float64]
     ) -> NDArray[np.int64] | None:
-        """Return the number of each state's cell on the next level; None if there are no cells.
+        """Return the number of each state's box on the next level; None if no flow changes a component.
 
-        Twice as many values to a cell of the components whose steps carry at least half as much flow
+        Twice as many values to a box of the components whose steps carry at least half as much flow
         as those of the component with most.
         """
         strength = []
         for values in self.values:
             arguments = values, indptr, indices, flows
-            total, by_one = compiled(kernels.moves, shape_of(arguments))(*arguments)
+            total, by_one = compiled(coarsening_kernels.moves, shape_of(arguments))(*arguments)
             strength.append(total if by_one >= 0.5 * total else 0.0)
         most = max(strength, default=0.0)
         if most <= 0.0:
             return None
         self.values = [
-            values >> 1 if carried >= STRONG * most else values
+            values >> 1 if carried >= MIN_STRENGTH * most else values
             for values, carried in zip(self.values, strength, strict=True)
         ]
         code = np.zeros(len(self.values[0]), dtype=np.int64)
         for values in self.values:
             code = code * (int(values.max()) + 1) + values
-            if code.max() >= WIDE * len(code):  # as for many components: the code would overflow
+            if code.max() >= MAX_CODE_RATIO * len(code):  # many components: it would overflow
                 code = np.unique(code, return_inverse=True)[1]
         labels = _consecutive(code)
         some = np.empty(int(labels.max()) + 1, dtype=np.int64)
@@ -190,7 +191,7 @@ def _consecutive(code: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
-def _grouped(
+def _algebraic_aggregates(
     indptr: NDArray[np.int64],
     indices: NDArray[np.uint32],
     flows: NDArray[np.float64],
@@ -201,9 +202,9 @@ def _grouped(
     one_way = sp.csr_matrix((flows, indices.astype(np.int64), indptr), shape=(n, n))
     exchange = sp.csr_matrix(one_way + one_way.T)
     groups, mass, strongest = np.arange(n), np.maximum(mass, TINY), np.zeros(n)
-    for _ in range(PASSES):
+    for _ in range(PAIRING_PASSES):
         count = len(mass)
-        labels, m = _paired(exchange, mass, MUTUAL, strongest)
+        labels, m = _paired(exchange, mass, MIN_COUPLING, strongest)
         if (
             count == n and m > MAX_COARSENING_RATIO * n
         ):  # most states are much weaker coupled than a neighbour
@@ -211,8 +212,8 @@ def _grouped(
         groups = labels[groups]
         if m <= COARSEST or m > MAX_COARSENING_RATIO * count:
             break
-        lump = sp.csr_matrix((np.ones(count), (np.arange(count), labels)))
-        exchange, mass = sp.csr_matrix(lump.T @ exchange @ lump), summed(labels, mass, m)
+        aggregate = sp.csr_matrix((np.ones(count), (np.arange(count), labels)))
+        exchange, mass = sp.csr_matrix(aggregate.T @ exchange @ aggregate), summed(labels, mass, m)
         exchange.setdiag(0.0)
         most = np.zeros(m)
         np.maximum.at(most, labels, strongest)
@@ -230,7 +231,7 @@ def _paired(
     labels = np.full(len(mass), -1)
     index = exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64)
     arguments = *index, exchange.data, mass, least, strongest, labels
-    return labels, int(compiled(kernels.match, shape_of(arguments))(*arguments))
+    return labels, int(compiled(coarsening_kernels.match, shape_of(arguments))(*arguments))
 
 
 def _merged(
@@ -242,7 +243,7 @@ def _merged(
     target, coarse = np.empty(len(indices), dtype=np.int64), np.empty_like(indices)
     begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     arguments = labels, order, bounds, indptr, indices, target, begins, coarse, seen
-    count = compiled(kernels.merge, shape_of(arguments))(*arguments)
+    count = compiled(coarsening_kernels.merge, shape_of(arguments))(*arguments)
     return target, begins, coarse[:count].copy()
 
 

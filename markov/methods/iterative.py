@@ -11,7 +11,14 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hopflow.checks import choice, number
 from markov.computing.progress import report
-from markov.methods.jump_chain import SWEEPS_AT_ONCE, Flows, Iteration, held_bytes, relax, unit
+from markov.methods.jump_chain import (
+    SWEEPS_AT_ONCE,
+    Flows,
+    Iteration,
+    held_bytes,
+    normalised,
+    relax,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,7 +135,7 @@ class Power(Iteration):
         components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
     ) -> Flows:
         """Return the flows out of the states of an irreducible chain."""
-        flow = unit(exit_rates.copy())
+        flow = normalised(exit_rates.copy())
         steps = 0
         while True:
             moved = inflow @ flow

@@ -1,4 +1,4 @@
-"""The jump chain, on which iterative methods work, and what those methods share.
+"""The jump chain, on which iterative methods work, and the common base of these methods.
 
 The unknown is the flow y(x) = pi(x) q(x) out of each state, q(x) being its exit rate: y = y P with
 the transition matrix P of the jump chain, whose diagonal is zero. Badly scaled rates drop out, and
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from markov.methods.hierarchy import Hierarchy
 
-__all__ = ["Flows", "Iteration", "held_bytes", "jumps", "relax", "sweep_states", "unit"]
+__all__ = ["Flows", "Iteration", "held_bytes", "jumps", "normalised", "relax", "sweep_states"]
 
 SWEEPS_AT_ONCE = 10
 
 
 class Flows(NamedTuple):
-    """What an iteration on the jump chain returns.
+    """Result of an iteration on the jump chain.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Flows(NamedTuple):
 
 
 class Iteration:
-    """What methods share that iterate on the flows: their stopping rule, and the way to pi."""
+    """Base of methods that iterate on the flows: the stopping rule, and conversion to pi."""
 
     tolerance: float
     max_iterations: int
@@ -70,7 +70,7 @@ class Iteration:
             return Solution(np.ones(1))
         inflow, exit_rates = jumps(Q)
         found = self.flows(inflow, exit_rates, components)
-        pi = unit(found.flow / exit_rates)
+        pi = normalised(found.flow / exit_rates)
         return Solution(pi, found.iterations, found.memory, hierarchy=found.hierarchy)
 
     def flows(
@@ -112,7 +112,7 @@ def relax(
     least: int = 0,
 ) -> tuple[NDArray[np.float64], int]:
     """Return the flows after Gauss-Seidel iterations, at least ``least``, and their number."""
-    flow = unit(exit_rates.copy() if flow is None else flow.copy())
+    flow = normalised(exit_rates.copy() if flow is None else flow.copy())
     index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
     sweeps = compiled(sweep_states, shape_of((*index, inflow.data, flow)))
     done = 0
@@ -143,7 +143,7 @@ def sweep_states(indptr, indices, jumps, flow, iterations):  # type: ignore[no-u
             flow[j] = total
 
 
-def unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values over their sum, without overflow on the way."""
     with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
         scaled = values / values.max()

@@ -14,7 +14,14 @@ from hopflow.checks import choice, number
 from markov.computing import costs
 from markov.computing.interruption import interruptible
 from markov.computing.progress import watched
-from markov.methods.jump_chain import SWEEPS_AT_ONCE, Flows, Iteration, held_bytes, relax, unit
+from markov.methods.jump_chain import (
+    SWEEPS_AT_ONCE,
+    Flows,
+    Iteration,
+    held_bytes,
+    normalised,
+    relax,
+)
 from markov.methods.linear_multigrid import CoarseLevels, LinearMultigrid
 from markov.methods.multilevel import Multilevel
 from markov.methods.projections import RESTART, bicgstab, gmres
@@ -31,7 +38,7 @@ __all__ = ["Krylov"]
 REFINEMENTS = 5
 GAIN = 1e-8  # of the residual, per refinement, at most
 ROUGH = 1e-3  # residual at which the levels of the preconditioner are frozen
-MOST_CYCLES = 20  # to get there
+MAX_CYCLES = 20  # to get there
 
 
 @dataclass(frozen=True)
@@ -93,13 +100,13 @@ class Krylov(Iteration):
     ) -> Flows:
         """Return the flows out of the states of an irreducible chain."""
         n = len(exit_rates)
-        flow, iterations, grid = self._initial_guess(inflow, exit_rates, components)
+        flow, iterations, hierarchy = self._initial_guess(inflow, exit_rates, components)
         reference = int(np.argmax(flow))
         others = np.delete(np.arange(n), reference)
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
         right = inflow[others][:, [reference]].toarray().ravel()
         with np.errstate(all="ignore"):  # what is not finite is left to Gauss-Seidel
-            inverse, held = self._inverse(matrix, flow, reference, grid)
+            inverse, held = self._inverse(matrix, flow, reference, hierarchy)
             if inverse is not None:
                 start = flow[others] / flow[reference]
                 found, count = self._iterate(matrix, right, inverse, start)
@@ -109,7 +116,7 @@ class Krylov(Iteration):
         flow, sweeps = relax(inflow, exit_rates, self.tolerance, self.max_iterations, flow, least=1)
         vectors = 8 * n * (RESTART if self.solver == "gmres" else 8)
         memory = held_bytes(inflow) + held_bytes(matrix) + held + vectors
-        return Flows(flow, iterations + sweeps, memory, grid)
+        return Flows(flow, iterations + sweeps, memory, hierarchy)
 
     def _initial_guess(
         self,
@@ -120,21 +127,21 @@ class Krylov(Iteration):
         """Return a flow to start from, the number of iterations that it took, and its levels."""
         if self.preconditioner == "ilu":
             return *relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE), None
-        cycles = Multilevel(tolerance=ROUGH, max_iterations=MOST_CYCLES)
+        cycles = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES)
         with watched(None):  # what is reported are residuals of the answer
             found = cycles.flows(inflow, exit_rates, components)
-        return unit(found.flow), found.iterations, found.hierarchy
+        return normalised(found.flow), found.iterations, found.hierarchy
 
     def _inverse(
         self,
         matrix: sp.csc_matrix,
         flow: NDArray[np.float64],
         reference: int,
-        grid: Hierarchy | None,
+        hierarchy: Hierarchy | None,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]] | None, int]:
-        """Return what nearly solves ``matrix @ x = right``, or None, and its bytes."""
-        if grid is not None:
-            return self._cycles(flow, reference, grid)
+        """Return a preconditioner of ``matrix @ x = right``, or None, and its bytes."""
+        if hierarchy is not None:
+            return self._cycles(flow, reference, hierarchy)
         make = partial(spilu, matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
         try:
             ilu = interruptible(make, costs.sparse_lu(self.fill_factor * matrix.nnz, np.inf))
@@ -146,10 +153,10 @@ class Krylov(Iteration):
         self,
         flow: NDArray[np.float64],
         reference: int,
-        grid: Hierarchy,
+        hierarchy: Hierarchy,
     ) -> tuple[Callable[[NDArray[np.float64]], NDArray[np.float64]], int]:
         """Return a cycle on frozen levels as an inverse, and its bytes."""
-        levels = CoarseLevels.entered(grid, flow)
+        levels = CoarseLevels.entered(hierarchy, flow)
         linear = LinearMultigrid(levels.jumps, -1.0, -1.0, np.ones_like(flow), flow, levels)
         others = np.delete(np.arange(len(flow)), reference)
 

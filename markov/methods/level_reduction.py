@@ -200,7 +200,7 @@ class _Blocks:
         return level_counts(sizes, beside, BLOCK)
 
     def rows(self, level: int) -> Callable[[], Rows]:
-        """Return what makes the rates out of a level dense when they are needed."""
+        """Return a function that makes the rates out of a level as dense blocks."""
         return lambda: self._dense(level)
 
     def _dense(self, level: int) -> Rows:

@@ -15,7 +15,7 @@ import numpy as np
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.methods import gth_numpy as dense
-from markov.methods import multilevel_kernels as kernels
+from markov.methods import linear_multigrid_kernels as kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CoarseLevels", "LinearMultigrid"]
 
-PATIENCE = 12  # cycles that together do not halve what is left
-MOST_CYCLES = 200
-FAIR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
-FORMER = 2  # steps to combine with
-LEAST, MOST = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
+MAX_STAGNANT_CYCLES = 12  # cycles that together do not halve what is left
+MAX_CYCLES = 200
+GOOD_FACTOR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
+N_FORMER_STEPS = 2  # steps to combine with
+MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
 STEP = 3
 
 
 class CoarseLevels(NamedTuple):
-    """The flows between the aggregates of all levels but the first, by what they leave or enter.
+    """Flows between the aggregates of all levels except the first, by source or by target.
 
     The arrays are those of `Hierarchy`. ``inverse`` solves the last level, with zero in the aggregate of
     the likeliest states.
@@ -54,21 +54,29 @@ class CoarseLevels(NamedTuple):
     inverse: NDArray[np.float64]
 
     @classmethod
-    def entered(cls, grid: Hierarchy, flow: Vector) -> CoarseLevels:
-        """Return the levels of the flow y out of the states, by what they enter: for d Q = -r.
+    def entered(cls, hierarchy: Hierarchy, flow: Vector) -> CoarseLevels:
+        """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
 
-        The arrays are shared with ``grid``, whose values become those of this flow.
+        The arrays are shared with ``hierarchy``, whose values become those of this flow.
         """
-        grid.freeze(flow)
+        hierarchy.freeze(flow)
         ground = int(np.argmax(flow))
-        for level in range(len(grid.first) - 2):
-            ground = int(grid.parent[grid.first[level] + ground] - grid.first[level + 1])
-        inverse = np.ascontiguousarray(_mean_times(grid, ground).T)
-        parts = grid.first, grid.repeats, grid.indptr, grid.indices, grid.values
-        return cls(*parts, grid.parent, grid.scale, inverse)
+        for level in range(len(hierarchy.first) - 2):
+            ground = int(
+                hierarchy.parent[hierarchy.first[level] + ground] - hierarchy.first[level + 1]
+            )
+        inverse = np.ascontiguousarray(_mean_times(hierarchy, ground).T)
+        parts = (
+            hierarchy.first,
+            hierarchy.repeats,
+            hierarchy.indptr,
+            hierarchy.indices,
+            hierarchy.values,
+        )
+        return cls(*parts, hierarchy.parent, hierarchy.scale, inverse)
 
     def left(self, reference: int, leak: float) -> CoarseLevels:
-        """Return the same levels by what they leave: for Q g = -f, with a leak in one state.
+        """Return the same levels stored by source: for Q g = -f, with a leak in one state.
 
         ``leak`` is the flow out of the reference that ends there.
         """
@@ -91,7 +99,7 @@ class CoarseLevels(NamedTuple):
 
     @property
     def jumps(self) -> Rows:
-        """The transposed jump chain, of levels by what they enter: rows, columns and entries, shared."""
+        """The transposed jump chain, levels stored by target: rows, columns, entries (shared)."""
         n = int(self.first[1])
         end = int(self.indptr[n])
         return self.indptr[: n + 1], self.indices[:end], self.values[:end]
@@ -102,17 +110,17 @@ class CoarseLevels(NamedTuple):
         return sum(array.nbytes for array in self)
 
 
-def _mean_times(grid: Hierarchy, ground: int) -> NDArray[np.float64]:
+def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
     """Return, per unit of mass, the mean time in each state of the last level on the way to one of them.
 
     The inverse of its equations, shape (m, m), by elimination without subtractions.
     """
-    low, high = grid.first[-2:]
+    low, high = hierarchy.first[-2:]
     m = high - low
-    rates, bounds = np.zeros((m, m)), grid.indptr[low : high + 1]
+    rates, bounds = np.zeros((m, m)), hierarchy.indptr[low : high + 1]
     target = np.repeat(np.arange(m), np.diff(bounds))
     part = slice(bounds[0], bounds[-1])
-    rates[grid.indices[part].astype(np.int64) - low, target] = grid.values[part]
+    rates[hierarchy.indices[part].astype(np.int64) - low, target] = hierarchy.values[part]
     order = np.arange(m)
     order[[0, ground]] = order[[ground, 0]]
     rates = np.ascontiguousarray(rates[np.ix_(order, order)])
@@ -208,7 +216,7 @@ class LinearMultigrid:
                 return x.copy()
         steps = _Steps(x.copy(), rest, weights**-2.0)
         least, since = np.inf, 0
-        while since < PATIENCE and steps.count < MOST_CYCLES:
+        while since < MAX_STAGNANT_CYCLES and steps.count < MAX_CYCLES:
             self.start(steps.rest)
             cycles = 2 if steps.whole else 1  # which is cheaper than two steps, and gains as much
             for _ in range(cycles):
@@ -227,15 +235,15 @@ class _Steps:
     def __init__(self, x: Vector, rest: Vector, weights: Vector) -> None:
         self.x, self.rest, self.weights = x, rest, weights
         self.count, self.whole = 0, False
-        self._steps, self._changes = np.zeros((2, FORMER, len(x)))
-        self._sizes = np.full(FORMER, np.inf)  # no former steps
+        self._steps, self._changes = np.zeros((2, N_FORMER_STEPS, len(x)))
+        self._sizes = np.full(N_FORMER_STEPS, np.inf)  # no former steps
 
     def add(self, step: Vector, change: Vector, cycles: int) -> float:
         """Go along the step of some cycles, whole where that is good, else as far as is best.
 
         ``change`` is A times the step. Both are kept, and changed. Returns the norm of what is left.
         """
-        products = np.empty(3 + FORMER)
+        products = np.empty(3 + N_FORMER_STEPS)
         pairs = self.rest, change, self._changes, self.weights, products
         compiled(kernels.gain, shape_of(pairs))(*pairs)
         size, along, length, *shares = products
@@ -243,16 +251,16 @@ class _Steps:
         parts = np.array(shares) / self._sizes
         shorter = length - parts @ shares
         far = -along / shorter
-        self.whole = bool(left <= FAIR ** (2 * cycles) * size)
-        if self.whole or not LEAST <= far <= MOST:
-            far, parts = 1.0, np.zeros(FORMER)
+        self.whole = bool(left <= GOOD_FACTOR ** (2 * cycles) * size)
+        if self.whole or not MIN_LENGTH <= far <= MAX_LENGTH:
+            far, parts = 1.0, np.zeros(N_FORMER_STEPS)
             self._sizes[:] = np.inf
         else:
             left, length = size - along**2 / shorter, shorter
         arguments = self.x, self.rest, step, change, self._steps, self._changes, parts, float(far)
         compiled(kernels.advance, shape_of(arguments))(*arguments)
         if far != 1.0:
-            place = self.count % FORMER
+            place = self.count % N_FORMER_STEPS
             self._steps[place], self._changes[place], self._sizes[place] = step, change, length
         self.count += 1
         return float(np.sqrt(max(left, 0.0))) if np.isfinite(left) else float("inf")

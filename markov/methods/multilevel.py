@@ -1,7 +1,7 @@
 """pi Q = 0 by aggregation multigrid: sweeps on every scale of the chain.
 
 The unknown is the flow y out of each state, y = y P with the transition matrix P of the jump chain,
-as in `markov.methods.jump_chain`. Neighbouring states are lumped to aggregates. The flows between them,
+as in `markov.methods.jump_chain`. Neighbouring states form aggregates. The flows between them,
 sum_x sum_z y(x) P(x, z), are those of a smaller chain; its solution c says by which factor the flow of
 each aggregate is to change: y(x) <- y(x) c(aggregate of x). It is found the same way, down to some ten
 aggregates, which are eliminated without subtractions. Only products, sums and quotients of positive
@@ -36,10 +36,10 @@ N_KEPT_ITERATES = 2  # former iterates to combine with
 LEAST_SHARE = 0.1
 DEPENDENT = 1e-12
 GROWTH_FACTOR = 2.0
-FAIR = 0.5  # residual per cycle beyond which iterates are combined
+COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
 SLOW_FACTOR = 0.6  # and beyond which, three times in a row, sweeps double
-POOR_IN_A_ROW = 3
-MOST_SWEEPS = 16
+SLOW_CYCLES_IN_A_ROW = 3
+MAX_SWEEPS = 16
 MAX_STAGNANT_CYCLES = 30
 TINY = 1e-300
 
@@ -95,20 +95,22 @@ class Multilevel(Iteration):
         """Return the flows out of the states of an irreducible chain."""
         start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
-            grid = build_hierarchy(inflow, start, start, components if self.geometric else None)
-            flow, cycles = self._iterate(inflow, grid, start)
-        memory = held_bytes(inflow) + grid.nbytes + (2 * N_KEPT_ITERATES + 6) * flow.nbytes
-        return Flows(flow, cycles, memory, grid)
+            hierarchy = build_hierarchy(
+                inflow, start, start, components if self.geometric else None
+            )
+            flow, cycles = self._iterate(inflow, hierarchy, start)
+        memory = held_bytes(inflow) + hierarchy.nbytes + (2 * N_KEPT_ITERATES + 6) * flow.nbytes
+        return Flows(flow, cycles, memory, hierarchy)
 
     def _iterate(
-        self, inflow: sp.csr_matrix, grid: Hierarchy, flow: NDArray[np.float64]
+        self, inflow: sp.csr_matrix, hierarchy: Hierarchy, flow: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], int]:
         """Return the flow at the tolerance, or where cycles gain nothing, and their number."""
         history = _History(inflow)
         size = best = np.inf
-        sweeps, poor, done, since = 1, 0, 0, 0
+        sweeps, slow, done, since = 1, 0, 0, 0
         while done < self.max_iterations and since <= MAX_STAGNANT_CYCLES:
-            flow = grid.improved(flow, sweeps)
+            flow = hierarchy.improved(flow, sweeps)
             residual = history.residual(flow)
             done += 1
             before, size = size, 0.5 * float(np.abs(residual).sum())
@@ -116,10 +118,10 @@ class Multilevel(Iteration):
             if not self.tolerance < size < np.inf:
                 break
             best, since = (size, 0) if size < 0.5 * best else (best, since + 1)
-            poor = poor + 1 if size > SLOW_FACTOR * before else 0
-            if poor == POOR_IN_A_ROW:
-                sweeps, poor = min(2 * sweeps, MOST_SWEEPS), 0
-            if size > FAIR * before and done < self.max_iterations:
+            slow = slow + 1 if size > SLOW_FACTOR * before else 0
+            if slow == SLOW_CYCLES_IN_A_ROW:
+                sweeps, slow = min(2 * sweeps, MAX_SWEEPS), 0
+            if size > COMBINE_FACTOR * before and done < self.max_iterations:
                 flow = history.combined(flow, residual)
         return flow, done
 

@@ -87,7 +87,7 @@ def _turned(turn: tuple[float, float], x: float, y: float) -> tuple[float, float
 def bicgstab(
     matrix: Any, right: Vector, inverse: Callable[[Vector], Vector], gain: float, most: int
 ) -> tuple[Vector, int]:
-    """Return what `gmres` does; a step applies the matrix twice."""
+    """Solve as `gmres` does, by BiCGSTAB; a step applies the matrix twice."""
     x, rest, shadow = np.zeros_like(right), right.copy(), right.copy()
     goal = gain * norm(right)
     direction, image = np.zeros_like(right), np.zeros_like(right)

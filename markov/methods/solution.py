@@ -1,4 +1,4 @@
-"""What `stationary` needs of a method, and what a method returns."""
+"""Interface between `stationary` and its methods: `Method`, `Solution` and `Factors`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Factors", "Method", "Solution"]
 
 
 class Factors(Protocol):
-    """What factors of a generator solve, with rounding errors that are to be looked for.
+    """Solves with factors of a generator; their rounding errors are not bounded.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Factors(Protocol):
 
 
 class Solution(NamedTuple):
-    """What a method returns.
+    """Result of a method.
 
     Attributes
     ----------
@@ -84,8 +84,8 @@ class Solution(NamedTuple):
 class Method(Protocol):
     """How to solve pi Q = 0.
 
-    A method that iterates has an attribute ``tolerance``: the relative residual that it was asked
-    for, by which its result is judged.
+    An iterative method has an attribute ``tolerance``: the requested relative residual, by which
+    its result is judged.
 
     Examples
     --------

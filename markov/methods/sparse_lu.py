@@ -1,4 +1,4 @@
-"""Sparse LU of a generator without one state: its cost before it is made, and what it solves."""
+"""Sparse LU of a generator without one state: predicted cost, factors and solves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SYMMETRIC = {"SymmetricMode": True}
 
 
 class LUOrder(NamedTuple):
-    """An order of elimination, and what it costs.
+    """An order of elimination with its cost.
 
     Attributes
     ----------

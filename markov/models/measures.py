@@ -67,7 +67,7 @@ def _mean(values: Any, pi: NDArray[np.float64]) -> Any:
 
 
 class Measurable(Protocol):
-    """What a model needs for measures, beside ``labels`` and ``rewards``."""
+    """Interface of a model for measures, in addition to ``labels`` and ``rewards``."""
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class Measurable(Protocol):
 
 
 def functionals(model: Measurable, s: Any) -> dict[str, Mean]:
-    """Return what a model's labels and rewards are means of.
+    """Return a model's labels and rewards as functions on the states, by name.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def functionals(model: Measurable, s: Any) -> dict[str, Mean]:
 
 
 def chosen(measure: Any, model: Measurable | None, s: Any, over: NDArray[np.int64]) -> Mean:
-    """Return what a measure is a mean of, or a ratio of means, over some of the states, checked.
+    """Return the function whose mean, or pair whose ratio of means, is a measure, checked.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def measures_of(model: Measurable, pi: NDArray[np.float64], s: Any) -> dict[str,
 
 
 def _over_states(function: Callable[[Any, Any], Any], q: Any, name: str, s: Any) -> dict[str, Mean]:
-    """Return what a function of the state gives, by name, over many states."""
+    """Return the values of a function of the state over many states, by name."""
     count = len(_arrays(s)[0])
     try:
         found = {k: _broadcast(v, count) for k, v in dict(function(s, q)).items()}
@@ -213,7 +213,7 @@ def _over_states(function: Callable[[Any, Any], Any], q: Any, name: str, s: Any)
 def _holds_for_one(
     function: Callable[[Any, Any], Any], q: Any, s: Any, found: Mapping[str, Mean]
 ) -> bool:
-    """Whether some states by themselves give what they give among many, or cannot be asked alone.
+    """Whether some states give the same values one by one, or cannot be evaluated one by one.
 
     A function that was found to do so is not asked again.
     """

@@ -15,7 +15,7 @@ from markov.models.rules import ChainModel
 
 __all__ = ["PauseChain"]
 
-MOST_HOPS = 100
+MAX_HOPS = 100
 
 
 class PauseChain(ChainModel):
@@ -93,7 +93,7 @@ class PauseChain(ChainModel):
     def check(self) -> None:
         """Check every parameter before any work starts."""
         p = self.params
-        hops = whole("hops", p.hops, 1, MOST_HOPS)
+        hops = whole("hops", p.hops, 1, MAX_HOPS)
         buffers = self._buffers
         if not isinstance(buffers, tuple) or len(buffers) != hops + 1:
             raise ValueError(f"buffers = {p.buffers!r}: must be {hops + 1} numbers, one per queue")

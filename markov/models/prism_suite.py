@@ -152,7 +152,7 @@ class Kanban(ChainModel):
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield what the machines do, and the moves between cells."""
+        """Yield the transitions of the machines, and the moves between cells."""
         machine, back = (s.m1, s.m2, s.m3, s.m4), (s.b1, s.b2, s.b3, s.b4)
         done = (s.d1, s.d2, s.d3, s.d4)
         for n in range(4):
@@ -294,7 +294,7 @@ class Polling(ChainModel):
 
     @staticmethod
     def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield arrivals at empty stations, and what the server does."""
+        """Yield arrivals at empty stations, and the transitions of the server."""
         here = 1 << s.at
         for n in range(q.stations):
             if (s.full >> n) % 2 == 0:

@@ -146,7 +146,7 @@ class ChainModel(Parametrized):
 
     @property
     def has_space(self) -> bool:
-        """Whether the model says what values its components have."""
+        """Whether the model declares the values of its components."""
         return type(self).space is not ChainModel.space
 
     @property

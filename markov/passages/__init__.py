@@ -1,4 +1,4 @@
-"""Times until a chain first enters a set of states, and what is earned until then."""
+"""First-passage times of a chain into a set of states, and rewards accumulated until then."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ __all__ = ["Absorbing"]
 UNIT = 2.0**-53
 LONG_UNIT = float(np.finfo(np.longdouble).eps)
 FACTORED = 60_000  # states up to which a factorization is tried first
-MOST_ITERATIONS = 2_000
+MAX_ITERATIONS = 2_000
 REFINEMENTS = 10
 TINY = float(np.finfo(float).tiny)
 
@@ -182,7 +182,7 @@ class Absorbing:
             preconditioner = LinearOperator(shape, ilu.solve)
 
             def solve(b: NDArray[np.float64]) -> NDArray[np.float64]:
-                x, _ = bicgstab(self.A, b, rtol=1e-13, maxiter=MOST_ITERATIONS, M=preconditioner)
+                x, _ = bicgstab(self.A, b, rtol=1e-13, maxiter=MAX_ITERATIONS, M=preconditioner)
                 return np.asarray(x)
 
             return solve

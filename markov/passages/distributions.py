@@ -24,7 +24,7 @@ __all__ = ["Distribution", "PassageTime"]
 
 TOLERANCE = 1e-14
 UNIT = 2.0**-53
-MOST_STEPS = 100  # of a bisection; Newton's method needs some six
+MAX_STEPS = 100  # of a bisection; Newton's method needs some six
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class PassageTime:
             low, high = high, self._after(high, 2.0 * high.time)
         below = low
         middle = low
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             middle = self._after(low, self._guess(low, high.time, middle, q))
             if self._cdf(middle) < q:
                 low = middle

@@ -183,7 +183,7 @@ class Moments:
 
 
 def _mean(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:
-    """Return the mean over a distribution and a bound on its error; what is not entered counts not."""
+    """Return the mean over a distribution and its error bound; states of zero mass do not count."""
     used = start > 0.0
     parts = start[used] * values[used]
     bound = float(start[used] @ error[used]) * UP

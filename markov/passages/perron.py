@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QuasiStationary", "quasi_stationary"]
 
-MOST_STEPS = 60
+MAX_STEPS = 60
 USEFUL = 1e-6  # relative width of the interval for the rate that counts as known
 
 
@@ -178,7 +178,7 @@ def _perron(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
     m = len(system.states)
     v, best, found, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
     kept, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         low, high = _ratios(system, v)
         if high - low < best:
             best, found, kept = high - low, (low, high), v

@@ -15,10 +15,10 @@ class Bounded:
     Attributes
     ----------
     value
-        The best approximation, in the unit of what was asked for.
+        The best approximation, in the unit of the requested quantity.
     lower, upper
-        The exact value lies between them, whatever rounding did; infinite where nothing is proved. It
-        is exact for the rates as they are in float64.
+        Bounds of the exact value for the rates as given in float64, rounding errors included;
+        infinite if nothing is proved.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def error_bound(
 
 
 class Certificate:
-    """What is proved of an approximate stationary vector; and what proves more, of means.
+    """Error bounds of an approximate stationary vector, and refinement of the bounds of means.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Certificate:
     bounds the mean hitting times of 0. For |f| <= 1 the solution g of the Poisson equation
     Q g = pi(f) - f with g(0) = 0 is bounded by the hitting times too, and
     x(f) - pi(f) = -(x Q) g, so that TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c. An approximate h is
-    found by factors or by multigrid, for costs per second that are large where nobody is,
+    found by factors or by multigrid, for costs per second that are large in unlikely states,
     (max pi / pi)^0.1; c is verified. Where there are factors, x is ``pi`` with one correction, as two
     float64, and the distance from ``pi`` to it is added. All products are evaluated in double-double,
     with every rounding error bounded.
@@ -158,7 +158,7 @@ class Certificate:
                 break
 
     def _judge(self, solver: Solver, proof: Supersolution, tight: bool) -> bool:
-        """Take over what a supersolution proves, if it is more than before; return whether it is sharp."""
+        """Adopt the bound of a supersolution if it is better; return whether it is sharp."""
         found = _Better(np.zeros_like(self.pi), *self._proved(np.zeros_like(self.pi), proof))
         best, distance = found, self._distance(found)
         for _ in range(0 if isinstance(solver, MultigridPoisson) else REFINEMENTS):
@@ -178,7 +178,7 @@ class Certificate:
         return proof.c > SHARP and (likely or best.rest <= 0.5 * distance)
 
     def sharpen(self, share: float) -> None:
-        """Lower ``rest`` to a share of what it is by a better vector, as far as that is possible."""
+        """Reduce ``rest`` by the factor ``share`` with a better vector, as far as possible."""
         solver, proof = self.solver, self.supersolution
         if solver is None or proof is None:
             return

@@ -73,9 +73,9 @@ def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
     With any g, and r = f + Q g: pi f = pi r, so that x r differs from it by (x - pi) r. That is at most
     the total-variation distance times the range of r, which is small when g nearly solves Poisson's
     equation Q g = pi f - f; and it is between the least and the largest r (A. R. Odoni, Operations
-    Research 17, 1969). Where r is largest, nobody is: with weights w >= 1 as large there, what is
-    verified of w bounds (x - pi) r by the range of r / w. Where each entry has an error bound, that
-    times x |f| is another one. What is returned is the intersection.
+    Research 17, 1969). States with large r have small probabilities: with weights w >= 1 that are
+    large there, the verified drift bounds (x - pi) r by the range of r / w. If each entry has an
+    error bound, that times x |f| is another one. The intersection is returned.
     """
     low = np.zeros_like(f)
     goal = _goal(proof, tolerance * abs(inner(proof.pi, f)), inner(proof.pi, np.abs(f)))
@@ -136,7 +136,7 @@ def _input_error(proof: Certificate, f: Vector, over: Vector | None) -> float:
 
 
 def _goal(proof: Certificate, wanted: float, size: float) -> float:
-    """Return at what error to stop: rounding is soon reached with factors."""
+    """Return the error at which to stop: with factors the rounding level is reached quickly."""
     cycles = isinstance(proof.solver, MultigridPoisson)
     return max(wanted, ROUNDING * size) if cycles else ROUNDING * size
 
@@ -159,7 +159,7 @@ class _Enclosure:
             self._enter_by_entries(f, f_low)
 
     def narrowed(self, goal: float) -> Bounded:
-        """Return what is proved when the interval is at most twice the goal wide, or no narrower.
+        """Return the mean and its bound once the interval is at most 2 ``goal`` wide or stagnates.
 
         A better vector comes first: it gains more per cycle of multigrid, and for all functions.
         """
@@ -184,7 +184,7 @@ class _Enclosure:
         return Bounded(min(max(self.value, lower), upper), lower, upper)
 
     def _until(self, goal: float) -> Callable[[Vector], bool]:
-        """Return what says of r whether it is good enough for the goal."""
+        """Return the stopping criterion for r, by the goal."""
 
         def enough(rest: Vector) -> bool:
             rest = rest - inner(self.proof.pi, rest)
@@ -193,7 +193,7 @@ class _Enclosure:
         return enough
 
     def _enter(self, rest: Vector, error: Vector) -> float:
-        """Take over what r = ``rest``, right to ``error``, proves; return how wide that is."""
+        """Intersect with the interval proved by r = ``rest`` +- ``error``; return its width."""
         proof = self.proof
         self.rest = rest
         shift, rounding = mean(proof.pi, proof.low, rest)
@@ -223,7 +223,7 @@ class _Enclosure:
         self._meet(_Interval(_below(value, -half), _above(value, half)))
 
     def _meet(self, other: _Interval) -> None:
-        """Keep what both intervals have; one that is not of numbers says nothing."""
+        """Intersect with another interval; ends that are not numbers are ignored."""
         lower, upper = self.interval
         self.interval = _Interval(
             other.lower if other.lower > lower else lower,

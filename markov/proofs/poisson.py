@@ -1,4 +1,4 @@
-"""What solves Poisson's equation Q g = -f: factors at once, multigrid by cycles."""
+"""Solvers of Poisson's equation Q g = -f: direct by factors, iterative by multigrid."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["candidates"]
 
-WORTH_A_LOOK = 0.3  # of the cost of multigrid: of predicting what might be faster
-MOST_LU = 30.0  # times the cost of multigrid: what is tried when nothing else proves anything
+MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
+MAX_LU_COST = 30.0  # times the cost of multigrid: what is tried when nothing else proves anything
 
 
 def candidates(
@@ -42,7 +42,7 @@ def candidates(
     components: Components | None,
     solution: Solution | None,
 ) -> Iterator[Solver]:
-    """Yield what solves Q g = -f for a chain, by predicted cost.
+    """Yield solvers of Q g = -f for a chain, by predicted cost.
 
     The method's own factors come first; then elimination towards the likeliest state, multigrid and
     sparse LU, as they are predicted to be quick; last multigrid on levels of its own, that does not look
@@ -51,28 +51,28 @@ def candidates(
     if solution is not None and solution.factors is not None:
         yield solution.factors
     n, entries, reference = Q.shape[0], Q.nnz, int(np.argmax(pi))
-    grid = None if solution is None else solution.hierarchy
-    shared = costs.multigrid_proof(n, entries, grid is not None)
+    hierarchy = None if solution is None else solution.hierarchy
+    shared = costs.multigrid_proof(n, entries, hierarchy is not None)
     makers: list[tuple[float, Callable[[], Solver]]] = []
     if costs.has_numba():
-        makers.append((shared, partial(_multigrid, Q, pi, weights, components, grid)))
-    if costs.layout(entries) <= WORTH_A_LOOK * shared:
+        makers.append((shared, partial(_multigrid, Q, pi, weights, components, hierarchy)))
+    if costs.layout(entries) <= MAX_PREDICTION_COST * shared:
         form = band(Q, reference=reference)
         if form.memory <= costs.MEMORY:
             makers.append((form.seconds, partial(eliminated, Q, form, "error bound")))
     quickest = min((seconds for seconds, _ in makers), default=np.inf)
-    looked = costs.order(entries) <= WORTH_A_LOOK * quickest
+    looked = costs.order(entries) <= MAX_PREDICTION_COST * quickest
     if looked:
         makers.append(_lu(Q, reference))
     for _, make in sorted(makers, key=lambda each: each[0]):
         with suppress(RuntimeError, MemoryError):  # exactly singular, or too large
             yield make()
-    if not looked and costs.order(entries) <= MOST_LU * shared:
+    if not looked and costs.order(entries) <= MAX_LU_COST * shared:
         seconds, make = _lu(Q, reference)
-        if seconds <= MOST_LU * shared:
+        if seconds <= MAX_LU_COST * shared:
             with suppress(RuntimeError, MemoryError):
                 yield make()
-    if (components is not None or grid is not None) and costs.has_numba():
+    if (components is not None or hierarchy is not None) and costs.has_numba():
         yield _multigrid(Q, pi, weights, None, None)
 
 
@@ -81,17 +81,17 @@ def _multigrid(
     pi: Vector,
     weights: Vector,
     components: Components | None,
-    grid: Hierarchy | None,
+    hierarchy: Hierarchy | None,
 ) -> Solver:
     """Return multigrid on given levels, or on others of its own."""
     flow = pi * -Q.diagonal()
-    if grid is None:
+    if hierarchy is None:
         inflow, _ = jumps(Q)
-        grid = build_hierarchy(inflow, flow, flow, components)
-    return MultigridPoisson(Q, pi, CoarseLevels.entered(grid, flow), weights)
+        hierarchy = build_hierarchy(inflow, flow, flow, components)
+    return MultigridPoisson(Q, pi, CoarseLevels.entered(hierarchy, flow), weights)
 
 
 def _lu(Q: sp.csr_matrix, reference: int) -> tuple[float, Callable[[], Solver]]:
-    """Return the predicted seconds of sparse LU, and what makes its factors."""
+    """Return the predicted seconds of sparse LU, and a function that computes its factors."""
     order = best_order(Q)
     return order.seconds, partial(LUFactors, Q, reference, order)

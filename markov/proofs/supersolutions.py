@@ -44,7 +44,7 @@ class Supersolution(NamedTuple):
 
 
 def supersolution(products: DoubleDouble, solver: Solver, weights: Vector) -> Supersolution:
-    """Return an h near the mean costs on the way to the solver's reference, and what it proves.
+    """Return an h near the mean costs until the solver's reference, and the bound it proves.
 
     Parameters
     ----------

@@ -14,12 +14,12 @@ import numpy as np
 from hopflow.checks import whole
 from hopflow.results import figure
 from hopflow.status import OnFailure, Status, deliver
+from markov.answers import Solved
 from markov.methods.block_reduction import Reduction, Rows, Segment
 from markov.models.measures import measures_of
 from markov.models.rules import NO_END, ChainModel
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.quasi_birth_death.level_kinds import Repeating
-from markov.results import Solved
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -197,7 +197,7 @@ class _Levels:
         return np.sort(found).astype(np.int64)
 
     def refuse(self, phases: NDArray[np.int64]) -> None:
-        """Raise what went wrong in one of these phases."""
+        """Raise the error recorded for one of these phases, if any."""
         for phase in phases.tolist():
             if phase in self._wrong:
                 raise self._wrong[phase]

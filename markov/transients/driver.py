@@ -102,7 +102,7 @@ def transient(
 
 
 def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> Limit | None:
-    """Return what a long horizon tends to, where it is worth finding and does not depend on luck.
+    """Return the limit of a long horizon, if it is worthwhile and independent of random absorption.
 
     That is where all states lead to one recurrent class, or the start is inside of recurrent classes.
     """

@@ -1,4 +1,4 @@
-"""Poisson probabilities between two truncation points, with a bound on what is left out.
+"""Poisson probabilities between two truncation points, with a bound on the truncated mass.
 
 The weights are computed relative to that of the mode, by ratios of neighbours, which neither overflow
 nor underflow (the idea of B. L. Fox, P. W. Glynn, Computing Poisson probabilities, Communications of

@@ -1,4 +1,4 @@
-"""Distributions over time: what they say of a model's labels and rewards, and how they are drawn."""
+"""Distributions over time: measures of a model's labels and rewards, and plots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Transient"]
 
-MOST_LINES = 8  # states that are drawn when a chain has no measures
+MAX_LINES = 8  # states that are drawn when a chain has no measures
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -41,9 +41,9 @@ class Transient(Result):
         Shape (times, states), in the order of ``chain.states``.
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, shape
-        (times,): no event has a probability that is wrong by more.
+        (times,): the error of the probability of any event is at most this.
     tolerance
-        What was asked for.
+        The requested bound.
     status
         CONVERGED, or INACCURATE where the bound is useless.
     steps
@@ -176,11 +176,11 @@ class Transient(Result):
         if ax is None:
             _, ax = figure()
         names = [name for name, (dims, _, _) in self._measures[0].items() if not dims]
-        marker = "." if len(self.times) < MOST_LINES else ""
+        marker = "." if len(self.times) < MAX_LINES else ""
         for name in names:
             ax.plot(self.times, self[name], marker=marker, label=name)
         if not names:
-            likeliest = np.argsort(-self.pi.max(axis=0))[:MOST_LINES]
+            likeliest = np.argsort(-self.pi.max(axis=0))[:MAX_LINES]
             for x in sorted(likeliest.tolist()):
                 name = x if isinstance(self.states, range) else self.probabilities.state.values[x]
                 ax.plot(self.times, self.pi[:, x], marker=marker, label=f"state {name}")

@@ -51,7 +51,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Limit:
-    """What the powers tend to, shape (n,), with a bound on its error in the same norm."""
+    """Limit of the powers, shape (n,), with a bound on its error in the same norm."""
 
     values: NDArray[np.float64]
     error: float

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
-from responsefn.responses.base import round_trip
+from responsefn.responses.input_checks import round_trip
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import TFRC
 
@@ -21,6 +21,12 @@ def interval_weights(n: int = 8) -> NDArray[np.float64]:
     """Return the weights of n loss intervals, newest first: 1 in the newer half, then falling.
 
     w_i = min(1, 2 (n - i)/(n + 2)), for n = 8: 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2.
+
+    Examples
+    --------
+    >>> from responsefn import interval_weights
+    >>> interval_weights(8)
+    array([1. , 1. , 1. , 1. , 0.8, 0.6, 0.4, 0.2])
     """
     n = whole("n", n, 1, 1000)
     i = np.arange(n)
@@ -32,7 +38,8 @@ def loss_events(
 ) -> NDArray[np.int64]:
     """Return the losses that begin a loss event.
 
-    A loss less than a round trip after the one that began the last event belongs to that event.
+    A loss at most a round trip after the one that began the last event belongs to that event
+    (RFC 5348, Sect. 5.2; ns-2's ``TfrcSinkAgent::new_loss`` begins an event where more has passed).
 
     Parameters
     ----------
@@ -43,13 +50,24 @@ def loss_events(
     rtt
         Round-trip time in s.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Returns
     -------
     Sequence numbers of the first loss of each event; their differences are the loss intervals.
+
+    Examples
+    --------
+    >>> from responsefn import loss_events
+    >>> loss_events([10, 12, 40], sent=[1.0, 1.02, 1.4], rtt=0.1)
+    array([10, 40])
     """
-    numbers, times = np.asarray(lost, dtype=np.int64), number("sent", sent)
+    given, times = number("lost", lost, at_least=0.0, below=2.0**53), number("sent", sent)
+    if np.any(given != np.floor(given)) or np.any(np.diff(given.ravel()) <= 0.0):
+        raise ValueError(f"lost = {lost!r}: must be whole sequence numbers, ascending")
+    if np.any(np.diff(times.ravel()) < 0.0):
+        raise ValueError(f"sent = {sent!r}: must not fall, as the sequence numbers rise")
+    numbers = given.astype(np.int64)
     if numbers.shape != times.shape or numbers.ndim != 1:
         raise ValueError(
             f"lost has shape {numbers.shape}, sent has shape {times.shape}: must be equal"
@@ -79,7 +97,13 @@ def first_interval(
     law
         The equation; None is ``TFRC()``.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import first_interval
+    >>> round(first_interval(rate=1000.0, rtt=0.1))
+    6685
     """
     return 1.0 / float(invert(TFRC() if law is None else law, rate, rtt, unit_check=unit_check))
 
@@ -103,7 +127,7 @@ class LossHistory:
     >>> history = LossHistory()
     >>> for length in (100, 100, 100): history.close(length)
     >>> round(history.rate(50), 4), round(history.rate(1000), 4)
-    (0.01, 0.0016)
+    (0.01, 0.0014)
     """
 
     def __init__(
@@ -151,7 +175,7 @@ class LossHistory:
         self.discount = 1.0
         if self.discounting and open_interval > 2.0 * without:
             self.discount = max(2.0 * without / open_interval, self.least_discount)
-        older = self.weights[1 : len(lengths) + 1]
+        older = self.weights[1 : len(lengths)]  # RFC 5348, Sect. 5.4: i = 1 to k - 1
         older = older * factors[: len(older)] * self.discount
         total = self.weights[0] * open_interval + older @ lengths[: len(older)]
         including = float(total / (self.weights[0] + older.sum()))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hopflow.checks import number
 from hopflow.parameters import Parametrized
+from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
+from responsefn.responses.labels import keeps_labels
 
 if TYPE_CHECKING:
     import sympy
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from responsefn.responses.references import Reference
     from responsefn.responses.symbolic import Formula
 
-__all__ = ["Response", "formula_of", "plain", "round_trip", "same_shape"]
-
-LONGEST_RTT = 30.0
-"""Round-trip times from here on, in s, are taken for milliseconds."""
+__all__ = ["Response", "formula_of"]
 
 
 class Response(Parametrized):
@@ -83,6 +81,7 @@ class Response(Parametrized):
         """The rate in packets/s as a SymPy expression, from which the numbers are computed too."""
         return self.closed_form().rate
 
+    @keeps_labels
     def rate(
         self,
         p: ArrayLike,
@@ -102,7 +101,7 @@ class Response(Parametrized):
         bandwidth
             Capacity in packets/s; only rules that see the queue use it.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more, which was probably meant in ms.
+            Whether to refuse an ``rtt`` of 5 s or more, which was probably meant in ms.
 
         Returns
         -------
@@ -113,10 +112,11 @@ class Response(Parametrized):
         ValueError
             Naming the parameter, its value and what is allowed.
         """
-        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt, unit_check)
-        same_shape(p=p, rtt=rtt)
-        return plain(self.value_of(self.expression, p=p, R=rtt))
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
+        shape = same_shape(p=p, rtt=rtt)
+        return plain(spread(self.value_of(self.expression, p=p, R=rtt), shape))
 
+    @keeps_labels
     def elasticity(
         self,
         p: ArrayLike,
@@ -130,24 +130,52 @@ class Response(Parametrized):
         By SymPy where there is a closed form, else a central difference of the numerical cycle
         over 1 % in p to either side. Parameters and shapes as for `rate`.
         """
-        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt, unit_check)
-        shape = same_shape(p=p, rtt=rtt)
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
+        p, rtt = np.broadcast_arrays(p, rtt) if same_shape(p=p, rtt=rtt) != p.shape else (p, rtt)
+        slope = np.empty(p.shape)
+        closed = np.zeros(p.shape, dtype=bool)
         if self.uses_closed_form(bandwidth):
             from responsefn.responses.symbolic import log_slope
 
-            slope = self.value_of(log_slope(self.expression), p=p, R=rtt)
-            return plain(np.broadcast_to(slope, shape).copy())
-        up, down = np.minimum(p * 1.01, 1.0), p / 1.01
-        rates = [np.log(self.rate(at, rtt, bandwidth, unit_check=unit_check)) for at in (up, down)]
-        return plain(np.asarray((rates[0] - rates[1]) / np.log(up / down)))
+            closed = np.broadcast_to(self.closed_form_holds(p, rtt), p.shape)
+            slope[...] = self.value_of(log_slope(self.expression), p=p, R=rtt)
+        if not closed.all():
+            rtts = np.broadcast_to(rtt, p.shape)[~closed]
+            up, down = np.minimum(p[~closed] * 1.01, 1.0), p[~closed] / 1.01
+            high, low = (
+                np.log(self.rate(at, rtts, bandwidth, unit_check=unit_check)) for at in (up, down)
+            )
+            slope[~closed] = (high - low) / np.log(up / down)
+        return plain(slope)
 
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether `rate` evaluates the closed form (or else the numerical cycle)."""
         return True
 
-    def value_of(self, expression: sympy.Expr, **values: Any) -> NDArray[np.float64]:
+    def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
+        """Return for which loss event rates and round-trip times the closed form is the response.
+
+        Parameters
+        ----------
+        p, rtt
+            Loss event rate, and round-trip time in s: checked, shapes that broadcast.
+
+        Examples
+        --------
+        >>> from responsefn import Scalable
+        >>> Scalable().closed_form_holds([0.004, 0.005], 0.1)
+        array([ True, False])
+        """
+        formula = formula_of(self)
+        p, rtt = np.asarray(p, dtype=np.float64), np.asarray(rtt, dtype=np.float64)
+        shape = np.broadcast_shapes(p.shape, rtt.shape)
+        if formula is None or formula.condition in (True, False):
+            return np.full(shape, formula is not None and bool(formula.condition))
+        return np.broadcast_to(self.value_of(formula.condition, p=p, R=rtt), shape)
+
+    def value_of(self, expression: sympy.Basic, **values: Any) -> NDArray[Any]:
         """Evaluate an expression of this object's formula; ``values`` as checked arrays by symbol."""
-        from responsefn.responses.symbolic import evaluate
+        from responsefn.responses.evaluation import evaluate
 
         return evaluate(expression, self.bindings(values.get("R")) | values)
 
@@ -156,25 +184,3 @@ class Response(Parametrized):
 def formula_of(response: Response) -> Formula | None:
     """Return ``response.formula()``, derived once for equal objects."""
     return response.formula()
-
-
-def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
-    """Check a round-trip time in s; 30 s or more are refused unless ``unit_check`` is False."""
-    hint = "in seconds: ms(48) is 0.048; unit_check=False allows long ones"
-    if unit_check:
-        return number("rtt", rtt, above=0.0, below=LONGEST_RTT, hint=hint)
-    return number("rtt", rtt, above=0.0, hint="in seconds: ms(48) is 0.048")
-
-
-def same_shape(**arrays: NDArray[np.float64]) -> tuple[int, ...]:
-    """Return the common shape of arrays that broadcast, or raise ValueError with their names."""
-    try:
-        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    except ValueError:
-        shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
-        raise ValueError(f"{shapes}: must broadcast to one shape") from None
-
-
-def plain(array: NDArray[np.float64]) -> float | NDArray[np.float64]:
-    """Return an array as it is, or the Python float that it holds when it has no dimension."""
-    return array if array.ndim else float(array)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.kernels import build
 from responsefn.responses import law_kernels as law_templates
-from responsefn.responses.base import Response, round_trip
-from responsefn.responses.inverse import SMALLEST_P, invert
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import round_trip, spread
+from responsefn.responses.inverse import SMALLEST_P, closed_root
 from responsefn.responses.lambert import lambert_w
+from responsefn.responses.plateau_ratio import excess, solve_plateau
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,56 +32,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Fused", "fused"]
 
+HELPERS = (lambert_w, excess, solve_plateau)
 CELLS = 1024
 """Of the table from which the inverse starts: 16 KB, which stay in the fastest cache."""
 
 
-def _text(expression: sympy.Expr) -> str:
-    """Return an expression as Python, quarter powers by square roots."""
-    import sympy as sp
-    from sympy.printing.pycode import PythonCodePrinter
-
-    class Printer(PythonCodePrinter):  # type: ignore[misc]
-        def _print_Pow(self, node: sp.Pow, rational: bool = False, **_: Any) -> str:
-            base, exponent = node.as_base_exp()
-            quarters = 4 * exponent
-            if (quarters.is_Integer and not exponent.is_Integer) or exponent.is_Integer:
-                inner = self._print(base)
-                whole, rest = divmod(abs(int(quarters)), 4)
-                factors = [f"({inner})"] * whole
-                if rest in (2, 3):
-                    factors.append(f"math.sqrt({inner})")
-                if rest in (1, 3):
-                    factors.append(f"math.sqrt(math.sqrt({inner}))")
-                product = "*".join(factors)
-                return f"(1.0/({product}))" if quarters < 0 else f"({product})"
-            return str(super()._print_Pow(node, rational=rational))
-
-        def _print_LambertW(self, node: sp.LambertW) -> str:
-            return f"{lambert_w.__name__}({self._print(node.args[0])})"
-
-    return str(Printer({"fully_qualified_modules": True}).doprint(sp.sympify(expression)))
-
-
-@cache
-def _snippets(expression: sympy.Expr) -> tuple[list[str], dict[str, str]]:
+def _snippets(expression: sympy.Expr) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the names of the constants, and the statements before and inside of the loop."""
-    import sympy as sp
+    from responsefn.responses.printing import statements
 
-    from responsefn.responses.symbolic import p
-
-    constants = sorted(str(symbol) for symbol in expression.free_symbols if symbol != p)
-    steps, (result,) = sp.cse([sp.factor_terms(expression)], sp.numbered_symbols("x_"))
-    before = [f"{name} = constants[{n}]" for n, name in enumerate(constants)]
-    inside, moving = [], {p}
-    for name, value in steps:
-        if value.free_symbols & moving:
-            moving.add(name)
-            inside.append(f"{name} = {_text(value)}")
-        else:
-            before.append(f"{name} = {_text(value)}")
-    inside.append(f"value = {_text(result)}")
-    return constants, {"before": "\n".join(before), "inside": "\n".join(inside)}
+    code = statements(expression, ("p",))
+    before = [f"{name} = constants[{n}]" for n, name in enumerate(code.constants)]
+    text = {"before": "\n".join([*before, *code.before]), "inside": "\n".join(code.inside)}
+    return code.constants, text
 
 
 @dataclass(frozen=True)
@@ -90,15 +55,27 @@ class Fused:
     ----------
     response, rtt
         What it is of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import Reno, fused
+    >>> law = fused(Reno(), rtt=0.1)
+    >>> law.invert(law(np.array([1e-3, 1e-2]))).round(9)
+    array([0.001, 0.01 ])
     """
 
     response: Response
     rtt: float
     _code: Mapping[str, str]
     _constants: Floats
+    _plain_code: Mapping[str, str]
+    _plain_constants: Floats
 
     def __call__(self, p: Floats, out: Floats | None = None) -> Floats:
-        """Return rates in packets/s for loss event rates that are taken as they are.
+        """Return rates in packets/s, NaN where the closed form does not hold.
+
+        Loss event rates are taken as they are.
 
         Parameters
         ----------
@@ -108,7 +85,7 @@ class Fused:
             Where they go, shape (n,); None makes a new array.
         """
         out = np.empty_like(p) if out is None else out
-        build(law_templates.evaluate_all, snippets=self._code, helpers=(lambert_w,))(
+        build(law_templates.evaluate_all, snippets=self._code, helpers=HELPERS)(
             p, self._constants, out
         )
         return out
@@ -121,23 +98,26 @@ class Fused:
         rate
             float64, contiguous, shape (n,): not checked.
         out
-            Where they go; NaN where no p in 1e-12..1 gives the rate.
+            Where they go; NaN where no p in 1e-12..1 at which the closed form holds gives the
+            rate: of several ranges of p the one that begins lowest.
         """
         out = np.empty_like(rate) if out is None else out
-        kernel = build(law_templates.invert_all, snippets=self._code, helpers=(lambert_w,))
-        kernel(rate, self._constants, *self._table, out)
+        kernel = build(law_templates.invert_all, snippets=self._plain_code, helpers=HELPERS)
+        kernel(rate, self._plain_constants, *self._table, out)
         return out
 
     @cached_property
     def _table(self) -> tuple[Floats, float, float]:
         """Log p and its change per step of log rate, shape (nodes, 2); the first log rate, 1/step."""
-        ends = np.array([1.0, SMALLEST_P])
+        from responsefn.responses.symbolic import log_slope
+
         law, rtt = self.response, self.rtt
-        first, last = np.log(law.rate(ends, rtt, unit_check=False))
+        ends = np.array(_range(law, rtt))[::-1]
+        first, last = np.log(law.value_of(law.expression, p=ends, R=rtt))
         step = (last - first) / CELLS
         rates = np.exp(first + step * np.arange(CELLS + 1))
-        p = np.asarray(invert(law, rates, rtt, unit_check=False))
-        slope = np.asarray(law.elasticity(p, rtt, unit_check=False))
+        p = np.clip(closed_root(law, rates, np.full(rates.shape, rtt)), ends[1], ends[0])
+        slope = spread(law.value_of(log_slope(law.expression), p=p, R=rtt), p.shape)
         return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
 
@@ -151,7 +131,7 @@ def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     rtt
         Round-trip time in s.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Examples
     --------
@@ -161,7 +141,35 @@ def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     112.332
     """
     rtt = float(round_trip(one_number("rtt", rtt), unit_check))
-    names, code = _snippets(response.expression)
+    form = response.closed_form()
     values = response.bindings(rtt) | {"R": rtt}
-    numbers = np.array([float(values[name]) for name in names] or [math.nan])
-    return Fused(response, rtt, code, numbers)
+
+    def compiled(expression: sympy.Expr) -> tuple[Mapping[str, str], Floats]:
+        names, code = _snippets(expression)
+        return code, np.array([float(values[name]) for name in names] or [math.nan])
+
+    return Fused(response, rtt, *compiled(form.conditional_rate), *compiled(form.rate))
+
+
+def _range(law: Response, rtt: float) -> tuple[float, float]:
+    """Return the lowest range of p in which the closed form holds, by bisection of its ends."""
+    p = np.geomspace(SMALLEST_P, 1.0, 241)
+    holds = law.closed_form_holds(p, rtt)
+    first = int(np.argmax(holds))
+    after = np.flatnonzero(~holds[first:])
+    last = first + int(after[0]) - 1 if after.size else len(p) - 1
+    low = p[0] if first == 0 else _border(law, rtt, p[first], p[first - 1])
+    high = 1.0 if last == len(p) - 1 else _border(law, rtt, p[last], p[last + 1])
+    return float(low), float(high)
+
+
+def _border(law: Response, rtt: float, inside: float, outside: float) -> float:
+    while abs(outside / inside - 1.0) > 1e-15:
+        middle = math.sqrt(inside * outside)
+        if middle in (inside, outside):
+            break
+        if law.closed_form_holds(middle, rtt):
+            inside = middle
+        else:
+            outside = middle
+    return inside

@@ -10,7 +10,8 @@ import numpy as np
 
 from hopflow.checks import number
 from hopflow.results import Result, figure
-from responsefn.responses.base import Response, round_trip
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import round_trip
 
 if TYPE_CHECKING:
     import xarray
@@ -39,6 +40,12 @@ class Curve(Result):
         Rates in packets/s, shape (n, m).
     bandwidth
         Capacity in packets/s that rules saw which see the queue; None where none was given.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, curve
+    >>> curve(Reno(), [1e-4, 1e-2], rtt=0.1).mean_window.round(2)
+    array([[122.47,  12.25]])
     """
 
     rules: tuple[Response, ...]
@@ -147,7 +154,7 @@ def curve(
     bandwidth
         Capacity in packets/s, for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Raises
     ------

@@ -16,18 +16,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from responsefn.rules.base import WindowRule
+    from responsefn.responses.dynamics import Dynamics
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["SMALLEST_CYCLE_P", "Scan", "cycle_root", "forget", "scan"]
+__all__ = ["SMALLEST_CYCLE_P", "SMALLEST_P", "Scan", "cycle_root", "forget", "scan"]
 
+SMALLEST_P = 1e-12
+"""Smallest loss event rate that `invert` returns."""
 SMALLEST_CYCLE_P = 1e-10
 """Smallest loss event rate at which numerical cycles are inverted."""
 PER_DECADE, OF_FEW_PACKETS = 12, 8
 """Values of p at which a response is looked at before it is inverted; how many times more above 0.1,
 where cycles of a few packets may alternate."""
+WIDE = 2.0
+"""Ratio of the rates at both ends from which an interval without a rate that is met twice counts: in
+narrower ones lie too few of the values of p that were looked at."""
 SLACK = 1e-9
 """Relative difference from the rate at an end of the range that still counts as the end."""
 CLOSE = 1e-13
@@ -61,10 +66,11 @@ class Scan:
         return float(np.exp(self.log_rate.min())), float(np.exp(self.log_rate.max()))
 
     @cached_property
-    def unique(self) -> tuple[float, float]:
-        """Widest interval of rates, in packets/s, that are met once and where the rate falls with p.
+    def unique(self) -> Floats:
+        """Logarithms of the ends of all intervals of rates that are met once and fall with p, (k, 2).
 
         Between two samples the rate is taken to fall if it has fallen and the period is the same.
+        Of intervals over less than a factor of 2 only the widest counts, if there is no other.
         """
         low, high = self.log_rate[:-1], self.log_rate[1:]
         wrong = (
@@ -75,8 +81,15 @@ class Scan:
         order = np.argsort(starts)
         edges = np.append(self.log_rate.min(), stops[order[:-1]])
         below = np.maximum.accumulate(edges)
-        widest = int(np.argmax(starts[order] - below))
-        return float(np.exp(below[widest])), float(np.exp(starts[order][widest]))
+        width = starts[order] - below
+        some = width >= min(math.log(WIDE), width.max())
+        return np.stack([below[some], starts[order][some]], axis=1)
+
+    def is_unique(self, log_rate: Floats) -> NDArray[np.bool_]:
+        """Return which rates are in one of the intervals of `unique`."""
+        low, high = self.unique.T
+        at = log_rate[..., None]
+        return np.asarray(((at >= low - FLAT) & (at <= high + FLAT)).any(axis=-1))
 
     def cell(self, log_rate: Floats) -> Ints:
         """Return before which sample rates are passed."""
@@ -84,13 +97,15 @@ class Scan:
         return np.maximum(np.searchsorted(highest, log_rate), 1)
 
 
-def scan(rule: WindowRule, rtt: float, bandwidth: float | None, up_to: float) -> Scan:
+def scan(rule: Dynamics, rtt: float, bandwidth: float | None, up_to: float) -> Scan:
     """Return the cycles of a rule at a round-trip time in s, a decade of p after the other.
 
-    They end at the capacity, and with the first decade in which all rates are above ``up_to``.
+    They end at the capacity, and with the first decade in which all rates are above ``up_to``, else at
+    1e-12 where the closed form holds there, and at 1e-10 where it does not.
     """
+    last = SMALLEST_P if _closed_at_the_end(rule, rtt, bandwidth) else SMALLEST_CYCLE_P
     parts: list[Floats] = []
-    for decade in range(round(-math.log10(SMALLEST_CYCLE_P))):
+    for decade in range(round(-math.log10(last))):
         parts.append(_decade(rule, rtt, bandwidth, decade))
         least = float(parts[-1][1].min())
         if least > up_to or (bandwidth and least >= bandwidth * (1.0 - FLAT)):
@@ -99,13 +114,27 @@ def scan(rule: WindowRule, rtt: float, bandwidth: float | None, up_to: float) ->
     return Scan(np.log(p), np.log(rate), period)
 
 
+def _closed_at_the_end(rule: Dynamics, rtt: float, bandwidth: float | None) -> bool:
+    """Return whether the closed form holds where p is smallest."""
+    if not rule.uses_closed_form(bandwidth):
+        return False
+    return bool(rule.closed_form_holds(np.array([SMALLEST_P, SMALLEST_CYCLE_P]), rtt).all())
+
+
 @lru_cache(maxsize=1024)
-def _decade(rule: WindowRule, rtt: float, bandwidth: float | None, decade: int) -> Floats:
+def _decade(rule: Dynamics, rtt: float, bandwidth: float | None, decade: int) -> Floats:
     """Return p, rates and periods, shape (3, n); computed once for equal rules."""
     count = PER_DECADE * (1 if decade else OF_FEW_PACKETS)
     p = 10.0 ** (-decade - np.arange(decade > 0, count + 1) / count)
-    cycle = rule.cycle(p, rtt, bandwidth, unit_check=False)
-    return np.stack([p, cycle.rate, cycle.period])
+    rate, period = np.empty(p.shape), np.ones(p.shape)
+    closed = np.zeros(p.shape, dtype=bool)
+    if rule.uses_closed_form(bandwidth):
+        closed = rule.closed_form_holds(p, rtt)
+        rate[closed] = rule.rate(p[closed], rtt, bandwidth, unit_check=False)
+    if not closed.all():
+        cycle = rule.cycle(p[~closed], rtt, bandwidth, unit_check=False)
+        rate[~closed], period[~closed] = cycle.rate, cycle.period
+    return np.stack([p, rate, period])
 
 
 def forget() -> None:
@@ -114,7 +143,7 @@ def forget() -> None:
 
 
 def cycle_root(
-    rule: WindowRule, rate: Floats, rtt: Floats, bandwidth: float | None
+    rule: Dynamics, rate: Floats, rtt: Floats, bandwidth: float | None
 ) -> NDArray[np.float64]:
     """Return p for a rule whose rate is a numerical cycle, all entries at once.
 
@@ -143,7 +172,7 @@ def cycle_root(
         return np.empty(shape)
 
     def excess(log_p: Floats, at: Ints) -> Floats:
-        p = np.clip(np.exp(log_p), SMALLEST_CYCLE_P, 1.0)
+        p = np.clip(np.exp(log_p), SMALLEST_P, 1.0)
         return np.asarray(np.log(rule.rate(p, rtt[at], bandwidth, unit_check=False) / rate[at]))
 
     everywhere, scans = np.arange(rate.size), {}
@@ -154,6 +183,7 @@ def cycle_root(
         ends[:, at] = _bracket(rule, each, bandwidth, scans[each], np.log(rate[at]))
     x, f, other, g = np.where(np.abs(ends[1]) <= np.abs(ends[3]), ends, ends[[2, 3, 0, 1]])
     _false_position(x, f, other, g, excess)
+    border = _at_border(rule, x, other, rtt, bandwidth)
     if np.any(jumped := np.abs(f) > JUMP):
         n = int(np.argmax(jumped))
         both = np.concatenate([excess(each[[n]], np.array([n])) for each in (x, other)])
@@ -165,17 +195,30 @@ def cycle_root(
             (low, high),
         )
     # the ends of the range have one side only
-    up, down = (np.clip(x + near, np.log(SMALLEST_CYCLE_P), 0.0) for near in (NEAR, -NEAR))
+    up, down = (np.clip(x + near, np.log(SMALLEST_P), 0.0) for near in (NEAR, -NEAR))
     rises = (excess(down, everywhere) - f <= FLAT) & (x - down > 0.5 * NEAR)
     rises |= (f - excess(up, everywhere) <= FLAT) & (up - x > 0.5 * NEAR)
-    if np.any(rises):
+    if np.any(rises := rises & ~border & ~_at_border(rule, up, down, rtt, bandwidth)):
         n = int(np.argmax(rises))
-        raise _ambiguous(rule, float(rtt[n]), scans[float(rtt[n])], float(np.log(rate[n])))
+        where, log_rate = float(rtt[n]), float(np.log(rate[n]))
+        raise _ambiguous(rule, where, bandwidth, scans[where], log_rate)
     return np.asarray(np.exp(x).reshape(shape))
 
 
+def _at_border(
+    rule: Dynamics, x: Floats, other: Floats, rtt: Floats, bandwidth: float | None
+) -> NDArray[np.bool_]:
+    """Return where the closed form holds at one of two log p and not at the other."""
+    if not rule.uses_closed_form(bandwidth):
+        return np.zeros(x.shape, dtype=bool)
+    one, two = (
+        rule.closed_form_holds(np.clip(np.exp(each), SMALLEST_P, 1.0), rtt) for each in (x, other)
+    )
+    return np.asarray(one != two)
+
+
 def _bracket(
-    rule: WindowRule, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
+    rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
 ) -> tuple[Floats, ...]:
     """Return both ends of the bracket of each log rate, x and log rate less what is wanted."""
     low, high = seen.log_rate.min(), seen.log_rate.max()
@@ -191,9 +234,8 @@ def _bracket(
             f"at rtt = {rtt:g} s for p from 1 down to {np.exp(seen.log_p[-1]):.3g}",
             (least, most),
         )
-    single = np.log(seen.unique)
-    if np.any(often := (wanted < single[0] - FLAT) | (wanted > single[1] + FLAT)):
-        raise _ambiguous(rule, rtt, seen, wanted[often][0])
+    if not np.all(once := seen.is_unique(wanted)):
+        raise _ambiguous(rule, rtt, bandwidth, seen, wanted[~once][0])
     at = seen.cell(wanted)
     return tuple(
         part[each] - base
@@ -202,8 +244,18 @@ def _bracket(
     )
 
 
-def _ambiguous(rule: WindowRule, rtt: float, seen: Scan, log_rate: float) -> AmbiguousRateError:
-    low, high = seen.unique
+def _ambiguous(
+    rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, log_rate: float
+) -> AmbiguousRateError:
+    """Return the error for a rate, with the interval next to it in which rates have an inverse.
+
+    Of the decades that were looked at; of all where they cost nothing.
+    """
+    if _closed_at_the_end(rule, rtt, bandwidth):
+        seen = scan(rule, rtt, bandwidth, math.inf)
+    intervals = seen.unique
+    away = np.maximum(intervals[:, 0] - log_rate, log_rate - intervals[:, 1])
+    low, high = map(float, np.exp(intervals[np.argmin(away)]))
     return AmbiguousRateError(
         f"rate = {np.exp(log_rate):g}: must be > {low:.9g} and < {high:.9g} packets/s, between which the "
         f"rate of {rule!r} at rtt = {rtt:g} s falls with p; several p, or none, may give another",

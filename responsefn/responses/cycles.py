@@ -7,24 +7,33 @@ is the response of rules that have no closed form, derived here and not publishe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.kernels import build
 from responsefn.responses import rule_kernels as templates
+from responsefn.responses.dynamics import Cycle, Event
+from responsefn.responses.errors import RuleError
+from responsefn.responses.rule_checks import raise_wrong, sample_states
+from responsefn.responses.rule_compilation import (
+    RECORD,
+    Kind,
+    compile_rule,
+    is_compiled,
+    kind_of,
+    numbers_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from numpy.typing import NDArray
 
-    from responsefn.rules.base import WindowRule
+    from responsefn.responses.dynamics import Dynamics
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Cycle", "compile_rule", "numbers_of", "solve"]
+__all__ = ["solve"]
 
 TOLERANCE = 1e-11
 """Relative change of the peak over two cycles below which it goes on only as long as that falls."""
@@ -34,114 +43,110 @@ MOST = 4096
 """Cycles after which the mean over the last half stands for the cycle; a power of two."""
 BUDGET = 2_000_000
 """Blocks of ACKs after which the same is done at the next power of two."""
-EVENTS = ("on_ack", "on_loss")
-SUMS = 6
-"""Rows of `templates.simulate`'s lanes before those of the state."""
+AGREE = 1e-9
+"""Relative difference of two windows that are the same."""
+FEW, OFTEN, SHORT_BUDGET = 4, 16, 6_000
+"""Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
+blocks of ACKs that each may take: a tenth of a second, where the compiler takes more than one."""
+_solved: Counter[Kind] = Counter()
 
 
-@dataclass(frozen=True, eq=False)
-class Cycle:
-    """The loss cycle of a rule, arrays of the shape in which p and rtt broadcast.
+def solve(
+    rule: Dynamics,
+    p: Floats,
+    rtt: Floats,
+    bandwidth: float | None,
+    peaks: Floats | None = None,
+) -> Cycle:
+    """Return the cycle for checked arrays p and rtt that broadcast.
 
-    Attributes
-    ----------
-    rate
-        Packets/s.
-    mean_window, packet_mean_window, peak_window
-        Average over time, over packets, and before the loss, in packets.
-    duration
-        Of a cycle, in s.
-    cycles
-        How many it took.
-    period
-        How many cycles repeat together; 0 where none do (the window may drift within the band in
-        which a rule holds it, or be chaotic): the values are then averages of the last half.
+    It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
-
-    rate: Floats
-    mean_window: Floats
-    packet_mean_window: Floats
-    peak_window: Floats
-    duration: Floats
-    cycles: Floats
-    period: Floats
-
-
-def numbers_of(rule: WindowRule) -> dict[str, float]:
-    """Return the parameters that a rule's dynamics can use: the numbers among them."""
-    numbers = {
-        name: float(value)
-        for name, value in rule.params._asdict().items()
-        if isinstance(value, (int, float))
-    }
-    return numbers or {"unused": 0.0}
-
-
-def compile_rule(
-    template: Callable[..., Any],
-    rule: WindowRule,
-    *,
-    move: Callable[..., Any] = templates.block,
-    width: int = 1,
-    compiled: bool = True,
-) -> Callable[..., Any]:
-    """Return a template of this package with the functions of a rule spliced in.
-
-    In the template ``load()`` becomes ``s = State(...)`` and ``q = Params(...)``, from row ``i`` of
-    the array ``starts`` and from the array ``params``; ``take()`` and ``put()`` read and write the
-    state of lane ``i`` of ``width``; ``move()`` takes the step ``move``, which is `ack` or `block`;
-    ``advance()`` moves the state ``s`` by ``k`` ACKs of which each adds ``more``, to what one ACK makes
-    ``new`` in the fields that are set outright; ``jump()`` changes the window by ``further``.
-    """
-    fields, names = rule.State._fields, tuple(numbers_of(rule))
-    moved = ", ".join(
-        f"new.{name}" if name in rule.assigned else f"s.{name} + k * more.{name}" for name in fields
-    )
-    jumped = ", ".join(
-        "max(1.0, s.cwnd + further)" if name == "cwnd" else f"s.{name}" for name in fields
-    )
-    places = [f"lanes[{(SUMS + n) * width} + i]" for n in range(len(fields))]
-    parameters = f"q = Params({', '.join(f'params[{n}]' for n in range(len(names)))},)"
-    return build(
-        template,
-        functions={event: getattr(rule, event) for event in EVENTS},
-        changes={"change": "on_ack"},
-        helpers=(move,),
-        snippets={
-            "parameters": parameters,
-            "layout": f"width = {width}",
-            "load": _state(f"starts[i, {n}]" for n in range(len(fields))) + "\n" + parameters,
-            "take": _state(places),
-            "put": "\n".join(f"{at} = s.{name}" for at, name in zip(places, fields, strict=True)),
-            "move": f"s, k, cwnd, lag = {move.__name__}(s, q, now, rtt, service, left)",
-            "advance": f"s = State({moved},)",
-            "jump": f"s = State({jumped},)",
-        },
-        tuples={"State": fields, "Params": names, "Event": ("time", "rtt")},
-        compiled=compiled,
-    )
-
-
-def _state(values: Iterable[str]) -> str:
-    return f"s = State({', '.join(values)},)"
-
-
-def solve(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Cycle:
-    """Return the cycle for checked arrays p and rtt that broadcast."""
     shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
     starts = begin_at_peak(rule, p, rtt, bandwidth)
-    out = np.empty((len(rtts), 7))
-    kernel = compile_rule(templates.cycles, rule)
+    if peaks is not None:
+        starts[:, 0] = np.maximum(1.0, peaks.ravel())
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
-    params = np.array(list(numbers_of(rule).values()))
-    kernel(packets, rtts, service, starts, params, MOST, BUDGET, TOLERANCE, SAME, out)
+    out = None
+    if _plain_python_will_do(rule, len(rtts)):
+        out = _run(rule, packets, rtts, service, starts, SHORT_BUDGET, compiled=False)
+    if out is None:
+        compare_compiled(rule)
+        out = _run(rule, packets, rtts, service, starts, BUDGET)
+    assert out is not None
     columns = [out[:, n].reshape(shape) for n in range(7)]
     return Cycle(*columns)
 
 
-def begin_at_peak(rule: WindowRule, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
+def _plain_python_will_do(rule: Dynamics, points: int) -> bool:
+    """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled."""
+    kind = kind_of(rule)
+    if points > FEW or _solved[kind] > OFTEN or is_compiled(templates.cycles, rule):
+        return False
+    _solved[kind] += points
+    return True
+
+
+def _run(
+    rule: Dynamics,
+    packets: Floats,
+    rtts: Floats,
+    service: float,
+    starts: Floats,
+    budget: int,
+    *,
+    most: int = MOST,
+    compiled: bool = True,
+) -> Floats | None:
+    """Return the columns of `Cycle`; None where plain Python did not come to an end.
+
+    Raises
+    ------
+    RuleError
+        For a window that cannot be.
+    """
+    kernel = compile_rule(templates.cycles, rule, compiled=compiled)
+    params = np.array(list(numbers_of(rule).values()))
+    out, wrong = np.zeros((len(rtts), 7)), np.zeros(RECORD + starts.shape[1])
+    arguments = (packets, rtts, service, starts, params, most, budget, TOLERANCE, SAME, out, wrong)
+    try:
+        with np.errstate(all="ignore"):
+            kernel(*arguments)
+    except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
+        if compiled:
+            raise
+        return None
+    raise_wrong((rule,), wrong)
+    return out if compiled or out[:, 6].all() else None
+
+
+@lru_cache(maxsize=256)
+def compare_compiled(rule: Dynamics) -> None:
+    """Compare a compiled rule with plain Python: a loss and an ACK from each of some states.
+
+    Raises
+    ------
+    RuleError
+        Naming the state for which they differ.
+    """
+    states = sample_states(rule)
+    starts = np.array(states, dtype=np.float64)
+    rtts = np.full(len(states), 0.1)
+    out = _run(rule, np.ones(len(states)), rtts, 0.0, starts, 1, most=1)
+    assert out is not None
+    for state, found in zip(states, out, strict=True):
+        after = rule.on_loss(state, rule.params, Event(0.0, 0.1))
+        new = rule.on_ack(after, rule.params, Event(0.0, 0.1)).cwnd
+        if not abs(found[3] - new) <= AGREE * abs(new):
+            raise RuleError(
+                f"{type(rule).__name__}: compiled, a loss and an ACK make cwnd = {found[3]!r} of "
+                f"{state}, where plain Python makes {new!r}"
+            )
+
+
+def begin_at_peak(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
     """Return states just before a loss near where it is expected, shape (entries, fields).
 
     That is the peak of the closed form, or that of Reno, and not above twice what the path holds.

@@ -1,8 +1,8 @@
-"""Why a rate has no loss event rate: nothing gives it, or more than one does."""
+"""Errors: of rates without a loss event rate, and of rules that cannot be run."""
 
 from __future__ import annotations
 
-__all__ = ["AmbiguousRateError", "UnreachableRateError"]
+__all__ = ["AmbiguousRateError", "RuleError", "UnreachableRateError"]
 
 
 class UnreachableRateError(ValueError):
@@ -14,6 +14,15 @@ class UnreachableRateError(ValueError):
         Lowest and highest rate in packets/s at the round-trip time of the first offending entry.
     gap
         Between which rates the response jumps, where that is why; else None.
+
+    Examples
+    --------
+    >>> from responsefn import TFRC, UnreachableRateError, invert
+    >>> try:
+    ...     invert(TFRC(), 1e-9, 0.1)
+    ... except UnreachableRateError as error:
+    ...     print(f"{error.reachable[0]:.4f}")
+    0.0411
     """
 
     def __init__(
@@ -30,10 +39,38 @@ class AmbiguousRateError(ValueError):
     Attributes
     ----------
     unique
-        Interval of rates in packets/s, at the round-trip time of the first offending entry, in which
-        each has one p. Its upper end is that of the decade of p up to which the response was computed.
+        The interval of rates in packets/s next to this one, at the round-trip time of the first
+        offending entry, in which each has one p.
+
+    Examples
+    --------
+    >>> from responsefn import HTCP, AmbiguousRateError, invert
+    >>> try:  # windows of a few packets alternate
+    ...     invert(HTCP(), HTCP().rate(0.56, 0.1), 0.1)
+    ... except AmbiguousRateError as error:
+    ...     print(f"{error.unique[0]:.3g}")
+    23.6
     """
 
     def __init__(self, message: str, unique: tuple[float, float]) -> None:
         super().__init__(message)
         self.unique = unique
+
+
+class RuleError(ValueError):
+    """A window rule cannot be run; the message names the rule, its line and the state.
+
+    Examples
+    --------
+    >>> from responsefn import RuleError, WindowRule
+    >>> class Shrinking(WindowRule):
+    ...     @staticmethod
+    ...     def on_ack(s, q, e): return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+    ...     @staticmethod
+    ...     def on_loss(s, q, e): return s._replace(cwnd=s.cwnd - 50.0)
+    >>> try:
+    ...     Shrinking().rate(2e-3, 0.1)
+    ... except RuleError as error:
+    ...     print(str(error).partition(": ")[2].partition("; ")[0])
+    Shrinking.on_loss returns cwnd = -48: must be 1 to 1e+15 packets
+    """

@@ -9,7 +9,8 @@ import numpy as np
 
 from hopflow.checks import choice, number, one_number, seconds
 from responsefn.responses import references
-from responsefn.responses.base import Response, plain, round_trip
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import plain, round_trip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,12 @@ class Law(Response):
     """Base of laws: a rate equation with ``packets_per_ack`` (b) and the timeout ``rto`` (t_RTO).
 
     A subclass states its equation in `formula`, in the symbols p, R, b and t_RTO.
+
+    Examples
+    --------
+    >>> from responsefn import Law, Mathis
+    >>> issubclass(Mathis, Law)
+    True
     """
 
     def check(self) -> None:

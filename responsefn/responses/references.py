@@ -29,42 +29,79 @@ class Reference(NamedTuple):
         return f"{self.text}{link} (source: {self.source})"
 
 
-RFC5681 = Reference("M. Allman, V. Paxson, E. Blanton, TCP congestion control, RFC 5681, 2009")
-RFC6582 = Reference(
-    "T. Henderson et al., The NewReno modification to TCP's fast recovery, RFC 6582, 2012"
+def _rfc(number: int, text: str, where: str, source: str = "primary") -> Reference:
+    full = f"{text}, RFC {number}, {where}"
+    return Reference(full, source, f"10.17487/RFC{number}")
+
+
+RFC5681 = _rfc(
+    5681, "M. Allman, V. Paxson, E. Blanton, TCP congestion control, 2009", "Sect. 3.1, eq. 4"
 )
-JACOBSON = Reference("V. Jacobson, Congestion avoidance and control, SIGCOMM 1988")
-ZHENG = Reference("Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002", "primary")
-RFC5348 = Reference(
-    "S. Floyd et al., TCP friendly rate control (TFRC), RFC 5348, 2008 (table of its equation read)"
+RFC6582 = _rfc(6582, "T. Henderson et al., The NewReno modification, 2012", "Sect. 3.2")
+JACOBSON = Reference(
+    "V. Jacobson, Congestion avoidance and control, SIGCOMM 1988", doi="10.1145/52324.52356"
 )
-PADHYE = Reference("J. Padhye et al., Modeling TCP throughput, SIGCOMM 1998")
+ZHENG = Reference(
+    "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary"
+)
+RFC5348 = _rfc(5348, "S. Floyd et al., TCP friendly rate control (TFRC), 2008", "Sect. 3.1 and 5.4")
+PADHYE = Reference(
+    "J. Padhye et al., Modeling TCP throughput, SIGCOMM 1998", doi="10.1145/285237.285291"
+)
 MATHIS = Reference(
     "M. Mathis et al., The macroscopic behavior of the TCP congestion avoidance algorithm, "
-    "CCR 27(3), 1997"
+    "CCR 27(3), 1997",
+    doi="10.1145/263932.264023",
 )
-RFC3649 = Reference(
-    "S. Floyd, HighSpeed TCP for large congestion windows, RFC 3649, 2003 (table of its Appendix B "
-    "read in a copy)"
+RFC3649 = _rfc(
+    3649,
+    "S. Floyd, HighSpeed TCP for large congestion windows, 2003",
+    "Sect. 5, table of Appendix B",
 )
-KELLY = Reference("T. Kelly, Scalable TCP, CCR 33(2), 2003")
-BIC = Reference("L. Xu, K. Harfoush, I. Rhee, Binary increase congestion control, INFOCOM 2004")
-RFC9438 = Reference(
-    "L. Xu et al., CUBIC for fast and long-distance networks, RFC 9438, 2023 (tables and mean "
-    "window read in its late draft)",
-    "primary",
+KELLY = Reference("T. Kelly, Scalable TCP, CCR 33(2), 2003", doi="10.1145/956981.956989")
+BIC = Reference(
+    "L. Xu, K. Harfoush, I. Rhee, Binary increase congestion control, INFOCOM 2004",
+    doi="10.1109/INFCOM.2004.1354672",
+)
+RFC9438 = _rfc(
+    9438, "L. Xu et al., CUBIC for fast and long-distance networks, 2023", "Sect. 4.2 to 4.7, 5.2"
 )
 LEITH = Reference(
-    "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, 2004"
+    "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004"
 )
-BRAKMO = Reference("L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995")
+BRAKMO = Reference(
+    "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", doi="10.1109/49.464716"
+)
 WESTWOOD = Reference(
-    "C. Casetti et al., TCP Westwood, MobiCom 2001; rate estimation: TCPW-RE, 2002"
+    "C. Casetti et al., TCP Westwood, MobiCom 2001; rate estimation: TCPW-RE, 2002",
+    doi="10.1145/381677.381704",
 )
-ILLINOIS = Reference("S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008")
-CTCP = Reference("K. Tan et al., A compound TCP approach, INFOCOM 2006")
-FAST = Reference("D. Wei et al., FAST TCP, IEEE/ACM ToN 14(6), 2006")
+ILLINOIS = Reference(
+    "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008",
+    doi="10.1016/j.peva.2007.12.007",
+)
+CTCP = Reference(
+    "K. Tan et al., A compound TCP approach, INFOCOM 2006", doi="10.1109/INFOCOM.2006.188"
+)
+FAST = Reference(
+    "D. Wei et al., FAST TCP, IEEE/ACM ToN 14(6), 2006", doi="10.1109/TNET.2006.886335"
+)
 ARENO = Reference("H. Shimonishi, T. Murase, TCP-Adaptive Reno, 2005 and PFLDnet 2006")
 FUSION = Reference("K. Kaneko et al., TCP-Fusion, PFLDnet 2007 (slides)", "primary")
 RELENTLESS = Reference("M. Mathis, Relentless congestion control, PFLDnet 2009")
-RFC8257 = Reference("S. Bensley et al., Data center TCP (DCTCP), RFC 8257, 2017")
+RFC8257 = _rfc(8257, "S. Bensley et al., Data center TCP (DCTCP), 2017", "Sect. 3.3 and 3.4")
+PI2 = Reference(
+    "K. De Schepper et al., PI2: a linearized AQM for both classic and scalable TCP, CoNEXT 2016 "
+    "(response); rule: RFC 8257, Sect. 3.3 and 3.4",
+    doi="10.1145/2999572.2999578",
+)
+
+
+def _linux(name: str, source: str = "primary") -> Reference:
+    """Return a file of Linux; "primary" where the file was read, if of another version."""
+    return Reference(f"Linux 2.6.22, net/ipv4/{name}", source)
+
+
+TCP_BIC_C, TCP_HTCP_C = _linux("tcp_bic.c"), _linux("tcp_htcp.c")
+TCP_ILLINOIS_C, TCP_SCALABLE_C = _linux("tcp_illinois.c"), _linux("tcp_scalable.c")
+TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c", "secondary"), _linux("tcp_westwood.c")

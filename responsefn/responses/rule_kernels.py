@@ -5,7 +5,7 @@
 run only compiled.
 
 ACKs come at the rate cwnd/RTT; in slow start, where they answer the smaller window of a round trip
-ago, at ln 2 of that, so that the window doubles per round trip. The round-trip time is ``rtt``, or
+ago, at the lower rate by which the window doubles in a round trip. The round-trip time is ``rtt``, or
 what the bottleneck takes for a window at ``service`` seconds per packet if that is longer.
 """
 # mypy: ignore-errors
@@ -27,54 +27,75 @@ __all__ = [
     "ack",
     "block",
     "cycles",
+    "doubling",
     "power_cycles",
     "simulate",
 ]
 
 SLOWER = 1.4426950408889634  # 1 / ln 2
+LEAST, LARGEST = 1.0 - 1e-9, 1e15  # of a window in packets
 
 
 def ack(s, q, now, rtt, service, left):
     """Template: one ACK. Return the state, how many ACKs, the window and round trip that they saw."""
     cwnd = s.cwnd
     r = max(rtt, cwnd * service)
-    lag = r if cwnd >= s.ssthresh else r * SLOWER
+    lag = r if cwnd >= s.ssthresh else doubling(cwnd, r)
     return on_ack(s, q, Event(now + lag / cwnd, r)), 1.0, cwnd, lag
 
 
 def block(s, q, now, rtt, service, left):
     """Template: as `ack`, for an eighth of a window by the midpoint rule, one ACK in slow start.
 
-    Where the window comes to rest halfway, only that far; all that is left at once for a state that
-    no ACK changes, not even the last.
+    The first ACK of a block is a single one: what a rule does once, such as taking the larger of
+    two windows, must not count for every ACK. Where the window comes to rest halfway, only that
+    far; all that is left at once for a state that no ACK changes, not even the last.
     """
     start = s
     r = max(rtt, s.cwnd * service)
-    whole = 1.0
-    if s.cwnd >= s.ssthresh:
-        whole = max(1.0, s.cwnd / 8.0)
-    whole = min(whole, left)
-    seen = s.cwnd
+    if s.cwnd < s.ssthresh:
+        s = on_ack(s, q, Event(now, r))
+        return s, 1.0, start.cwnd, doubling(start.cwnd, r)
+    whole = min(max(1.0, s.cwnd / 8.0), left)
     event = Event(now, r)
-    new = on_ack(s, q, event)
-    more = change(s, q, event)
-    if whole > 1.0:
-        k = 0.5 * whole
-        later = Event(now + k * r / s.cwnd, 0.0)
+    first = on_ack(s, q, event)
+    if whole <= 1.0:
+        k = whole
+        new = first
+        more = change(s, q, event)
         advance()
-        seen = s.cwnd
-        r = max(rtt, seen * service)
-        later = Event(later.time, r)
-        new = on_ack(s, q, later)
-        if new == s:
-            if s == start and on_ack(s, q, Event(now + left * r / s.cwnd, r)) == s:
-                k = left
-            return s, k, start.cwnd, event.rtt
-        more = change(s, q, later)
-    k = whole
-    s = start
+        return s, k, start.cwnd, r
+    new = first
+    s = first
+    later = Event(now + r / start.cwnd, max(rtt, s.cwnd * service))
+    new = on_ack(s, q, later)
+    more = change(s, q, later)
+    k = max(
+        0.0, 0.5 * whole - 1.0
+    )  # ACKs 1 to whole - 1 find the state of ACK whole / 2 on average
     advance()
-    return s, k, seen, r if seen >= start.ssthresh else r * SLOWER
+    r = max(rtt, s.cwnd * service)
+    later = Event(now + (1.0 + k) * r / s.cwnd, r)
+    new = on_ack(s, q, later)
+    if new == s:
+        k += 1.0
+        if s == start and on_ack(s, q, Event(now + left * r / s.cwnd, r)) == s:
+            k = left
+        return s, k, start.cwnd, event.rtt
+    more = change(s, q, later)
+    seen = s.cwnd - 0.5 * more.cwnd  # of ACKs 0 to whole - 1
+    k = whole - 1.0
+    s = first
+    advance()
+    return s, whole, seen, r
+
+
+def doubling(cwnd, r):
+    """Template: the round-trip time that one ACK of slow start at ``cwnd`` stands for.
+
+    The window doubles in ``r``: from w to w + 1 in r log2(1 + 1/w).
+    """
+    return r * cwnd * math.log1p(1.0 / cwnd) * SLOWER
 
 
 def cycles(
@@ -88,19 +109,27 @@ def cycles(
     tolerance: float,
     same: float,
     out: Floats,
+    wrong: Floats,
 ) -> None:
     """Template: advance each row until its cycle repeats; write the columns of `Cycle`.
 
     Peaks that come nearer by a steady ratio are taken to where they tend (Aitken) in the first
     cycles. Once they differ by less than ``tolerance`` it goes on as long as they come nearer still.
     Several cycles may also repeat together: peak and duration are compared with those of the last
-    power of two (Brent), since when the sums run.
+    power of two (Brent), since when the sums run. A window that cannot be ends all, and is
+    recorded in ``wrong`` (see `rule_checks.raise_wrong`).
     """
     for i in range(packets.shape[0]):
         load()
         rtt = rtts[i]
-        s = on_loss(s, q, Event(0.0, rtt))
+        old = s
+        r = rtt
         now = 0.0
+        s = on_loss(s, q, Event(0.0, rtt))
+        if not LEAST <= s.cwnd <= LARGEST:
+            event = 2
+            report()
+            return
         before = 0.0
         last = 0.0
         nearest = math.inf
@@ -123,7 +152,14 @@ def cycles(
             window_time = 0.0
             window_packets = 0.0
             while left > 0.0:
+                old = s
                 s, k, cwnd, lag = block(s, q, now + time, rtt, service, left)
+                if not LEAST <= s.cwnd <= LARGEST:
+                    now += time
+                    r = max(rtt, old.cwnd * service)
+                    event = 1
+                    report()
+                    return
                 left -= k
                 work += 1
                 time += k * lag / cwnd
@@ -159,7 +195,13 @@ def cycles(
                     taken = n
             before = last
             last = peak
-            s = on_loss(s, q, Event(now, max(rtt, peak * service)))
+            old = s
+            r = max(rtt, s.cwnd * service)
+            s = on_loss(s, q, Event(now, r))
+            if not LEAST <= s.cwnd <= LARGEST:
+                event = 2
+                report()
+                return
             if n & (n - 1) == 0:
                 if work > budget or n >= most:
                     break
@@ -194,6 +236,7 @@ def simulate(
     rows: Ints,
     out: Floats,
     counts: Ints,
+    wrong: Floats,
 ) -> bool:
     """Template: runs side by side, ``move()`` by ``move()``; one row of ``out`` per loss event.
 
@@ -204,7 +247,7 @@ def simulate(
     run is over takes the next one. ``places`` are run, next gap and next row of ``out`` by lane.
 
     Run j has the gaps from ``first[j]`` to ``first[j + 1]``, the state ``starts[j]`` and the rows of
-    ``out`` from ``rows[j]`` to ``rows[j + 1]``; False when these are full.
+    ``out`` from ``rows[j]`` to ``rows[j + 1]``; False when these are full. ``wrong`` as in `cycles`.
     """
     layout()
     parameters()
@@ -240,7 +283,15 @@ def simulate(
                     out[row, 4] = s.cwnd
                     row += 1
                     places[i, 2] = row
-                    s = on_loss(s, q, Event(now, max(rtt, s.cwnd * service)))
+                    old = s
+                    r = max(rtt, s.cwnd * service)
+                    event = 1
+                    if LEAST <= s.cwnd <= LARGEST:
+                        s = on_loss(s, q, Event(now, r))
+                        event = 2
+                    if not LEAST <= s.cwnd <= LARGEST:
+                        report()
+                        return True
                     put()
                     lanes[4 * width + i] = now
                     for n in range(1, 4):

@@ -1,22 +1,18 @@
-"""Formulas in SymPy and the NumPy kernels that are generated from them.
+"""Formulas in SymPy: what is known in closed form of a rule or law.
 
 This module imports SymPy; the rest of `responsefn` imports it only where a formula is needed.
-The kernel of an expression is made once and kept, so that formula and code cannot drift apart.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import sympy as sp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
 __all__ = [
     "Formula",
@@ -25,7 +21,6 @@ __all__ = [
     "T",
     "a",
     "b",
-    "evaluate",
     "log_slope",
     "p",
     "positive_root",
@@ -64,12 +59,23 @@ class Formula:
         is no closed form.
     growth
         The dynamics at large windows in the symbols of the parameters, where it is a power law.
+    condition
+        Where the closed form is the response, as a relation between ``p``, ``R`` and the
+        parameters; elsewhere `WindowRule.rate` takes the numerical cycle.
     """
 
     rate: sp.Expr
     peak_window: sp.Expr | None = None
     inverse: sp.Expr | None = None
     growth: PowerGrowth | None = None
+    condition: sp.Basic = sp.true
+
+    @property
+    def conditional_rate(self) -> sp.Expr:
+        """The rate where the condition holds, NaN elsewhere."""
+        if self.condition is sp.true:
+            return self.rate
+        return sp.Piecewise((self.rate, self.condition), (sp.nan, True))
 
     @property
     def mean_window(self) -> sp.Expr:
@@ -81,7 +87,7 @@ class Formula:
         forms = (self.rate, self.peak_window, self.inverse)
         rate, peak, inverse = (form if form is None else form.subs(values) for form in forms)
         growth = self.growth and PowerGrowth(*(form.subs(values) for form in self.growth))
-        return Formula(rate, peak, inverse, growth)
+        return Formula(rate, peak, inverse, growth, self.condition.subs(values))
 
 
 def positive_root(square: sp.Expr, linear: sp.Expr) -> sp.Expr:
@@ -99,27 +105,3 @@ def positive_root(square: sp.Expr, linear: sp.Expr) -> sp.Expr:
 def log_slope(rate: sp.Expr) -> sp.Expr:
     """Return d log(rate) / d log(p)."""
     return p * sp.diff(rate, p) / rate
-
-
-@cache
-def _kernel(expression: sp.Expr) -> tuple[tuple[str, ...], Callable[..., Any]]:
-    symbols = sorted(expression.free_symbols, key=str)
-    modules = [{"LambertW": _lambert_w}, "numpy"]
-    return tuple(map(str, symbols)), sp.lambdify(symbols, expression, modules=modules, cse=True)
-
-
-def _lambert_w(x: Any) -> Any:
-    from scipy.special import lambertw
-
-    return lambertw(x).real
-
-
-def evaluate(expression: sp.Expr, values: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Evaluate an expression in NumPy; ``values`` are numbers or arrays by the symbols' names.
-
-    Values that the expression does not contain are ignored; the others broadcast.
-    """
-    names, kernel = _kernel(expression)
-    # log1p(-1) = -inf where p = 1, inside expm1, and in branches that are not taken there
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(kernel(*(values[name] for name in names)), dtype=np.float64)

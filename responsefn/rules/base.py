@@ -9,26 +9,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow import maximum, where
-from hopflow.checks import number, one_number
-from responsefn.responses.base import Response, formula_of, plain, round_trip, same_shape
+from hopflow.checks import one_number
+from responsefn.responses.base import Response, formula_of
+from responsefn.responses.dynamics import Event
+from responsefn.responses.input_checks import (
+    capacity,
+    loss_rate,
+    plain,
+    round_trip,
+    same_shape,
+    spread,
+)
+from responsefn.responses.labels import keeps_labels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from responsefn.responses.cycles import Cycle
+    from responsefn.responses.dynamics import Cycle
+    from responsefn.responses.symbolic import Formula
 
 __all__ = ["Event", "WindowRule", "cut", "grow"]
 
 
+MANY = 64
+"""Entries from which it pays to look at the ends of a range first."""
+STARTS, SAME_RATE = 9, 0.03
+"""Windows from which `WindowRule.attractors` starts; relative difference of rates that are one."""
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Why rules that estimate the capacity have no inverse."""
-
-
-class Event(NamedTuple):
-    """What the functions of a rule get in plain Python: time and round-trip time in s."""
-
-    time: float
-    rtt: float
 
 
 def grow(s: Any, step: Any) -> Any:
@@ -69,6 +77,8 @@ class WindowRule(Response, ABC):
         How the sender repairs a loss: ``"tahoe"`` (slow start from one packet), ``"reno"`` (fast
         recovery ends with the first new ACK), ``"newreno"`` (with the ACK of all that was sent
         before the loss).
+    signal
+        What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN).
     capacity
         ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
         no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
@@ -100,6 +110,7 @@ class WindowRule(Response, ABC):
     dynamics: ClassVar[str] = ""
     assigned: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"
+    signal: ClassVar[str] = "loss"
     capacity: ClassVar[str] = "ignored"
 
     @staticmethod
@@ -162,18 +173,60 @@ class WindowRule(Response, ABC):
             Capacity in packets/s: a window above ``bandwidth * rtt`` waits in a queue without limit
             and lengthens the round trip. None is a round-trip time that never changes.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more.
+            Whether to refuse an ``rtt`` of 5 s or more.
         """
         from responsefn.responses.cycles import solve
 
-        p, rtt = number("p", p, above=0.0, at_most=1.0), round_trip(rtt, unit_check)
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         same_shape(p=p, rtt=rtt)
-        return solve(self, p, rtt, self._capacity(bandwidth))
+        return solve(self, p, rtt, self._capacity(bandwidth, unit_check))
 
-    def _capacity(self, bandwidth: float | None) -> float | None:
+    def attractors(
+        self,
+        p: float,
+        rtt: float,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> tuple[float, ...]:
+        """Return the rates in packets/s to which the rule comes from different windows, largest first.
+
+        Mostly there is one. Where there are several, the window with which a connection comes out of
+        slow start decides; `rate` is the one that is reached from the peak of the closed form, or
+        from Reno's.
+
+        Parameters
+        ----------
+        p
+            Loss event rate.
+        rtt
+            Round-trip time without queue in s.
+        bandwidth, unit_check
+            As for `rate`.
+
+        Examples
+        --------
+        >>> from responsefn import Illinois, Reno
+        >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)], Reno().attractors(0.02, 0.1)
+        ([612, 87], (86.5...,))
+        """
+        from responsefn.responses.cycles import solve
+
+        p, rtt = one_number("p", loss_rate(p)), one_number("rtt", round_trip(rtt, unit_check))
+        peak = float(np.asarray(self.peak_window(p, rtt, bandwidth, unit_check=False)))
+        peaks = np.geomspace(2.0, 4.0 * max(peak, 2.0), STARTS)
+        losses, rtts = np.full(STARTS, p), np.full(STARTS, rtt)
+        found = solve(self, losses, rtts, self._capacity(bandwidth, unit_check), peaks=peaks)
+        rates: list[float] = []
+        for rate in sorted(map(float, found.rate), reverse=True):
+            if not rates or rate < (1.0 - SAME_RATE) * rates[-1]:
+                rates.append(rate)
+        return tuple(rates)
+
+    def _capacity(self, bandwidth: float | None, unit_check: bool = True) -> float | None:
         """Check the bandwidth; None unless the rule sees the queue."""
         if bandwidth is not None:
-            bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+            bandwidth = capacity(bandwidth, unit_check)
         elif self.capacity == "needed":
             raise ValueError(
                 f"bandwidth is missing: the response of {self!r} depends on the capacity, in "
@@ -181,6 +234,7 @@ class WindowRule(Response, ABC):
             )
         return None if self.capacity == "ignored" else bandwidth
 
+    @keeps_labels
     def rate(
         self,
         p: ArrayLike,
@@ -189,7 +243,9 @@ class WindowRule(Response, ABC):
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
-        """Return the rate in packets/s, by the closed form or else the numerical cycle.
+        """Return the rate in packets/s: the closed form where it holds, else the numerical cycle.
+
+        `closed_form_holds` says where that is.
 
         Parameters
         ----------
@@ -200,7 +256,7 @@ class WindowRule(Response, ABC):
         bandwidth
             Capacity in packets/s, for rules that see the queue (``capacity``); others ignore it.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more, which was probably meant in ms.
+            Whether to refuse an ``rtt`` of 5 s or more, which was probably meant in ms.
 
         Returns
         -------
@@ -211,11 +267,31 @@ class WindowRule(Response, ABC):
         ValueError
             Naming the parameter, its value and what is allowed.
         """
-        bandwidth = self._capacity(bandwidth)
-        if self.uses_closed_form(bandwidth):
-            return super().rate(p, rtt, unit_check=unit_check)
-        return plain(self.cycle(p, rtt, bandwidth, unit_check=unit_check).rate)
+        bandwidth = self._capacity(bandwidth, unit_check)
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
+        return self._either("rate", p, rtt, bandwidth)
 
+    def _either(
+        self, name: str, p: Any, rtt: Any, bandwidth: float | None
+    ) -> float | NDArray[np.float64]:
+        """Return a field of the closed form where it holds, else of the numerical cycle."""
+        shape = same_shape(p=p, rtt=rtt)
+        formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
+        expression = None if formula is None else getattr(formula, name)
+        if formula is None or expression is None:
+            return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
+        values = self.value_of(expression, p=p, R=rtt)
+        if formula.condition != True:
+            holds = _holds_at_ends(self, formula, p, rtt) or self.closed_form_holds(p, rtt)
+            if holds is not True and not holds.all():
+                values = np.broadcast_to(values, shape).copy()
+                other = ~holds
+                at_p, at_rtt = (np.broadcast_to(each, shape)[other] for each in (p, rtt))
+                found = self.cycle(at_p, at_rtt, bandwidth, unit_check=False)
+                values[other] = getattr(found, name)
+        return plain(spread(values, shape))
+
+    @keeps_labels
     def mean_window(
         self,
         p: ArrayLike,
@@ -236,7 +312,7 @@ class WindowRule(Response, ABC):
         bandwidth
             As for `rate`.
         unit_check
-            Whether to refuse an ``rtt`` of 30 s or more.
+            Whether to refuse an ``rtt`` of 5 s or more.
 
         Returns
         -------
@@ -244,6 +320,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("mean_window", p, rtt, bandwidth, unit_check)
 
+    @keeps_labels
     def peak_window(
         self,
         p: ArrayLike,
@@ -258,6 +335,7 @@ class WindowRule(Response, ABC):
         """
         return self._window("peak_window", p, rtt, bandwidth, unit_check)
 
+    @keeps_labels
     def packet_mean_window(
         self,
         p: ArrayLike,
@@ -281,18 +359,43 @@ class WindowRule(Response, ABC):
         bandwidth: float | None,
         unit_check: bool,
     ) -> float | NDArray[np.float64]:
-        p = number("p", p, above=0.0, at_most=1.0)
-        values = {"p": p}
+        p = loss_rate(p)
+        bandwidth = self._capacity(bandwidth, unit_check)
         if rtt is not None:
-            values["R"] = round_trip(rtt, unit_check)
-        shape = same_shape(**values)
-        bandwidth = self._capacity(bandwidth)
+            return self._either(name, p, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
-        needs_rtt = expression is None or "R" in map(str, expression.free_symbols)
-        if rtt is None and needs_rtt:
+        used = () if formula is None or expression is None else (expression, formula.condition)
+        if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
-        if expression is None:
-            cycle = self.cycle(p, values["R"], bandwidth, unit_check=unit_check)
-            return plain(getattr(cycle, name))
-        return plain(np.broadcast_to(self.value_of(expression, **values), shape).copy())
+        return self._either(name, p, np.asarray(1.0), bandwidth)  # any will do
+
+
+def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool:
+    """Return whether the closed form holds at both ends of p and so between; False: not known.
+
+    That is so for bounds of p, of which all or, where they are upper bounds, one must hold.
+    """
+    import sympy as sp
+
+    from responsefn.responses.symbolic import p as loss
+
+    if p.size < MANY or rtt.ndim:
+        return False
+    condition = formula.condition
+    parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
+    if not all(_bounds(part, loss) for part in parts):
+        return False
+    if isinstance(condition, sp.Or) and any(part.gts == loss for part in parts):
+        return False
+    return bool(rule.closed_form_holds(np.array([p.min(), p.max()]), rtt).all())
+
+
+def _bounds(condition: Any, symbol: Any) -> bool:
+    """Return whether a condition is an inequality between a symbol and what does not contain it."""
+    if not hasattr(condition, "lts"):
+        return False
+    one, two = condition.lts, condition.gts
+    return (one == symbol) != (two == symbol) and not (
+        symbol in one.free_symbols and symbol in two.free_symbols
+    )

@@ -37,8 +37,11 @@ class BIC(WindowRule):
     and is thrown back whenever it passes. Simulated cycles are below the closed form by 0.4 % at
     p = 1e-7, 1.3 % at 1e-6 and 4 to 6 % from 1e-5 to 1e-3; without it they are within 0.5 %.
 
-    Domain: p <= 0.005. Above, the cut leaves Reno's region or not from one cycle to the next, and
-    the window may be twice that of the closed form until Reno holds it, from p = 0.014 on.
+    The closed form holds while the whole cycle is above ``low_window`` packets or all of it below,
+    p <= 0.0038 or p >= 0.014 by default. Between, the cut leaves Reno's region or not from one cycle to
+    the next, and `rate` is the numerical cycle.
+
+    Domain: p <= 0.02.
 
     Parameters
     ----------
@@ -50,6 +53,12 @@ class BIC(WindowRule):
         Packets below which it is Reno.
     fast_convergence
         1 or 0.
+
+    Examples
+    --------
+    >>> from responsefn import BIC
+    >>> round(BIC().rate(1e-4, rtt=0.1), 1)
+    5462.9
     """
 
     class State(NamedTuple):
@@ -73,12 +82,12 @@ class BIC(WindowRule):
         r"W \mathrel{+}= \min(S_{\max}, \max(S_{\min}, \tfrac12 (W_{\max} - W)))"
         r",\ \text{loss: } W \leftarrow (1 - b)\, W"
     )
-    domain = (0.0, 0.005)
+    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
         one_number("b", self.params.b, above=0.0, at_most=1.0)
-        one_number("smallest", self.params.smallest, above=0.0)
+        one_number("smallest", self.params.smallest, at_least=1e-9)
         one_number("largest", self.params.largest, at_least=self.params.smallest)
         one_number("low_window", self.params.low_window, at_least=0.0)
         choice("fast_convergence", self.params.fast_convergence, (0, 1))
@@ -156,6 +165,7 @@ def _search(reno: bool) -> Formula:
     straight = p <= 1 / near[0].subs(W, 2 * S / b)
     peaks = [(high, straight), (little, sp.Not(straight))]
     windows = [(1 / (p * r), if_) for r, (_, if_) in zip(rounds, peaks, strict=True)]
+    condition = (1 - b) * sp.Piecewise(*peaks) >= 2
     if reno:
         gentle, top = sp.sqrt(3 / (2 * p)), Reno().closed_form().peak_window
         met = [
@@ -163,5 +173,10 @@ def _search(reno: bool) -> Formula:
             for (w, if_), (x, _) in zip(windows, peaks, strict=True)
         ]
         windows = [*((w, if_) for (w, _), if_ in zip(windows, met, strict=True)), (gentle, True)]
+        kept = (1 - b) * sp.Piecewise(*peaks)
+        searching, reno_only = sp.Or(*met), sp.And(top <= low, p <= sp.Rational(1, 6))
+        condition = sp.Or(
+            sp.And(searching, kept >= low, kept >= 2), sp.And(sp.Not(searching), reno_only)
+        )
         peaks = [*((x, if_) for (x, _), if_ in zip(peaks, met, strict=True)), (top, True)]
-    return Formula(sp.Piecewise(*windows) / R, sp.Piecewise(*peaks))
+    return Formula(sp.Piecewise(*windows) / R, sp.Piecewise(*peaks), condition=condition)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["AIMD", "NewReno", "Reno", "Tahoe"]
 
 FORMS = ("sqrt", "precise", "recovery")
+FLOOR = 2
+"""Least slow-start threshold in packets (RFC 5681): below it a cycle has slow start."""
 
 
 class AIMD(WindowRule):
@@ -40,6 +42,11 @@ class AIMD(WindowRule):
     The first gives the square-root law T = sqrt(a(2-b) / (2bp)) / rtt. The second is zheng2002's
     "precise version" (Sect. 2.1, where p = 2a/(b(2-b)W^2 + a(2-b)W)). The third, derived here,
     adds the round trip in which the lost packet is sent again at the window (1-b) W.
+
+    The square-root law is the response while the window after a loss is at least 2 packets, the
+    least threshold of slow start, and at least sqrt(a/2), so that an ACK adds less than twice the
+    window over itself: p <= 2a(1-b)^2/(b(2-b) max(2, sqrt(a/2))^2), 1/6 for Reno. Above, `rate` is
+    the numerical cycle. The other two forms are evaluated at every p.
 
     Domain: loss that fast recovery repairs; timeouts, delayed ACKs and window limits are not in
     it. Packet simulators with periodic loss stay below the first two, by a few percent at
@@ -147,6 +154,12 @@ class NewReno(Reno):
     ----------
     form
         Which response function, see `AIMD`.
+
+    Examples
+    --------
+    >>> from responsefn import NewReno, Reno
+    >>> NewReno().rate(0.01, 0.1) == Reno().rate(0.01, 0.1), NewReno().recovery
+    (True, 'newreno')
     """
 
     recovery: ClassVar[str] = "newreno"
@@ -207,7 +220,13 @@ def _aimd_cycle(form: str) -> Formula:
     peak = positive_root(square, linear)
     rate = 1 / (p * rounds.subs(W, peak) * R)
     growth = PowerGrowth(sp.Integer(2), a, 1 - b)
-    return Formula(rate, peak, inverse, growth).subs({c: 2 - b})
+    # the other forms count round trips that no cycle of the bare rule has
+    condition = sp.true
+    if form == "sqrt":
+        least = sp.sqrt(a / 2)
+        lowest = sp.Piecewise((least, least > FLOOR), (FLOOR, True))
+        condition = p <= 2 * a * (1 - b) ** 2 / (b * (2 - b) * lowest**2)
+    return Formula(rate, peak, inverse, growth, condition).subs({c: 2 - b})
 
 
 @cache
@@ -238,4 +257,4 @@ def _tahoe_cycle() -> Formula:
     peak = sp.Piecewise((high, p <= border), (low, True))
     threshold = sp.Piecewise((high / 2, p <= border), (two, True))
     rounds = sp.log(threshold) / sp.log(2) + peak - threshold
-    return Formula(1 / (p * rounds * R), peak)
+    return Formula(1 / (p * rounds * R), peak, condition=high > 2 * FLOOR)

@@ -28,7 +28,11 @@ class CTCP(WindowRule):
     W^(2-k)/(2-k) packets and alpha t/R = (1 - (1-b)^(1-k)) W^(1-k)/(1-k), with n = 1/p. With
     ``bandwidth`` the numerical cycle.
 
-    Domain: p <= 3e-4; at larger p alpha W^k falls below Reno's one packet, which the rule then takes.
+    It holds while alpha W^k is at least Reno's one packet, also just after a loss, W >= alpha^(-1/k):
+    p <= 0.0035 by default, less for smaller alpha or k. Above, `rate` is the numerical cycle, in
+    which the rule takes Reno's growth where it is the larger one.
+
+    Domain: p <= 0.02.
 
     Parameters
     ----------
@@ -41,6 +45,12 @@ class CTCP(WindowRule):
         Packets in the queue from which the delay window shrinks.
     zeta
         How much of the waiting packets it then gives up per round trip.
+
+    Examples
+    --------
+    >>> from responsefn import CTCP
+    >>> round(CTCP().rate(1e-4, rtt=0.1), 1), CTCP(alpha=0.02).closed_form_holds(1e-4, 0.1).item()
+    (4046.0, False)
     """
 
     class State(NamedTuple):
@@ -63,7 +73,7 @@ class CTCP(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
     reference = references.CTCP
-    domain = (0.0, 3e-4)
+    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
@@ -108,11 +118,12 @@ class CTCP(WindowRule):
 
     def formula(self) -> Formula | None:
         """Return rate and peak window in p, R, alpha, b, k; None for the cycle with b = 1."""
-        return None if self.params.b == 1.0 else _power_growth()
+        return None if self.params.b == 1.0 else _power_growth(self.params.k == 0.0)
 
 
 @cache
-def _power_growth() -> Formula:
+def _power_growth(linear: bool) -> Formula:
+    """Return the closed forms; ``linear`` for k = 0, where alpha alone must be at least 1."""
     import sympy as sp
 
     from responsefn.responses.symbolic import Formula, PowerGrowth, R, b, p
@@ -122,4 +133,9 @@ def _power_growth() -> Formula:
     share = (1 - (1 - b) ** (2 - k)) / (alpha * (2 - k))  # packets over W^(2-k)
     peak = (1 / (p * share)) ** (1 / (2 - k))
     growth = PowerGrowth(2 - k, alpha, 1 - b)
-    return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth)
+    # where the window after a loss, (1-b) peak, is one or the other
+    at_reno, at_two = (
+        (1 - b) ** (2 - k) / (share * low ** (2 - k)) for low in (alpha ** (-1 / k), 2)
+    )
+    condition = sp.And(alpha >= 1 if linear else p <= at_reno, p <= at_two)
+    return Formula(1 / (p * rounds.subs(W, peak) * R), peak, growth=growth, condition=condition)

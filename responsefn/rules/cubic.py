@@ -26,16 +26,24 @@ class CUBIC(WindowRule):
         mean window = (C (3 + beta)/(4 (1 - beta)))^(1/4) (R/p)^(3/4)
 
     In the Reno-friendly region the window of an AIMD(3 (1-beta)/(1+beta), 1-beta) flow is taken where
-    it is larger; the closed form is the larger of the two responses, as in RFC 9438's tables (which
-    round sqrt(3/2) to 1.2). The cycle map is neutral at its fixed point: a peak of (1 + x) W comes
+    it is larger. A cycle has only cubic parts for p <= p_1 and only parts of Reno for p >= p_2, ::
+
+        p_1 = 4 (1-beta) C R^3 / ((3+beta) a^2),   p_2 = 54 (1-beta) C R^3 / ((1+beta) a^2)
+
+    with a = 3 (1-beta)/(1+beta);
+    between them it begins as the cubic and ends as the line, which `responses.cubic_region` solves; the
+    larger of the two responses, which RFC 9438's tables have (``form="published"``, and with 1.2 for
+    sqrt(3/2) there), is up to 4 % below. The cycle map is neutral at its fixed point: a peak of (1 + x) W comes
     to (1 + x - c x^3) W, with c = (1-beta) ((3+beta)/3)^3, so that it comes near only as 1/sqrt(2cn) in
     n cycles. Fast convergence does not act at the fixed point, but throws back a peak that passes it:
     the cycle comes from below, and after n cycles its rate is short of the closed form by
 
         (2 + beta)/3 / sqrt(2cn) = 0.85/sqrt(n),    6 % after 200 cycles, 1.5 % after 3000.
 
-    Domain: p <= 0.02; near the border of the Reno-friendly region, where a cycle has parts of both
-    kinds, the rule is above the closed form.
+    The closed form holds while the window after a loss is at least 2 packets and, without the
+    Reno-friendly region, K at least ten round trips; elsewhere `rate` is the numerical cycle.
+
+    Domain: p <= 0.02.
 
     Parameters
     ----------
@@ -48,6 +56,16 @@ class CUBIC(WindowRule):
         same; the text above says how far from it real cycles are.
     friendly
         1 or 0; 0 without the Reno-friendly region.
+    form
+        ``"cycle"``, or ``"published"`` for the larger of the two responses.
+
+    Examples
+    --------
+    >>> from responsefn import CUBIC
+    >>> round(CUBIC().rate(1e-5, rtt=0.04), 1)
+    13251.2
+    >>> round(CUBIC().rate(1e-3, 0.1) / CUBIC(form="published").rate(1e-3, 0.1), 3)
+    1.031
     """
 
     class State(NamedTuple):
@@ -61,12 +79,13 @@ class CUBIC(WindowRule):
         reno: float = 1.0
 
     class Params(NamedTuple):
-        """Packets/s^3; part of the window kept; two flags."""
+        """Packets/s^3; part of the window kept; two flags; which response."""
 
         C: float = 0.4
         beta: float = 0.7
         fast_convergence: int = 0
         friendly: int = 1
+        form: str = "cycle"
 
     assigned: ClassVar[tuple[str, ...]] = ("since", "peak", "plateau")
     reference = references.RFC9438
@@ -82,6 +101,7 @@ class CUBIC(WindowRule):
         one_number("beta", self.params.beta, above=0.0, below=1.0)
         choice("fast_convergence", self.params.fast_convergence, (0, 1))
         choice("friendly", self.params.friendly, (0, 1))
+        choice("form", self.params.form, ("cycle", "published"))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -129,13 +149,14 @@ class CUBIC(WindowRule):
 
     def formula(self) -> Formula:
         """Return rate and peak window in p, R, C, beta."""
-        return _cubic(bool(self.params.friendly))
+        return _cubic(bool(self.params.friendly), self.params.form == "published")
 
 
 @cache
-def _cubic(friendly: bool) -> Formula:
+def _cubic(friendly: bool, published: bool) -> Formula:
     import sympy as sp
 
+    from responsefn.responses.cubic_region import PlateauRatio, ends
     from responsefn.responses.symbolic import Formula, R, a, b, p
     from responsefn.rules.classic import AIMD
 
@@ -150,13 +171,31 @@ def _cubic(friendly: bool) -> Formula:
         raise ArithmeticError("the cubic's fixed point is not RFC 9438's")
     top = peak.subs(K, period)
     if not friendly:
-        return Formula(window / R, top)
+        condition = sp.And(beta * top >= 2, period >= 10 * R)
+        return Formula(window / R, top, condition=condition)
     gentle = AIMD().closed_form().subs({a: 3 * (1 - beta) / (1 + beta), b: 1 - beta})
     reno = sp.sqrt(sp.Rational(3, 2) / p)
     if sp.simplify(gentle.rate**2 * R**2 - reno**2) != 0 or gentle.peak_window is None:
         raise ArithmeticError("the Reno-friendly region is not Reno's")
-    larger = window > reno
-    return Formula(
-        sp.Piecewise((window, larger), (reno, True)) / R,
-        sp.Piecewise((top, larger), (gentle.peak_window, True)),
-    )
+    if published:
+        larger = window > reno
+        top = sp.Piecewise((top, larger), (gentle.peak_window, True))
+        rate = sp.Piecewise((window, larger), (reno, True)) / R
+        return Formula(rate, top, condition=beta * top >= 2)
+    slope = 3 * (1 - beta) / (1 + beta)
+    longest = sp.sqrt(slope / (R * C))
+    u = R / (p * C * longest**4)
+    low, high = ends(beta)
+    # within the ends also where another branch is taken, for derivatives without NaN
+    x = PlateauRatio(sp.Piecewise((low, u < low), (high, u > high), (u, True)), beta)
+    branches = [
+        (window, top, u >= high),
+        (R / (p * longest * x**3), C * (longest * x) ** 3 / (1 - beta), u > low),
+        (reno, gentle.peak_window, True),
+    ]
+    mean = sp.Piecewise(*((value, where) for value, _, where in branches))
+    peak = sp.Piecewise(*((value, where) for _, value, where in branches))
+    # the peak is at least that of either kind; solved for p, which is quicker to evaluate
+    as_cubic = p <= R / (factor * (2 * (1 - beta) / (C * beta)) ** sp.Rational(4, 3))
+    as_reno = p <= sp.Rational(3, 2) * (beta / (1 + beta)) ** 2
+    return Formula(mean / R, peak, condition=sp.Or(as_cubic, as_reno))

@@ -29,6 +29,12 @@ class FAST(QueueRule):
         Packets in the queue, > 0; FAST's users set it by the capacity, 100 is ns-2's default.
     gamma
         Part of the way per round trip, 0 < gamma <= 1.
+
+    Examples
+    --------
+    >>> from responsefn import FAST
+    >>> round(FAST(alpha=20.0).rate(1e-4, 0.04, bandwidth=2000.0))
+    1991
     """
 
     class Params(NamedTuple):

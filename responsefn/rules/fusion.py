@@ -32,6 +32,12 @@ class Fusion(WindowRule):
         D_min, the queueing delay that is resolved, in s.
     gain
         Of the rate estimate, per round trip; 1/8 stands for the filter of TCPW-RE.
+
+    Examples
+    --------
+    >>> from responsefn import Fusion
+    >>> round(Fusion().rate(1e-4, 0.04, bandwidth=2000.0))
+    2000
     """
 
     class State(NamedTuple):

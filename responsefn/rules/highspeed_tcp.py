@@ -73,6 +73,9 @@ class HSTCP(WindowRule):
     one packet larger than the formula (twice it just above 38 packets), and the cycle is always
     numerical.
 
+    Outside of 10^-7 <= p <= 1/6, where the RFC gives no line and Reno's cycle ends, `rate` is the
+    numerical cycle.
+
     Domain: p from 10^-7 to 10^-3.
 
     Parameters
@@ -81,6 +84,12 @@ class HSTCP(WindowRule):
         ``"published"`` or ``"cycle"``.
     table
         1 for the integer table, 0 for the formulas.
+
+    Examples
+    --------
+    >>> from responsefn import HSTCP
+    >>> round(HSTCP().mean_window(1e-3), 3), round(HSTCP().mean_window(1e-7))
+    (38.73, 83000)
     """
 
     class Params(NamedTuple):
@@ -133,4 +142,4 @@ def _highspeed() -> Formula:
     reno = sp.sqrt(3 / (2 * p))
     # the two branches do not meet: 38 against 38.7 at p = 10^-3; the larger keeps it monotone
     window = sp.Piecewise((fast, fast > reno), (reno, True))
-    return Formula(window / R)
+    return Formula(window / R, condition=sp.And(p >= 1e-7, p <= sp.Rational(1, 6)))

@@ -24,6 +24,12 @@ class HTCP(WindowRule):
     and beta is 0.8.
 
     Domain: p <= 0.02.
+
+    Examples
+    --------
+    >>> from responsefn import HTCP
+    >>> round(HTCP().rate(1e-3, rtt=0.1), 1)
+    615.9
     """
 
     class State(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow import maximum, minimum, where
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from responsefn.responses.symbolic import Formula
 
 __all__ = ["Illinois"]
+
+RENO_BELOW = 15.0
+"""Packets below which the window grows and falls as Reno's."""
 
 
 class Illinois(WindowRule):
@@ -26,7 +30,17 @@ class Illinois(WindowRule):
     the largest delay D while none was longer, and the cut is 1/2 with it and 1/8 without. There
     cycles alternate, and over a range of p on both sides there is no inverse.
 
-    Domain: p <= 0.01 (below Reno's region the closed form is too high).
+    The closed form holds while the window stays above Reno's region, p <= 0.29. But from
+    p = 8/(3 15^2) = 0.012 on a flow that comes from below never leaves that region, since Reno's own
+    cycle lies within it: there are two responses, and `attractors` has both.
+
+    Domain: p <= 0.02.
+
+    Examples
+    --------
+    >>> from responsefn import Illinois
+    >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)]
+    [612, 87]
     """
 
     class State(NamedTuple):
@@ -40,7 +54,7 @@ class Illinois(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rtt")
     capacity: ClassVar[str] = "optional"
     reference = references.ILLINOIS
-    domain = (0.0, 0.01)
+    domain = (0.0, 0.02)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -50,7 +64,7 @@ class Illinois(WindowRule):
         share = 0.99 * most * 0.3 / (10.0 - 0.3)
         falling = share * 10.0 / maximum(1e-300, share - 0.01 * most + delay)
         above = where(delay <= 0.01 * most, 10.0, falling)
-        a = where(s.cwnd < 15.0, 1.0, above)
+        a = where(s.cwnd < RENO_BELOW, 1.0, above)
         step = where(s.cwnd < s.ssthresh, 1.0, a / s.cwnd)
         return s._replace(cwnd=s.cwnd + step, base_rtt=base, top_rtt=top)
 
@@ -60,7 +74,7 @@ class Illinois(WindowRule):
         base, top = minimum(s.base_rtt, e.rtt), maximum(s.top_rtt, e.rtt)
         part = (e.rtt - base) / maximum(1e-300, top - base)
         b = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
-        kept = (1.0 - where(s.cwnd < 15.0, 0.5, b)) * s.cwnd
+        kept = (1.0 - where(s.cwnd < RENO_BELOW, 0.5, b)) * s.cwnd
         return s._replace(
             cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), base_rtt=base, top_rtt=top
         )
@@ -69,7 +83,9 @@ class Illinois(WindowRule):
         """Return the response of AIMD(10, 1/8)."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import a, b
+        from responsefn.responses.symbolic import a, b, p
         from responsefn.rules.classic import AIMD
 
-        return AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})
+        fast = AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})
+        low = sp.Rational(7, 8) * fast.peak_window  # a multiple of 1/sqrt(p)
+        return replace(fast, condition=p <= sp.simplify(low**2 * p) / RENO_BELOW**2)

@@ -19,7 +19,16 @@ class Relentless(WindowRule):
     The growth of one packet per round trip makes up for it in one round trip, whatever the window, so
     that a cycle is one round trip of 1/p packets: T = 1/(pR), exactly, with the peak 1/p + 1/2.
 
+    It holds while the window after a loss is at least 2 packets, p <= 0.4; above, `rate` is the
+    numerical cycle.
+
     Domain: p <= 0.02.
+
+    Examples
+    --------
+    >>> from responsefn import Relentless
+    >>> Relentless().rate(0.01, rtt=0.1), Relentless().peak_window(0.01)
+    (1000.0, 100.5)
     """
 
     reference = references.RELENTLESS
@@ -41,4 +50,5 @@ class Relentless(WindowRule):
 
         from responsefn.responses.symbolic import Formula, R, T, p
 
-        return Formula(1 / (p * R), 1 / p + sp.Rational(1, 2), 1 / (T * R))
+        peak = 1 / p + sp.Rational(1, 2)
+        return Formula(1 / (p * R), peak, 1 / (T * R), condition=peak >= 3)

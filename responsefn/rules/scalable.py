@@ -26,7 +26,11 @@ class Scalable(WindowRule):
 
     ``form="published"`` takes a/(bpR) for the rate.
 
-    Domain: p <= a (1-b)/(16 b), 0.0044 by default: the legacy window is never entered.
+    Both forms hold while the window stays above the legacy window L, and while an ACK adds less
+    than 2 % of it: p <= min(a/max(L, 2), 1/50) (1-b)/b, 0.0044 by default. Above, `rate` is the
+    numerical cycle.
+
+    Domain: p <= 0.02.
 
     Parameters
     ----------
@@ -37,6 +41,12 @@ class Scalable(WindowRule):
         below the legacy window, and the response is the numerical cycle.
     form
         ``"cycle"`` or ``"published"``.
+
+    Examples
+    --------
+    >>> from responsefn import Scalable
+    >>> round(Scalable().rate(1e-3, rtt=0.1), 1), round(Scalable().rate(0.02, rtt=0.1), 1)
+    (748.9, 86.5)
     """
 
     class Params(NamedTuple):
@@ -48,7 +58,7 @@ class Scalable(WindowRule):
         legacy: float = 16.0
 
     reference = references.KELLY
-    domain = (0.0, 0.004)
+    domain = (0.0, 0.02)
 
     def check(self) -> None:
         """Check the ranges of the parameters and the name of the form."""
@@ -80,4 +90,6 @@ class Scalable(WindowRule):
         if self.params.b == 1.0 and not published:
             return None
         per_p = a / b if published else a / sp.log(1 / (1 - b))
-        return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth)
+        low = sp.Symbol("legacy", positive=True)
+        steps = (p <= a * (1 - b) / (b * least) for least in (low, sp.Integer(2), 50 * a))
+        return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth, sp.And(*steps))

@@ -34,6 +34,12 @@ class Vegas(QueueRule):
     ----------
     alpha, beta
         Packets in the queue, 0 < alpha <= beta.
+
+    Examples
+    --------
+    >>> from responsefn import Vegas
+    >>> round(Vegas().rate(1e-7, 0.04, bandwidth=2000.0))
+    2000
     """
 
     class Params(NamedTuple):

@@ -27,6 +27,12 @@ class Westwood(WindowRule):
     ----------
     gain
         Of the rate estimate, per round trip, 0 < gain <= 1; 1/8 stands for the paper's filter.
+
+    Examples
+    --------
+    >>> from responsefn import Westwood
+    >>> round(Westwood().rate(1e-3, 0.04, bandwidth=2000.0))
+    2000
     """
 
     class State(NamedTuple):

@@ -67,6 +67,7 @@ def bottleneck(
     clocks: Floats,
     windows: Floats,
     backlog: Floats,
+    wrong: Floats,
 ) -> None:
     """Template: flows over one FIFO server, ACK by ACK; at each of ``times`` their rows are copied.
 

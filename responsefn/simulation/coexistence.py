@@ -12,21 +12,28 @@ packet, and none of them gets lost.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
-from hopflow.kernels import build
 from hopflow.status import OnFailure, deliver
-from responsefn.responses.base import round_trip
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.input_checks import capacity, round_trip
+from responsefn.responses.rule_checks import check_dynamics, raise_wrong
+from responsefn.responses.rule_compilation import (
+    RECORD,
+    compile_rules,
+    kind_of,
+    kinds_of,
+    numbers_of,
+)
 from responsefn.rules.base import WindowRule
 from responsefn.simulation import bottleneck_kernel as template
 from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -35,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coexist"]
 
-EVENTS = ("on_ack", "on_loss", "on_timeout")
 FIRST_TIMER = 1.0
 """Retransmission timer before the first round-trip time is known, in s (RFC 6298)."""
 
@@ -96,18 +102,20 @@ def coexist(
     min_rto
         Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
     on_failure
-        Whether a window that is no number raises or is returned with its ``status``.
+        Whether a result without shares raises or is returned with its ``status``.
     rng
         Seed or generator; the same seed gives the same packets.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
 
     Raises
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+    RuleError
+        Where a rule makes its window less than a packet, infinite or NaN.
     hopflow.status.NotSolvedError
-        Where a rule makes its window infinite or NaN.
+        Where nothing arrived in the measured time, so that there are no shares.
 
     Examples
     --------
@@ -116,85 +124,124 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    flows = (rules,) if isinstance(rules, WindowRule) else tuple(rules)
-    for rule in flows:
-        if not isinstance(rule, WindowRule):
-            raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
-    if not flows:
-        raise ValueError("rules = (): must hold at least one")
-    hint = "in packets/s: mbps(100) is 8333"
-    bandwidth = one_number("bandwidth", bandwidth, above=0.0, below=1e7, hint=hint)
+    flows = _checked_rules(rules)
+    bandwidth = capacity(bandwidth, unit_check)
     rtts = _per_flow("rtt", round_trip(rtt, unit_check), len(flows))
     number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
     places = whole("buffer", buffer, 0, 10_000_000)
-    p = one_number("p", p, at_least=0.0, below=1.0)
     seconds = one_number("seconds", seconds, above=0.0)
     warm_up = 0.2 * seconds if warm_up is None else warm_up
     warm_up = one_number("warm_up", warm_up, at_least=0.0, below=seconds)
-    if processing is None:
-        processing = 1.0 / bandwidth
-    processing = one_number("processing", processing, at_least=0.0)
-    if ssthresh is not None:
-        ssthresh = one_number("ssthresh", ssthresh, at_least=1.0)
     if max_window is None:
         max_window = 4.0 * (bandwidth * float(rtts.max()) + places + 1.0)
-    max_window = one_number("max_window", max_window, at_least=1.0, at_most=2.0**24)
-    min_rto = one_number("min_rto", min_rto, above=0.0)
     generator = np.random.default_rng(rng)
     if starts is None:
         begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
     else:
         begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
     number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
+    setup = _Setup(
+        flows=flows,
+        rtts=rtts,
+        bandwidth=bandwidth,
+        places=places,
+        p=one_number("p", p, at_least=0.0, below=1.0),
+        seconds=seconds,
+        warm_up=warm_up,
+        begins=begins,
+        processing=one_number(
+            "processing", 1.0 / bandwidth if processing is None else processing, at_least=0.0
+        ),
+        ssthresh=None if ssthresh is None else one_number("ssthresh", ssthresh, at_least=1.0),
+        max_window=one_number("max_window", max_window, at_least=1.0, at_most=2.0**24),
+        min_rto=one_number("min_rto", min_rto, above=0.0),
+    )
+    result = _simulated(setup, generator)
+    deliver(result, on_failure)
+    return result
 
-    states = [rule.start(float(r), bandwidth) for rule, r in zip(flows, rtts, strict=True)]
+
+@dataclass(frozen=True, eq=False)
+class _Setup:
+    """What `coexist` was asked for, checked: one entry per flow in tuples and arrays."""
+
+    flows: tuple[WindowRule, ...]
+    rtts: Floats
+    bandwidth: float
+    places: int
+    p: float
+    seconds: float
+    warm_up: float
+    begins: Floats
+    processing: float
+    ssthresh: float | None
+    max_window: float
+    min_rto: float
+
+
+def _checked_rules(rules: WindowRule | Iterable[WindowRule]) -> tuple[WindowRule, ...]:
+    flows = (rules,) if isinstance(rules, WindowRule) else tuple(rules)
+    for rule in flows:
+        if not isinstance(rule, WindowRule):
+            raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
+    if not flows:
+        raise ValueError("rules = (): must hold at least one")
+    for rule in dict.fromkeys(flows):
+        check_dynamics(rule)
+        if rule.signal != "loss":
+            raise ValueError(
+                f"rules: {rule!r} answers congestion marks, and this queue drops packets and marks "
+                "none: its response is simulate_rule's, with every loss taken for a mark"
+            )
+    return flows
+
+
+def _first_windows(setup: _Setup) -> Floats:
+    """Return the state of each flow before its first packet, one row each."""
+    states = [
+        rule.start(float(r), setup.bandwidth)
+        for rule, r in zip(setup.flows, setup.rtts, strict=True)
+    ]
     for f, state in enumerate(states):
-        if ssthresh is not None and "ssthresh" in state._fields:
-            states[f] = state._replace(ssthresh=ssthresh)
+        if setup.ssthresh is not None and "ssthresh" in state._fields:
+            states[f] = state._replace(ssthresh=setup.ssthresh)
     window = _rows(states)
-    window[:, 0] = np.minimum(window[:, 0], max_window)
-    F = len(flows)
+    window[:, 0] = np.minimum(window[:, 0], setup.max_window)
+    return window
+
+
+def _simulated(setup: _Setup, generator: np.random.Generator) -> Coexistence:
+    """Run the kernel over arrays made for it."""
+    flows, F, window = setup.flows, len(setup.flows), _first_windows(setup)
     count = np.zeros((F, template.COUNTS), dtype=np.int64)
     clock = np.zeros((F, template.CLOCKS))
-    clock[:, template.DUE] = clock[:, template.LAST] = begins
-    clock[:, template.TIMER] = max(FIRST_TIMER, min_rto)
-    ring = np.zeros((F, 1 << math.ceil(math.log2(max_window + 4.0))))
-    times = _times(warm_up, seconds)
+    clock[:, template.DUE] = clock[:, template.LAST] = setup.begins
+    clock[:, template.TIMER] = max(FIRST_TIMER, setup.min_rto)
+    ring = np.zeros((F, 1 << math.ceil(math.log2(setup.max_window + 4.0))))
+    times = _times(setup.warm_up, setup.seconds)
     S = len(times)
     counts = np.zeros((S, F, template.COUNTS), dtype=np.int64)
     clocks = np.zeros((S, F, template.CLOCKS))
     windows, backlog = np.zeros((S, F)), np.zeros(S)
-    kinds = _kinds(flows)
-    compile_rules(kinds)(
-        times,
-        rtts,
-        1.0 / bandwidth,
-        float(places),
-        processing,
-        max_window,
-        min_rto,
-        _losses(p, bandwidth * seconds + places + 2.0, generator),
-        int(generator.integers(1, 2**31 - 1)),
-        np.array([kinds.index(_kind(rule)) for rule in flows]),
+    kinds = kinds_of(flows)
+    wrong = np.zeros(RECORD + window.shape[1])
+    lost = _losses(setup.p, setup.bandwidth * setup.seconds + setup.places + 2.0, generator)
+    compile_rules(template.bottleneck, kinds)(
+        times, setup.rtts, 1.0 / setup.bandwidth, float(setup.places), setup.processing,
+        setup.max_window, setup.min_rto, lost, int(generator.integers(1, 2**31 - 1)),
+        np.array([kinds.index(kind_of(rule)) for rule in flows]),
         _rows([tuple(numbers_of(rule).values()) for rule in flows]),
-        window,
-        count,
-        clock,
-        ring,
-        ring.copy(),
-        counts,
-        clocks,
-        windows,
-        backlog,
-    )
+        window, count, clock, ring, ring.copy(), counts, clocks, windows, backlog, wrong,
+    )  # fmt: skip
+    raise_wrong([flows[int(wrong[1])]] * F, wrong)
     counted, summed = counts.T, clocks.T
-    result = Coexistence(
+    return Coexistence(
         rules=flows,
-        rtt=rtts,
-        bandwidth=bandwidth,
-        buffer=places,
-        p=p,
-        warm_up=warm_up,
+        rtt=setup.rtts,
+        bandwidth=setup.bandwidth,
+        buffer=setup.places,
+        p=setup.p,
+        warm_up=setup.warm_up,
         time=times,
         window=windows.T,
         sent=counted[template.SENT],
@@ -204,51 +251,8 @@ def coexist(
         in_flight=counted[template.ALIVE],
         loss_events=counted[template.EVENTS],
         timeouts=counted[template.TIMEOUTS],
-        queue=backlog * bandwidth,
+        queue=backlog * setup.bandwidth,
         sums=summed[[template.AREA, template.PEAKS, template.WAITED]],
-    )
-    deliver(result, on_failure)
-    return result
-
-
-Kind = tuple[type[WindowRule], tuple[str, ...]]
-"""A class of rules and its numeric parameters: what a kernel is made of."""
-
-
-def _kind(rule: WindowRule) -> Kind:
-    return type(rule), tuple(numbers_of(rule))
-
-
-def _kinds(rules: Sequence[WindowRule]) -> list[Kind]:
-    """Return the distinct kinds, in an order that does not depend on that of the flows."""
-    return sorted(
-        dict.fromkeys(map(_kind, rules)), key=lambda k: (k[0].__module__, k[0].__qualname__, k[1])
-    )
-
-
-def compile_rules(kinds: Sequence[Kind], *, compiled: bool = True) -> Callable[..., None]:
-    """Return `template.bottleneck` with the functions of these rules spliced in."""
-    functions: dict[str, Callable[..., Any]] = {}
-    tuples: dict[str, tuple[str, ...]] = {"Event": ("time", "rtt")}
-    chains: dict[str, list[str]] = {event: [] for event in EVENTS}
-    for n, (rule, names) in enumerate(kinds):
-        fields = rule.State._fields
-        tuples[f"R{n}State"], tuples[f"R{n}Params"] = fields, names
-        for event, chain in chains.items():
-            functions[f"R{n}{event}"] = getattr(rule, event)
-            chain += [
-                f"{'elif' if n else 'if'} kind[f] == {n}:",
-                f"    s = R{n}State({', '.join(f'window[f, {w}]' for w in range(len(fields)))},)",
-                f"    q = R{n}Params({', '.join(f'params[f, {k}]' for k in range(len(names)))},)",
-                f"    s = R{n}{event}(s, q, Event(now, rtt))",
-                *(f"    window[f, {w}] = s.{field}" for w, field in enumerate(fields)),
-            ]
-    return build(
-        template.bottleneck,
-        functions=functions,
-        snippets={event: "\n".join(chain) for event, chain in chains.items()},
-        tuples=tuples,
-        compiled=compiled,
     )
 
 

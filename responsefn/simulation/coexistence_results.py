@@ -11,7 +11,7 @@ import numpy as np
 
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from responsefn.metrics.friendliness import jain_index
+from responsefn.metrics.fairness import jain_index
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -65,6 +65,13 @@ class Coexistence(Result):
     sums
         Integral of the window (packets s), sum of the windows before loss events (packets) and of the
         waits in the queue (s), since time 0; shape (3, F, S).
+
+    Examples
+    --------
+    >>> from responsefn import Reno, coexist
+    >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, seconds=20.0)
+    >>> run.share.shape, str(run.status)
+    ((2,), 'converged')
     """
 
     rules: tuple[WindowRule, ...]
@@ -87,9 +94,11 @@ class Coexistence(Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when every window is a number and every packet sent has its place."""
+        """CONVERGED when something arrived and every packet sent has its place."""
         if not np.all(np.isfinite(self.window)):
             return Status.NOT_FINITE
+        if not self.goodput.any():
+            return Status.NOT_MEASURED
         placed = self.acked + self.refused + self.lost + self.in_flight
         return Status.CONVERGED if np.array_equal(self.sent, placed) else Status.UNBALANCED
 

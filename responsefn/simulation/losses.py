@@ -13,7 +13,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number
 from hopflow.parameters import Parametrized
-from responsefn.responses.base import plain
+from responsefn.responses.input_checks import plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,14 @@ class Losses(Parametrized):
 
 
 class Deterministic(Losses):
-    """One packet in 1/p is lost, periodically: gaps whose mean is 1/p within 1/count."""
+    """One packet in 1/p is lost, periodically: gaps whose mean is 1/p within 1/count.
+
+    Examples
+    --------
+    >>> from responsefn import Deterministic
+    >>> Deterministic().gaps(0.3, 4, None)
+    array([3, 4, 3, 3])
+    """
 
     def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:  # noqa: ARG002
         """Return 1/p rounded to whole packets so that their sum is."""
@@ -38,7 +45,15 @@ class Deterministic(Losses):
 
 
 class Independent(Losses):
-    """Every packet begins a loss event with probability p: geometric gaps."""
+    """Every packet begins a loss event with probability p: geometric gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import Independent
+    >>> int(Independent().gaps(0.01, 10_000, np.random.default_rng(1)).mean())
+    100
+    """
 
     def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return geometric gaps."""
@@ -56,6 +71,14 @@ class Gilbert(Losses):
     ----------
     burst
         Mean number of packets lost in a row, >= 1; independent loss has 1/(1-p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import Gilbert
+    >>> gaps = Gilbert(burst=4.0).gaps(0.01, 10_000, np.random.default_rng(1))
+    >>> round(float((gaps == 1).mean()), 2)
+    0.74
     """
 
     class Params(NamedTuple):
@@ -92,14 +115,14 @@ def independent_constant(b: ArrayLike) -> float | NDArray[np.float64]:
     Parameters
     ----------
     b
-        Fraction of the window lost at a loss, 0 < b < 1, any shape.
+        Fraction of the window lost at a loss, 1e-6 <= b < 1, any shape.
 
     Examples
     --------
     >>> round(independent_constant(0.5), 4)
     1.0695
     """
-    b = number("b", b, above=0.0, below=1.0)
+    b = number("b", b, at_least=1e-6, below=1.0)
 
     def one(b: float) -> float:
         kept = 1 - b

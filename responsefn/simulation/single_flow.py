@@ -15,23 +15,26 @@ import numpy as np
 
 from hopflow.checks import choice, number, one_number, whole
 from hopflow.kernels import build
-from hopflow.results import Result, figure
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.base import formula_of, round_trip
-from responsefn.responses.cycles import SUMS, begin_at_peak, compile_rule, numbers_of
-from responsefn.rules.base import Event, WindowRule
+from responsefn.responses.base import formula_of
+from responsefn.responses.cycles import begin_at_peak
+from responsefn.responses.dynamics import Event
+from responsefn.responses.input_checks import capacity, round_trip
+from responsefn.responses.rule_checks import check_dynamics, raise_wrong
+from responsefn.responses.rule_compilation import RECORD, SUMS, compile_rule, numbers_of
+from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
+from responsefn.simulation.single_flow_results import SimulatedResponse, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["SimulatedResponse", "simulate_curve", "simulate_rule"]
+__all__ = ["simulate_curve", "simulate_rule"]
 
 BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
@@ -39,65 +42,6 @@ RUNS, EVENTS_OF_A_RUN = 16, 1000
 """How many independent runs go side by side at most, and how many losses each has at least."""
 LANES = 16
 """Runs that go side by side, where these are as many and of like length; else one by one."""
-SKIPPED = 0.2
-"""Part of the cycles of each run that is not measured."""
-BATCHES = 20
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class SimulatedResponse(Result):
-    """Measured response of a rule at one loss rate.
-
-    Attributes
-    ----------
-    rule, losses, p, rtt, method
-        What was simulated.
-    rate, half_width
-        Packets/s, and half the 95 % confidence interval from 20 batches (0 where loss is
-        deterministic and the cycle repeats).
-    mean_window, packet_mean_window, peak_window
-        Averages over time, over packets, and before loss events, in packets.
-    loss_event_rate
-        Loss events per packet.
-    packets
-        How many were counted.
-    times, windows
-        When each loss event came, in s, and the window before it, shape (events,); one run after
-        the other where there were several.
-    """
-
-    rule: WindowRule
-    losses: Losses
-    p: float
-    rtt: float
-    method: str
-    rate: float
-    half_width: float
-    mean_window: float
-    packet_mean_window: float
-    peak_window: float
-    loss_event_rate: float
-    packets: int
-    times: Floats
-    windows: Floats
-
-    def summary(self) -> dict[str, object]:
-        """Return rate, windows and loss event rate."""
-        return {
-            "rule": f"{self.rule!r}, {self.losses!r} loss, p = {self.p:g}, rtt = {self.rtt:g} s",
-            "rate": f"{self.rate:.5g} ± {self.half_width:.2g} packets/s",
-            "mean window": f"{self.mean_window:.5g} packets",
-            "loss events": f"{self.loss_event_rate:.4g} per packet, {len(self.times)} in all",
-            "method": self.method,
-        }
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the window before each loss event over time; return the Axes."""
-        axes: Axes = figure()[1] if ax is None else ax
-        axes.plot(self.times, self.windows, ".", label=repr(self.rule))
-        axes.set(xlabel="time (s)", ylabel="window before a loss (packets)")
-        axes.legend()
-        return axes
 
 
 def simulate_rule(
@@ -139,7 +83,13 @@ def simulate_rule(
     rng
         Seed or generator.
     unit_check
-        Whether to refuse an ``rtt`` of 30 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, simulate_rule
+    >>> round(simulate_rule(Reno(), 0.01, 0.1, events=200).rate, 1)
+    122.3
     """
     p = one_number("p", p)
     (run,) = simulate_curve(
@@ -184,8 +134,19 @@ def simulate_curve(
     Returns
     -------
     m results, in the order of ``p``.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, simulate_curve
+    >>> [round(run.rate) for run in simulate_curve(Reno(), [1e-3, 1e-2], 0.1, events=200)]
+    [387, 122]
     """
     losses = Deterministic() if losses is None else losses
+    if not isinstance(rule, WindowRule):
+        raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")
+    if not isinstance(losses, Losses):
+        raise TypeError(f"losses = {losses!r}: must be a model of losses, such as Independent()")
+    check_dynamics(rule)
     at = np.atleast_1d(number("p", p, above=0.0, at_most=1.0))
     if at.ndim > 1:
         raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
@@ -198,7 +159,7 @@ def simulate_curve(
     if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
         raise ValueError(f"bandwidth is missing: {rule!r} with its queue depends on it")
     if bandwidth is not None:
-        bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+        bandwidth = capacity(bandwidth, unit_check)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     limit = math.inf
     if buffer is not None:
@@ -223,7 +184,14 @@ def simulate_curve(
         else:
             done |= _side_by_side(rule, losses, some, rtt, service, limit)
     return tuple(
-        _measured(rule, losses, float(loss), rtt, [run for run in runs if run.at == n], done)
+        measured(
+            rule,
+            losses,
+            float(loss),
+            rtt,
+            next(run.method for run in runs if run.at == n),
+            [done[run] for run in runs if run.at == n],
+        )
         for n, loss in enumerate(at)
     )
 
@@ -264,6 +232,7 @@ def _side_by_side(
     together, full = move is templates.ack and limit == math.inf, True
     counts = np.zeros(len(runs), dtype=np.int64)
     rows = first
+    wrong = np.zeros(RECORD + starts.shape[1])
     while full:  # a buffer may lose more than was drawn
         if limit < math.inf:
             rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
@@ -272,8 +241,9 @@ def _side_by_side(
             np.concatenate([run.gaps for run in runs]).astype(np.float64), first, starts, rtt,
             service, limit, np.array(list(numbers_of(rule).values())), together,
             isinstance(losses, Gilbert), np.zeros((SUMS + starts.shape[1]) * width),
-            np.zeros((width, 3), dtype=np.int64), rows, out, counts,
+            np.zeros((width, 3), dtype=np.int64), rows, out, counts, wrong,
         )  # fmt: skip
+        raise_wrong((rule,), wrong)
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
 
 
@@ -303,37 +273,3 @@ def _by_cycles(
     )
     over_packets = (peak ** (m + 1) - low ** (m + 1)) / (g * (m + 1))
     return np.stack([rounds * rtt, packets, packets * rtt, over_packets, peak], axis=1)
-
-
-def _measured(
-    rule: WindowRule,
-    losses: Losses,
-    p: float,
-    rtt: float,
-    runs: list[_Run],
-    done: Mapping[_Run, Floats],
-) -> SimulatedResponse:
-    rows = np.concatenate([done[run] for run in runs])
-    kept = np.concatenate([done[run][int(SKIPPED * len(done[run])) :] for run in runs])
-    time, packets, over_time, over_packets, peak = kept.T
-    parts = [part for part in np.array_split(np.arange(len(kept)), BATCHES) if len(part)]
-    spread = np.array([packets[part].sum() / time[part].sum() for part in parts])
-    half = 0.0
-    if not isinstance(losses, Deterministic):
-        half = 2.093 * float(np.std(spread, ddof=1)) / math.sqrt(len(spread))  # Student, 19
-    return SimulatedResponse(
-        rule=rule,
-        losses=losses,
-        p=p,
-        rtt=rtt,
-        method=runs[0].method,
-        rate=float(packets.sum() / time.sum()),
-        half_width=half,
-        mean_window=float(over_time.sum() / time.sum()),
-        packet_mean_window=float(over_packets.sum() / packets.sum()),
-        peak_window=float(peak.mean()),
-        loss_event_rate=float(len(kept) / packets.sum()),
-        packets=int(packets.sum()),
-        times=np.cumsum(rows[:, 0]),
-        windows=rows[:, 4].copy(),
-    )

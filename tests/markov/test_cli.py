@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from markov import PauseTandem, stationary
 from markov._cli import commands, constants_of
+from tests.markov.conftest import rows
+from validation.cli import app
 
 MACHINE = """ctmc
 const double fails;
@@ -18,7 +21,6 @@ module machine
   [] !up -> 1 : (up' = true);
 endmodule
 """
-
 RULES = """
 from typing import NamedTuple
 from markov import ChainModel
@@ -105,3 +107,56 @@ def test_constants_are_read_as_what_they_are() -> None:
     found = constants_of("N=5,rate=1e-3,fast=true, k=-2")
     assert found == {"N": 5, "rate": 1e-3, "fast": True, "k": -2}
     assert [type(v) for v in found.values()] == [int, float, bool, int]
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, arguments)
+
+
+def test_solve_pause_on_the_command_line():
+    done = command("solve", "pause", "--high-threshold", "15", "--rtt", "1")
+    assert done.exit_code == 0
+    shown = rows(done.output)
+    answer = stationary(PauseTandem(high_threshold=15, rtt=1.0))
+    assert shown["throughput"] == f"{answer.throughput:.6g} packets/s"
+    assert shown["error bound (TV)"] == f"{answer.error_bound:.1e}"
+    assert shown["status"] == "converged"
+
+
+def test_every_option_reaches_the_model(tmp_path):
+    file = tmp_path / "marginals.png"
+    options = (
+        "--buffers 4 6 --high-threshold 5 --low-threshold 3 --link-rate 50 --paused-rate 1 "
+        "--bottleneck-rate 9 --rtt 0.5 --recovery up --pause-at-threshold both"
+    )
+    rates = ("--arrival-rates", "20 10 1")
+    done = command("solve", "pause", *options.split(), *rates, "--plot", str(file))
+    model = PauseTandem(
+        buffers=(4, 6),
+        high_threshold=5,
+        low_threshold=3,
+        link_rate=50.0,
+        paused_rate=1.0,
+        bottleneck_rate=9.0,
+        arrival_rates=(20.0, 10.0, 1.0),
+        rtt=0.5,
+        recovery="up",
+        pause_at_threshold="both",
+    )
+    assert done.exit_code == 0
+    assert rows(done.output)["throughput"] == f"{stationary(model).throughput:.6g} packets/s"
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--high-threshold", "21"), r"high_threshold = 21: must be a whole number in 1\.\.20"),
+        (("--arrival-rates", "25 x"), "arrival_rates = '25 x': must be numbers"),
+        (("--rtt", "0"), "rtt = 0"),
+    ],
+)
+def test_bad_options(arguments, said):
+    done = command("solve", "pause", *arguments)
+    with pytest.raises(ValueError, match=said):
+        raise done.exception

@@ -14,13 +14,13 @@ from benchmarks.outside.rows import Question, answered, compared, suites
 ROOT = suites()
 REASON = "HOPFLOW_SUITES is not set: the folder with copies of the suites"
 pytestmark = pytest.mark.skipif(ROOT is None, reason=REASON)
-FEW = 2_000  # states of a model, in the quick tests
+MAX_STATES = 2_000  # states of a model, in the quick tests
 
 
 def small(questions: Any, root: Path | None) -> list[Question]:
     if root is None:
         return []
-    return [q for q in questions(root) if q.states is None or q.states <= FEW]
+    return [q for q in questions(root) if q.states is None or q.states <= MAX_STATES]
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def small(questions: Any, root: Path | None) -> list[Question]:
 def test_a_result_of_the_verification_benchmark_set_lies_within_the_bound(
     question: Question,
 ) -> None:
-    row = answered(question, FEW)
+    row = answered(question, MAX_STATES)
     assert row.status == "agrees", row
 
 
 def test_no_result_of_the_regression_tests_of_prism_differs() -> None:
     assert ROOT is not None
-    rows = [answered(q, FEW) for q in prism.questions(ROOT)]
+    rows = [answered(q, MAX_STATES) for q in prism.questions(ROOT)]
     assert len(rows) >= 236
     wrong = [row for row in rows if row.status in ("differs", "no bound", "too large")]
     assert not wrong

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hopflow.results import figure
-from validation import Claim, Finding, Verdict, evidence, report
+from validation import Claim, Finding, Verdict, manifest, report
 from validation.verdicts import Number, Part, Picture, Sides, Threshold
 
 R, C, A = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
@@ -99,7 +99,7 @@ def test_nothing_is_written_when_a_picture_fails(tmp_path: Path) -> None:
 
 def test_the_foot_of_the_page_has_the_hash_of_the_manifest(tmp_path: Path) -> None:
     page = report.write(dict([toy()]), tmp_path, 1.0)
-    assert evidence.MANIFEST_SHA256 in page.read_text()
+    assert manifest.MANIFEST_SHA256 in page.read_text()
 
 
 def test_pictures_carry_their_alternative_text(tmp_path: Path) -> None:

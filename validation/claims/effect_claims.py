@@ -1,8 +1,8 @@
-"""Claims that say of some differences that they are positive, or of some ratios that they are one.
+"""Claims that certain differences are positive, or that certain ratios are one.
 
 A claim of this kind is a function that reads bundled cases into `Effects`: estimates by statement,
-and the curves that show them. How they are judged and drawn is the same for all; the text is the
-Markdown file with the name of the function.
+and curves of them. All are judged and drawn by the same code; the text is the Markdown file with
+the name of the function.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ __all__ = [
 
 Estimates = tuple[Estimate, ...]
 EQUAL = 0.1
-"""Largest relative difference of what counts as equal."""
+"""Largest relative difference of quantities that count as equal."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a statement is about, in the model and in packets, None: there is nothing.
+    """Quantities that decide a statement, in the model and in packet runs; None: no data.
 
     Attributes
     ----------
     model, packets
-        Quantities that are all positive if the statement holds; of a statement of equality,
-        relative deviations that are all within a margin of zero. A verdict stands for itself.
+        Quantities that are all positive if the statement holds; for a statement of equality,
+        relative deviations that are all within a margin of zero. A verdict is used as is.
     equal
-        Whether it is one of equality.
+        Whether the statement is one of equality.
     """
 
     packets: Estimates | Verdict | None = None
@@ -77,7 +77,7 @@ class Statement:
         return weakest(self.packets)
 
     def judged(self, level: float, margin: float, otherwise: Verdict) -> Sides[Verdict]:
-        """Return the verdicts; ``otherwise`` is the model's where there is none."""
+        """Return the verdicts; ``otherwise`` is the model's verdict if it has no quantities."""
         return Sides(
             self._judged(self.model, level, margin, otherwise),
             self._judged(self.packets, level, margin, Verdict.NOT_APPLICABLE),
@@ -103,7 +103,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity over numbers or names: of packets with their errors, and of the model."""
+    """A quantity over numbers or names: from packet runs with errors, and from the model."""
 
     x: Sequence[float | str]
     packets: Sequence[Estimate] = ()
@@ -112,22 +112,22 @@ class Curve:
 
 @dataclass(frozen=True)
 class Effects:
-    """What was measured for a claim.
+    """Measurement for a claim: statements, curves, other values.
 
     Attributes
     ----------
     statements
-        By their keys in the text.
+        Statements by their keys in the text.
     curves
-        By their labels.
+        Curves by their labels.
     axes
-        What the axes of the curves mean.
+        Labels of the axes of the curves.
     log
-        The logarithmic axes, such as ``"x"``.
+        Logarithmic axes, such as ``"x"``.
     values
         Other numbers of the text, by name.
     readings
-        Statements that another reading changes, by the name of the reading.
+        Statements that differ in other readings, by the name of the reading.
     """
 
     statements: Mapping[str, Statement]

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from validation import evidence
 from validation import generate as package
+from validation import manifest
 from validation.generate.cases import Case, generate, seal
 
 app = typer.Typer(add_completion=False)
@@ -35,7 +35,7 @@ def main(
     """Rebuild CASES, continuing where an earlier call stopped; without names, list them.
 
     The manifest is then written again. Where it changed, a case has changed, and its SHA-256 has to
-    be set in ``validation/evidence.py`` by hand.
+    be set in ``validation/manifest.py`` by hand.
     """
     known = all_cases()
     unknown = [name for name in cases or () if name not in known]
@@ -43,8 +43,8 @@ def main(
         raise typer.BadParameter(f"unknown case {unknown[0]!r}; known: {', '.join(known)}")
     for name in known if everything else (cases or ()):
         generate(known[name], jobs)
-    if (cases or everything) and (sha256 := seal()) != evidence.MANIFEST_SHA256:
-        typer.echo(f"the data changed: set MANIFEST_SHA256 in validation/evidence.py to {sha256}")
+    if (cases or everything) and (sha256 := seal()) != manifest.MANIFEST_SHA256:
+        typer.echo(f"the data changed: set MANIFEST_SHA256 in validation/manifest.py to {sha256}")
     if not cases and not everything:
         for case in known.values():
             typer.echo(f"{case.name:40} {len(case.runs):5} runs  {case.title}")

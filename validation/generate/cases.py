@@ -25,7 +25,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from validation import evidence
+from validation import manifest
 from validation.generate.programs import BUILD, Program, hashes
 
 Run = Mapping[str, Any]
@@ -123,7 +123,7 @@ def execute_shard(case: Case, run: Run) -> None:
 
 
 def generate(case: Case, jobs: int = 2) -> None:
-    """Run what is missing of ``case``, in ``jobs`` processes, then write its files."""
+    """Execute the missing runs of ``case`` in ``jobs`` processes, then write its files."""
     missing = [run for run in case.runs if not case.shard(run).exists()]
     if jobs == 1:
         for run in tqdm(missing, desc=case.name, unit="run"):
@@ -146,7 +146,7 @@ def csv_text(rows: Rows, table: Table) -> bytes:
 def write(case: Case) -> None:
     """Join the shards of ``case`` into its CSV files and write ``provenance.json``."""
     shards = [json.loads(case.shard(run).read_text()) for run in case.runs]
-    folder = evidence.DATA / case.name
+    folder = manifest.DATA / case.name
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for name, table in case.tables.items():
@@ -214,6 +214,6 @@ def digest(commands: Sequence[str]) -> str:
 
 def seal() -> str:
     """Write the manifest of the data as they are; return its SHA-256."""
-    content = evidence.listing().encode()
-    (evidence.DATA / evidence.MANIFEST).write_bytes(content)
+    content = manifest.listing().encode()
+    (manifest.DATA / manifest.MANIFEST).write_bytes(content)
     return hashlib.sha256(content).hexdigest()

@@ -14,7 +14,7 @@ def lines(folder: Path, name: str) -> list[list[str]]:
 
 
 def loss_events(times: Iterable[float], gap: float) -> int:
-    """Count the loss events: drops at least ``gap`` seconds after the one that began the last.
+    """Count the loss events: drops at least ``gap`` seconds after the start of the previous event.
 
     Examples
     --------

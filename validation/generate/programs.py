@@ -82,7 +82,7 @@ class Ns2:
         return (f"{HERE}/ns2/{self.script}",)
 
     def version(self) -> str:
-        """Return the version of ns-2 and, where it came from one, of its Debian package."""
+        """Return the version of ns-2 and that of its Debian package, if any."""
         done = subprocess.run(
             ["ns"], input="puts [ns-version]; exit 0\n", capture_output=True, text=True, check=True
         )

@@ -28,7 +28,7 @@ Values = NDArray[np.float64]
 """An array of numbers, one for each run unless a shape is given."""
 
 CONFIDENCE = 0.95
-"""Probability that an interval covers what it estimates."""
+"""Probability that an interval covers the estimated quantity."""
 
 
 def quantile(dof: float, level: float = CONFIDENCE) -> float:

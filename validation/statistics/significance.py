@@ -1,4 +1,4 @@
-"""Hypothesis tests of what packet runs show."""
+"""Hypothesis tests for the results of packet runs."""
 
 from __future__ import annotations
 

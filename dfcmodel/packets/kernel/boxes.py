@@ -1,4 +1,4 @@
-"""Boxes: what will arrive at a unit, in order, in slots of equal time (a calendar queue, Brown 1988)."""
+"""Calendar queues (Brown 1988): the future arrivals of each unit, in slots of equal duration."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -6,11 +6,11 @@ from __future__ import annotations
 __all__ = ["least_time", "push", "release", "take"]
 
 FREE, USED, OUT, FAULT, STREAM = 0, 1, 2, 3, 4  # places in `tally`
-GONE = -2  # number of an element that is free
+GONE = -2  # number of a free element
 
 
 def take(element, tally):
-    """Return the place of an element that is free; the last one, with a fault, when there is none."""
+    """Return the index of a free element; if none, set the fault flag and return the last."""
     e = tally[FREE]
     if e >= 0:
         tally[FREE] = element[e].next
@@ -24,14 +24,14 @@ def take(element, tally):
 
 
 def release(element, tally, e):
-    """Give an element back."""
+    """Return an element to the free list."""
     element[e].number = GONE
     element[e].next = tally[FREE]
     tally[FREE] = e
 
 
 def push(element, unit, slot, e, u, time, key):
-    """Put an element into the box of a unit."""
+    """Insert an element into the calendar queue of a unit."""
     it = element[e]
     it.time = time
     it.key = key
@@ -61,7 +61,7 @@ def push(element, unit, slot, e, u, time, key):
 
 
 def least_time(element, unit, slot, now, end):
-    """Return the least time at which anything arrives, or ``end``."""
+    """Return the time of the next arrival or departure at any unit, at most ``end``."""
     least = end
     for u in range(len(unit)):
         box = unit[u]

@@ -1,4 +1,4 @@
-"""Random early detection as ns-2 has it (Floyd and Jacobson 1993)."""
+"""Random early detection as implemented in ns-2 (Floyd and Jacobson 1993)."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ __all__ = ["admit_early", "chance_of"]
 
 
 def chance_of(early, p, size):
-    """Return the probability that a packet of so many bytes is dropped or marked."""
+    """Return the probability of dropping or marking a packet of ``size`` bytes."""
     rule = early[p]
     if rule.average >= rule.high:
         chance = (1.0 - rule.max_p) / rule.high * rule.average + 2.0 * rule.max_p - 1.0
@@ -23,9 +23,9 @@ def chance_of(early, p, size):
 
 
 def admit_early(early, stream, p, queued, idle, size, listens):
-    """Return 1 for a packet that may enter, 2 for one that is marked, 0 for one that is dropped.
+    """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 
-    ``idle`` is how long nothing has been sent, s; negative while something is.
+    ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
     """
     rule = early[p]
     missed = 0

@@ -1,4 +1,4 @@
-"""Ports that choose among the packets that wait, or that pause and are paused."""
+"""Ports with lanes: schedulers over several queues, and ports that pause or are paused."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ PAUSE, RESUME = -3, -4  # numbers of elements that are messages
 
 
 def send_message(element, unit, slot, feeder, tally, p, time):
-    """Tell the feeders of a port whether it pauses them."""
+    """Send a pause or resume message to the feeders of a port."""
     port = unit[p]
     for k in range(port.feeder, port.feeder + port.feeders):
         q = feeder[k]
@@ -23,7 +23,7 @@ def send_message(element, unit, slot, feeder, tally, p, time):
 
 
 def watch(element, unit, slot, feeder, tally, p, time):
-    """Pause or resume the feeders of a port when its queue asks for it."""
+    """Pause or resume the feeders of a port when its queue crosses a threshold."""
     port = unit[p]
     if port.feeders == 0:
         return
@@ -34,7 +34,7 @@ def watch(element, unit, slot, feeder, tally, p, time):
 
 
 def enter_lane(element, unit, lane, p, c, e, quantum):
-    """Let a packet wait in a lane."""
+    """Append a packet to a lane."""
     port = unit[p]
     it = lane[c]
     element[e].next = -1
@@ -56,7 +56,7 @@ def enter_lane(element, unit, lane, p, c, e, quantum):
 
 
 def longest_lane(unit, lane, p):
-    """Return the longest lane of the last level in which packets wait; of the first flow of these."""
+    """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
     port = unit[p]
     for level in range(port.levels - 1, -1, -1):
         most = 0
@@ -102,7 +102,7 @@ def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scal
 
 
 def leave_lane(element, unit, lane, sizes, p):
-    """Take the next packet out of the lanes of a port."""
+    """Remove the next packet from the lanes of a port and return it."""
     port = unit[p]
     k = port.lane
     while lane[k].first < 0:

@@ -1,4 +1,4 @@
-"""The rows of the engine's arrays, and the numbers that its parts share."""
+"""Data types of the engine's arrays."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ ELEMENT = np.dtype(
         ("sent", "f8"),  # when its data left the sender, s
         ("number", "i4"),  # of the packet, or of the last one acknowledged; WAKE
         ("flow", "i4"),
-        ("next", "i4"),  # in its slot, or in the list of free elements; -1: none
-        ("key", "i4"),  # decides between equal times
-        ("hop", "i4"),  # place in the flow's way
-        ("size", "i4"),  # class of sizes
-        ("marked", "i4"),  # 1: it met congestion
+        ("next", "i4"),  # next element of its slot, or of the free list; -1: none
+        ("key", "i4"),  # order of elements with equal times
+        ("hop", "i4"),  # index in the flow's route
+        ("size", "i4"),  # size class
+        ("marked", "i4"),  # 1: congestion was experienced (ECN)
     ],
     align=True,
 )
-"""A packet, an ACK or the time at which a sender wants to be woken."""
+"""A packet, an ACK, a pause message or a timer event of a sender."""
 
 UNIT = np.dtype(
     [
-        ("free", "f8"),  # when the port will have sent what it holds, s
-        ("inverse", "f8"),  # slots of the box per second
+        ("free", "f8"),  # end of the last scheduled transmission, s
+        ("inverse", "f8"),  # slots of the calendar queue per second
         ("delay", "f8"),  # propagation, s
-        ("at", "i8"),  # first slot of the box
-        ("mask", "i8"),  # slots less 1
-        ("count", "i8"),  # elements in the box
-        ("room", "i8"),  # packets that may wait
-        ("ring", "i8"),  # first place of the ring of beginnings of transmissions to come
+        ("at", "i8"),  # first slot of the calendar queue
+        ("mask", "i8"),  # number of slots minus 1
+        ("count", "i8"),  # elements in the calendar queue
+        ("room", "i8"),  # capacity of the queue, packets
+        ("ring", "i8"),  # offset of the ring of start times of queued packets
         ("ring_mask", "i8"),
-        ("first", "i8"),  # of the waiting packets in the ring
-        ("last", "i8"),  # one past their last
-        ("rank", "i8"),  # decides between arrivals at equal times
+        ("first", "i8"),  # first queued packet in the ring
+        ("last", "i8"),  # one past the last queued packet
+        ("rank", "i8"),  # order of simultaneous arrivals from this port
         ("peak", "i8"),
         ("kind", "i8"),  # FIFO, EARLY, LANES
         ("waiting", "i8"),  # packets in its lanes
         ("lane", "i8"),  # its first lane
         ("lanes", "i8"),
         ("levels", "i8"),
-        ("by_turns", "i8"),  # 1: lanes of flows, by deficits
-        ("paused", "i8"),  # how many ports pause it
+        ("by_turns", "i8"),  # 1: a lane per flow, deficit round robin
+        ("paused", "i8"),  # number of ports that pause it
         ("pausing", "i8"),  # 1: it pauses its feeders
-        ("feeder", "i8"),  # the first of them in `feeder`
+        ("feeder", "i8"),  # offset of its feeders in `feeder`
         ("feeders", "i8"),
         ("high", "f8"),
         ("low", "f8"),
@@ -53,7 +53,7 @@ UNIT = np.dtype(
     ],
     align=True,
 )
-"""A port, or (the last row) the box of senders."""
+"""A port with its calendar queue; the last row is the calendar queue of the senders."""
 
 LANE = np.dtype(
     [
@@ -61,15 +61,18 @@ LANE = np.dtype(
         ("head", "i4"),  # first element; -1: none
         ("tail", "i4"),
         ("count", "i4"),
-        ("next", "i4"),  # the lane whose turn is after its own
+        ("next", "i4"),  # next lane in the round-robin order
         ("level", "i4"),
-        ("first", "i4"),  # of a level, in its first lanes: the lane whose turn it is
+        (
+            "first",
+            "i4",
+        ),  # head of the round-robin list of a level (stored in the port's first lanes)
         ("last", "i4"),
         ("flow", "i4"),
     ],
     align=True,
 )
-"""Packets that wait one behind the other: a FIFO queue, or those of a flow at a port."""
+"""A lane: a FIFO queue of a port, for all flows or for one flow."""
 
 EARLY = np.dtype(
     [
@@ -78,9 +81,9 @@ EARLY = np.dtype(
         ("weight", "f8"),
         ("low", "f8"),
         ("high", "f8"),
-        ("most", "f8"),  # average from which all is dropped
+        ("most", "f8"),  # average queue above which every packet is dropped
         ("max_p", "f8"),
-        ("mean", "f8"),  # bytes; 0: packets count
+        ("mean", "f8"),  # mean packet size, bytes; 0: the queue is measured in packets
         ("since", "i8"),
         ("above", "i8"),
         ("ecn", "i8"),
@@ -92,14 +95,14 @@ EARLY = np.dtype(
 HOP = np.dtype(
     [
         ("port", "i4"),
-        ("inline", "i4"),  # 1: what comes is in order already, and needs no box
-        ("carried", "i8"),  # packets that began transmission
-        ("waited", "f8"),  # sum of their waits, s
-        ("lane", "i4"),  # of its flow at the port
+        ("inline", "i4"),  # 1: arrivals are already ordered and need no calendar queue
+        ("carried", "i8"),  # packets whose transmission started
+        ("waited", "f8"),  # sum of their queueing delays, s
+        ("lane", "i4"),  # lane of the flow at the port
     ],
     align=True,
 )
-"""A hop of a flow's way: forward ones, then those of its ACKs."""
+"""A hop of a flow's route: those of its packets, its receiver, then those of its ACKs."""
 
 FLOW = np.dtype(
     [
@@ -128,9 +131,9 @@ FLOW = np.dtype(
         ("way", "i4"),  # first hop
         ("size", "i4"),  # packets to send
         ("came", "i4"),  # receiver: next packet expected
-        ("seen", "i4"),  # highest one that arrived
-        ("held", "i4"),  # packets that arrived out of order
-        ("bits", "i4"),  # first byte of its bits; -1: none
+        ("seen", "i4"),  # receiver: highest packet received
+        ("held", "i4"),  # receiver: out-of-order packets in its buffer
+        ("bits", "i4"),  # offset of its bit maps; -1: none
         ("bit_mask", "i4"),
         ("partial", "i4"),
         ("pipe", "i4"),
@@ -139,13 +142,13 @@ FLOW = np.dtype(
         ("recovering", "i4"),
         ("lost_all", "i4"),
         ("sacked", "i4"),  # packets acknowledged selectively
-        ("top", "i4"),  # highest of them
+        ("top", "i4"),  # highest selectively acknowledged packet
         ("timeouts", "i4"),
         ("loss_events", "i4"),
-        ("blocks", "i4"),  # receiver: how many blocks it remembers
-        ("sent", "i4"),  # packets of a source without window
+        ("blocks", "i4"),  # receiver: number of recent SACK blocks
+        ("sent", "i4"),  # packets sent by a source without window
         ("emitted", "i4"),  # packets that entered the network
-        ("arrived", "i4"),  # packets that came to the receiver
+        ("arrived", "i4"),  # packets that reached the receiver
         ("onoff", "i4"),
         ("first_window", "f8"),
         ("held_until", "f8"),

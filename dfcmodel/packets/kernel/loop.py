@@ -1,7 +1,7 @@
 """The loop over windows of time.
 
-What a unit does in a window reaches units that come before it in the order, and itself, only after
-the window. So each unit takes all that arrives at it in the window in a row.
+Packets and messages that a unit sends in a window reach itself and the units before it in the order
+only after the window. Each unit can therefore process all its arrivals of the window at once.
 """
 # mypy: ignore-errors
 
@@ -19,14 +19,14 @@ from dfcmodel.packets.kernel.timers import CHECK, END, NOW, NS2
 __all__ = ["handle", "look", "run", "turn_of"]
 
 EMPTY_WINDOWS = 8
-"""After so many windows in which nothing happened the loop looks where the next arrival is."""
+"""Number of consecutive windows without events after which the loop skips to the next event."""
 
 
 def handle(
     element, unit, slot, flow, hop, rule, ring, bits, known, noted, block, transmission, passage,
     sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
-    """Let what arrives in a window at the senders, or at a port that serves at once, take place."""
+    """Process the arrivals of a window at the senders, or at a port without lanes."""
     senders = len(unit) - 1
     inverse = unit[u].inverse
     mask = unit[u].mask
@@ -80,7 +80,7 @@ def turn_of(
     element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission, passage,
     sizes, early, stream, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
-    """Let a port with lanes send, take in and hear what a window has for it; return whether it did."""
+    """Process a window at a port with lanes: departures, arrivals, messages; return if any."""
     port = unit[u]
     rows = len(transit) - 1
     b = int(now * port.inverse)
@@ -156,7 +156,7 @@ def turn_of(
 
 
 def look(flow, rule, window, round_trip, acked, n):
-    """Note the senders at the end of a sample."""
+    """Record the state of the senders at the end of sample n."""
     for f in range(len(flow)):
         if flow[f].recovery != 4:
             window[n, f] = rule[f, 0]
@@ -169,7 +169,7 @@ def run(
     transmission, passage, sizes, early, order, stream, out, clock, tally, window, round_trip,
     acked, delivered, transit, waiting, lost, ahead, scale, sample, first, samples,
 ):  # fmt: skip
-    """Run from the sample ``first`` on; return how many samples there are, fewer after a fault."""
+    """Run from sample ``first``; return the number of completed samples, smaller after a fault."""
     now = first * sample
     n = first
     idle = 0

@@ -1,4 +1,4 @@
-"""Ports and receivers: a packet on its way, as far as it can be followed at once."""
+"""Ports and receivers: the path of a packet up to the next unit with a calendar queue."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MOST_BLOCKS = 3
 
 
 def drop(element, flow, lost, e, h, row, time):
-    """Note a packet that a full queue refuses."""
+    """Record the drop of a packet."""
     s = flow[element[e].flow]
     lost[row, h] += 1
     if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss >= 0.0:
@@ -22,7 +22,7 @@ def drop(element, flow, lost, e, h, row, time):
 
 
 def deliver(flow, bits, f, number):
-    """Let a packet arrive at its receiver; return how many became complete in order."""
+    """Deliver a packet to its receiver; return the number of packets now delivered in order."""
     s = flow[f]
     if number > s.seen:
         s.seen = number
@@ -51,7 +51,7 @@ def deliver(flow, bits, f, number):
 
 
 def report(flow, bits, known, block, e, f, number):
-    """Write up to three blocks of what arrived out of order into an ACK; return how many."""
+    """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
     s = flow[f]
     last = s.came - 1
     if last >= s.seen:
@@ -111,7 +111,7 @@ def travel(
     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
     sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, entering,
 ):  # fmt: skip
-    """Follow an element that arrives somewhere at a time, until it needs a box or is gone."""
+    """Advance an arriving element hop by hop until a calendar queue, a lane, or its end."""
     it = element[e]
     f = it.flow
     s = flow[f]

@@ -1,4 +1,4 @@
-"""What a sender knows from selective ACKs: one bit per packet."""
+"""Scoreboard of selective acknowledgements at a sender: one bit per packet."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -7,14 +7,14 @@ __all__ = ["clear", "hold", "is_held", "next_hole", "note"]
 
 
 def is_held(flow, bits, f, number):
-    """Return whether a packet was acknowledged selectively."""
+    """Return whether a packet was selectively acknowledged."""
     s = flow[f]
     at = s.bits + ((s.bit_mask + 1) >> 3) + ((number & s.bit_mask) >> 3)
     return bits[at] & (1 << (number & 7)) != 0
 
 
 def hold(flow, bits, f, first, past):
-    """Note that the packets from ``first`` to before ``past`` were acknowledged selectively."""
+    """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
     s = flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
     for n in range(first, past):
@@ -28,7 +28,7 @@ def hold(flow, bits, f, first, past):
 
 
 def clear(flow, bits, noted, f):
-    """Forget all of it."""
+    """Clear the scoreboard of flow f."""
     s = flow[f]
     half = s.bits + ((s.bit_mask + 1) >> 3)
     n = s.least
@@ -46,7 +46,7 @@ def clear(flow, bits, noted, f):
 
 
 def note(flow, bits, noted, block, element, f, e):
-    """Note the blocks of an ACK; return whether that is anything new."""
+    """Add the blocks of an ACK to the scoreboard; return whether it changed."""
     s = flow[f]
     before = s.sacked
     new = False
@@ -78,7 +78,7 @@ def note(flow, bits, noted, block, element, f, e):
 
 
 def next_hole(flow, bits, f):
-    """Return the first packet not yet sent again below one that has arrived; -1: none."""
+    """Return the first packet to resend below a selectively acknowledged one; -1: none."""
     s = flow[f]
     n = max(s.hole, s.least)
     if s.sacked == 0 or n > s.top:

@@ -1,6 +1,6 @@
-"""TCP senders: Tahoe, Reno, NewReno and SACK around the window rules that are spliced in.
+"""TCP senders: Tahoe, Reno, NewReno and SACK, with the window rules compiled in.
 
-The reference (`dfcmodel.packets.reference_senders`) says the same function by function.
+The reference (`dfcmodel.packets.reference_senders`) implements the same functions in plain Python.
 """
 # mypy: ignore-errors
 # ruff: noqa: F821
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
-NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # what the sender did last
+NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # the sender's last action
 DUPLICATES = 3
 
 
@@ -54,7 +54,7 @@ def uniform(stream, n):
 
 
 def output(element, unit, slot, flow, clock, tally, out, f, number):
-    """Have a packet sent, time it, and see that the timer runs."""
+    """Send a packet; start its RTT measurement and the retransmission timer if needed."""
     s = flow[f]
     idle = s.acked == s.highest
     out[tally[OUT]] = number
@@ -71,7 +71,7 @@ def output(element, unit, slot, flow, clock, tally, out, f, number):
 
 
 def send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, forced):
-    """Send what the window allows; first wait a random time where there is one."""
+    """Send new packets up to the window, each after a random delay if there is jitter."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
         return
@@ -92,7 +92,7 @@ def send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, fo
 
 
 def send_selective(element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, forced):
-    """Send what window or pipe allow: holes first."""
+    """Send packets permitted by the window, or in recovery by the pipe: holes first."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
         return
@@ -124,7 +124,7 @@ def send_selective(element, unit, slot, flow, rule, bits, clock, tally, stream, 
 
 
 def grow(flow, rule, clock, f):
-    """Let the window rule answer an ACK of new data."""
+    """Apply an ACK of new data to the window rule."""
     now = clock[NOW]  # noqa: F841 - for the rule
     on_ack()
     if clock[NS2] == 1.0 and flow[f].last == 0:
@@ -132,7 +132,7 @@ def grow(flow, rule, clock, f):
 
 
 def forget(element, unit, slot, flow, clock, tally, f, number):
-    """Take in that data need no longer be remembered."""
+    """Release acknowledged data, and update the RTT estimate and the timer."""
     s = flow[f]
     s.duplicates = 0
     s.last = number
@@ -149,7 +149,7 @@ def forget(element, unit, slot, flow, clock, tally, f, number):
 
 
 def advance(element, unit, slot, flow, rule, clock, tally, f, number):
-    """Take in an ACK of new data outside of a recovery, or one that ends it."""
+    """Process an ACK of new data outside recovery, or the ACK that ends recovery."""
     s = flow[f]
     if s.recovery == RENO:
         if s.action == LOSS:
@@ -165,7 +165,7 @@ def advance(element, unit, slot, flow, rule, clock, tally, f, number):
 
 
 def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
-    """Take in an ACK of a part of what was sent before the loss: send the next hole (RFC 6582)."""
+    """Process a partial ACK: resend the next hole and deflate the window (RFC 6582, 3.2 step 3)."""
     s = flow[f]
     if s.partial == 0:
         s.partial = 1
@@ -187,7 +187,7 @@ def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
 
 
 def cut_back(flow, rule, clock, f):
-    """Let the window rule answer a loss or a mark."""
+    """Apply a loss or a congestion mark to the window rule."""
     flow[f].recover = flow[f].highest
     rule[f, 0] = min(rule[f, 0], flow[f].most)
     now = clock[NOW]  # noqa: F841 - for the rule
@@ -198,7 +198,7 @@ def cut_back(flow, rule, clock, f):
 
 
 def lose(element, unit, slot, flow, rule, clock, tally, out, f):
-    """Answer a loss, unless it belongs to an event already punished."""
+    """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = flow[f]
     known = s.acked <= s.recover and not (clock[NS2] == 1.0 and s.acked == 0)
     if known and not (s.recovery == RENO and s.action == LOSS):
@@ -222,7 +222,7 @@ def lose(element, unit, slot, flow, rule, clock, tally, out, f):
 
 
 def duplicate(element, unit, slot, flow, rule, clock, tally, out, f):
-    """Count a duplicate ACK; the third is taken for a loss, the first two send one packet each."""
+    """Count a duplicate ACK: limited transmit for the first two (RFC 3042), the third is a loss."""
     s = flow[f]
     s.duplicates += 1
     if s.duplicates == DUPLICATES:
@@ -240,7 +240,7 @@ def duplicate(element, unit, slot, flow, rule, clock, tally, out, f):
 def receive_selective(
     element, unit, slot, flow, rule, bits, noted, block, clock, tally, out, f, e, number
 ):
-    """Take in an ACK at a sender that knows selective ones: return 1 to send, 2 to grow and send."""
+    """Process an ACK at a SACK sender; return 1 to send, 2 to increase the window and send."""
     s = flow[f]
     if s.recovering == 1:
         s.pipe -= 1
@@ -274,7 +274,7 @@ def receive_selective(
 
 
 def receive(element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream, out, f, e):
-    """Take in an ACK, and send what it allows."""
+    """Process an ACK and send the packets it permits."""
     s = flow[f]
     number = element[e].number
     s.rtt = clock[NOW] - element[e].sent
@@ -307,7 +307,7 @@ def receive(element, unit, slot, flow, rule, bits, noted, block, clock, tally, s
 
 
 def expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f):
-    """Answer the retransmission timer: send again from the first packet not acknowledged."""
+    """Handle a retransmission timeout: resend from the first unacknowledged packet."""
     s = flow[f]
     s.deadline = math.inf
     if s.recovery != TAHOE:

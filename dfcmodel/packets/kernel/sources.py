@@ -1,4 +1,4 @@
-"""What senders do on their own: begin, wake up, send without a window."""
+"""Scheduled actions of senders: starts, delayed packets, timeouts, and sources without a window."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ CONSTANT, REGULAR, RANDOM = 0, 1, 2
 
 
 def span(unit, flow, stream, f, mean):
-    """Return how long a source stays on or off, s."""
+    """Return the duration of an on or off period, s."""
     if flow[f].onoff == REGULAR:
         return mean
     return -mean * math.log(1.0 - uniform(stream, len(unit) - 1 + f))
 
 
 def blind(element, unit, slot, flow, clock, tally, stream, out, f):
-    """Send a packet that nobody answers; choose when the next one is due."""
+    """Send a packet of a source without congestion control, and schedule the next one."""
     s = flow[f]
     now = clock[NOW]
     if s.due < 0.0:
@@ -43,7 +43,7 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
 
 
 def wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out, f):
-    """Do what is due at a sender: begin, send after a random time, answer the timer."""
+    """Process the events due at a sender: start, delayed packet, retransmission timeout."""
     s = flow[f]
     if s.recovery == BLIND:
         blind(element, unit, slot, flow, clock, tally, stream, out, f)
@@ -71,7 +71,7 @@ def wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out
 
 
 def look_at_timers(element, unit, slot, flow, clock, tally, now):
-    """Put the timers that expire in this window into the box of senders; note the next one."""
+    """Schedule the timeouts of this window, and record the next deadline after it."""
     end = clock[END]
     least = math.inf
     for f in range(len(flow)):

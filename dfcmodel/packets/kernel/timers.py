@@ -1,4 +1,4 @@
-"""The retransmission timer: RFC 6298, or with ns-2's clock ticks."""
+"""The retransmission timer: RFC 6298, or in ns-2's clock ticks."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -7,26 +7,22 @@ from dfcmodel.packets.kernel.boxes import push, take
 
 __all__ = ["back_off", "measure", "set_timer", "timeout_span", "wake_at"]
 
-WAKE = -1  # number of an element that wakes its flow's sender
-NOW, END, CHECK = (
-    0,
-    1,
-    2,
-)  # places in `clock`: of the event, of the window, of the next look at timers
-NS2, LEAST, JITTER = 3, 4, 5  # convention, smallest timeout, random time before each packet
+WAKE = -1  # number of a timer event
+NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
+NS2, LEAST, JITTER = 3, 4, 5  # convention, minimum timeout, upper end of the random packet delay
 TICK = 0.01
 MOST_TIMER = 60.0
 
 
 def timeout_span(flow, clock, f):
-    """Return how long the timer runs, s."""
+    """Return the retransmission timeout, s."""
     s = flow[f]
     span = min(max(s.current, clock[LEAST]) * s.backoff, MOST_TIMER)
     return max(span, 2.0 * TICK if clock[NS2] == 1.0 else 0.0)
 
 
 def measure(flow, clock, f):
-    """Take in the round trip of the timed packet."""
+    """Update the RTT estimate with the round-trip time of the timed packet."""
     s = flow[f]
     now = clock[NOW]
     rtt = now - s.timed_at
@@ -56,7 +52,7 @@ def measure(flow, clock, f):
 
 
 def back_off(flow, clock, f):
-    """Double the timer."""
+    """Double the timeout."""
     s = flow[f]
     if s.backoff < 64.0 or timeout_span(flow, clock, f) < MOST_TIMER:
         s.backoff *= 2.0
@@ -66,7 +62,7 @@ def back_off(flow, clock, f):
 
 
 def wake_at(element, unit, slot, tally, f, time):
-    """Put into the box of senders that a sender is to be woken."""
+    """Schedule a timer event of a sender."""
     e = take(element, tally)
     element[e].number = WAKE
     element[e].flow = f
@@ -74,7 +70,7 @@ def wake_at(element, unit, slot, tally, f, time):
 
 
 def set_timer(element, unit, slot, flow, clock, tally, f):
-    """Start the retransmission timer anew."""
+    """Restart the retransmission timer."""
     deadline = clock[NOW] + timeout_span(flow, clock, f)
     flow[f].deadline = deadline
     if deadline < clock[END]:

@@ -107,13 +107,13 @@ def test_starts_within_a_step(part: float) -> None:
     h = DELAY / 4
     start = (2 + part) * h
     plan = plan_of(one_flow(CBR(5000.0), start=start))
-    driver.advance(plan, 10, 1)
+    driver.advance(plan, 10, 1, compiled=False)
     # rounding of four amounts to the grid
     assert plan.network.flows["emitted"][0] == pytest.approx((10 * h - start) * 5000.0, abs=1e-6)
     emitted = []
     for steps in (2, 3, 4):
         plan = plan_of(one_flow(Listener(), start=start))
-        driver.advance(plan, steps, 1)
+        driver.advance(plan, steps, 1, compiled=False)
         emitted.append(plan.network.flows["emitted"][0])
     assert emitted == pytest.approx([0.0, 64.0 * (1.0 - part), 64.0], abs=1e-6)
 
@@ -121,7 +121,7 @@ def test_starts_within_a_step(part: float) -> None:
 def test_on_and_off_times_within_a_step() -> None:
     h = DELAY / 4
     plan = plan_of(one_flow(OnOff(4000.0, 0.3 * h, 0.4 * h)))
-    record = driver.advance(plan, 14, 7)[0]
+    record = driver.advance(plan, 14, 7, compiled=False)[0]
     assert plan.network.flows["emitted"][0] == pytest.approx(14 * 4000.0 * h * 3 / 7, rel=1e-6)
     assert record.shape == (2, 1, 5)
 

@@ -45,7 +45,7 @@ def test_simultaneous_arrivals_go_by_port_or_in_ns2_by_passage(one_link) -> None
 
 
 def test_phases_must_be_one_for_each_flow() -> None:
-    with pytest.raises(ValueError, match="phases: 1 of them"):
+    with pytest.raises(ValueError, match="phases: 1 values"):
         plan_of(takano2006("1", dfc=False), Packets(convention="ns2", phases=(0.0,)))
 
 

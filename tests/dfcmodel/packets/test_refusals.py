@@ -1,4 +1,4 @@
-"""What the packet level cannot run is refused, with what can."""
+"""Scenarios that the packet level cannot simulate are rejected, naming an alternative."""
 
 from __future__ import annotations
 

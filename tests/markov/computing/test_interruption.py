@@ -32,9 +32,13 @@ LONG = [
 """Incomplete factors that drop little, and one call of a kernel: some 8 s or more."""
 
 
+HANDLED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""Where the tests run in the background of a shell, processes ignore SIGINT from the start."""
+
+
 def interrupted(script, line, seconds):
     """Return what a process that is sent SIGINT some seconds after it printed a line says of it."""
-    command = [sys.executable, "-c", script]
+    command = [sys.executable, "-c", HANDLED + script]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ from markov.generators import blocks
 from markov.generators.building import build_chain
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions, seconds_by_regions
-from markov.generators.tracing import Span, Traced
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 
@@ -213,28 +211,3 @@ def test_states_that_are_never_entered_may_have_no_transitions():
     found = build_chain(model, by="regions")
     np.testing.assert_array_equal(found.codes, expected.codes)
     assert abs(found.Q - expected.Q).max() == 0.0
-
-
-@pytest.mark.parametrize("name", ["lshift", "rshift", "mul", "sub", "floordiv", "mod", "and_"])
-@pytest.mark.parametrize("swapped", [False, True])
-def test_stand_ins_count_as_numbers(name, swapped):
-    span = Span(5, 2, 9)
-    pair = (Traced(span, 1), 2)
-    values = (6, 2)
-    if swapped:
-        pair, values = pair[::-1], values[::-1]
-    found = getattr(operator, name)(*pair)
-    assert int(found) == getattr(operator, name)(*values)
-    assert (span.low, span.high) == (5, 5)
-
-
-def test_stand_ins_pass_for_whole_numbers():
-    span = Span(5, 2, 9)
-    here = Traced(span, 1)
-    assert isinstance(here, int)
-    assert f"{here} {here:03d} {here!r}" == "6 006 6"
-    assert {6: "six"}[here] == "six"
-    assert here.bit_length() == 3
-    assert [*range(here)] == [0, 1, 2, 3, 4, 5]
-    assert np.exp(here) == np.exp(6)
-    assert (span.low, span.high) == (5, 5)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from hopflow import Status
 from markov import (
     GTH,
     CoxTandem,
-    Kanban,
     MarkovChain,
     Multilevel,
     PauseTandem,
@@ -24,58 +20,7 @@ from markov import (
     stationary,
 )
 from markov.computing import costs
-from markov.methods import minimum_degree
-from markov.methods.sparse_lu import BYTES, LUFactors, best_order
-
-
-def tree(n, seed=1):
-    """Return a reversible chain on a random tree."""
-    rng = np.random.default_rng(seed)
-    above = np.array([rng.integers(0, x) for x in range(1, n)])
-    below = np.arange(1, n)
-    ends = np.concatenate([above, below]), np.concatenate([below, above])
-    rates = sp.csr_matrix((rng.random(2 * n - 2) + 0.1, ends), shape=(n, n))
-    return MarkovChain(sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel())))
-
-
-def filled_in(Q, order):
-    """Return the entries of both factors, by elimination of the pattern itself."""
-    pattern = (Q.toarray() != 0)[np.ix_(order, order)]
-    pattern |= pattern.T
-    for k in range(len(order)):
-        later = np.flatnonzero(pattern[k, k + 1 :]) + k + 1
-        pattern[np.ix_(later, later)] = True
-    return int(pattern.sum())
-
-
-CHAINS = {
-    "tree": lambda: tree(300),
-    "pause": lambda: MarkovChain(PauseTandem()),
-    "kanban": lambda: explore(Kanban(tickets=1)).chain,
-    "polling": lambda: explore(Polling(stations=5)).chain,
-}
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_fill_in_is_known_before_it_happens(name):
-    """Exactly by the pattern; SuperLU has no more entries, but counts the diagonal twice."""
-    Q = CHAINS[name]().irreducible(0)
-    order = best_order(Q)
-    assert sorted(order.order) == list(range(Q.shape[0]))
-    assert order.fill == filled_in(Q, order.order)
-    factors = LUFactors(Q, int(order.order[-1]), order)
-    assert factors.nbytes <= order.nbytes + BYTES * Q.shape[0]
-
-
-def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
-    Q = CHAINS["pause"]().irreducible(0)
-    matrix = sp.csc_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
-    matrix.setdiag(Q.shape[0])
-    here = minimum_degree.minimum_degree_order(matrix, 0.0, 0.0)
-    there = minimum_degree.minimum_degree_order(matrix, math.inf, 60.0)
-    np.testing.assert_array_equal(here, there)
-    monkeypatch.setattr(minimum_degree, "SHORT", 1e-3)
-    assert minimum_degree.minimum_degree_order(matrix, math.inf, 0.0) is None
+from tests.markov.methods.conftest import tree
 
 
 def test_what_is_chosen():

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import markov.methods.hierarchy
-import markov.methods.linear_multigrid
 import markov.methods.multilevel
-import markov.proofs.poisson_solvers
-import markov.proofs.supersolutions
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
@@ -19,7 +15,6 @@ from markov import (
     GaussSeidel,
     JacksonTandem,
     Kanban,
-    Krylov,
     MarkovChain,
     Multilevel,
     PauseChain,
@@ -27,12 +22,10 @@ from markov import (
     explore,
     stationary,
 )
-from markov.methods.linear_multigrid import CoarseLevels
-from markov.proofs.certificates import Certificate, error_bound, relative_residual
-from markov.proofs.poisson import MultigridPoisson
+from markov.proofs.certificates import error_bound, relative_residual
 
 BOTH = pytest.mark.parametrize(
-    "method", [Multilevel(), Multilevel(geometric=False)], ids=["cells", "groups"]
+    "method", [Multilevel(), Multilevel(geometric=False)], ids=["geometric", "algebraic"]
 )
 
 
@@ -115,6 +108,7 @@ def test_explored_states_have_groups():
 
 
 # --------------------------------------------------------------------------- cycles
+
 
 HARD = {
     "input state cycles fast while queue 1 is full": {
@@ -212,134 +206,13 @@ def test_rings_that_hardly_exchange(coupling):
 
 
 def test_components_that_move_together():
-    """A diagonal of the product space: pairs of values make no cells, groups take over."""
+    """A diagonal of the product space: pairs of values aggregate too little, algebraic aggregates take over."""
     n = 300
     Q = MarkovChain(MM1K(arrival_rate=9.0, capacity=n)).Q
     components = {"up": np.arange(n + 1), "down": n - np.arange(n + 1)}
     pi = Multilevel().solve(Q, components).pi
     truth = 0.9 ** np.arange(n + 1.0)
     assert 0.5 * np.abs(pi - truth / truth.sum()).sum() <= error_bound(Q, pi)
-
-
-# --------------------------------------------------------------------------- linear equations
-
-
-def poisson_of(model, known):
-    """Return Q, pi and multigrid for its linear equations, on levels of cells or of groups."""
-    chain = MarkovChain(model)
-    Q, components = chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
-    found = Multilevel(geometric=known).solve(Q, components)
-    levels = CoarseLevels.entered(found.hierarchy, found.pi * -Q.diagonal())
-    return Q, found.pi, MultigridPoisson(Q, found.pi, levels, np.ones(len(found.pi)))
-
-
-@pytest.mark.parametrize(
-    "model",
-    [PauseTandem(), PauseTandem(buffers=(10, 30), rtt=25.0, arrival_rates=(30, 3, 0.5)), Cluster()],
-    ids=["pause", "slow", "cluster"],
-)
-@pytest.mark.parametrize("known", [True, False], ids=["cells", "groups"])
-def test_both_equations(model, known):
-    """Q g = -f and d Q = -r beside sparse LU, to what is left of the equations."""
-    Q, pi, multigrid = poisson_of(model, known)
-    to, rng = multigrid.reference, np.random.default_rng(2)
-    others = np.delete(np.arange(len(pi)), to)
-    matrix = sp.csc_matrix(Q[others][:, others])
-    f = rng.random(len(pi))
-    g = multigrid.poisson(f, lambda rest: np.abs(rest).max() < 1e-9)
-    expected = sp.linalg.spsolve(matrix, -f[others])
-    assert g[to] == 0.0
-    np.testing.assert_allclose(g[others], expected, rtol=1e-6)
-    r = (rng.random(len(pi)) - 0.5) * pi
-    r[to] -= r.sum()
-    d = multigrid.balance(r, lambda rest: np.abs(rest).sum() < 1e-10)
-    expected = sp.linalg.spsolve(sp.csc_matrix(matrix.T), -r[others])
-    np.testing.assert_allclose((d - d[to] / pi[to] * pi)[others], expected, atol=1e-7)
-    assert multigrid.nbytes > 8 * Q.nnz
-
-
-def cycles_of(monkeypatch):
-    """Return a list that grows by one with each cycle for a linear equation."""
-    counted = []
-    cycle = markov.methods.linear_multigrid.LinearMultigrid.cycle
-
-    def counting(self):
-        counted.append(1)
-        return cycle(self)
-
-    monkeypatch.setattr(markov.methods.linear_multigrid.LinearMultigrid, "cycle", counting)
-    return counted
-
-
-def test_a_bound_takes_few_cycles(monkeypatch):
-    """Three or four at any size, since costs are large where nobody is; a tight one some more."""
-    counted = cycles_of(monkeypatch)
-    for n in (2, 4, 8):
-        model = PauseTandem(buffers=(10 * n, 20 * n), high_threshold=15 * n)
-        plain = stationary(model, Multilevel())
-        assert len(counted) <= 5
-        counted.clear()
-        tight = stationary(model, Multilevel(), proof="tight")
-        assert len(counted) <= 15
-        counted.clear()
-        # the slack of either, by the answer of elimination, which is right to 1e-15
-        truth = 0.5 * np.abs(plain.pi - stationary(model, GTH()).pi).sum()
-        assert truth < tight.error_bound < 20 * truth
-        assert tight.error_bound < plain.error_bound < 1e4 * truth
-
-
-@BOTH
-def test_bound_without_factors(method, monkeypatch):
-    """Multigrid and elimination prove bounds; multigrid's is larger, and none without enough cycles."""
-    chain = MarkovChain(PauseTandem(low_threshold=10))
-    Q = chain.irreducible(0)
-    found = method.solve(Q, chain.components_of(chain.recurrent_classes[0]))
-    truth = 0.5 * np.abs(found.pi - GTH().solve(Q).pi).sum() - 1e-15  # GTH's own rounding
-    by_factors = error_bound(Q, found.pi)
-    monkeypatch.setattr(markov.proofs.poisson_solvers, "WORTH_A_LOOK", 0.0)
-    monkeypatch.setattr(markov.proofs.poisson_solvers, "MOST_LU", 0.0)
-    by_cycles = Certificate(Q, found.pi, None, found).distance
-    assert truth <= by_factors <= 3.0 * truth
-    assert by_factors < by_cycles < 1e-8
-    own_levels = error_bound(Q, found.pi)
-    # each h proves some c between 1/2, where cycles end, and its costs' own 1 and more
-    assert by_cycles / 4.0 < own_levels < by_cycles * 4.0
-    monkeypatch.setattr(markov.methods.linear_multigrid, "PATIENCE", 0)
-    monkeypatch.setattr(markov.proofs.supersolutions, "PLAIN_CYCLES", 1)  # which is too few
-    assert error_bound(Q, found.pi) == np.inf
-
-
-def test_bound_tries_one_solver_after_the_other(monkeypatch):
-    chain = MarkovChain(PauseTandem(buffers=(60, 4), high_threshold=3))
-    Q, components = chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
-    pi = GTH().solve(Q).pi
-    tried = []
-
-    class Failing:
-        reference = int(np.argmax(pi))
-
-        def __init__(self, name):
-            self.name = name
-
-        def poisson(self, f):
-            tried.append(self.name)
-            return np.full(len(f), np.nan), np.zeros(len(f))
-
-    monkeypatch.setattr(
-        markov.proofs.poisson_solvers,
-        "_multigrid",
-        lambda *arguments: Failing("groups" if arguments[3] is None else "cells"),
-    )
-    monkeypatch.setattr(
-        markov.proofs.poisson_solvers,
-        "_lu",
-        lambda Q, reference: (0.0, lambda: Failing("sparse LU")),
-    )
-    assert error_bound(Q, pi, components) < 1e-14  # by elimination, which is the fastest here
-    monkeypatch.setattr(markov.computing.costs, "MEMORY", 0.0)
-    assert error_bound(Q, pi, components) == np.inf
-    assert set(tried) == {"cells", "sparse LU", "groups"}
-    assert tried[-1] == "groups"
 
 
 # --------------------------------------------------------------------------- failure
@@ -374,34 +247,3 @@ def test_stagnation_ends():
 def test_bad_parameters(changes, said):
     with pytest.raises(ValueError, match=said):
         Multilevel(**changes)
-
-
-# --------------------------------------------------------------------------- as a preconditioner
-
-
-@pytest.mark.parametrize("solver", ["gmres", "bicgstab"])
-def test_a_cycle_preconditions(solver):
-    """As many Krylov iterations as cycles alone, give or take; without it, hundreds of sweeps."""
-    chain = MarkovChain(PauseTandem(buffers=(20, 40), high_threshold=30))
-    method = Krylov(preconditioner="multilevel", solver=solver, max_iterations=60)
-    answer = stationary(chain, method)
-    assert answer.status is Status.CONVERGED
-    assert answer.pi.min() >= 0.0
-    assert answer.smallest > 0.0
-    assert answer.iterations <= 60
-    assert stationary(chain, GaussSeidel()).iterations > 100
-    truth = stationary(chain, GTH())
-    assert 0.5 * np.abs(answer.pi - truth.pi).sum() <= answer.error_bound + truth.error_bound
-
-
-def test_levels_that_cannot_be_frozen_are_left_to_sweeps(monkeypatch):
-    def broken(self):
-        return np.full(self.n, np.nan)
-
-    monkeypatch.setattr(markov.methods.linear_multigrid.LinearMultigrid, "cycle", broken)
-    answer = stationary(PauseTandem(), Krylov(preconditioner="multilevel"))
-    assert answer.status.ok
-    few = Krylov(preconditioner="multilevel", max_iterations=1)
-    few = stationary(PauseTandem(), few, on_failure="return")
-    assert few.status is Status.INACCURATE
-    assert few.pi.min() >= 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import markov.methods.projections
-from markov.computing.vectors import inner, norm
+from markov.computing.vectors import norm
 from markov.methods.projections import bicgstab, gmres
 
 BOTH = pytest.mark.parametrize("project", [gmres, bicgstab])
@@ -68,9 +68,3 @@ def test_what_is_not_a_number_ends(project):
     nothing, steps = project(matrix, np.zeros(N), lambda r: r, 1e-10, 50)
     assert steps == 0
     assert not nothing.any()
-
-
-def test_inner_products():
-    x, y = np.random.default_rng(1).standard_normal((2, 20_000))
-    assert inner(x, y) == pytest.approx(float(np.sum(x * y)), abs=1e-10)
-    assert norm(x) == pytest.approx(float(np.linalg.norm(x)), rel=1e-13)

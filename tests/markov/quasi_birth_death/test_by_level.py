@@ -11,32 +11,14 @@ import pytest
 from hopflow.status import NotSolvedError, Status
 from markov import (
     MM1K,
-    NO_END,
-    BirthDeath,
     ChainModel,
-    JacksonTandem,
     Levels,
     PauseTandem,
     QuasiBirthDeath,
-    generator,
     stationary,
     stationary_by_level,
 )
-from markov.quasi_birth_death.level_kinds import repeating
-
-MM1 = {"down": [[10.0]], "local": [[-17.0]], "up": [[7.0]]}
-
-
-def map_ph(scale: float = 1.0) -> tuple[Any, Any, Any]:
-    """Return down, local, up of a MAP/PH/1 queue whose phases are (arrivals, service)."""
-    D0, D1 = np.array([[-5.0, 1.0], [0.5, -1.0]]), np.array([[4.0, 0.0], [0.2, 0.3]])
-    T, alpha = np.array([[-9.0, 3.0], [0.0, -6.0]]), np.array([[0.4, 0.6]])
-    exits = -T.sum(axis=1, keepdims=True)
-    down, up = np.kron(np.eye(2), exits @ alpha), np.kron(D1 * scale, np.eye(2))
-    local = np.kron(D0, np.eye(2)) + np.kron(np.eye(2), T)
-    np.fill_diagonal(local, 0.0)
-    return down, local - np.diag((down + local + up).sum(axis=1)), up
-
+from tests.markov.quasi_birth_death.conftest import MM1
 
 # --------------------------------------------------------------------------- models in levels
 
@@ -84,75 +66,6 @@ def test_mm1k_by_level(load):
     answer = stationary_by_level(model)
     np.testing.assert_allclose(answer.marginal(range(301)), model.exact(), rtol=1e-12)
     np.testing.assert_allclose(answer.mean_level, model.exact() @ np.arange(301), rtol=1e-12)
-
-
-class Lot(ChainModel):
-    """Cars on a lot: the rates depend on every level up to some, then the rules repeat."""
-
-    class State(NamedTuple):
-        n: int
-        open: int
-
-    class Params(NamedTuple):
-        gates: int = 3
-        places: int = 50
-
-    def space(self):
-        return {"n": range(self.places + 1), "open": range(2)}
-
-    @staticmethod
-    def rules(s: Any, q: Any) -> Iterator[tuple[Any, Any]]:
-        if s.n < q.places and s.open == 1:
-            yield s._replace(n=s.n + 1), 2.0 if s.n < 30 else 2.5
-        if s.n > 0:
-            yield s._replace(n=s.n - 1), 1.0 * s.n if s.n <= q.gates else 1.0 * q.gates
-        yield s._replace(open=1 - s.open), 0.1 if 2 * s.open == 0 else 0.02
-
-
-def test_rules_are_alike_on_ranges_of_levels():
-    levels, _, _ = repeating(Lot(), "n")
-    assert [(run.low, run.high) for run in levels] == [
-        (0, 0), (1, 1), (2, 2), (3, 3), (4, 29), (30, 49), (50, 50),
-    ]  # fmt: skip
-    pi = stationary(Lot()).pi.reshape(51, 2)
-    answer = stationary_by_level(Lot())
-    np.testing.assert_allclose([answer.level(n) for n in range(51)], pi, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("model", "component"),
-    [
-        (PauseTandem(buffers=(7, 4), high_threshold=3), "i"),
-        (PauseTandem(buffers=(7, 4), high_threshold=3, low_threshold=1), "j"),
-        (JacksonTandem(capacity=6), "n"),
-        (BirthDeath(), "n"),
-        (Lot(), "n"),
-    ],
-    ids=repr,
-)
-def test_traced_rules_are_the_generators(model, component):
-    Q = generator(model, reachable=False).toarray()
-    np.fill_diagonal(Q, 0.0)
-    levels, space, codes = repeating(model, component)
-    phases = space.columns(codes)
-
-    def places(level):
-        there = phases._replace(**{component: np.full(len(phases[0]), level)})
-        low = [values.start for values in model.space().values()]
-        return np.ravel_multi_index([c - n for c, n in zip(there, low, strict=True)], model.shape)
-
-    seen = []
-    for run in levels:
-        for level in range(run.low, run.high + 1):
-            seen.append(level)
-            for side, block in zip((-1, 0, 1), run.rows, strict=True):
-                if level + side in model.space()[component]:
-                    np.testing.assert_array_equal(
-                        block, Q[np.ix_(places(level), places(level + side))]
-                    )
-                else:
-                    assert not block.any()
-    assert seen == list(model.space()[component])
 
 
 class Curved(MM1K):
@@ -229,134 +142,6 @@ def test_a_model_with_rules_that_never_end_or_jump():
         stationary_by_level(3)
     with pytest.raises(ValueError, match=r"component = 'x': must be one of i, j, k, a"):
         QuasiBirthDeath.of(PauseTandem(), "x")
-
-
-def test_too_many_kinds_of_levels(monkeypatch):
-    monkeypatch.setattr("markov.quasi_birth_death.level_kinds.MEMORY", 200.0)
-    with pytest.raises(ValueError, match=r"at least 3 levels of 2 states differ: .* bytes"):
-        QuasiBirthDeath.of(Lot(), "n")
-
-
-# --------------------------------------------------------------------------- infinitely many
-
-
-@pytest.mark.parametrize("load", [0.1, 0.7, 0.999, 1 - 1e-9])
-def test_mm1_is_geometric(load):
-    answer = stationary_by_level(QuasiBirthDeath([[1.0]], [[-1.0 - load]], [[load]]))
-    k = np.array([0, 1, 2, 5, 17, 100])
-    # the drift 1 - load is known to eps / (1 - load) only, and so is the answer
-    rtol = 1e-13 + 4e-16 / (1 - load)
-    np.testing.assert_allclose(answer.marginal(k), (1 - load) * load**k, rtol=rtol)
-    np.testing.assert_allclose(answer.mean_level, load / (1 - load), rtol=rtol)
-    np.testing.assert_allclose(answer.decay_rate, load, rtol=1e-13)
-    assert answer.residual < 1e-14
-
-
-def test_mph1_mean_is_pollaczek_khinchine():
-    # M/Cox/1: Neuts 1981, ch. 3; an empty system has one state, E L = rho + lambda^2 E S^2 / (2 (1 - rho))
-    rate, T, alpha = 0.9, np.array([[-3.0, 1.5], [0.0, -1.0]]), np.array([[0.7, 0.3]])
-    exits = -T.sum(axis=1, keepdims=True)
-    chain = QuasiBirthDeath(
-        down=exits @ alpha,
-        local=T - rate * np.eye(2),
-        up=rate * np.eye(2),
-        boundary=([[-rate]], rate * alpha, exits),
-    )
-    inverse = np.linalg.inv(-T)
-    first, second = (alpha @ inverse).sum(), 2 * (alpha @ inverse @ inverse).sum()
-    rho = rate * first
-    answer = stationary_by_level(chain)
-    np.testing.assert_allclose(answer.level(0), [1 - rho], rtol=1e-13)
-    mean = rho + rate**2 * second / (2 * (1 - rho))
-    np.testing.assert_allclose(answer.mean_level, mean, rtol=1e-13)
-    np.testing.assert_allclose(
-        answer.decay_rate, np.exp(np.diff(np.log(answer.marginal([90, 91]))))
-    )
-    pi = [answer.level(k) for k in range(40)]
-    for k in range(1, 39):
-        np.testing.assert_allclose(pi[k + 1], pi[k] @ answer.rate_matrix, rtol=1e-12)
-
-
-@pytest.mark.parametrize("scale", [0.5, 1.0, 1.6])
-def test_infinite_and_many_levels_agree(scale):
-    blocks = map_ph(scale)
-    endless, many = (stationary_by_level(QuasiBirthDeath(*blocks, levels=n)) for n in (None, 5000))
-    k = np.arange(60)
-    np.testing.assert_allclose(endless.marginal(k), many.marginal(k), rtol=1e-12)
-    np.testing.assert_allclose(endless.mean_level, many.mean_level, rtol=1e-12)
-    R, (down, local, up) = endless.rate_matrix, blocks
-    np.testing.assert_allclose(up + R @ local + R @ R @ down, 0.0, atol=1e-13)
-    ratio = endless.marginal([60, 61])
-    np.testing.assert_allclose(ratio[1] / ratio[0], endless.decay_rate, rtol=1e-8)
-
-
-def test_a_chain_that_drifts_away_is_refused_with_its_drifts():
-    with pytest.raises(ValueError, match=r"drift is 7 up and 7 down .* not positive recurrent"):
-        QuasiBirthDeath([[7.0]], [[-14.0]], [[7.0]])
-    with pytest.raises(ValueError, match=r"drift is .* up must be < down"):
-        QuasiBirthDeath(*map_ph(8.0))
-    QuasiBirthDeath([[7.0]], [[-15.0]], [[8.0]], levels=1000)  # with an end it may
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"down": [[-1.0]]}, r"down\[0, 0\] = -1: rates must be >= 0"),
-        ({"down": [[np.nan]]}, "down = nan: must be a finite number"),
-        ({"down": [1.0]}, r"down has shape \(1,\): a matrix"),
-        ({"up": [[1.0, 2.0]]}, r"up has shape \(1, 2\): must be \(1, 1\)"),
-        ({"local": [[-16.0]]}, "row 0 of down, local and up sums to 1: must be 0"),
-        ({"boundary": ([[-7.0]], [[6.0]], [[10.0]])}, r"row 0 of boundary\[0\] and boundary\[1\]"),
-        ({"boundary": ([[-7.0]], [[7.0]], [[9.0]])}, r"row 0 of boundary\[2\], local and up"),
-        ({"levels": 2}, r"levels = 2: must be a whole number in 3\.\."),
-        ({"levels": 5.5}, r"levels = 5.5: must be a whole number"),
-    ],
-)
-def test_bad_blocks(changes, said):
-    with pytest.raises(ValueError, match=said):
-        QuasiBirthDeath(**{**MM1, **changes})
-
-
-class Bursts(ChainModel):
-    """A queue without a limit, whose arrivals come in bursts."""
-
-    class State(NamedTuple):
-        n: int
-        busy: int
-
-    class Params(NamedTuple):
-        service_rate: float = 10.0
-
-    def space(self):
-        return {"n": range(NO_END), "busy": range(2)}
-
-    @staticmethod
-    def rules(s, q):
-        yield s._replace(n=s.n + 1), 12.0 if s.busy else 2.0
-        if s.n > 0:
-            yield s._replace(n=s.n - 1), q.service_rate
-        yield s._replace(busy=1 - s.busy), 1.0
-
-    def measures(self, pi):
-        return {"mean_queue": ((), float(pi @ self.states().n), {"units": "packets"})}
-
-
-def test_infinitely_many_levels_from_rules():
-    answer = stationary_by_level(Bursts())
-    up, swap, down = np.diag([2.0, 12.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 10.0 * np.eye(2)
-    local, lowest = swap - np.diag([13.0, 23.0]), swap - np.diag([3.0, 13.0])
-    blocks = QuasiBirthDeath(down, local, up, boundary=(lowest, up, down))
-    expected = stationary_by_level(blocks)
-    for level in (0, 1, 7, 100):
-        np.testing.assert_allclose(answer.level(level), expected.level(level), rtol=1e-13)
-    assert answer.mean_level == pytest.approx(expected.mean_level, rel=1e-13)
-    assert answer["mean_queue"] == pytest.approx(expected.mean_level, rel=1e-13)
-    with pytest.raises(
-        ValueError, match=r"mean drift is 7 up and 6 down .*: not positive recurrent"
-    ):
-        stationary_by_level(Bursts(service_rate=6.0))
-    with pytest.raises(MemoryError, match="Bursts: a matrix on "):
-        generator(Bursts())
 
 
 def test_level_that_is_not_there():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from validation import evidence
+from validation import evidence, manifest
 from validation.generate import cases, programs
 from validation.generate.__main__ import all_cases
 from validation.generate.cases import Calls, Case, Column, Run, Table, digest, generate
@@ -80,7 +80,7 @@ def seconds(run: Run) -> float:
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
-    monkeypatch.setattr(evidence, "DATA", tmp_path / "data")
+    monkeypatch.setattr(manifest, "DATA", tmp_path / "data")
     for module in (cases, programs):
         monkeypatch.setattr(module, "BUILD", tmp_path / "build")
     return Case(
@@ -129,7 +129,7 @@ def test_sealing_lists_what_is_there(toy: Case, tmp_path: Path) -> None:
     (tmp_path / "allowed").touch()
     generate(toy, jobs=1)
     sha256 = cases.seal()
-    listed = (tmp_path / "data" / evidence.MANIFEST).read_bytes()
+    listed = (tmp_path / "data" / manifest.MANIFEST).read_bytes()
     assert hashlib.sha256(listed).hexdigest() == sha256
     assert [line.split("  ")[1] for line in listed.decode().splitlines()] == [
         "paper/toy/provenance.json",

@@ -22,7 +22,7 @@ CUTS = {"reno": 0.5, "cubic": 0.3}
 NAMES = {"reno": "Reno", "cubic": "CUBIC"}
 FEW, MANY = 1, 64
 SHALLOW = 20.0
-"""Buffers in packets below which depths of a few packets cannot be told apart."""
+"""Buffers in packets below which depths of a few packets cannot be distinguished."""
 
 
 def trough(buffer: float, cut: float, rtt: float = RTT) -> float:

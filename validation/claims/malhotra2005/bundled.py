@@ -66,9 +66,9 @@ class Runs(dict[Setting, Run]):
 
 
 def runs(*cases: str) -> Runs:
-    """Return the parameter sets of the cases, those that the chain knows.
+    """Return the parameter sets of the cases that the chain can model.
 
-    It knows exponential packets and a rate mu2 > 0 while paused, which takes hold at once.
+    These have exponential packet sizes, no signalling delay, and a rate mu2 > 0 while paused.
     """
     found = Runs()
     for case in cases:

@@ -60,7 +60,7 @@ class Conservation:
 
     @property
     def printed(self) -> dict[str, float]:
-        """Largest relative error of lambda_effec,2 as printed, by what happens at j = T1."""
+        """Largest relative error of the printed lambda_effec,2, by the pausing rule at j = T1."""
         return {
             reading: max(
                 abs(answer.printed_rate_2 - answer.throughput) / answer.throughput

@@ -46,7 +46,7 @@ class DelayedPause(ChainModel):
     """
 
     class State(NamedTuple):
-        """Packets in both queues, what queue 1 does, what queue 2 asks for, phase, TCP state."""
+        """Packets in both queues, state of queue 1, state requested of it, phase, TCP state."""
 
         i: int
         j: int

@@ -1,4 +1,4 @@
-"""What TCP itself does behind two bridges that pause: the bundled runs of ns-3."""
+"""TCP across two bridges with pause frames: the bundled runs of ns-3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that take time: what mu2 stands for, and where the thresholds belong (M16, M17)."""
+"""Pause messages with delay: the interpretation of mu2, and suitable thresholds (M16, M17)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FITTED, JUDGED = (9, 13, 17), (11, 15, 19)
 PAUSED = tuple(float(rate) for rate in (*range(1, 15), *range(16, 100, 4)))
 """Rates mu2 tried, packets/s."""
 MIMICS = 0.01
-"""Largest relative difference of throughputs of what mimics a delay."""
+"""Largest relative difference of throughputs between a delay and its substitute."""
 LOW_END, HIGH_END, LATE = 11, 17, 0.2
 """Thresholds, and the delay, by which the move of the best one is judged."""
 

@@ -79,21 +79,21 @@ class Scores:
 
     @property
     def by_chance(self) -> float:
-        """The probability that one of so many scores is beyond the limit."""
+        """Probability that at least one of all scores exceeds the limit by chance."""
         from scipy import stats
 
         return -math.expm1(self.total * math.log1p(-2.0 * float(stats.norm.sf(FARTHEST))))
 
     @property
     def uniform(self) -> float:
-        """The p-value of the seeds' p-values being uniform (Kolmogorov-Smirnov)."""
+        """p-value of a Kolmogorov-Smirnov test that the seeds' p-values are uniform."""
         from scipy import stats
 
         return float(stats.kstest(self.seeds, "uniform").pvalue)
 
 
 def events(run: bundled.Run, kind: str) -> float:
-    """Return the losses or pauses that a parameter set saw, all seeds together."""
+    """Return the number of losses or pauses of a parameter set, over all seeds."""
     if kind == "pauses":
         return math.fsum(seed["pause_rate"] * seed["measured_time"] for seed in run.seeds)
     return math.fsum(seed[kind] for seed in run.seeds)

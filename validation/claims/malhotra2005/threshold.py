@@ -135,7 +135,7 @@ class BestThreshold:
 
 
 def optima() -> dict[tuple[float, float, float], int]:
-    """Return the best thresholds over the map, each search starting from the one before."""
+    """Return the best thresholds over the map, each search starting from the previous optimum."""
     found = {}
     for rtt, rate in product(MAP_RTTS, MAP_LOADS):
         here = LAST

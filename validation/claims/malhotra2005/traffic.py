@@ -288,7 +288,7 @@ def _chain_law(rtt: float, *, pause: bool) -> float:
     cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG.values(), FLOWS),
 )
 def root_p_law() -> Effects:
-    """Measure what the root-p law holds constant, with pausing and without."""
+    """Measure the quantity that is constant by the root-p law, with and without pausing."""
     traffic = {"endless": protocol.ENDLESS, "think": protocol.THINK}
     found = {name: _law(case, ["rtt"]) for name, case in traffic.items()}
     for case in protocol.LONG.values():

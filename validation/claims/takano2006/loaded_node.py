@@ -95,7 +95,7 @@ class LoadedNode:
     theory: dict[str, tuple[float, float]]
 
     def near(self, spread: Spread, normal: float = NORMAL) -> float:
-        """Return the distance to the normal distribution that is allowed after so many periods."""
+        """Return the allowed distance to the normal distribution at the end of a spread."""
         return normal * float(np.sqrt(PERIODS / spread.time[-1]))
 
 

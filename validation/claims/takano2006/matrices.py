@@ -20,7 +20,7 @@ NONE = Verdict.NOT_APPLICABLE
 
 
 class Hosts(NamedTuple):
-    """A reading of what a host does with a window larger than the network takes.
+    """A reading of how a host sends a window that exceeds the capacity of the network.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Matrix:
 
     @property
     def worse_on_the_same_host(self) -> Sides[bool]:
-        """Whether DFC leaves the target less than no DFC, both with direct hosts."""
+        """Whether the target's efficiency is lower with DFC than without, with direct hosts."""
         pairs = zip(self.with_dfc["direct"], self.direct, strict=True)
         return Sides(*(bool(a.target.mean.mean() < b.target.mean.mean()) for a, b in pairs))
 
@@ -127,7 +127,7 @@ def low(matrix: Matrix, hosts: Hosts) -> Sides[Verdict]:
 
 
 def without(matrix: Matrix, hosts: Hosts, judge: Callable[[Swing], Verdict]) -> Sides[Verdict]:
-    """Judge the efficiency without DFC; where there are no packet runs, these say nothing."""
+    """Judge the efficiency without DFC; not applicable for packets if there are no packet runs."""
     cells = matrix.without(hosts)
     return Sides(*(judge(cell.of(hosts)) if cell else NONE for cell in cells))
 

@@ -46,7 +46,7 @@ class Scenario6:
     losses
         Packets that the fluid loses with DFC and shaped hosts, by the buffer in packets.
     worse
-        Scenarios in which DFC leaves the target less than no DFC, both with direct hosts.
+        Scenarios in which the target's efficiency is lower with DFC than without, direct hosts.
     figures
         By host, whether scenario 4 is as in Fig. 13 (D11) and scenario 6 as in Fig. 11 with DFC.
     """

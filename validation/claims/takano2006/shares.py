@@ -94,7 +94,7 @@ def instants() -> pd.DataFrame:
     near = queues.assign(time=(queues["time"] + 0.01).round(6)).merge(share, on=[*keys, "time"])
     near = near.merge(alone.rename("alone").reset_index(), on=keys)
     link = takano2006("1").links[0]
-    wants = link.rate + DFC().diffusion / link.delay * near[["queued_target", "queued_background"]]
+    demand = link.rate + DFC().diffusion / link.delay * near[["queued_target", "queued_background"]]
     return pd.DataFrame(
         {
             "seed": near["seed"],
@@ -103,7 +103,7 @@ def instants() -> pd.DataFrame:
             "background": near["queued_background"],
             "measured": near["measured"],
             "kept": near["now"] / near["alone"],
-            "predicted": wants["queued_background"] / wants.sum(axis=1),
+            "predicted": demand["queued_background"] / demand.sum(axis=1),
         }
     )
 

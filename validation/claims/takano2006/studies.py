@@ -133,7 +133,7 @@ class Study:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """The bundled cases without DFC and with, and those that tell the fluid's bias."""
+        """Bundled cases without and with DFC, and those that quantify the bias of the fluid."""
         wanted = {self.without_dfc_case, *map(self.case_of, HOSTS), self.starts_case}
         wanted |= {case for case, _ in recoveries(self.name).values()}
         if self.name == "1":
@@ -247,7 +247,7 @@ def repeating(tcp: str, name: str) -> pd.DataFrame:
 
 
 def rows(case: str, name: str | None = None, **reading: object) -> pd.DataFrame:
-    """Return the rows of a table of ns-3's chain in the default reading but for ``reading``."""
+    """Return the rows of a table of ns-3's chain in the default reading, changed by ``reading``."""
     data = evidence.table(case, name)
     for column, value in {**DEFAULT, **reading}.items():
         if column in data:
@@ -256,5 +256,5 @@ def rows(case: str, name: str | None = None, **reading: object) -> pd.DataFrame:
 
 
 def lost(many: Ensemble) -> Values:
-    """Return the packets that each run lost, both flows, shape (runs,)."""
+    """Return the packets lost by both flows in each run, shape (runs,)."""
     return np.array([run.lost.sum() for run in many.runs])

@@ -59,7 +59,7 @@ class SmallBuffers:
 
     @property
     def pattern(self) -> Sides[list[int]]:
-        """The thresholds over ns-2's with which the paper's losses come out."""
+        """Multiples of ns-2's thresholds that reproduce the paper's losses."""
         alone = {times: self.by_threshold["without DFC", times] for times in TIMES}
         return Sides(
             [times for times, found in alone.items() if found.model.as_printed],

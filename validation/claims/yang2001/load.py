@@ -97,7 +97,7 @@ def share_by_law() -> float:
 
 @effects("Y02", cases=(SHARES, OTHERS))
 def shares_of_the_link() -> Effects:
-    """Measure TCP's share of what left the bottleneck, by the time since the start."""
+    """Measure TCP's share of the departures at the bottleneck, by the time since the start."""
     frame = of_cases(SHARES)
     sent = frame.groupby(["time", "seed", "protocol"])["departed"].sum().unstack()  # noqa: PD010
     shares = sent["TCP"] / (sent["TCP"] + sent["UDP"])

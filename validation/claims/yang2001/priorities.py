@@ -99,7 +99,7 @@ def order_of_cc() -> Effects:
 
 
 def _other_controls() -> dict[str, dict[str, Statement]]:
-    """Return the order in runs with other choices of what the paper leaves open of cc."""
+    """Return the order in runs with other values of the unpublished parameters of cc."""
     frame = classes(CONTROL).reset_index()
     settings = frame[["parameter", "value"]].droplevel(1, axis=1).drop_duplicates()
     readings = {}

@@ -1,4 +1,4 @@
-"""A fluid model of the transfers: who may send, and how a link is shared by those that do.
+"""A fluid model of the transfers: which flows may send, and how they share a link.
 
 All flows of a source with the same protocol and priority are alike, so that a class of flows has one
 rate and one transfer time. The flows of a source that is regulated by cc send when no flow of their
@@ -62,7 +62,7 @@ def kinds(environment: str, tcp_flows: int) -> list[Kind]:
 
 
 def _sending(of: list[Kind], left: np.ndarray, ages: int) -> np.ndarray:
-    """Return how many flows of each class send, of those that have something left.
+    """Return the number of sending flows of each class, among those with remaining data.
 
     ``ages`` is by how many levels the priority of a flow has risen with its age.
     """

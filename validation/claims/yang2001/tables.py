@@ -104,7 +104,7 @@ def apart(
 
 
 def ordered(frame: pd.DataFrame, mechanism: str) -> Estimates:
-    """Return by how much each class takes longer than the one of the next higher priority."""
+    """Return the excess of each class's transfer time over that of the next higher priority."""
     pairs = [*itertools.pairwise(TCP), UDP]
     return tuple(apart(frame, (mechanism, low), (mechanism, high)) for high, low in pairs)
 

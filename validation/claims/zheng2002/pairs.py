@@ -48,7 +48,7 @@ def kinds(case: str, **chosen: Any) -> pd.DataFrame:
 
 
 def pair(one: str, other: str, **reading: Any) -> pd.DataFrame:
-    """Return the kinds of a pair of the figures, in the default reading but for ``reading``."""
+    """Return the kinds of a pair of the figures, in the default reading changed by ``reading``."""
     chosen: dict[str, Any] = {
         "pair": f"{one} with {other}",
         "reading": "1-b",
@@ -145,7 +145,7 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
 
 
 def settings(one: str, other: str) -> dict[str, Estimate]:
-    """Return the ratio of the rates under other choices of what the paper leaves open."""
+    """Return the ratio of the rates for other values of settings that the paper does not give."""
     frame = where(SENSITIVITY, pair=f"{one} with {other}")
     return {
         str(name): ratio(kinds(SENSITIVITY, pair=f"{one} with {other}", setting=name), one, other)

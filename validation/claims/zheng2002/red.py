@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from responsefn import AIMD, PFTK, TFRC, interval_weights
+from responsefn import PFTK, TFRC, interval_weights
 
 __all__ = ["RATES", "FixedPoint", "Group", "Link", "fixed_point", "variation"]
 
@@ -48,9 +48,13 @@ LOW_THRESHOLDS = Link(low=5.0, high=15.0)
 
 
 def _gentle(a: float, b: float, p: float, rtt: float) -> float:
-    """Return the rate of TCP(a,b), with the timeouts that TCP(1,1/2) has by PFTK at the same p."""
-    timeouts = float(PFTK(rto=max(RTO, rtt)).rate(p=p, rtt=rtt)) / float(AIMD().rate(p=p, rtt=rtt))
-    return float(AIMD(a, b).rate(p=p, rtt=rtt)) * timeouts
+    """Return the rate of TCP(a,b): PFTK's times the ratio of the square-root laws.
+
+    So it has the timeouts that TCP(1,1/2) has at the same p. At every p: PFTK continues the
+    square-root law to p = 1, where the cycle of the bare rule is another.
+    """
+    share = math.sqrt(a * (2.0 - b) / (3.0 * b))
+    return share * float(PFTK(rto=max(RTO, rtt)).rate(p=p, rtt=rtt))
 
 
 RATES = {

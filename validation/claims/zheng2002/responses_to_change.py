@@ -37,7 +37,10 @@ class Replay:
     Attributes
     ----------
     reports, met, error
-        Reports of ns-2's receiver; those met to the printed digits; the largest difference.
+        Reports of ns-2's receiver with as many loss intervals as there are weights; those met to the
+        printed digits; the largest difference.
+    early, below
+        Reports before; the largest part by which ns-2's p is below RFC 5348's there.
     events, found
         ns-2's loss events; those that begin at the same packet by the trace of packets alone.
     """
@@ -45,6 +48,8 @@ class Replay:
     reports: int
     met: int
     error: float
+    early: int
+    below: float
     events: int
     found: int
 
@@ -69,6 +74,11 @@ class Reactions:
         """By how much TFRC misses more than TCP, and sends more too long, in packets."""
         return [difference(each["TFRC"], each[REFERENCE]) for each in (self.missing, self.surplus)]
 
+    @property
+    def most_below(self) -> float:
+        """Largest part by which ns-2's p is below RFC 5348's while there are few intervals."""
+        return max(replay.below for replay in self.replays.values())
+
     def total(self, name: str) -> int:
         """Return a count of all seeds together."""
         return sum(getattr(replay, name) for replay in self.replays.values())
@@ -77,6 +87,9 @@ class Reactions:
 def replay(seed: int) -> Replay:
     """Feed a seed's loss intervals to the loss history, and compare it with ns-2's reports.
 
+    As long as there are fewer intervals than weights ns-2 weighs one more beside the open interval
+    than RFC 5348, Sect. 5.4, does: these reports are counted apart.
+
     The history gets ns-2's first interval, the intervals of its loss events as they come, and the
     open interval of each report.
     """
@@ -84,26 +97,30 @@ def replay(seed: int) -> Replay:
     reports, events, packets = (table[table["seed"] == seed] for table in tables)
     history = LossHistory(float(reports["interval_1"].iloc[0]), least_discount=LEAST_DISCOUNT)
     times, lengths = events["time"].to_numpy(), events["interval"].to_numpy()
-    known, errors = 0, []
+    known, errors, early = 0, [], []
     for time, since, p in reports[["time", "interval_0", "p"]].to_numpy(dtype=np.float64)[1:]:
         while known < len(times) and times[known] <= time + 1e-9:
             history.close(float(lengths[known]))
             known += 1
-        errors.append(abs(history.rate(float(since)) - float(p)))
+        rate = history.rate(float(since))
+        if known + 1 < len(history.weights):
+            early.append(1.0 - float(p) / rate)
+        else:
+            errors.append(abs(rate - float(p)))
     met = sum(error <= ROUNDING * 1.0001 for error in errors)
     lost, arrived = packets[packets["lost"] == 1], packets[packets["lost"] == 0]
     rtt = 2 * float((arrived["arrived"] - arrived["sent"]).median())
     first = loss_events(lost["sequence"].to_numpy(), lost["sent"].to_numpy(), rtt)
     found = int(events["sequence"].isin(first).sum())
-    return Replay(len(errors), met, max(errors), len(events), found)
+    return Replay(len(errors), met, max(errors), len(early), max(early), len(events), found)
 
 
 def step_response() -> tuple[dict[str, Estimate], dict[str, Estimate]]:
-    """Return how slowly eight flows take what is free, and leave what is not, in packets by rule.
+    """Return the packets that eight flows send too few and too many after a step, by rule.
 
-    A constant rate takes half of the link for 25 s. Missing: packets of the 10 s after it stops,
-    below those of 10 s before it starts. Surplus: packets of the 10 s after it starts, above those
-    of the last 10 s before it stops.
+    A constant-rate source occupies half of the link for 25 s. Missing: packets of the 10 s before
+    it starts less those of the 10 s after it stops. Surplus: packets of the 10 s after it starts
+    less those of the last 10 s before it stops.
     """
     frame = where(STEP, "series", reading="1-b")
     frame = frame[frame["kind"] != "cbr"]

@@ -245,7 +245,7 @@ def _series(
 
 
 def path_of(run: Run) -> dict[str, Any]:
-    """Return the path: one bottleneck that has the shortest round trip, or as the run says."""
+    """Return the path: one bottleneck with the shortest RTT, unless the run defines a path."""
     flows = len(run["rules"])
     return {
         "from": [0] * flows,

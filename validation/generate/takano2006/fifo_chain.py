@@ -123,7 +123,7 @@ FACTORS = {
 
 @dataclass(frozen=True)
 class Study:
-    """A case: runs around one scenario, what varies between them, and the tables kept."""
+    """A case: runs of variations of one scenario, the varied factors, and the tables kept."""
 
     case: str
     title: str
@@ -135,7 +135,7 @@ class Study:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Columns beside the seed that tell the runs apart."""
+        """Columns that, with the seed, identify a run."""
         return tuple(name for name in FACTORS if name in self.settings[0])
 
     def of(self, run: Run) -> Scenario:
@@ -509,7 +509,7 @@ def tables(study: Study) -> dict[str, Table]:
 
 
 def parameters(study: Study) -> dict[str, tuple[float | str, str]]:
-    """List what decides the outcome and does not vary, ns-2's defaults included."""
+    """List the constant parameters of the runs, including ns-2's defaults."""
     scenario = study.scenario
     varied: dict[str, tuple[float | str, str]] = {
         "agent": (AGENTS[scenario.agent], ""),

@@ -191,7 +191,7 @@ def make(
     series: bool = False,
     options: Mapping[str, float | str] | None = None,
 ) -> Run:
-    """Build a run: the columns that identify it, its flows, and what differs from the default."""
+    """Build a run: the columns that identify it, its flows, and its non-default options."""
     chosen = {**DEFAULTS, **(options or {})}
     chosen["kinds"] = ",".join(spec(kind, number, reading) for kind, number in kinds)
     return {
@@ -204,7 +204,7 @@ def make(
 
 
 def tables(factors: Mapping[str, Column], *, series: str = "") -> dict[str, Table]:
-    """Tables of a case whose runs differ in ``factors``; ``series`` says which runs have one."""
+    """Tables of a case whose runs differ in ``factors``; ``series`` describes those with one."""
     keys = {**factors, **SEED}
     flow = {**keys, "kind": KIND, "flow": FLOW}
     chosen = {"flows": Table(flow, FLOW_VALUES), "link": Table(keys, LINK_VALUES)}

@@ -1,4 +1,4 @@
-"""A TFRC receiver in ns-2, packet by packet: what arrives, and its reports."""
+"""A TFRC receiver in ns-2, packet by packet: arrivals and reports."""
 
 from __future__ import annotations
 

@@ -1,0 +1,296 @@
+"""Which buffers wait for which: the dependencies that routes make between the links of a network.
+
+A frame that came over link (u, v) and is to leave over (v, w) keeps its place in the buffer of (u, v) at v
+while w pauses v. So the buffer of (u, v) waits for that of (v, w): a *dependency*. Links with their class
+of traffic are the vertices, dependencies the arcs. Where no cycle exists, buffers can be emptied one
+after the other, and no deadlock is possible; a deadlock needs a cycle (Dally and Seitz, IEEE Transactions
+on Computers 36(5), 1987, theorem 1).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    import networkx as nx
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "Dependencies",
+    "Route",
+    "dependencies_of_routes",
+    "dependencies_of_shortest_paths",
+    "numbers_of_ends",
+]
+
+
+class Route(NamedTuple):
+    """A route and the class of traffic, the paused priority, on each of its links.
+
+    Parameters
+    ----------
+    nodes
+        The switches from the first to the last.
+    classes
+        One class for all links, or one for each of the ``len(nodes) - 1`` links.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Route
+    >>> Route(["a", "b", "c"], [0, 1]).channels()
+    [('a', 'b', 0), ('b', 'c', 1)]
+    """
+
+    nodes: Sequence[Hashable]
+    classes: int | Sequence[int] = 0
+
+    def channels(self) -> list[tuple[Hashable, Hashable, int]]:
+        """Return its links with their classes, ``(from, to, class)``."""
+        hops = list(zip(self.nodes, self.nodes[1:], strict=False))
+        classes = [self.classes] * len(hops) if isinstance(self.classes, int) else self.classes
+        if len(classes) != len(hops):
+            msg = f"must be one number, or one for each of {len(hops)} links"
+            raise ValueError(f"classes = {self.classes!r} of route {self.nodes!r}: {msg}")
+        return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Dependencies:
+    """Buffers and which of them wait for which.
+
+    Attributes
+    ----------
+    channels
+        The V buffers: links with their class, ``(from, to, class)``.
+    waits
+        Sparse boolean matrix, shape (V, V): entry (i, j) where buffer i waits for buffer j.
+    witnesses
+        For some dependency (i, j) a route that makes it; see `route_through`.
+    """
+
+    channels: list[tuple[Any, Any, int]]
+    waits: sp.csr_matrix
+    witnesses: Any
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no cycle exists, so that no deadlock is possible."""
+        return not self.cyclic().size
+
+    def cyclic(self) -> Ints:
+        """Return the buffers that lie on a cycle, by number."""
+        from scipy.sparse.csgraph import connected_components
+
+        _, labels = connected_components(self.waits, directed=True, connection="strong")
+        return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
+
+    def cycles(self) -> Iterator[list[int]]:
+        """Yield cycles of buffers by number, each without a shorter one within it, none twice.
+
+        For every buffer on a cycle a shortest cycle through it is sought; where that has a chord, the
+        shortest cycle among its buffers is taken instead.
+        """
+        import scipy.sparse as sp
+
+        cyclic = self.cyclic()
+        part = sp.csr_matrix(self.waits[cyclic][:, cyclic])
+        back, seen = part.T.tocsr(), set[frozenset[int]]()
+        for vertex in range(len(cyclic)):
+            cycle = _through(part, back, vertex)
+            inside = sp.csr_matrix(part[cycle][:, cycle])
+            if inside.nnz > len(cycle):
+                outside = inside.T.tocsr()
+                found = min((_through(inside, outside, v) for v in range(len(cycle))), key=len)
+                cycle = [cycle[v] for v in found]
+            if (key := frozenset(cycle)) not in seen:
+                seen.add(key)
+                first = cycle.index(min(cycle))
+                yield [int(cyclic[v]) for v in cycle[first:] + cycle[:first]]
+
+    def route_through(self, i: int, j: int) -> Route:
+        """Return a route that makes buffer i wait for buffer j."""
+        route: Route = self.witnesses(i, j)
+        return route
+
+
+def _through(waits: sp.csr_matrix, back: sp.csr_matrix, vertex: int) -> list[int]:
+    """Return a shortest cycle through a vertex that lies on one; ``back`` is the transpose."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    order, before = breadth_first_order(waits, vertex)
+    into = set(back[vertex].indices.tolist())
+    cycle = [next(v for v in order.tolist() if v in into)]
+    while cycle[-1] != vertex:
+        cycle.append(int(before[cycle[-1]]))
+    return cycle[::-1]
+
+
+def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dependencies:
+    """Return the dependencies that given routes make.
+
+    Parameters
+    ----------
+    graph
+        The links of the network.
+    routes
+        Lists of nodes, all of class 0, or `Route` objects.
+
+    Raises
+    ------
+    ValueError
+        For a route over a link that the graph does not have, or with fewer than two nodes.
+    """
+    numbers: dict[tuple[Any, Any, int], int] = {}
+    arcs: dict[tuple[int, int], Route] = {}
+    for n, given in enumerate(routes):
+        route = given if isinstance(given, Route) else Route(list(given))
+        if len(route.nodes) < 2:
+            raise ValueError(f"routes[{n}] = {route.nodes!r}: must have two nodes at least")
+        places = []
+        for a, b, c in route.channels():
+            if not graph.has_edge(a, b):
+                raise ValueError(f"routes[{n}]: the graph has no link {a!r} -> {b!r}")
+            places.append(numbers.setdefault((a, b, c), len(numbers)))
+        for arc in itertools.pairwise(places):
+            arcs.setdefault(arc, route)
+    return Dependencies(
+        list(numbers), _matrix(list(arcs), len(numbers)), lambda i, j: arcs[int(i), int(j)]
+    )
+
+
+def dependencies_of_shortest_paths(
+    graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None
+) -> Dependencies:
+    """Return the dependencies of all shortest paths between all ends, as ECMP may use them.
+
+    Parameters
+    ----------
+    graph
+        The links of the network; a path's length is its number of links.
+    ends
+        Where traffic begins and ends; None: the nodes whose attribute ``hosts`` is positive, or all nodes
+        where none has that attribute.
+
+    Raises
+    ------
+    ValueError
+        For an end that is not a node of the graph.
+    """
+    nodes, paths = list(graph.nodes), _ShortestPaths(graph, ends)
+    channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail, paths.head, strict=True)]
+    arcs = [(int(i), int(j)) for i, j in zip(paths.first, paths.second, strict=True)]
+    made = dict(zip(arcs, paths.towards.tolist(), strict=True))
+
+    def witness(i: int, j: int) -> Route:
+        return Route([nodes[v] for v in paths.path(i, j, made[int(i), int(j)])])
+
+    return Dependencies(channels, _matrix(arcs, len(channels)), witness)
+
+
+def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:
+    import scipy.sparse as sp
+
+    pairs = np.array(arcs, dtype=np.int64).reshape(-1, 2)
+    return sp.csr_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+
+
+class _ShortestPaths:
+    """Which pairs of consecutive links lie on a shortest path between two ends.
+
+    Attributes
+    ----------
+    tail, head
+        The nodes of each of E links, by number, shape (E,).
+    first, second
+        The links of each dependency, shape (P,).
+    towards
+        An end to which a shortest path makes that dependency, shape (P,).
+    """
+
+    def __init__(self, graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> None:
+        import scipy.sparse as sp
+        from scipy.sparse.csgraph import shortest_path
+
+        number = {node: k for k, node in enumerate(graph.nodes)}
+        edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
+        self.tail, self.head = edges.reshape(-1, 2).T
+        n = len(number)
+        adjacency = sp.csr_matrix((np.ones(len(edges)), (self.tail, self.head)), shape=(n, n))
+        self.ends = numbers_of_ends(graph, ends)
+        self.distance = shortest_path(adjacency, unweighted=True)  # from, to
+        first, second = self._consecutive(n)
+        towards = np.full(len(first), -1, dtype=np.int64)
+        open_ = np.arange(len(first))  # dependencies that no path has made so far
+        for end in self.ends:
+            shorter, used = self._towards(int(end))
+            made = shorter[first[open_]] & shorter[second[open_]] & used[self.tail[first[open_]]]
+            towards[open_[made]] = end
+            open_ = open_[~made]
+        kept = np.flatnonzero(towards >= 0)
+        self.first, self.second, self.towards = first[kept], second[kept], towards[kept]
+
+    def _consecutive(self, n: int) -> tuple[Ints, Ints]:
+        """Return all pairs of links of which one begins where the other ends, except back."""
+        order = np.argsort(self.tail, kind="stable")
+        starts = np.searchsorted(self.tail[order], np.arange(n + 1))
+        counts = np.diff(starts)[self.head]
+        first = np.repeat(np.arange(len(self.tail)), counts)
+        offsets = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+        second = order[np.repeat(starts[self.head], counts) + offsets]
+        onwards = self.tail[first] != self.head[second]
+        return first[onwards], second[onwards]
+
+    def _towards(self, end: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which links lead nearer to an end, and which nodes lie on a path to it."""
+        distance = self.distance[:, end]
+        with np.errstate(invalid="ignore"):
+            shorter = distance[self.tail] - distance[self.head] == 1.0
+        used = np.zeros(len(distance), dtype=bool)
+        used[self.ends] = np.isfinite(distance[self.ends])
+        steps = np.flatnonzero(shorter)
+        steps = steps[np.argsort(-distance[self.tail[steps]], kind="stable")]
+        levels = distance[self.tail[steps]]
+        for level in np.unique(levels)[::-1]:
+            here = steps[levels == level]
+            used[self.head[here[used[self.tail[here]]]]] = True
+        return shorter, used
+
+    def path(self, i: int, j: int, end: int) -> list[int]:
+        """Return the nodes of a shortest path from an end over links i and j to an end."""
+        shorter, used = self._towards(end)
+        before, after = [int(self.tail[i])], [int(self.head[j])]
+        while before[0] not in self.ends:
+            into = np.flatnonzero(shorter & (self.head == before[0]) & used[self.tail])
+            before.insert(0, int(self.tail[into[0]]))
+        while after[-1] != end:
+            out = np.flatnonzero(shorter & (self.tail == after[-1]))
+            after.append(int(self.head[out[0]]))
+        return [*before, int(self.head[i]), *after]
+
+
+def numbers_of_ends(graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> Ints:
+    """Return the numbers of the nodes where traffic begins and ends, ascending.
+
+    Raises
+    ------
+    ValueError
+        For an end that is not a node of the graph.
+    """
+    number = {node: k for k, node in enumerate(graph.nodes)}
+    if ends is None:
+        hosts = dict(graph.nodes(data="hosts"))
+        ends = [node for node, count in hosts.items() if count]
+        ends = ends or [node for node, count in hosts.items() if count is None]
+    for n, end in enumerate(ends):
+        if end not in number:
+            raise ValueError(f"ends[{n}] = {end!r}: not a node of the graph")
+    return np.array(sorted({number[end] for end in ends}), dtype=np.int64)

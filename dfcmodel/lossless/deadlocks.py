@@ -1,0 +1,276 @@
+"""Deadlock of pause-controlled networks: which cycles of buffers exist, and scenarios that try them.
+
+A cycle of dependencies is necessary for a deadlock, not sufficient: traffic has to fill all its buffers at
+the same time. So a network without cycles is free of deadlock, by proof; for one with cycles,
+`Deadlock.scenario` gives the network and the traffic that fills a cycle, for `dfcmodel.simulate`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.lossless.buffer_dependencies import (
+    Dependencies,
+    Route,
+    dependencies_of_routes,
+    dependencies_of_shortest_paths,
+)
+from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.flows import CBR, Flow
+from dfcmodel.network.networks import Link, Scenario
+from hopflow.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import networkx as nx
+
+__all__ = ["Deadlock", "buffer_cycles", "deadlock", "line_rate_scenario"]
+
+
+def buffer_cycles(
+    graph: nx.DiGraph[Any],
+    routes: Iterable[Any] | None = None,
+    *,
+    ends: Sequence[Any] | None = None,
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the minimal cycles of buffers that wait for each other; without any, no deadlock is possible.
+
+    Parameters
+    ----------
+    graph
+        A networkx digraph of the switches, with hosts as nodes or not.
+    routes
+        Lists of nodes, or `Route` objects with classes of traffic; None: all shortest paths between all
+        ends, of one class.
+    ends
+        For ``routes=None``, where traffic begins and ends; None: the nodes whose attribute ``hosts`` is
+        positive, or all nodes where none has that attribute.
+
+    Yields
+    ------
+    Lists of links ``(from, to)``, each waiting for the next and the last for the first; of ``(from, to,
+    class)`` where there are several classes. No cycle contains a shorter one, and every buffer that is on a
+    cycle was tried.
+
+    Raises
+    ------
+    ValueError
+        For a graph that is not a simple digraph, a link that it does not have, or an unknown end.
+
+    Notes
+    -----
+    Dally and Seitz, IEEE Transactions on Computers 36(5), 1987, theorem 1, with buffers of links in place
+    of channels.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from dfcmodel.lossless import buffer_cycles
+    >>> ring = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a")])
+    >>> next(buffer_cycles(ring))
+    [('a', 'b'), ('b', 'c'), ('c', 'a')]
+    >>> list(buffer_cycles(ring, [["a", "b", "c"], ["b", "c", "a"]]))  # nothing turns from c->a to a->b
+    []
+    """
+    return deadlock(graph, routes, ends=ends).cycles()
+
+
+def deadlock(
+    graph: nx.DiGraph[Any],
+    routes: Iterable[Any] | None = None,
+    *,
+    ends: Sequence[Any] | None = None,
+) -> Deadlock:
+    """Return whether routes can deadlock, and the cycles of buffers if they can.
+
+    Parameters and errors are those of `buffer_cycles`.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import deadlock, fat_tree, torus
+    >>> deadlock(fat_tree(4)).is_free, deadlock(torus([4, 4])).is_free
+    (True, False)
+    """
+    if not graph.is_directed() or graph.is_multigraph():
+        msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
+        raise ValueError(f"graph = {type(graph).__name__}: {msg}")
+    if routes is None:
+        return Deadlock(graph, dependencies_of_shortest_paths(graph, ends), "all shortest paths")
+    if ends is not None:
+        raise ValueError("ends: only for routes=None, the routes given have ends of their own")
+    listed = list(routes)
+    return Deadlock(graph, dependencies_of_routes(graph, listed), f"{len(listed)} routes")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Deadlock(Result):
+    """Whether a network can deadlock.
+
+    Attributes
+    ----------
+    graph
+        The links of the network.
+    dependencies
+        The buffers and which of them wait for which.
+    routing
+        What was examined, in words.
+    """
+
+    graph: nx.DiGraph[Any]
+    dependencies: Dependencies
+    routing: str
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether no deadlock is possible: no buffers wait for each other in a cycle."""
+        return self.dependencies.is_free
+
+    def cycles(self) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield minimal cycles of buffers, as `buffer_cycles` does."""
+        for cycle in self.dependencies.cycles():
+            yield [self._shown(v) for v in cycle]
+
+    def _shown(self, buffer: int) -> tuple[Any, ...]:
+        """Return a buffer as a link, with its class where there are several."""
+        return self.dependencies.channels[buffer][: 3 if self._has_classes else 2]
+
+    @cached_property
+    def _has_classes(self) -> bool:
+        return len({channel[2] for channel in self.dependencies.channels}) > 1
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the table."""
+        waits, cyclic = self.dependencies.waits, self.dependencies.cyclic()
+        rows: dict[str, object] = {
+            "deadlock": "impossible: no cycle of buffers" if self.is_free else "possible",
+            "routing": self.routing,
+            "switches and links": f"{len(self.graph)}, {self.graph.number_of_edges()}",
+            "buffers in use": f"{len(self.dependencies.channels)}, {waits.nnz} dependencies",
+        }
+        if not self.is_free:
+            rows["buffers on cycles"] = len(cyclic)
+            rows["a cycle"] = ", ".join(f"{a}->{b}" for a, b, *_ in next(self.cycles()))
+        return rows
+
+    def scenario(
+        self,
+        cycle: Sequence[tuple[Any, ...]] | None = None,
+        *,
+        rate: float = 1e5,
+        delay: float = 1e-5,
+        pause: Pause | None = None,
+        buffer: float = 1000.0,
+        duration: float = 0.1,
+    ) -> Scenario:
+        """Return traffic that tries to fill a cycle: for each of its dependencies a flow at line rate.
+
+        Parameters
+        ----------
+        cycle
+            One of `cycles`; None: the first.
+        rate, delay
+            Of each link: packets/s, s.
+        pause
+            Thresholds of each queue; None: ``Pause(high=100, low=50)``.
+        buffer
+            Of each link, packets.
+        duration
+            s.
+
+        Raises
+        ------
+        ValueError
+            For links that do not wait for each other, or where no cycle exists.
+        """
+        number = {self._shown(k): k for k in range(len(self.dependencies.channels))}
+        chosen = next(self.cycles(), None) if cycle is None else list(cycle)
+        if chosen is None:
+            raise ValueError("cycle = None: there is no cycle")
+        routes = []
+        for first, second in itertools.pairwise([*chosen, chosen[0]]):
+            i, j = number.get(tuple(first), -1), number.get(tuple(second), -1)
+            if i < 0 or j < 0 or not self.dependencies.waits[i, j]:
+                raise ValueError(f"cycle: {first} does not wait for {second}")
+            routes.append(self.dependencies.route_through(i, j))
+        return line_rate_scenario(
+            routes, rate=rate, delay=delay, pause=pause, buffer=buffer, duration=duration
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the network and its first cycle; return the Axes."""
+        import networkx as nx
+
+        from hopflow.results import figure
+
+        axes = figure(5.2, 5.2)[1] if ax is None else ax
+        heights = dict(self.graph.nodes(data="level"))
+        if None in heights.values() or len(set(heights.values())) == 1:
+            places = nx.kamada_kawai_layout(self.graph)
+        else:
+            places = nx.multipartite_layout(self.graph, subset_key="level", align="horizontal")
+        nx.draw_networkx_nodes(self.graph, places, ax=axes, node_size=40, node_color="#0072B2")
+        nx.draw_networkx_edges(
+            self.graph, places, ax=axes, arrows=False, edge_color="#BBBBBB", width=0.6
+        )
+        if not self.is_free:
+            cycle = [(a, b) for a, b, *_ in next(self.cycles())]
+            nx.draw_networkx_edges(
+                self.graph, places, cycle, ax=axes, edge_color="#D55E00", width=2.0, arrowsize=14
+            )
+        said = "no cycle" if self.is_free else "a cycle of buffers"
+        axes.set_title(f"{self.routing}: {said}")
+        axes.set_axis_off()
+        return axes
+
+
+def line_rate_scenario(
+    routes: Iterable[Route],
+    *,
+    rate: float = 1e5,
+    delay: float = 1e-5,
+    pause: Pause | None = None,
+    buffer: float = 1000.0,
+    duration: float = 0.1,
+) -> Scenario:
+    """Return a scenario with a flow at line rate on each route, and links that pause.
+
+    All flows are of one class: classes of the routes are not looked at. Parameters as for
+    `Deadlock.scenario`.
+
+    Examples
+    --------
+    >>> from dfcmodel import simulate
+    >>> from dfcmodel.lossless import deadlock, line_rate_scenario, torus, up_down
+    >>> graph = torus([4, 4])
+    >>> stuck = deadlock(graph).scenario()
+    >>> float(simulate(stuck).efficiency[:, -1].max())  # nothing is delivered any more
+    0.0
+    >>> free = up_down(graph)
+    >>> ends = [((0, 0), (2, 0)), ((1, 0), (3, 0)), ((2, 0), (0, 0)), ((3, 0), (1, 0))]
+    >>> moving = line_rate_scenario(free.route(a, b) for a, b in ends)
+    >>> bool(simulate(moving).efficiency[:, -1].min() > 0.2)
+    True
+    """
+    flows, links = [], dict[tuple[Any, Any], None]()
+    for n, route in enumerate(routes):
+        path = tuple(map(_name, route.nodes))
+        links.update(dict.fromkeys(itertools.pairwise(path)))
+        flows.append(Flow(f"{n + 1}: {path[0]} to {path[-1]}", path, CBR(rate), host="unshaped"))
+    discipline = Pause(high=100.0, low=50.0) if pause is None else pause
+    return Scenario(
+        f"{len(flows)} flows at line rate",
+        tuple(Link(a, b, rate, delay, buffer, discipline) for a, b in links),
+        tuple(flows),
+        duration=duration,
+    )
+
+
+def _name(node: Any) -> int | str:
+    """Return a node as scenarios name it: a whole number or a text."""
+    if isinstance(node, int):
+        return node
+    return ".".join(map(str, node)) if isinstance(node, tuple) else str(node)

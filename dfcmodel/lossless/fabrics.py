@@ -1,0 +1,180 @@
+"""Topologies of data-centre and interconnection networks, as directed graphs of networkx.
+
+Nodes are switches; the attribute ``hosts`` says how many hosts are attached to one, and ``level`` its
+height in a tree. Every cable is two links, one per direction.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from hopflow.checks import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import networkx as nx
+
+__all__ = ["dragonfly", "fat_tree", "leaf_spine", "torus"]
+
+
+def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
+    """Return a leaf-spine fabric: every leaf is connected to every spine.
+
+    Parameters
+    ----------
+    leaves, spines
+        Number of switches of each kind; the nodes are ``("leaf", i)`` and ``("spine", j)``.
+    hosts
+        Hosts per leaf.
+
+    Raises
+    ------
+    ValueError
+        For a number below 1.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> graph = leaf_spine(4, 2)
+    >>> graph.number_of_nodes(), graph.number_of_edges()
+    (6, 16)
+    """
+    whole("leaves", leaves, 1, 100_000)
+    whole("spines", spines, 1, 100_000)
+    whole("hosts", hosts, 1, 100_000)
+    graph = _graph()
+    graph.add_nodes_from((("leaf", i) for i in range(leaves)), level=0, hosts=hosts)
+    graph.add_nodes_from((("spine", j) for j in range(spines)), level=1, hosts=0)
+    cables = itertools.product(range(leaves), range(spines))
+    _connect(graph, ((("leaf", i), ("spine", j)) for i, j in cables))
+    return graph
+
+
+def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
+    """Return a three-level fat tree of switches with so many ports each (Al-Fares et al. 2008).
+
+    Parameters
+    ----------
+    ports
+        k, even: k pods of k/2 edge and k/2 aggregation switches, and k^2/4 core switches; the nodes
+        are ``("edge", pod, i)``, ``("aggregation", pod, i)`` and ``("core", i, j)``.
+    hosts
+        Hosts per edge switch; None is k/2.
+
+    Raises
+    ------
+    ValueError
+        For an odd number of ports.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import fat_tree
+    >>> graph = fat_tree(4)
+    >>> graph.number_of_nodes(), sum(hosts for _, hosts in graph.nodes(data="hosts"))
+    (20, 16)
+    """
+    whole("ports", ports, 2, 1_000)
+    if ports % 2:
+        raise ValueError(f"ports = {ports}: must be even, half of them lead up")
+    half = ports // 2
+    hosts = half if hosts is None else hosts
+    whole("hosts", hosts, 1, 100_000)
+    graph = _graph()
+    for pod, i in itertools.product(range(ports), range(half)):
+        graph.add_node(("edge", pod, i), level=0, hosts=hosts)
+        graph.add_node(("aggregation", pod, i), level=1, hosts=0)
+    for i, j in itertools.product(range(half), repeat=2):
+        graph.add_node(("core", i, j), level=2, hosts=0)
+    for pod, i, j in itertools.product(range(ports), range(half), range(half)):
+        _connect(graph, [(("edge", pod, i), ("aggregation", pod, j))])
+        _connect(graph, [(("aggregation", pod, i), ("core", i, j))])
+    return graph
+
+
+def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
+    """Return a dragonfly of full size (Kim et al. 2008): groups are complete graphs, and every two groups are connected.
+
+    Parameters
+    ----------
+    routers
+        a, routers per group; the nodes are ``(group, router)``.
+    global_links
+        h, links to other groups per router; there are a h + 1 groups.
+    hosts
+        Hosts per router.
+
+    Raises
+    ------
+    ValueError
+        For a number below 1.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import dragonfly
+    >>> graph = dragonfly(4, 2)
+    >>> graph.number_of_nodes(), graph.number_of_edges()
+    (36, 180)
+    """
+    whole("routers", routers, 1, 1_000)
+    whole("global_links", global_links, 1, 1_000)
+    whole("hosts", hosts, 1, 100_000)
+    groups = routers * global_links + 1
+    graph = _graph()
+    graph.add_nodes_from(itertools.product(range(groups), range(routers)), level=0, hosts=hosts)
+    for group in range(groups):
+        for a, b in itertools.combinations(range(routers), 2):
+            _connect(graph, [((group, a), (group, b))])
+    for low, high in itertools.combinations(range(groups), 2):
+        # port k of a group leads to the k-th group after it
+        there, back = high - low - 1, groups - (high - low) - 1
+        _connect(graph, [((low, there // global_links), (high, back // global_links))])
+    return graph
+
+
+def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
+    """Return a torus: a grid whose rows close to rings.
+
+    Parameters
+    ----------
+    sides
+        Switches along each dimension, at least 3 each; the nodes are tuples of coordinates.
+    hosts
+        Hosts per switch.
+
+    Raises
+    ------
+    ValueError
+        For a side below 3, where the ring would have two cables between the same switches.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import torus
+    >>> graph = torus([4, 4])
+    >>> graph.number_of_nodes(), graph.number_of_edges()
+    (16, 64)
+    """
+    for k, side in enumerate(sides):
+        whole(f"sides[{k}]", side, 3, 100_000)
+    whole("hosts", hosts, 1, 100_000)
+    graph = _graph()
+    for node in itertools.product(*map(range, sides)):
+        graph.add_node(node, level=0, hosts=hosts)
+        for k, side in enumerate(sides):
+            after = (*node[:k], (node[k] + 1) % side, *node[k + 1 :])
+            _connect(graph, [(node, after)])
+    return graph
+
+
+def _graph() -> nx.DiGraph[Any]:
+    import networkx as nx
+
+    return nx.DiGraph()
+
+
+def _connect(graph: nx.DiGraph[Any], cables: Any) -> None:
+    """Add both directions of each cable."""
+    for a, b in cables:
+        graph.add_edge(a, b)
+        graph.add_edge(b, a)

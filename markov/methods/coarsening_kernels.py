@@ -1,0 +1,93 @@
+"""The loops that choose aggregates of states and find the flows between them, as templates of kernels."""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+__all__ = ["match", "merge", "moves"]
+
+STRONG_RATIO = 0.25
+
+
+def moves(component, indptr, indices, flows):
+    """Return the flow of the transitions that change a component, and of those that do by one."""
+    total = 0.0
+    by_one = 0.0
+    for s in range(len(component)):
+        here = component[s]
+        for k in range(indptr[s], indptr[s + 1]):
+            distance = abs(component[indices[k]] - here)
+            if distance > 0:
+                total += flows[k]
+                if distance == 1:
+                    by_one += flows[k]
+    return total, by_one
+
+
+def match(indptr, indices, flows, mass, least, strongest, labels):
+    """Pair each state with its most strongly coupled neighbour that is free.
+
+    The coupling is the exchange relative to the smaller mass; what is below a share ``least`` of the
+    strongest of either, now or ``strongest`` before, does not count. A state with a neighbour four times
+    as strong that is not free joins the pair of that one. Returns the number of labels; they are -1
+    before.
+    """
+    for s in range(len(labels)):
+        for k in range(indptr[s], indptr[s + 1]):
+            coupling = flows[k] / min(mass[s], mass[indices[k]])
+            if coupling > strongest[s] and indices[k] != s:
+                strongest[s] = coupling
+    count = 0
+    for s in range(len(labels)):
+        if labels[s] >= 0:
+            continue
+        free, most_free, near, most = -1, 0.0, -1, 0.0
+        for k in range(indptr[s], indptr[s + 1]):
+            other = indices[k]
+            if other == s:
+                continue
+            coupling = flows[k] / min(mass[s], mass[other])
+            if coupling < least * max(strongest[s], strongest[other]):
+                continue
+            if labels[other] < 0 and coupling > most_free:
+                free, most_free = other, coupling
+            if labels[other] >= 0 and coupling > most:
+                near, most = other, coupling
+        if free >= 0 and most_free >= STRONG_RATIO * most:
+            labels[s] = count
+            labels[free] = count
+            count += 1
+        elif near >= 0:
+            labels[s] = labels[near]
+        else:
+            labels[s] = count
+            count += 1
+    return count
+
+
+def merge(labels, order, bounds, indptr, indices, target, coarse_indptr, coarse_indices, seen):
+    """Find the entries of the aggregates, and of which of them each entry is a part.
+
+    ``order`` has the states by aggregate, ``bounds`` where each aggregate begins; ``target`` gets -1
+    for entries within an aggregate; ``seen`` is -1 for each aggregate before. Returns the number of
+    entries.
+    """
+    count = 0
+    for a in range(len(bounds) - 1):
+        begin = count
+        for p in range(bounds[a], bounds[a + 1]):
+            s = order[p]
+            for k in range(indptr[s], indptr[s + 1]):
+                b = labels[indices[k]]
+                if b == a:
+                    target[k] = -1
+                    continue
+                place = seen[b]
+                if place < begin:
+                    place = count
+                    seen[b] = count
+                    coarse_indices[count] = b
+                    count += 1
+                target[k] = place
+        coarse_indptr[a + 1] = count
+    return count

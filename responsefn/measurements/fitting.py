@@ -1,0 +1,178 @@
+"""Rules and laws fitted to measured loss event rates, round-trip times and rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.results import Result, figure
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import loss_rate, packet_rate, round_trip, same_shape
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Fit", "fit"]
+
+ALIKE = 1e-6
+"""Ratio of the smallest to the largest singular value below which parameters cannot be told apart."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Fit(Result):
+    """A rule or law whose parameters were fitted.
+
+    Attributes
+    ----------
+    rule
+        The fitted rule or law.
+    intervals
+        95 % interval of each fitted parameter, by name.
+    spread
+        Standard deviation of log rate about the fit: 0.1 is 10 %.
+    p, rtt, rate
+        The data: loss event rates, s, packets/s, shape (n,).
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, fit
+    >>> found = fit(AIMD(b=0.5), [1e-4, 1e-3, 1e-2], 0.1, [1225.0, 387.0, 122.0], by="a")
+    >>> round(found.rule.a, 2)
+    1.0
+    """
+
+    rule: Response
+    intervals: dict[str, tuple[float, float]]
+    spread: float
+    p: Floats
+    rtt: Floats
+    rate: Floats
+
+    def summary(self) -> dict[str, object]:
+        """Return the rule, its intervals and the spread."""
+        rows: dict[str, object] = {"rule": repr(self.rule), "points": len(self.p)}
+        for name, (low, high) in self.intervals.items():
+            rows[name] = f"{self.rule.params._asdict()[name]:.4g} ({low:.4g} .. {high:.4g}, 95 %)"
+        rows["spread"] = f"{100 * self.spread:.2g} % of the rate"
+        return rows
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw measured over fitted rates against p; return the Axes."""
+        axes: Axes = figure()[1] if ax is None else ax
+        fitted = np.asarray(self.rule.rate(self.p, self.rtt, unit_check=False))
+        axes.semilogx(self.p, self.rate / fitted, "o")
+        axes.axhline(1.0, color="0.7", zorder=0)
+        axes.set(xlabel="loss event rate p", ylabel="measured / fitted rate", title=repr(self.rule))
+        return axes
+
+
+def fit(
+    rule: type[Response] | Response,
+    p: ArrayLike,
+    rtt: ArrayLike,
+    rate: ArrayLike,
+    by: str | Iterable[str] | None = None,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> Fit:
+    """Return a rule or law with the parameters that come nearest to measured rates.
+
+    Least squares in log rate over the logarithms of the parameters; intervals from the curvature and
+    the spread, Student's t with n less the number of parameters.
+
+    Parameters
+    ----------
+    rule
+        A class, such as ``AIMD``, or an instance whose other parameters stay.
+    p, rtt, rate
+        Loss event rates, round-trip times in s, packets/s, shapes that broadcast to (n,).
+    by
+        Names of the parameters to fit, positive numbers; None for all of them.
+    bandwidth
+        Capacity in packets/s, for rules that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more, and rates above 1e7 packets/s.
+
+    Raises
+    ------
+    TypeError
+        When ``rule`` is no rule or law.
+    ValueError
+        Naming the parameter, its value and what is allowed; for fewer points than parameters and one;
+        for parameters that the data cannot tell apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import AIMD, fit
+    >>> p = np.geomspace(1e-4, 1e-2, 20)
+    >>> noise = np.exp(0.05 * np.random.default_rng(1).standard_normal(20))
+    >>> found = fit(AIMD(b=0.25), p, 0.1, noise * AIMD(0.7, 0.25).rate(p, 0.1), by="a")
+    >>> low, high = found.intervals["a"]
+    >>> bool(low < 0.7 < high), round(found.spread, 2)
+    (True, 0.03)
+    """
+    from scipy import stats
+    from scipy.optimize import least_squares
+
+    start = rule() if isinstance(rule, type) else rule
+    if not isinstance(start, Response):
+        raise TypeError(f"rule = {rule!r}: must be a rule or law, such as AIMD or TFRC()")
+    p, rtt = loss_rate(p), round_trip(rtt, unit_check)
+    rate = packet_rate("rate", rate, unit_check)
+    shape = same_shape(p=p, rtt=rtt, rate=rate)
+    p, rtt, rate = (np.broadcast_to(each, shape).ravel() for each in (p, rtt, rate))
+    names = _names(start, by)
+    free = len(p) - len(names)
+    if free < 1:
+        raise ValueError(f"rate has {len(p)} points: must be more than the {len(names)} parameters")
+    log_rate = np.log(rate)
+
+    def changed(x: Floats) -> Response:
+        return start.replace(**dict(zip(names, map(float, np.exp(x)), strict=True)))
+
+    def residual(x: Floats) -> Any:
+        try:
+            rates = changed(x).rate(p, rtt, bandwidth, unit_check=False)
+        except ValueError:  # outside of what the rule allows
+            return np.full(len(p), 1e3)
+        return np.log(rates) - log_rate
+
+    begin = np.log([start.params._asdict()[name] for name in names])
+    found = least_squares(residual, begin, x_scale="jac", xtol=1e-12, ftol=1e-12)
+    slopes = np.asarray(found.jac)
+    values = np.linalg.svd(slopes, compute_uv=False)
+    if values[-1] < ALIKE * max(values[0], 1.0):
+        raise ValueError(
+            f"by = {', '.join(names)}: these data cannot tell the parameters apart; name fewer in by="
+        )
+    spread = math.sqrt(2.0 * found.cost / free)
+    errors = spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
+    reach = stats.t.ppf(0.975, free) * errors
+    ends = np.exp([found.x - reach, found.x + reach]).T
+    intervals = {name: (float(a), float(b)) for name, (a, b) in zip(names, ends, strict=True)}
+    return Fit(changed(found.x), intervals, spread, p, rtt, rate)
+
+
+def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
+    numbers = {
+        name: value
+        for name, value in start.params._asdict().items()
+        if isinstance(value, (int, float)) and value > 0
+    }
+    flags = [name for name in numbers if isinstance(start.Params._field_defaults.get(name), int)]
+    if by is None:
+        names = [name for name in numbers if name not in flags]
+    else:
+        names = [by] if isinstance(by, str) else list(by)
+    if not names or not set(names) <= set(numbers):
+        raise ValueError(f"by = {by!r}: must be one or more of {', '.join(numbers)}")
+    return names

@@ -1,0 +1,167 @@
+"""Metrics of rates (zheng2002, RFC 5166): friendliness, matching, smoothness and fairness."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.checks import choice, number, one_number
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import plain
+from responsefn.responses.labels import keeps_labels
+from responsefn.rules.base import WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["friendliness", "jain_index", "match", "smoothness"]
+
+
+@keeps_labels
+def friendliness(
+    rule: Response,
+    p: ArrayLike,
+    rtt: ArrayLike,
+    to: Response | None = None,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> float | NDArray[np.float64]:
+    """Return the rate of a rule over that of a reference at the same p and rtt; 1 is friendly.
+
+    Parameters
+    ----------
+    rule
+        Rule or law.
+    p, rtt
+        Loss event rate and round-trip time in s, shapes that broadcast.
+    to
+        The reference; None is ``Reno()``.
+    bandwidth
+        Capacity in packets/s, for rules that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, CUBIC, friendliness
+    >>> round(friendliness(AIMD(3 / 7, 0.25), 0.01, 0.1), 9), round(friendliness(CUBIC(), 1e-6, 0.1), 1)
+    (1.0, 4.8)
+    """
+    from responsefn.rules.classic import Reno
+
+    reference = Reno() if to is None else to
+    own, other = (
+        np.asarray(each.rate(p, rtt, bandwidth, unit_check=unit_check))
+        for each in (rule, reference)
+    )
+    return plain(np.asarray(own / other))
+
+
+def smoothness(amounts: ArrayLike, bin_time: float, time_scale: float) -> float:
+    """Return the coefficient of variation of a throughput over a time scale; 0 is smooth.
+
+    Parameters
+    ----------
+    amounts
+        Packets (or bits) delivered per bin, shape (n,).
+    bin_time
+        Length of a bin in s.
+    time_scale
+        Over which throughput is averaged first, in s, rounded to whole bins; what does not fill a
+        last window is left out.
+
+    Examples
+    --------
+    >>> from responsefn import smoothness
+    >>> smoothness([1.0, 3.0, 1.0, 3.0], 0.1, 0.2), round(smoothness([1.0, 3.0, 1.0, 3.0], 0.1, 0.1), 3)
+    (0.0, 0.577)
+    """
+    series = number("amounts", amounts, at_least=0.0)
+    if series.ndim != 1:
+        raise ValueError(f"amounts has shape {series.shape}: must be a list of amounts")
+    bin_time = one_number("bin_time", bin_time, above=0.0)
+    width = max(1, round(one_number("time_scale", time_scale, at_least=bin_time) / bin_time))
+    count = len(series) // width
+    if count < 2:
+        raise ValueError(f"time_scale = {time_scale:g}: must leave two windows of the series")
+    windows = series[: count * width].reshape(count, width).sum(axis=1)
+    mean = float(windows.mean())
+    if mean == 0.0:
+        raise ValueError("amounts: must not all be zero")
+    return float(windows.std(ddof=1)) / mean
+
+
+def jain_index(rates: ArrayLike) -> float:
+    """Return Jain's fairness index (sum x)^2 / (n sum x^2): 1 for equal rates, 1/n for one alone.
+
+    >>> jain_index([3.0, 3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
+    (1.0, 0.25)
+    """
+    x = number("rates", rates, at_least=0.0).ravel()
+    if x.size == 0 or not x.any():
+        raise ValueError("rates: must hold at least one positive rate")
+    scaled = x / x.max()
+    return float(scaled.sum() ** 2 / (x.size * (scaled**2).sum()))
+
+
+def match(
+    rule: WindowRule,
+    to: Response,
+    at: float,
+    rtt: float = 0.1,
+    by: str = "a",
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> WindowRule:
+    """Return the rule with one parameter chosen such that its rate is that of another.
+
+    For AIMD(a, b) and Reno this is a = 3b/(2-b) at every p.
+
+    Parameters
+    ----------
+    rule
+        The rule to change.
+    to
+        The rule or law whose rate is wanted.
+    at
+        Loss event rate p.
+    rtt
+        Round-trip time in s.
+    by
+        The parameter to change, a positive number on which the rate depends monotonically.
+    bandwidth
+        Capacity in packets/s for rules that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, Reno
+    >>> round(match(AIMD(b=0.25), to=Reno(), at=0.01).a, 6)
+    0.428571
+    """
+    from scipy.optimize import brentq
+
+    choice("by", by, [n for n, v in rule.params._asdict().items() if not isinstance(v, str)])
+    wanted = float(to.rate(at, rtt, bandwidth, unit_check=unit_check))
+    centre = math.log(one_number(by, rule.params._asdict()[by], above=0.0))
+
+    def excess(log_value: float) -> float:
+        try:
+            changed = rule.replace(**{by: math.exp(log_value)})
+        except ValueError:
+            return math.nan
+        rate = float(changed.rate(at, rtt, bandwidth, unit_check=unit_check))
+        return math.log(rate / wanted)
+
+    for reach in (1.0, 2.0, 4.0, 8.0, 16.0):
+        ends = centre - reach, centre + reach
+        low, high = map(excess, ends)
+        if low * high <= 0.0:
+            found = brentq(excess, *ends, xtol=1e-14, rtol=1e-14)
+            return rule.replace(**{by: math.exp(found)})
+    raise ValueError(f"{by}: no value gives {rule!r} the rate {wanted:g} packets/s at p = {at:g}")

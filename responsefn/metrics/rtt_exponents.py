@@ -1,0 +1,86 @@
+"""How unequal the rates of two flows of one rule are at unequal round-trip times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import one_number
+from responsefn.responses.input_checks import loss_rate, round_trip
+
+if TYPE_CHECKING:
+    from responsefn.responses.base import Response
+
+__all__ = ["UnfairnessExponents", "rtt_unfairness"]
+
+
+class UnfairnessExponents(NamedTuple):
+    """The k with T_1/T_2 = (R_2/R_1)^k for nearly equal round-trip times.
+
+    Attributes
+    ----------
+    same_loss_rate
+        Both have the loss event rate p.
+    synchronized
+        Both lose at the same times; infinite where no ratio is kept (Scalable).
+
+    Examples
+    --------
+    >>> UnfairnessExponents(1.0, 2.0).synchronized
+    2.0
+    """
+
+    same_loss_rate: float
+    synchronized: float
+
+
+def rtt_unfairness(
+    rule: Response,
+    p: float,
+    rtt: float = 0.1,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> UnfairnessExponents:
+    """Return by which power of the round-trip time the rates of two flows differ.
+
+    With e_p and e_R the elasticities of the rate, -e_R at the same loss rate. Flows that lose together
+    have cycles of one length 1/(pT), so that e_R/(1 + e_p) follows, derived here: 2 for AIMD, 1 for
+    CUBIC's cubic, 1/(1-d) for a window of c/p^d as in Xu et al. (2004), Sect. II.
+
+    Parameters
+    ----------
+    rule
+        Rule or law.
+    p
+        Loss event rate.
+    rtt
+        Round-trip time in s.
+    bandwidth
+        Capacity in packets/s, for rules that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import CUBIC, HSTCP, AIMD, Scalable
+    >>> for rule in (AIMD(), CUBIC(friendly=0), HSTCP(), Scalable()):
+    ...     same, together = rtt_unfairness(rule, 1e-5)
+    ...     print(f"{rule!r}: {same:.2f}, {together:.2f}")
+    AIMD(): 1.00, 2.00
+    CUBIC(friendly=0): 0.25, 1.00
+    HSTCP(): 1.00, 6.05
+    Scalable(): 1.00, inf
+    """
+    p = one_number("p", loss_rate(p))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
+    ratio = 1.001
+    rates = [
+        float(rule.rate(p, each, bandwidth, unit_check=False))
+        for each in (rtt / ratio, rtt * ratio)
+    ]
+    by_rtt = float(np.log(rates[1] / rates[0]) / (2.0 * np.log(ratio)))
+    by_p = float(rule.elasticity(p, rtt, bandwidth, unit_check=False))
+    rest = 1.0 + by_p
+    return UnfairnessExponents(-by_rtt, -by_rtt / rest if rest > 1e-9 else np.inf)

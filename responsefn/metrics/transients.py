@@ -1,0 +1,219 @@
+"""How a sender reacts: responsiveness, aggressiveness, time to converge (zheng2002, RFC 5166).
+
+These run a rule's own functions, one round trip after the other, as plain Python at a fixed round-trip
+time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hopflow.checks import one_number, whole
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import round_trip
+from responsefn.responses.inverse import invert
+from responsefn.responses.laws import TFRC, Law
+from responsefn.rules.base import Event, WindowRule
+
+__all__ = ["aggressiveness", "convergence_time", "responsiveness"]
+
+PARTS = 8  # blocks of ACKs per round trip
+
+
+def _round(rule: WindowRule, s: Any, now: float, rtt: float) -> Any:
+    """Return the state after a round trip without loss, in blocks of an eighth of a window."""
+    for part in range(PARTS):
+        k = max(1.0, s.cwnd / PARTS)
+        new = rule.on_ack(s, rule.params, Event(now + part * rtt / PARTS, rtt))
+        changes = {
+            name: getattr(new, name)
+            if name in rule.assigned
+            else getattr(s, name) + k * (getattr(new, name) - getattr(s, name))
+            for name in s._fields
+            if getattr(new, name) != getattr(s, name)
+        }
+        s = s._replace(**changes)
+    return s
+
+
+def _steady(rule: WindowRule, window: float, rtt: float, bandwidth: float | None) -> Any:
+    """Return the state with this window, in congestion avoidance."""
+    s = rule.start(rtt, bandwidth)
+    known = {"cwnd": window, "ssthresh": 1.0, "peak": window, "reno": window, "estimate": 0.0}
+    if "estimate" in s._fields:
+        known["estimate"] = window / rtt
+    for name in ("loss_window", "base_window"):
+        known[name] = window
+    return s._replace(**{name: value for name, value in known.items() if name in s._fields})
+
+
+def responsiveness(
+    rule: Response,
+    rtt: float = 0.1,
+    window: float = 100.0,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> int:
+    """Return after how many round trips of persistent congestion the rate has halved.
+
+    Persistent congestion is one loss event per round trip. For AIMD this is log(1/2)/log(1-b)
+    rounded up; for `TFRC` the loss history of RFC 5348 in a steady state gets one interval of a
+    round trip's packets after the other.
+
+    Parameters
+    ----------
+    rule
+        A window rule or ``TFRC()``.
+    rtt
+        Round-trip time in s.
+    window
+        In packets, before congestion sets in.
+    bandwidth
+        Capacity in packets/s for rules that see the queue; the queue is empty here.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, responsiveness
+    >>> responsiveness(AIMD(0.2, 0.125))
+    6
+    """
+    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    window = one_number("window", window, above=1.0)
+    rounds = 0
+    if isinstance(rule, WindowRule):
+        s = _steady(rule, window, rtt, bandwidth)
+        while s.cwnd > 0.5 * window * (1 + 1e-12):
+            s = rule.on_loss(s, rule.params, Event(rounds * rtt, rtt))
+            rounds += 1
+            if rounds > 1000:
+                raise ArithmeticError(f"{rule!r} does not halve its window under a loss per RTT")
+        return rounds
+    history, rate = _steady_history(_tfrc(rule), window / rtt, rtt)
+    while rate * rtt > 0.5 * window:
+        history.close(max(1.0, rate * rtt))
+        rate = float(rule.rate(min(1.0, history.rate()), rtt))
+        rounds += 1
+    return rounds
+
+
+def aggressiveness(
+    rule: Response,
+    rtt: float = 0.1,
+    window: float = 100.0,
+    bandwidth: float | None = None,
+    *,
+    unit_check: bool = True,
+) -> float:
+    """Return the largest increase of the window in one round trip without loss, in packets.
+
+    Over 40 round trips after a loss. For AIMD this is a; for `TFRC` the window is rate times
+    ``rtt``, the history discounts, every interval was equal before, and the loss-free time is that
+    of eight intervals (the rate does not rise at all before the first has passed).
+
+    Parameters
+    ----------
+    rule, rtt, window, bandwidth, unit_check
+        As for `responsiveness`; the window before the loss.
+
+    Examples
+    --------
+    >>> from responsefn import AIMD, aggressiveness
+    >>> round(aggressiveness(AIMD(0.5, 0.25)), 2)
+    0.5
+    """
+    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    window = one_number("window", window, above=1.0)
+    largest = 0.0
+    if isinstance(rule, WindowRule):
+        s = rule.on_loss(_steady(rule, window, rtt, bandwidth), rule.params, Event(0.0, rtt))
+        for n in range(40):
+            before = s.cwnd
+            s = _round(rule, s, n * rtt, rtt)
+            largest = max(largest, s.cwnd - before)
+        return float(largest)
+    history, rate = _steady_history(_tfrc(rule), window / rtt, rtt)
+    since, interval = 0.0, 1.0 / history.rate()
+    while since < 8 * interval:
+        since += rate * rtt
+        now = float(rule.rate(history.rate(since), rtt))
+        largest = max(largest, (now - rate) * rtt)
+        rate = now
+    return largest
+
+
+def _tfrc(rule: Response) -> Law:
+    if not isinstance(rule, TFRC):
+        raise TypeError(f"rule = {rule!r}: must be a window rule or TFRC()")
+    return rule
+
+
+def _steady_history(law: Law, rate: float, rtt: float) -> Any:
+    """Return a history of equal intervals that give this rate, and the rate."""
+    from responsefn.metrics.tfrc_loss_intervals import LossHistory
+
+    interval = 1.0 / float(invert(law, rate, rtt))
+    history = LossHistory()
+    for _ in range(len(history.weights)):
+        history.close(interval)
+    return history, rate
+
+
+def convergence_time(
+    rule: WindowRule,
+    rtt: float,
+    bandwidth: float,
+    *,
+    fair: float = 0.1,
+    share: float = 0.9,
+    rounds: int = 100_000,
+    unit_check: bool = True,
+) -> float:
+    """Return how long two flows of one rule take to share a link, in s.
+
+    They see every loss together, whenever the sum of their windows exceeds ``bandwidth * rtt`` (a
+    queue without room), and start with ``share`` and the rest of it.
+
+    Parameters
+    ----------
+    rule
+        Window rule.
+    rtt
+        Round-trip time in s.
+    bandwidth
+        Capacity in packets/s.
+    fair
+        Relative difference |x - y|/(x + y) that counts as fair.
+    share
+        Of the first flow at the beginning, 0.5 < share < 1.
+    rounds
+        Round trips after which the answer is infinite: a rule such as Scalable, whose windows keep
+        their ratio for ever, does not converge.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Examples
+    --------
+    >>> from responsefn import Reno, convergence_time
+    >>> round(convergence_time(Reno(), rtt=0.1, bandwidth=1000.0), 1)
+    7.5
+    """
+    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    capacity = one_number("bandwidth", bandwidth, above=0.0) * rtt
+    fair = one_number("fair", fair, above=0.0, below=1.0)
+    share = one_number("share", share, above=0.5, below=1.0)
+    flows = [
+        _steady(rule, max(2.0, part * capacity), rtt, bandwidth) for part in (share, 1 - share)
+    ]
+    for n in range(whole("rounds", rounds, 1, 10_000_000)):
+        x, y = (s.cwnd for s in flows)
+        if abs(x - y) <= fair * (x + y):
+            return n * rtt
+        now = n * rtt
+        if x + y >= capacity:
+            flows = [rule.on_loss(s, rule.params, Event(now, rtt)) for s in flows]
+        flows = [_round(rule, s, now, rtt) for s in flows]
+    return math.inf

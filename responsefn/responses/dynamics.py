@@ -1,0 +1,119 @@
+"""What responses need of a window rule: the border between `responses` and `rules`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Cycle", "Dynamics", "Event"]
+
+
+class Event(NamedTuple):
+    """What the functions of a rule are given: time and round-trip time in s.
+
+    Examples
+    --------
+    >>> Event(time=1.5, rtt=0.1).rtt
+    0.1
+    """
+
+    time: float
+    rtt: float
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """The loss cycle of a rule, arrays of the shape in which p and rtt broadcast.
+
+    Attributes
+    ----------
+    rate
+        Packets/s.
+    mean_window, packet_mean_window, peak_window
+        Average over time, over packets, and before the loss, in packets.
+    duration
+        Of a cycle, in s.
+    cycles
+        How many it took.
+    period
+        How many cycles repeat together; 0 where none do (the window may drift within the band in
+        which a rule holds it, or be chaotic): the values are then averages of the last half.
+    """
+
+    rate: Floats
+    mean_window: Floats
+    packet_mean_window: Floats
+    peak_window: Floats
+    duration: Floats
+    cycles: Floats
+    period: Floats
+
+
+class Dynamics(Protocol):
+    """A state, parameters, and what ACKs, losses and timeouts do to the state.
+
+    `responsefn.WindowRule` is one; its docstring says what each member is.
+    """
+
+    @property
+    def State(self) -> Any:
+        """NamedTuple of the state."""
+
+    @property
+    def params(self) -> Any:
+        """NamedTuple of the parameters."""
+
+    @property
+    def assigned(self) -> tuple[str, ...]:
+        """Fields of the state that an ACK sets outright."""
+
+    @property
+    def capacity(self) -> str:
+        """Whether the queue is seen."""
+
+    def __hash__(self) -> int:
+        """Equal rules have one hash."""
+
+    def on_ack(self, s: Any, q: Any, e: Any, /) -> Any:
+        """Return the state after one packet was acknowledged."""
+
+    def on_loss(self, s: Any, q: Any, e: Any, /) -> Any:
+        """Return the state after a loss event."""
+
+    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
+        """Return the state of a new connection."""
+
+    def rate(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> float | NDArray[np.float64]:
+        """Return the rate in packets/s."""
+
+    def cycle(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike,
+        bandwidth: float | None = None,
+        *,
+        unit_check: bool = True,
+    ) -> Cycle:
+        """Return the numerical cycle."""
+
+    def closed_form_holds(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.bool_]:
+        """Return where the closed form is the response."""
+
+    def value_of(self, expression: Any, **values: Any) -> NDArray[Any]:
+        """Evaluate an expression of the closed form."""
+
+    def uses_closed_form(self, bandwidth: float | None = None) -> bool:
+        """Return whether there is a closed form."""

@@ -1,0 +1,79 @@
+"""Checks of what every response takes: loss event rates, round-trip times, rates and capacities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.checks import number, one_number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "LARGEST_RATE",
+    "LONGEST_RTT",
+    "capacity",
+    "loss_rate",
+    "packet_rate",
+    "plain",
+    "round_trip",
+    "same_shape",
+    "spread",
+]  # fmt: skip
+
+LONGEST_RTT = 5.0
+"""Round-trip times from here on, in s, are taken for milliseconds."""
+LARGEST_RATE = 1e7
+"""Larger rates, in packets/s, are taken for bit/s: 120 Gb/s in packets of 1500 bytes."""
+IN_SECONDS = "in seconds: ms(48) is 0.048"
+IN_PACKETS = "in packets/s: mbps(100) is 8333"
+
+
+def loss_rate(p: ArrayLike) -> NDArray[np.float64]:
+    """Check a loss event rate, 0 < p <= 1; an array of float64 is returned as it is."""
+    plain_array = type(p) is np.ndarray and p.dtype == np.float64 and p.size
+    if plain_array and p.min() > 0.0 and p.max() <= 1.0:  # type: ignore[union-attr]
+        return p  # type: ignore[return-value]
+    return number("p", p, above=0.0, at_most=1.0)
+
+
+def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
+    """Check a round-trip time in s; 5 s or more are refused unless ``unit_check`` is False."""
+    if unit_check:
+        hint = f"{IN_SECONDS}; unit_check=False allows long ones"
+        return number("rtt", rtt, above=0.0, below=LONGEST_RTT, hint=hint)
+    return number("rtt", rtt, above=0.0, hint=IN_SECONDS)
+
+
+def packet_rate(name: str, rate: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
+    """Check a rate in packets/s; more than 1e7 is refused unless ``unit_check`` is False."""
+    if unit_check:
+        hint = f"{IN_PACKETS}; unit_check=False allows large ones"
+        return number(name, rate, above=0.0, at_most=LARGEST_RATE, hint=hint)
+    return number(name, rate, above=0.0, hint=IN_PACKETS)
+
+
+def capacity(bandwidth: float, unit_check: bool = True) -> float:
+    """Check a capacity in packets/s, one number, as `packet_rate` does."""
+    return one_number("bandwidth", packet_rate("bandwidth", bandwidth, unit_check))
+
+
+def same_shape(**arrays: NDArray[np.float64]) -> tuple[int, ...]:
+    """Return the common shape of arrays that broadcast, or raise ValueError with their names."""
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} has shape {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"{shapes}: must broadcast to one shape") from None
+
+
+def plain(array: NDArray[np.float64]) -> float | NDArray[np.float64]:
+    """Return an array as it is, or the Python float that it holds when it has no dimension."""
+    return array if array.ndim else float(array)
+
+
+def spread(array: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return an array in a shape to which it broadcasts, one that can be written to."""
+    return array if array.shape == shape else np.broadcast_to(array, shape).copy()

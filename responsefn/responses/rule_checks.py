@@ -1,0 +1,170 @@
+"""Whether a window rule can be run: its form, and the states that its functions return."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from responsefn.responses.dynamics import Event
+from responsefn.responses.errors import RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from responsefn.responses.dynamics import Dynamics
+
+__all__ = [
+    "EVENTS",
+    "LARGEST",
+    "LEAST",
+    "check_dynamics",
+    "raise_wrong",
+    "sample_states",
+    "wrong_window",
+]
+
+EVENTS = ("on_ack", "on_loss", "on_timeout")
+LEAST, LARGEST = 1.0 - 1e-9, 1e15
+"""Bounds of a window in packets, the lower one with room for rounding."""
+WINDOWS = (2.0, 3.7, 14.2, 40.3, 1024.0, 3e4)
+RTT, LONGER, CAPACITY = 0.1, 0.12, 1000.0
+"""Round-trip times without and with a queue in s, and packets/s, of the samples."""
+
+
+@lru_cache(maxsize=256)
+def check_dynamics(rule: Dynamics) -> None:
+    """Check the form of a rule, and run its functions on some states in plain Python.
+
+    Raises
+    ------
+    RuleError
+        Naming the rule, the function with its line, and the state.
+    """
+    name = type(rule).__name__
+    fields = rule.State._fields
+    if not fields or fields[0] != "cwnd":
+        raise RuleError(
+            f"{name}.State has the fields {', '.join(fields)}: cwnd, in packets, must come first"
+        )
+    for event in EVENTS:
+        _check_form(rule, event)
+    for state in sample_states(rule):
+        for event in EVENTS:
+            for rtt in (RTT, LONGER):
+                call(rule, event, state, Event(3.0, rtt))
+
+
+def sample_states(rule: Dynamics) -> list[Any]:
+    """Return states of a rule with windows of 2 to 30,000 packets in congestion avoidance."""
+    found = []
+    for window in WINDOWS:
+        state = rule.start(RTT, CAPACITY)._replace(cwnd=window)
+        if "ssthresh" in state._fields:
+            state = state._replace(ssthresh=2.0)
+        found.append(state)
+    return found
+
+
+def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
+    """Return what a function of a rule makes of a state, after checking it.
+
+    Raises
+    ------
+    RuleError
+        When it raises an error, returns no state, or a window that cannot be.
+    """
+    function = getattr(rule, event)
+    place = f"{_place(function)}: {type(rule).__name__}.{event}"
+    try:
+        new = function(state, rule.params, at)
+    except Exception as error:
+        line = _line_in(function, error)
+        raise RuleError(
+            f"{line or place}: {type(rule).__name__}.{event} raises {type(error).__name__}: {error}, "
+            f"for {state}{_cure(error)}"
+        ) from error
+    if new is None:
+        raise RuleError(f"{place} returns None for {state}: is a return missing?")
+    if getattr(new, "_fields", None) != state._fields:
+        raise RuleError(
+            f"{place} returns {new!r}: must be the new state, such as s._replace(cwnd=...)"
+        )
+    for field, value in zip(new._fields, new, strict=True):
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            raise RuleError(f"{place} returns {field} = {value!r} for {state}: must be a number")
+    if not LEAST <= new.cwnd <= LARGEST:
+        raise RuleError(f"{place} {wrong_window(new.cwnd)} for {state}")
+    return new
+
+
+def wrong_window(cwnd: float) -> str:
+    """Return the words for a window that cannot be."""
+    cure = "; write maximum(1.0, ...)" if cwnd < LEAST else ""
+    return f"returns cwnd = {cwnd:g}: must be 1 to {LARGEST:g} packets{cure}"
+
+
+def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:
+    """Raise RuleError for what a kernel has recorded, if it has.
+
+    Parameters
+    ----------
+    rules
+        The rules of the kernel.
+    record
+        Event (1 ACK, 2 loss, 3 timeout; 0 none), which rule, time in s, RTT in s, new window, and
+        the state before.
+    """
+    if not record[0]:
+        return
+    rule = rules[int(record[1])]
+    event = EVENTS[int(record[0]) - 1]
+    state = rule.State(*map(float, record[5 : 5 + len(rule.State._fields)]))
+    at = Event(float(record[2]), float(record[3]))
+    call(rule, event, state, at)  # says more, where plain Python does the same
+    place = _place(getattr(rule, event))
+    raise RuleError(
+        f"{place}: {type(rule).__name__}.{event} {wrong_window(float(record[4]))}, after {state} at "
+        f"{at.time:g} s"
+    )
+
+
+def _check_form(rule: Dynamics, event: str) -> None:
+    static = inspect.getattr_static(type(rule), event)
+    function = getattr(static, "__func__", static)
+    place = f"{_place(function)}: {type(rule).__name__}.{event}"
+    if not isinstance(static, staticmethod):
+        raise RuleError(
+            f"{place}: write @staticmethod above it, and the arguments s, q, e: no self"
+        )
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except TypeError:
+        raise RuleError(
+            f"{place}{inspect.signature(function)}: must take the state s, the parameters q and the "
+            "event e"
+        ) from None
+
+
+def _place(function: Any) -> str:
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else repr(function)
+
+
+def _line_in(function: Any, error: BaseException) -> str | None:
+    """Return file and line of a function at which an error was raised."""
+    code, trace = getattr(inspect.unwrap(function), "__code__", None), error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is code and code is not None:
+            return f"{code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return None
+
+
+def _cure(error: Exception) -> str:
+    if isinstance(error, AttributeError) and "set" in str(error):
+        return ": a state cannot be changed, return s._replace(cwnd=...)"
+    return ""

@@ -1,0 +1,73 @@
+"""Plain functions as models: any start, any parameters, states without names."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from markov import explore, stationary
+from tests.markov.conftest import repairs
+
+PARAMS = {"machines": 3, "failure": 0.1, "repair": 1.0}
+
+
+@pytest.mark.parametrize(
+    "params", [PARAMS, SimpleNamespace(**PARAMS), NamedTuple("P", [(k, float) for k in PARAMS])(**PARAMS)]
+)  # fmt: skip
+@pytest.mark.parametrize("start", [{"working": 3}, NamedTuple("S", [("working", int)])(3)])
+def test_a_function_is_enough(params, start):
+    found = explore(repairs, start=start, params=params)
+    assert found.states.working.tolist() == [0, 1, 2, 3]
+    answer = stationary(found)
+    weights = [math.prod(1.0 / (0.1 * k) for k in range(1, n + 1)) for n in range(4)]
+    np.testing.assert_allclose(answer.pi, np.array(weights) / sum(weights), rtol=1e-14)
+    assert answer.probability((3,)) == answer.pi[3]
+
+
+def test_states_without_names():
+    def walk(n, q):
+        yield (n + 1) % 5, 1.0
+
+    assert explore(walk, start=0).states.tolist() == [0, 1, 2, 3, 4]
+
+    def light(s, q):
+        yield {"green": "yellow", "yellow": "red", "red": "green"}[s], 1.0
+
+    found = explore(light, start="red")
+    assert found.states.tolist() == ["red", "green", "yellow"]  # in the order of discovery
+    assert stationary(found).probability("green") == pytest.approx(1 / 3)
+
+    def pairs(s):
+        x, y = s
+        yield (y, x), 1.0
+        yield ((x + 1) % 2, y), 2.0
+
+    found = explore(pairs, start=(0, 1))
+    assert np.array(found.states).tolist() == [[0, 0, 1, 1], [0, 1, 0, 1]]
+    assert list(found.chain.components) == ["state[0]", "state[1]"]
+
+
+def test_mappings_are_read_in_both_ways():
+    def rules(s, q):
+        if s["n"] < q["most"]:
+            yield {**s, "n": s.n + 1}, q.rate
+        if s.n > 0:
+            yield {"n": 0, "m": 1 - s["m"]}, q["rate"]
+
+    found = explore(
+        rules,
+        start={"n": 0, "m": 0},
+        params={"rate": 2.0, "most": 3},
+        labels=lambda s: {"low": s.n < 2 and s.m == 0},
+        rewards=lambda s, q: {"flow": q.rate * s.n},
+    )
+    assert len(found.states.n) == 8
+    answer = stationary(found)
+    assert answer["low"] == pytest.approx(
+        answer.pi[(found.states.n < 2) & (found.states.m == 0)].sum()
+    )
+    assert answer["flow"] == pytest.approx(2.0 * answer.pi @ found.states.n)

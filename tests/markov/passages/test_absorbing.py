@@ -1,0 +1,15 @@
+"""Linear equations of a chain until it is absorbed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from markov import MarkovChain
+from markov.passages.absorbing import Absorbing
+from tests.markov.passages.conftest import erlang
+
+
+def test_equations_without_states_have_no_solution_to_find() -> None:
+    chain = MarkovChain(erlang(2, 1.0))
+    x, error = Absorbing(chain.Q, np.zeros(3, dtype=bool)).solve(np.zeros(0))
+    assert len(x) == len(error) == 0

@@ -1,0 +1,59 @@
+"""What `stationary` checks, and failures that carry the result."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hopflow import NotSolvedError, Status
+from markov import GTH, Solution, stationary, stationary_by_class
+from tests.markov.conftest import generator_of
+
+
+class Broken:
+    """A method that returns what it was given."""
+
+    def __init__(self, pi):
+        self.pi = np.array(pi)
+
+    def solve(self, Q, components=None):
+        return Solution(self.pi)
+
+
+@pytest.mark.parametrize(
+    ("pi", "status"),
+    [
+        ([math.nan, 1.0], Status.NOT_FINITE),
+        ([math.inf, 1.0], Status.NOT_FINITE),
+        ([-0.1, 1.1], Status.NEGATIVE),
+        ([0.5, 0.5], Status.INACCURATE),
+    ],
+)
+def test_failure_carries_the_result(pi, status):
+    Q = [[-1.0, 1.0], [2.0, -2.0]]
+    with pytest.raises(NotSolvedError) as caught:
+        stationary(Q, Broken(pi))
+    result = caught.value.result
+    assert result.status is status
+    assert str(status) in str(caught.value)
+    assert result.error_bound == math.inf
+    np.testing.assert_array_equal(result.pi, pi)
+    returned = stationary(Q, Broken(pi), on_failure="return")
+    assert returned.status is status
+    assert status.label in repr(returned)
+    (by_class,) = stationary_by_class(Q, Broken(pi), on_failure="return")
+    assert by_class.status is status
+
+
+def test_on_failure_is_checked():
+    with pytest.raises(ValueError, match=r"^on_failure = 'warn': must be one of 'raise', 'return'"):
+        stationary([[0.0]], on_failure="warn")
+
+
+@pytest.mark.parametrize("solve", [stationary, stationary_by_class])
+@pytest.mark.parametrize("method", ["gth", GTH, 3])
+def test_method_is_an_object(solve, method):
+    with pytest.raises(ValueError, match=r"^method = .*: must be a method object such as GTH"):
+        solve(generator_of([[0, 1], [2, 0]]), method)

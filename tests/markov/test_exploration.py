@@ -1,0 +1,188 @@
+"""From rules to states: what exploring finds, in both ways, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import breadth_first_order
+
+from markov import (
+    GTH,
+    MM1K,
+    ChainModel,
+    Cluster,
+    GeneratorOperator,
+    Levels,
+    MarkovChain,
+    PauseTandem,
+    explore,
+    generator,
+    stationary,
+    sweep,
+)
+from tests.markov.conftest import Coin, Machine, Queue, repairs
+
+
+@pytest.mark.parametrize("lowest", [0, -3, 5])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_queue(lowest, compiled):
+    model = Queue(lowest=lowest)
+    chain = MarkovChain(model)
+    rho = 0.7
+    exact = (1 - rho) * rho ** np.arange(13) / (1 - rho**13)
+    np.testing.assert_allclose(stationary(chain).pi, exact, rtol=1e-13)
+    Q = generator(model, compiled=compiled)
+    np.testing.assert_array_equal(Q.toarray(), chain.Q.toarray())
+    assert model.shape == (13,)
+    assert model.size == 13
+    assert model.states().n.tolist() == list(range(lowest, lowest + 13))
+    assert model.transitions((lowest,)) == [((lowest + 1,), 7.0), ((lowest,), 5.0)]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_no_parameters(compiled):
+    expected = [[-1.0, 1.0], [3.0, -3.0]]
+    assert generator(Coin(), compiled=compiled).toarray().tolist() == expected
+    assert explore(Coin(), compiled=compiled).chain.Q.toarray().tolist() == expected
+
+
+def test_explored_chains_know_their_components():
+    """By which methods find structure, and the proof what multigrid on the matrix alone cannot."""
+    found = explore(PauseTandem(buffers=(30, 60), high_threshold=45))
+    assert set(found.chain.components) == {"i", "j", "k", "a"}
+    for name, values in found.chain.components.items():
+        np.testing.assert_array_equal(values, getattr(found.states, name))
+    part = found.chain.restricted(found.chain.recurrent_classes[0])
+    assert part.components["j"].max() == 60
+    answer = stationary(found.chain, Levels("i"))
+    np.testing.assert_allclose(answer.pi, stationary(found.chain, GTH()).pi, rtol=1e-12)
+    assert MarkovChain(found.chain.Q).components is None
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "model",
+    [
+        PauseTandem(),
+        PauseTandem(buffers=(30, 40), low_threshold=3),
+        Cluster(workstations=2),
+        Cluster(workstations=10),
+        MM1K(capacity=1),
+        MM1K(capacity=9000),
+    ],
+    ids=repr,
+)
+def test_exploring_finds_what_the_product_space_has(model, compiled):
+    class Started(type(model)):
+        def start(self):
+            return super().start() or self.State(0)
+
+    started = Started(*model.params)
+    found = explore(started, compiled=compiled)
+    whole = MarkovChain(model, reachable=False)
+    space = model.space().values()
+    place = [part - values.start for part, values in zip(found.states, space, strict=True)]
+    numbers = np.ravel_multi_index(place, model.shape)
+    first = whole.number_of(started.start())
+    reached = breadth_first_order(whole.Q, first, return_predecessors=False)
+    np.testing.assert_array_equal(numbers, np.sort(reached))
+    expected = whole.Q[numbers][:, numbers]
+    assert abs(found.chain.Q - expected).max() <= 1e-15 * abs(expected).max()
+
+
+class Walk(ChainModel):
+    class State(NamedTuple):
+        x: int
+        y: int
+
+    class Params(NamedTuple):
+        wide: int = 10
+        limit: int = 5
+        rate: float = 1.0
+        begun: bool = True
+
+    def space(self):
+        return dict.fromkeys("xy", range(self.wide))
+
+    def start(self):
+        return self.State(0, 0) if self.begun else None
+
+    @staticmethod
+    def rules(s, q):
+        if s.x < q.limit:
+            yield s._replace(x=s.x + 1), 1.0
+        if s.x > 0:
+            yield s._replace(x=s.x - 1), q.rate
+
+
+@pytest.mark.parametrize("wide", [3 * 10**9, 10**10, 10**30])
+def test_a_few_states_of_a_huge_space(wide):
+    found = explore(Walk(wide=wide))
+    assert found.states.x.tolist() == list(range(6))
+    assert stationary(found.chain).pi == pytest.approx([1 / 6] * 6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"begun": False}, ValueError, r"^Walk: start is None: exploring needs a state"),
+        ({"limit": 10}, ValueError, r"Walk: State\(x=9, y=0\) -> State\(x=10, y=0\) .* outside"),
+        ({"rate": -1.0}, ValueError, r"Walk: State\(x=1, y=0\) -> .* rate -1.0: a rate must be"),
+    ],
+)
+def test_exploring_refuses(changes, error, said):
+    with pytest.raises(error, match=said):
+        explore(Walk(**changes))
+
+
+def test_too_many_states():
+    with pytest.raises(MemoryError, match=r"more than 100 reachable states .* bytes"):
+        explore(Cluster(workstations=10), most=100)
+
+
+def test_a_space_makes_the_search_quicker_and_changes_nothing():
+    def rules(s, q):
+        if s.x < q.n:
+            yield s._replace(x=s.x + 1), 1.0
+        if s.x > 0 and s.y < q.n:
+            yield s._replace(x=s.x - 1, y=s.y + 1), 2.0
+        if s.y > 0:
+            yield s._replace(y=s.y - 1), 3.0
+
+    given = {"start": {"x": 0, "y": 0}, "params": {"n": 60}}
+    one = explore(rules, **given)
+    other = explore(rules, **given, space={"x": range(61), "y": range(61)})
+    assert one.chain.how == "the rules as they stand"
+    assert "regions" in other.chain.how
+    np.testing.assert_array_equal(np.array(one.states), np.array(other.states))
+    assert abs(one.chain.Q - other.chain.Q).max() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: explore([[-1.0, 1.0], [1.0, -1.0]]), r"^rules = .*: a ChainModel, or a function"),
+        (lambda: explore(repairs), r"^repairs: start is None: exploring needs a state"),
+        (lambda: explore(repairs, start=[3]), r"^repairs: start = \[3\]: unhashable type: 'list'"),
+        (
+            lambda: explore(Machine(), start=3),
+            r"^Machine: start, params, .* a model brings its own",
+        ),
+        (lambda: explore(Machine()), r"^Machine: start is None: exploring needs a state"),
+        (lambda: generator([[-1.0, 1.0], [1.0, -1.0]]), r"^model = .*: a ChainModel is expected"),
+        (lambda: GeneratorOperator([[-1.0]]), r"^model = .*: must be a ChainModel with a space"),
+        (
+            lambda: sweep([[-1.0]], rate=[1.0]),
+            r"^model = .*: must be a ChainModel, whose parameters",
+        ),
+        (lambda: MarkovChain([[0.0]], like=3), r"^like = 3: must be a MarkovChain, or None"),
+        (lambda: MarkovChain(repairs), r"^Q = .*: rules need a start: explore\(rules, start="),
+        (lambda: stationary(repairs), r"^Q = .*repairs.*: rules need a start: explore"),
+        (lambda: stationary("abc"), r"^Q has entries of type"),
+    ],
+)
+def test_what_is_no_model_is_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()

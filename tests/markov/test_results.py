@@ -1,0 +1,82 @@
+"""Answers: measures, tables, pages and pictures."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from markov import (
+    GTH,
+    JacksonTandem,
+    Multilevel,
+    PauseTandem,
+    SparseLU,
+    stationary,
+)
+from tests.markov.conftest import rows
+
+
+def test_result_of_a_model():
+    answer = stationary(PauseTandem())
+    data = answer.to_xarray()
+    assert isinstance(data, xr.Dataset)
+    assert data.pi.dims == ("i", "j", "k", "a")
+    assert data.pi.sizes == {"i": 11, "j": 21, "k": 2, "a": 2}
+    assert data.k.values.tolist() == [1, 2]
+    assert float(data.pi.sel(i=3, j=7, k=1, a=2)) == answer.probability((3, 7, 1, 2))
+    assert float(data.pi.sel(i=3, j=7, k=2, a=2)) == 0.0  # never entered
+    assert float(data.pi.sum()) == pytest.approx(1.0, rel=1e-14)
+    assert data.attrs == {} or "status" in data.attrs
+    assert data.throughput == answer.throughput == answer["throughput"]
+    axes = answer.plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["i", "j"]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), data.pi.sum(["j", "k", "a"]))
+    assert answer.plot(axes) is axes
+    text = repr(answer)
+    for word in ("converged", "throughput", "error bound", "GTH(block=64)", "mass defect"):
+        assert word in text
+    assert f"{answer.throughput:.6g}" in text
+    page = answer._repr_html_()
+    assert "<table>" in page
+    assert "data:image/png;base64," in page
+
+
+def test_result_of_a_matrix():
+    answer = stationary([[-3.0, 1.0, 2.0], [4.0, -4.0, 0.0], [0.0, 5.0, -5.0]], SparseLU())
+    assert answer.to_xarray().pi.dims == ("state",)
+    np.testing.assert_array_equal(answer.to_xarray().pi, answer.pi)
+    np.testing.assert_array_equal(answer.plot().lines[0].get_ydata(), answer.pi)
+    assert "img" in answer._repr_html_()
+    assert len(answer.measures) == 0
+    with pytest.raises(AttributeError, match="has no throughput"):
+        answer.throughput  # noqa: B018
+    assert answer.mass_defect < 1e-15
+    assert answer.seconds > 0.0
+
+
+def test_table_of_a_model():
+    answer = stationary(PauseTandem())
+    shown = rows(repr(answer))
+    assert repr(answer).splitlines()[0] == "Stationary"
+    assert next(iter(shown)) == "status"
+    assert shown["chain"] == "PauseTandem()"
+    assert shown["states"] == "484, 0 of them transient"
+    assert shown["transitions"] == "1606"
+    assert shown["recurrent classes"] == "1"
+    assert shown["method"] == "GTH(block=64)"
+    assert shown["pause_fraction"] == f"{answer['pause_fraction']:.6g}"
+
+
+def test_levels_of_a_multigrid_answer_are_in_its_table():
+    answer = stationary(JacksonTandem(), Multilevel())
+    states, transitions = zip(*answer.levels, strict=True)
+    recurrent = answer.chain.irreducible(0)
+    assert (states[0], transitions[0]) == (recurrent.shape[0], recurrent.nnz - recurrent.shape[0])
+    assert all(2 * coarse <= 1.5 * fine for fine, coarse in itertools.pairwise(states))
+    table = repr(answer)
+    assert f"{states[-1]} states" in table
+    assert f"operator complexity {sum(transitions) / transitions[0]:.2f}" in table
+    assert stationary(JacksonTandem(), GTH()).levels == ()

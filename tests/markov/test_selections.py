@@ -1,0 +1,83 @@
+"""Sets of states and distributions over them, in every way that they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from markov import MM1K, MarkovChain, explore
+from markov.selections import as_chain, distribution, selected
+from tests.markov.conftest import Machine, Mode
+
+QUEUE = MarkovChain(MM1K(capacity=4))
+NAMED = MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=["up", "down"])
+
+
+@pytest.mark.parametrize(
+    ("states", "members"),
+    [
+        ((3,), [3]),
+        ([(0,), (4,)], [0, 4]),
+        (lambda s: s.n > 2, [3, 4]),
+        (np.array([True, False, False, True, False]), [0, 3]),
+    ],
+)
+def test_a_set_of_states_is_found_as_it_is_written(states: Any, members: list[int]) -> None:
+    assert np.flatnonzero(selected(QUEUE, states, "to")).tolist() == members
+
+
+def test_labels_and_names_of_states() -> None:
+    chain = MarkovChain(Machine())
+    busy = [mode is Mode.BUSY for mode in chain.states.mode]
+    assert selected(chain, "busy", "to").tolist() == busy
+    assert selected(NAMED, "down", "to").tolist() == [False, True]
+    assert selected(NAMED, ["up", "down"], "to").all()
+
+
+@pytest.mark.parametrize(
+    ("chain", "states", "message"),
+    [
+        (QUEUE, "full", "to = 'full'"),
+        (QUEUE, (9,), r"^to: \(9,\) is no state of the chain"),
+        (QUEUE, [], r"^to = \[\]: no state of the chain is in it"),
+        (QUEUE, lambda s: s.n > 9, "no state of the chain is in it"),
+        (QUEUE, np.array([True]), r"^to has shape \(1,\): must have shape \(5,\)"),
+        (NAMED, "broken", "to = 'broken'"),
+    ],
+)
+def test_what_is_no_set_is_refused(chain: MarkovChain, states: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        selected(chain, states, "to")
+
+
+def test_a_start_is_a_state_probabilities_or_the_models_own() -> None:
+    assert distribution(QUEUE, (1,)).tolist() == [0.0, 1.0, 0.0, 0.0, 0.0]
+    assert distribution(NAMED, np.array([1, 0])).tolist() == [1.0, 0.0]
+    found = explore(lambda n: [((n + 1) % 3, 1.0)], start=2).chain
+    assert distribution(found, None)[found.number_of(2)] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (None, "the chain has none of its own"),
+        ("broken", "'broken' is no state"),
+        (np.array([0.5, 0.6]), "sum to one"),
+        (np.array([1.5, -0.5]), ">= 0 and sum to one"),
+        (np.array([1.0]), r"probabilities of shape \(2,\)"),
+        (np.array([True, False]), "probabilities of shape"),
+    ],
+)
+def test_what_is_no_start_is_refused(start: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^start: .*{message}"):
+        distribution(NAMED, start)
+
+
+def test_a_chain_is_taken_from_whatever_has_one() -> None:
+    assert as_chain(QUEUE) is QUEUE
+    assert as_chain(MM1K(capacity=4)).size == 5
+    assert as_chain([[-1.0, 1.0], [1.0, -1.0]]).size == 2
+    found = explore(lambda n: [((n + 1) % 3, 1.0)], start=2)
+    assert as_chain(found) is found.chain

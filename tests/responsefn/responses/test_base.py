@@ -1,0 +1,56 @@
+"""What rules and laws share: forms derived once, slopes, long arrays."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from responsefn import (
+    AIMD,
+    BIC,
+    CTCP,
+    CUBIC,
+    HTCP,
+    TFRC,
+    Relentless,
+    Reno,
+    catalogue,
+)
+from responsefn.responses.base import formula_of
+
+
+@pytest.fixture(autouse=True)
+def _fifty_digits():
+    with mp.workdps(50):
+        yield
+
+
+def test_formula_is_derived_once_for_equal_rules():
+    assert formula_of(AIMD(0.2, 0.125)) is formula_of(AIMD(0.2, 0.125))
+    assert AIMD(0.2, 0.125).expression == AIMD().expression
+
+
+def test_elasticity():
+    p = np.array([1e-6, 1e-4])
+    np.testing.assert_allclose(Reno().elasticity(p, 0.1), -0.5, rtol=1e-12)
+    np.testing.assert_allclose(CUBIC(friendly=0).elasticity(p, 0.1), -0.75, rtol=1e-12)
+    np.testing.assert_allclose(Relentless().elasticity(p, 0.1), -1.0, rtol=1e-12)
+    np.testing.assert_allclose(CTCP().elasticity(p, 0.1), -0.8, rtol=1e-12)
+    np.testing.assert_allclose(HTCP().elasticity(p, 0.1), -0.75, atol=0.1)
+    assert TFRC().elasticity(0.3, 0.1) < -2
+
+
+RTT = 0.08
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [BIC(low_window=1000.0), *(rule for rule in catalogue().entries if rule.uses_closed_form())],
+    ids=repr,
+)
+def test_long_arrays_have_the_rates_of_short_ones(rule):
+    """Long arrays ask where the closed form holds in another way."""
+    p = np.geomspace(1e-7, 0.4, 100)
+    halves = np.concatenate([rule.rate(p[:50], RTT), rule.rate(p[50:], RTT)])
+    np.testing.assert_allclose(rule.rate(p, RTT), halves, rtol=1e-14)

@@ -1,0 +1,144 @@
+"""Loss event rates, round-trip times, rates and capacities that cannot be meant are refused everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from responsefn import (
+    AIMD,
+    ARENO,
+    BIC,
+    CTCP,
+    CUBIC,
+    DCTCP,
+    FAST,
+    HSTCP,
+    HTCP,
+    PFTK,
+    TFRC,
+    Fusion,
+    Illinois,
+    Mathis,
+    NewReno,
+    Relentless,
+    Reno,
+    Scalable,
+    Tahoe,
+    Vegas,
+    Westwood,
+    coexist,
+    convergence_time,
+    curve,
+    friendliness,
+    invert,
+    simulate_rule,
+)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: Reno().rate(0.01, 20.0),
+        lambda: curve(Reno(), [0.01], 20.0),
+        lambda: simulate_rule(Reno(), 0.01, 20.0),
+        lambda: coexist(Reno(), 20.0, 1000.0, 10),
+        lambda: invert(Reno(), 100.0, 20.0),
+        lambda: friendliness(Reno(), 0.01, 20.0),
+    ],
+    ids=range(6),
+)
+def test_milliseconds_are_caught(ask):
+    with pytest.raises(ValueError, match=r"^rtt = 20: .* in seconds: ms\(48\) is 0\.048"):
+        ask()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: Fusion().rate(1e-3, 0.04, bandwidth=2e8),
+        lambda: Fusion().mean_window(1e-3, 0.04, bandwidth=2e8),
+        lambda: curve(Fusion(), [1e-3], 0.04, bandwidth=2e8),
+        lambda: simulate_rule(Fusion(), 1e-3, 0.04, bandwidth=2e8),
+        lambda: coexist(Reno(), 0.04, 2e8, 10),
+        lambda: invert(Reno(), 2e8, 0.1),
+    ],
+    ids=range(6),
+)
+def test_bits_per_second_are_caught(ask):
+    with pytest.raises(ValueError, match=r"^(bandwidth|rate) = 2e\+08: .*packets/s: mbps\(100\)"):
+        ask()
+
+
+RULES = [AIMD(), Reno(), NewReno(), Tahoe(), TFRC(), PFTK(), PFTK(form="approximate")]
+
+
+RULES += [Mathis(), TFRC(form="zheng2002"), CUBIC(), HSTCP(), Scalable(), Relentless(), DCTCP()]
+
+
+ALL_RULES = [Vegas(), Westwood(), FAST(), ARENO(), Fusion(), CTCP(), Illinois(), HTCP(), BIC()]
+
+
+BAD_P = [0.0, -0.01, 1.0000001, 1.5, np.nan, np.inf, [0.1, 2.0], [[np.nan]], "often", None, 1j]
+
+
+BAD_RTT = [0.0, -0.1, np.nan, np.inf, -np.inf, 1000.1, 48_000.0, [0.1, 0.0], "slow", None]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("p", BAD_P, ids=repr)
+def test_p(rule, p):
+    asks = [lambda: rule.rate(p, 0.1), lambda: rule.mean_window(p, 0.1)]
+    if hasattr(rule, "peak_window"):
+        asks += [lambda: rule.mean_window(p), lambda: rule.peak_window(p)]
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^p = .*(> 0 and <= 1|a number is expected)"):
+            ask()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rtt", BAD_RTT, ids=repr)
+def test_rtt(rule, rtt):
+    with pytest.raises(ValueError, match=r"^rtt = .*(in seconds|a number is expected)"):
+        rule.rate(0.01, rtt)
+    if rtt is not None:
+        with pytest.raises(ValueError, match=r"^rtt = .*(in seconds|a number is expected)"):
+            rule.mean_window(0.01, rtt)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rtt", [5.0, 48.0, 999.0])
+def test_milliseconds_are_suspected(rule, rtt):
+    asks = [rule.rate, rule.mean_window, lambda p, r, **k: invert(rule, 1e-3 / r, r, **k)]
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^rtt = .*< 5; in seconds: ms\(48\) is 0\.048"):
+            ask(0.01, rtt)
+    assert rule.rate(0.01, rtt, unit_check=False) > 0
+    assert rule.rate(0.01, 4.99) > 0
+
+
+@pytest.mark.parametrize("rule", [r for r in ALL_RULES if r.capacity == "needed"], ids=repr)
+def test_missing_capacity_is_named(rule):
+    for ask in (rule.rate, rule.mean_window, rule.peak_window):
+        with pytest.raises(ValueError, match=r"^bandwidth is missing: .*packets/s"):
+            ask(0.01, 0.1)
+    with pytest.raises(ValueError, match=r"^bandwidth = -1"):
+        rule.rate(0.01, 0.1, bandwidth=-1.0)
+    with pytest.raises(ValueError, match=r"^bandwidth is missing"):
+        simulate_rule(rule, 0.01, 0.1)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_shapes(rule):
+    with pytest.raises(ValueError, match=r"^p has shape \(2,\), rtt has shape \(3,\)"):
+        rule.rate([0.1, 0.2], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"shape"):
+        rule.mean_window([0.1, 0.2], [0.1, 0.2, 0.3])
+
+
+def test_long_round_trips_are_allowed_on_request():
+    run = simulate_rule(Reno(), 0.1, 48.0, events=50, unit_check=False)
+    assert run.rate == pytest.approx(simulate_rule(Reno(), 0.1, 0.48, events=50).rate / 100)
+    with pytest.raises(ValueError, match=r"^rtt = 48"):
+        convergence_time(Reno(), 48.0, 10.0)
+    assert convergence_time(Reno(), 48.0, 10.0, unit_check=False) > 0

@@ -1,0 +1,32 @@
+"""Westwood against its steady state."""
+
+from __future__ import annotations
+
+import pytest
+
+from responsefn import Westwood
+from responsefn.responses.dynamics import Event
+
+
+def test_the_estimate_of_a_steady_rate_is_that_rate_and_a_loss_keeps_what_the_path_holds():
+    rule, event = Westwood(), Event(0.0, 0.05)
+    state = rule.State(100.0, 2.0, 0.04, 0.0)
+    for _ in range(100_000 // 100):
+        for _ in range(100):
+            state = rule.on_ack(state._replace(cwnd=100.0), rule.params, event)
+    assert state.estimate == pytest.approx(100.0 / 0.05, rel=1e-9)
+    assert rule.on_loss(state, rule.params, event).cwnd == pytest.approx(2000.0 * 0.04)
+
+
+def test_the_gain_is_per_round_trip():
+    """A window of ACKs moves the estimate by 1 - (1 - g/W)^W of the way, near 1 - e^-g."""
+    rule, event = Westwood(gain=0.125), Event(0.0, 0.05)
+    state = rule.State(1000.0, 2.0, 0.05, 0.0)
+    for _ in range(1000):
+        state = rule.on_ack(state._replace(cwnd=1000.0), rule.params, event)
+    assert state.estimate == pytest.approx(20_000 * (1 - (1 - 0.125 / 1000) ** 1000), rel=1e-9)
+
+
+def test_random_loss_hardly_reduces_the_rate():
+    """The rule's aim: at p = 1e-3 Reno has sqrt(3/(2p))/R = 968 packets/s of these 2000."""
+    assert Westwood().rate(1e-3, 0.04, bandwidth=2000.0) > 1990.0

@@ -1,0 +1,320 @@
+"""Flows that share a bottleneck: balances, known shares, ns-2's pairs."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from hopflow import Status, maximum
+from responsefn import (
+    CTCP,
+    CUBIC,
+    HSTCP,
+    TFRC,
+    Gilbert,
+    Reno,
+    RuleError,
+    WindowRule,
+    coexist,
+    simulate_rule,
+)
+from responsefn.rules.bic import BIC
+from responsefn.simulation import coexistence
+from validation import evidence
+
+PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
+
+
+class Own(WindowRule):
+    """A rule of a user: no slow start, and a state that counts."""
+
+    class State(NamedTuple):
+        cwnd: float = 2.0
+        shortest: float = math.inf
+        losses: float = 0.0
+
+    class Params(NamedTuple):
+        a: float = 1.0
+        b: float = 0.5
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.a / s.cwnd, shortest=min(s.shortest, e.rtt))
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, (1.0 - q.b) * s.cwnd), losses=s.losses + 1.0)
+
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s._replace(cwnd=1.0)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.01, 0.3])
+@pytest.mark.parametrize("buffer", [0, 3, 80])
+def test_every_packet_has_its_place(p, buffer):
+    """At every sample, also those of slow start; `in_flight` is counted in the ring."""
+    run = coexist([Reno(), CUBIC()], [0.04, 0.09], 2000.0, buffer, p=p, seconds=50.0)
+    assert run.status is Status.CONVERGED
+    assert (run.sent == run.acked + run.refused + run.lost + run.in_flight).all()
+    assert (np.diff(run.sent, axis=1) >= 0).all()
+    assert run.sent[:, -1].min() > 20
+    assert run.queue.max() <= buffer + 1 + 1e-5
+    served = (run.sent - run.refused).sum(axis=0) - run.queue
+    assert (np.diff(served) <= 2000.0 * np.diff(run.time) + 1e-6).all()
+    if p == 0.0:
+        assert not run.lost.any()
+        return
+    # binomial, four standard deviations
+    taken = (run.sent - run.refused)[:, -1].sum()
+    assert abs(run.lost[:, -1].sum() - p * taken) < 4 * math.sqrt(p * (1 - p) * taken) + 1
+
+
+def test_one_flow_under_random_loss_has_the_rules_response():
+    """Against the bare rule under the same losses, those within a window merged.
+
+    The sender is different in two known ways, both in the cycle of Reno: it sends whole packets,
+    half a packet less than cwnd on average, and lets the window be for the round trip of recovery.
+    What is left, the ACKs that answer the smaller window of a round trip ago, is of second order:
+    1 % at this window of 40, beside the interval.
+    """
+    p, rtt = 1e-3, 0.1
+    run = coexist(Reno(), rtt, 1e5, 10_000, p=p, seconds=20_000.0, max_window=1e4)
+    bare = simulate_rule(Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, method="acks")
+
+    def rounds_and_packets(peak, recovery, missing):
+        fallen = 0.5 * peak
+        packets = (0.75 * peak - missing) * fallen + recovery * (fallen - missing)
+        return fallen + recovery, packets
+
+    def rounds(*sender):
+        count = 1 / bare.loss_event_rate
+        peak = brentq(lambda peak: rounds_and_packets(peak, *sender)[1] - count, 1.0, 1e4)
+        return rounds_and_packets(peak, *sender)[0]
+
+    expected = bare.rate * rounds(0.0, 0.0) / rounds(1.0, 0.5)
+    assert expected < 0.98 * bare.rate
+    assert abs(run.goodput[0] - expected) < run.goodput_half_width[0] + 0.01 * expected
+    assert run.utilisation < 0.01
+    assert run.queueing_delay < 1e-4
+    # losses of one window are one event
+    assert run.loss_event_rate[0] == pytest.approx(bare.loss_event_rate, rel=0.04)
+    assert run.timeouts[0, -1] == 0
+
+
+def test_equal_flows_share_equally():
+    run = coexist([Reno(), Reno()], **PATH, seconds=400.0)
+    assert (np.abs(run.share - 0.5) <= run.share_half_width).all()
+    assert (run.share_half_width < 0.01).all()
+    assert run.jain == pytest.approx(1.0, abs=1e-3)
+
+
+def test_reno_fills_the_link_with_a_buffer_of_the_path():
+    """The window goes from half of what path, queue and transmission hold to one packet more.
+
+    With a buffer of the path's 80 packets the half still fills the path; with 8 it is 44.
+    """
+    full, less = (coexist(Reno(), 0.04, 2000.0, buffer, seconds=200.0) for buffer in (85, 8))
+    assert full.utilisation == pytest.approx(1.0, abs=2e-4)
+    assert full.peak_window[0] == pytest.approx(80 + 85 + 1 + 1, abs=1)
+    assert less.peak_window[0] == pytest.approx(80 + 8 + 1 + 1, abs=1)
+    # below 80 packets a round trip takes 0.04 s, the rate is W/0.04; above it is the capacity
+    rising = np.arange(45.0, 90.0)
+    times = np.maximum(rising, 80.0) / 2000.0
+    expected = (rising.sum() / 2000.0) / times.sum()
+    assert less.utilisation == pytest.approx(
+        expected, abs=0.02
+    )  # one of 45 round trips is recovery
+
+
+def test_phase_effects_without_processing_time():
+    """Two round trips, some of them an eighth of a transmission time apart: who meets a full queue?
+
+    When both flows meet every full queue their rates are as 1/R^2, when each packet does with the
+    same chance as 1/R. With random times the share is in between; without, the flow of the longer
+    round trip meets it more often than its share of packets, by where the packets happen to lie.
+    """
+    far = 0.05 + np.arange(4) * 2.5e-4
+    means = {}
+    for processing in (0.0, None):
+        runs = [
+            coexist([Reno(), Reno()], [0.04, r], 2000.0, 80, processing=processing, seconds=400.0)
+            for r in far
+        ]
+        means[processing] = np.mean([run.share[0] for run in runs])
+    trips = np.array([0.04, far.mean()]) + runs[0].queueing_delay
+    apart, together = (trips[1] ** n / (trips**n).sum() for n in (1, 2))
+    assert apart < means[None] < together
+    assert means[0.0] > together + 0.05
+
+
+def test_the_seed_decides():
+    runs = [coexist([Reno(), CUBIC()], **PATH, p=1e-3, rng=rng) for rng in (7, 7, 8)]
+    for name in ("sent", "acked", "window", "queue"):
+        first, same, other = (getattr(run, name) for run in runs)
+        assert np.array_equal(first, same)
+        assert not np.array_equal(first, other)
+
+
+def test_longer_round_trips_get_less():
+    run = coexist([Reno()] * 3, [0.04, 0.08, 0.12], 2000.0, 80, seconds=200.0)
+    assert run.goodput[0] > run.goodput[1] > run.goodput[2]
+    assert run.goodput.sum() == pytest.approx(2000.0, rel=0.02)
+
+
+def test_a_users_rule_is_reno_when_it_does_the_same():
+    """It sees the round-trip times of its own packets, whatever its state begins with."""
+    run = coexist([Reno(), Own(), Own(a=0.2, b=0.125)], **PATH, seconds=600.0)
+    reno, own, gentle = run.share
+    assert abs(own - reno) < run.share_half_width[:2].sum()
+    assert gentle > 0.1
+
+
+def test_plain_python_does_the_same(monkeypatch):
+    path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "p": 0.02, "seconds": 2.0}
+    compiled = coexist([Reno(), CUBIC()], **path)
+    build = coexistence.compile_rules
+    monkeypatch.setattr(coexistence, "compile_rules", functools.partial(build, compiled=False))
+    plain = coexist([Reno(), CUBIC()], **path)
+    assert compiled.acked[:, -1].min() > 50
+    for name in ("sent", "acked", "refused", "lost", "in_flight", "loss_events", "timeouts"):
+        assert np.array_equal(getattr(plain, name), getattr(compiled, name)), name
+    np.testing.assert_allclose(plain.window, compiled.window, rtol=1e-12)
+
+
+def test_nothing_comes_back():
+    """Every packet but one in 20 gets lost: timeouts with a backoff, and no window above a few."""
+    run = coexist(Reno(), **PATH, p=0.95, seconds=300.0, warm_up=0.0, on_failure="return")
+    assert run.status is Status.NOT_MEASURED  # of ten packets in 300 s none came through
+    assert run.timeouts[0, -1] == run.loss_events[0, -1] > 5
+    assert run.sent[0, -1] < 300
+    silent = coexist(Reno(), **PATH, p=0.999999, seconds=2.0, on_failure="return")
+    assert silent.acked[0, -1] == 0
+    assert np.isnan(silent.jain)
+    assert np.isnan(silent.share).all()
+    assert "nan" in repr(silent)
+
+
+def test_a_window_that_is_no_number():
+    with pytest.raises(RuleError, match=r"Own\.on_ack returns cwnd = nan .*: must be a number"):
+        coexist([Own(a=math.nan), Reno()], **PATH, seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"rules": []}, r"rules = \(\): must hold"),
+        ({"bandwidth": 0.0}, "bandwidth = 0: .* > 0 and <= 1e"),
+        ({"bandwidth": 100e6}, r"bandwidth = 1e\+08: .*mbps\(100\)"),
+        ({"rtt": 40.0}, "rtt = 40: .*in seconds"),
+        ({"rtt": 0.0004}, "rtt = 0.0004: .*transmission"),
+        ({"rtt": [0.1, 0.1]}, r"rtt has shape \(2,\): must be one number or 1"),
+        ({"buffer": 2.5}, "buffer = 2.5: must be a whole number"),
+        ({"buffer": -1}, "buffer = -1"),
+        ({"p": 1.0}, "p = 1: .* < 1"),
+        ({"p": math.nan}, "p = nan"),
+        ({"seconds": 0.0}, "seconds = 0"),
+        ({"warm_up": 100.0}, "warm_up = 100: .* < 100"),
+        ({"starts": [-1.0]}, "starts = -1"),
+        ({"starts": 30.0}, "starts = 30: .* <= 20; warm_up"),
+        ({"processing": -1e-3}, "processing = -0.001"),
+        ({"ssthresh": 0.5}, "ssthresh = 0.5"),
+        ({"max_window": 0.0}, "max_window = 0"),
+        ({"min_rto": 0.0}, "min_rto = 0"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else str(value),
+)
+def test_bad_input(change, error, monkeypatch):
+    monkeypatch.setattr(coexistence, "compile_rules", lambda kinds: pytest.fail("work was begun"))
+    with pytest.raises(ValueError, match=f"^{error}"):
+        coexist(**{"rules": [Reno()], **PATH} | change)
+
+
+def test_a_law_has_no_window():
+    with pytest.raises(TypeError, match=r"TFRC\(\) must be a window rule"):
+        coexist([Reno(), TFRC()], **PATH)
+
+
+PAIRS = "kaneko2007/pairs-ns2"
+
+
+KEPT = 819 / 1024
+
+
+LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
+    "reno": Reno(),
+    "cubic": CUBIC(beta=KEPT, fast_convergence=1),
+    "highspeed": HSTCP(table=1),
+    "compound": CTCP(),
+    "bic": BIC(b=1 - KEPT, largest=16.0),
+}
+
+
+def goodputs(names):
+    """Return ours and ns-2's, packets/s, shape (pairs, flows, seeds), with ns-2's own starts."""
+    flows = evidence.table(PAIRS, "flows")
+    links = evidence.table(PAIRS, "links").set_index(["first", "second", "seed"])
+    found = []
+    for (first, second), pair in flows.groupby(["first", "second"]):
+        if not {first, second} <= set(names):
+            continue
+        both = []
+        for seed, two in pair.sort_values("flow").groupby("seed"):
+            link = links.loc[(first, second, seed)]
+            rate = link["rate"] / 12_000.0
+            base = float(two["base_rtt"].iloc[0])
+            run = coexist(
+                [LINUX[first], LINUX[second]],
+                rtt=base + 1.2 / rate,  # two links of ten times the rate
+                bandwidth=rate,
+                buffer=int(link["buffer"]),
+                p=float(link["loss"]),
+                seconds=float(link["begin"] + link["duration"]),
+                warm_up=float(link["begin"]),
+                starts=two["start"].to_numpy(),
+                ssthresh=float(int(rate * base / 2)),
+                max_window=7000.0,
+                rng=int(seed),
+            )
+            both.append((run.goodput, two["goodput"].to_numpy()))
+        found.append(np.transpose(both, (1, 2, 0)))
+    return np.moveaxis(np.array(found), 1, 0)
+
+
+def test_reno_and_cubic_share_as_in_ns2():
+    """Three standard errors of both, and 3 points for phase effects.
+
+    ns-2 ran without random processing times, which move its own shares of such pairs by 1 to 5.
+    """
+    ours, theirs = goodputs({"reno", "cubic"})
+    assert ours.shape[:2] == (4, 2)
+    first = [x[:, 0] / x.sum(axis=1) for x in (ours, theirs)]
+    means = [x.mean(axis=1) for x in first]
+    error = np.sqrt(sum(x.var(axis=1, ddof=1) / x.shape[1] for x in first))
+    assert (np.abs(means[0] - means[1]) < 3 * error + 0.03).all()
+    for _, cubic_first, reno_first, _ in means:
+        assert cubic_first > 0.75
+        assert reno_first < 0.25
+
+
+@pytest.mark.slow
+def test_all_pairs_of_ns2(monkeypatch):
+    """In the median over 25 pairs shares agree to 3 points and goodputs of flows to 8 %.
+
+    By our own seeds (four sets of five) these medians are 1.7 to 2.7 points and 4.5 to 7.4 %: the 80 s
+    that are measured hold 4 to 40 loss events. Utilisations agree to 0.1 %. Our BIC and CTCP are
+    the published rules, not Linux's.
+    """
+    kinds = coexistence._kinds(list(LINUX.values()))
+    monkeypatch.setattr(coexistence, "_kinds", lambda rules: kinds)  # one kernel, not fifteen
+    ours, theirs = (x.mean(axis=2) for x in goodputs(LINUX))
+    assert ours.shape == (25, 2)
+    assert np.median(np.abs(ours / theirs - 1)) < 0.08
+    shares = [x[:, 0] / x.sum(axis=1) for x in (ours, theirs)]
+    assert np.median(np.abs(shares[0] - shares[1])) < 0.03
+    assert np.median(np.abs(ours.sum(axis=1) / theirs.sum(axis=1) - 1)) < 1e-3

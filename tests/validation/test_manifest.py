@@ -1,0 +1,188 @@
+"""The manifest of the bundled data, and every way in which files can differ from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from validation import evidence, manifest
+
+CASE = "zheng2002/periodic-loss"
+
+
+def forget() -> None:
+    evidence.cases.cache_clear()
+    manifest.listed.cache_clear()
+
+
+def pin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the manifest as it is for the package's."""
+    content = (manifest.DATA / manifest.MANIFEST).read_bytes()
+    monkeypatch.setattr(manifest, "MANIFEST_SHA256", hashlib.sha256(content).hexdigest())
+    forget()
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Two cases with a manifest in a folder that the test may damage; one of the cases."""
+    for case in (CASE, "zheng2002/ecn"):
+        shutil.copytree(manifest.DATA / case, tmp_path / case)
+    monkeypatch.setattr(manifest, "DATA", tmp_path)
+    (tmp_path / manifest.MANIFEST).write_text(manifest.listing())
+    pin(monkeypatch)
+    assert len(manifest.verify()) == 5
+    yield tmp_path / CASE
+    forget()
+
+
+def one_digit(content: bytes) -> bytes:
+    """Change one digit in the middle of a table."""
+    place = next(n for n in range(len(content) // 2, len(content)) if content[n : n + 1].isdigit())
+    digit = b"1" if content[place : place + 1] != b"1" else b"2"
+    return content[:place] + digit + content[place + 1 :]
+
+
+def forged(folder: Path, change: Callable[[dict], None]) -> None:
+    """Write the record of a case anew, changed."""
+    path = folder / "provenance.json"
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def test_every_file_is_as_listed() -> None:
+    checked = manifest.verify()
+    on_disk = {
+        path.relative_to(manifest.DATA).as_posix()
+        for path in manifest.DATA.rglob("*")
+        if path.is_file() and path.name != manifest.MANIFEST
+    }
+    assert set(checked) == on_disk
+    assert checked == sorted(checked)
+    assert (manifest.DATA / manifest.MANIFEST).read_text() == manifest.listing()
+
+
+def test_a_changed_digit_is_found_and_named(copy: Path) -> None:
+    file = next(copy.glob("*.csv"))
+    file.write_bytes(one_digit(file.read_bytes()))
+    for look in (manifest.verify, lambda: evidence.table(CASE), lambda: evidence.load(CASE)):
+        with pytest.raises(manifest.DamagedDataError, match=file.name):
+            look()
+
+
+def test_a_digit_changed_together_with_its_checksum_is_found(copy: Path) -> None:
+    file = next(copy.glob("*.csv"))
+    file.write_bytes(one_digit(file.read_bytes()))
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    forged(copy, lambda record: record["files"][file.name].update(sha256=sha256))
+    with pytest.raises(manifest.DamagedDataError, match=r"damaged.*manifest"):
+        manifest.verify()
+    with pytest.raises(manifest.DamagedDataError, match="damaged"):
+        evidence.table(CASE)
+
+
+def test_a_manifest_that_was_written_anew_is_found(copy: Path) -> None:
+    file = next(copy.glob("*.csv"))
+    file.write_bytes(one_digit(file.read_bytes()))
+    (manifest.DATA / manifest.MANIFEST).write_text(manifest.listing())
+    forget()
+    with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: damaged"):
+        manifest.verify()
+
+
+@pytest.mark.parametrize("digits", range(8))
+def test_every_digit_of_a_checksum_counts(copy: Path, monkeypatch, digits: int) -> None:
+    """A listed checksum that is wrong in one digit only is no match."""
+    path = manifest.DATA / manifest.MANIFEST
+    first, *rest = path.read_text().splitlines(keepends=True)
+    place = 9 * digits  # all over the 64
+    other = "0" if first[place] != "0" else "1"
+    path.write_text("".join([first[:place] + other + first[place + 1 :], *rest]))
+    pin(monkeypatch)
+    with pytest.raises(manifest.DamagedDataError, match="damaged"):
+        manifest.verify()
+
+
+@pytest.mark.parametrize("digit", range(0, 64, 9))
+def test_every_digit_of_the_packages_checksum_counts(copy: Path, monkeypatch, digit: int) -> None:
+    known = manifest.MANIFEST_SHA256
+    other = "0" if known[digit] != "0" else "1"
+    monkeypatch.setattr(manifest, "MANIFEST_SHA256", known[:digit] + other + known[digit + 1 :])
+    forget()
+    with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: damaged"):
+        manifest.verify()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(command="ns other.tcl"),
+        lambda record: record.update(seeds=[1, 2]),
+        lambda record: record["parameters"]["link rate"].update(value=1.0),
+        lambda record: record["programs"].update(dict.fromkeys(record["programs"], "0" * 64)),
+    ],
+    ids=["command", "seeds", "parameter", "program"],
+)
+def test_a_forged_record_is_found(copy: Path, change: Callable[[dict], None]) -> None:
+    forged(copy, change)
+    for look in (manifest.verify, lambda: evidence.provenance(CASE)):
+        with pytest.raises(manifest.DamagedDataError, match=r"provenance\.json.*damaged"):
+            look()
+
+
+def test_a_missing_record_is_found(copy: Path) -> None:
+    (copy / "provenance.json").unlink()
+    forget()
+    with pytest.raises(manifest.DamagedDataError, match=r"provenance\.json: cannot be read"):
+        manifest.verify()
+
+
+def test_a_missing_case_is_found(copy: Path) -> None:
+    shutil.rmtree(copy)
+    forget()
+    with pytest.raises(manifest.DamagedDataError, match=r"periodic-loss.*cannot be read"):
+        manifest.verify()
+
+
+def test_a_missing_file_is_named(copy: Path) -> None:
+    file = next(copy.glob("*.csv"))
+    file.unlink()
+    with pytest.raises(manifest.DamagedDataError, match=file.name):
+        manifest.verify()
+
+
+def test_a_file_removed_with_its_record_is_found(copy: Path, monkeypatch) -> None:
+    """Also where the manifest was sealed without it."""
+    file = next(copy.glob("*.csv"))
+    file.unlink()
+    (manifest.DATA / manifest.MANIFEST).write_text(manifest.listing())
+    pin(monkeypatch)
+    with pytest.raises(manifest.DamagedDataError, match="names other files"):
+        manifest.verify()
+
+
+@pytest.mark.parametrize("name", [f"{CASE}/extra.csv", "zheng2002/stray/rows.csv", "notes.txt"])
+def test_a_stray_file_is_named(copy: Path, name: str) -> None:
+    path = manifest.DATA / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("a\n1\n")
+    with pytest.raises(manifest.DamagedDataError, match="not in manifest"):
+        manifest.verify()
+
+
+def test_a_stray_folder_is_named(copy: Path) -> None:
+    (manifest.DATA / "zheng2002" / "empty").mkdir()
+    with pytest.raises(manifest.DamagedDataError, match="empty"):
+        manifest.verify()
+
+
+def test_a_missing_manifest_is_named(copy: Path) -> None:
+    (manifest.DATA / manifest.MANIFEST).unlink()
+    forget()
+    with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: cannot be read"):
+        evidence.cases()

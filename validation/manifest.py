@@ -1,0 +1,113 @@
+"""The manifest of the bundled data: every file with its SHA-256, and the manifest's own.
+
+``data/manifest.txt`` lists the SHA-256 of all files below ``data``, and `MANIFEST_SHA256` is its own: a file
+that is not in it, or differs from it, is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from pathlib import Path
+
+__all__ = [
+    "DATA",
+    "MANIFEST",
+    "MANIFEST_SHA256",
+    "DamagedDataError",
+    "listed",
+    "listing",
+    "read",
+    "verify",
+]
+
+DATA = Path(__file__).parent / "data"
+MANIFEST = "manifest.txt"
+MANIFEST_SHA256 = "0014ce912e527f01ffcb89c4234aca60cfb070abf58b7b76fc7ab956de1600dd"
+"""The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
+
+
+class DamagedDataError(ValueError):
+    """A bundled file is missing, changed or not in the manifest; the message names it.
+
+    Examples
+    --------
+    >>> issubclass(DamagedDataError, ValueError)
+    True
+    """
+
+
+def listing() -> str:
+    """Return the manifest of the files as they are: a line for each, sorted by path."""
+    files = sorted(
+        path.relative_to(DATA).as_posix()
+        for path in DATA.rglob("*")
+        if path.is_file() and path != DATA / MANIFEST
+    )
+    return "".join(f"{sha256_of((DATA / file).read_bytes())}  {file}\n" for file in files)
+
+
+@functools.cache
+def listed() -> dict[str, str]:
+    """Return the SHA-256 of every file by its path, from the manifest."""
+    try:
+        text = (DATA / MANIFEST).read_bytes()
+    except OSError as error:
+        raise DamagedDataError(f"{DATA / MANIFEST}: cannot be read ({error})") from None
+    if sha256_of(text) != MANIFEST_SHA256:
+        raise DamagedDataError(f"{DATA / MANIFEST}: damaged, its SHA-256 is not the package's")
+    pairs = (line.split("  ", 1) for line in text.decode().splitlines())
+    return {path: sha256 for sha256, path in pairs}
+
+
+def sha256_of(content: bytes) -> str:
+    """Return the SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read(name: str) -> bytes:
+    """Return a file of the manifest when it is as listed there."""
+    path, files = DATA / name, listed()
+    if name not in files:
+        raise DamagedDataError(f"{path}: not in {MANIFEST}")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DamagedDataError(f"{path}: cannot be read ({error})") from None
+    if sha256_of(content) != files[name]:
+        raise DamagedDataError(f"{path}: damaged, its SHA-256 is not that of {MANIFEST}")
+    return content
+
+
+def verify() -> list[str]:
+    """Recompute every checksum; return the files that were checked.
+
+    Raises
+    ------
+    DamagedDataError
+        Naming the first file that is missing, changed, not in the manifest, or in the manifest
+        and no record.
+
+    Examples
+    --------
+    >>> from validation import verify
+    >>> len(verify()) > 400
+    True
+    """
+    files = listed()
+    folders = {folder.as_posix() for name in files for folder in Path(name).parents}
+    for path in DATA.rglob("*"):
+        known = folders if path.is_dir() else {*files, MANIFEST}
+        if path.relative_to(DATA).as_posix() not in known:
+            raise DamagedDataError(f"{path}: not in {MANIFEST}")
+    for name in files:
+        read(name)
+    for case in sorted({name.rpartition("/")[0] for name in files}):
+        record = json.loads(read(f"{case}/provenance.json"))
+        recorded = {file: about["sha256"] for file, about in record["files"].items()}
+        kept = {n.rpartition("/")[2]: sha for n, sha in files.items() if n.startswith(f"{case}/")}
+        del kept["provenance.json"]
+        if recorded != kept:
+            raise DamagedDataError(f"{DATA / case}: its provenance.json names other files")
+    return list(files)
