@@ -38,7 +38,8 @@ FLOW = np.dtype(
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
-            "fractional_loss scanned_to all_lost lost_area first_loss finished pipe acks_each jitter",
+            "fractional_loss scanned_to all_lost lost_area first_loss finished pipe acks_each jitter "
+            "wait_begin wait_end waited",
         ).descr,
         *_record(
             wholes="sent_before seed sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
@@ -71,7 +72,8 @@ resent_held_lost: retransmitted packets of which a part has arrived, and what is
 fractional_loss: what is missing and has not made a whole packet; scanned_to: packets below it have
 entries of this round in the ring of holes.
 
-jitter: longest random delay of a packet at its sender, steps; seed: of these.
+jitter: longest random wait of the sender before it sends, steps; seed: of these; wait_begin, wait_end: of
+the present wait, steps; waited: how long the last packet sent had waited, steps.
 
 cwnd, ssthresh, rule_state: the state of the window rule; parameters: of the rule. They stand one after
 the other: its events get the place of cwnd.

@@ -88,8 +88,6 @@ class Efficiencies:
 
 FIFO_IN_NS3 = "takano2006/fifo-370-in-ns3"
 """Scenario 1 without DFC in ns-3, also with hosts that have a link of their own."""
-PACKET_JITTER = 2e-5
-"""Its largest random time before a packet, s."""
 
 
 @dataclass(frozen=True)
