@@ -108,6 +108,13 @@ class RED(QueueManager):
         is multiplied by packet size over ``mean_packet`` (ns-2's default is 500).
     ecn
         Mark packets of window-controlled flows instead of dropping them, up to ``high``.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link, RED
+    >>> link = Link("a", "b", 1e3, 0.01, 100.0, discipline=RED(5.0, 15.0))
+    >>> link.discipline == RED(5.0, 15.0)
+    True
     """
 
     low: float = 5.0
@@ -183,6 +190,13 @@ class StepMarking(QueueManager):
     ----------
     threshold
         K in packets, > 0.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link, StepMarking
+    >>> link = Link("a", "b", 1e3, 0.01, 100.0, discipline=StepMarking(20.0))
+    >>> link.discipline == StepMarking(20.0)
+    True
     """
 
     threshold: float = 65.0
@@ -208,6 +222,13 @@ class CoDel(QueueManager):
         Acceptable delay in s.
     interval
         For how long a longer delay is put up with, s.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link, CoDel
+    >>> link = Link("a", "b", 1e3, 0.01, 100.0, discipline=CoDel())
+    >>> link.discipline == CoDel()
+    True
     """
 
     target: float = 0.005
@@ -271,6 +292,13 @@ class PIE(QueueManager):
         Time between two updates of the probability, s.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
+
+    Examples
+    --------
+    >>> from dfcmodel import Link, PIE
+    >>> link = Link("a", "b", 1e3, 0.01, 100.0, discipline=PIE())
+    >>> link.discipline == PIE()
+    True
     """
 
     target: float = 0.015
