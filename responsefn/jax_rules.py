@@ -69,7 +69,7 @@ def twin(response: Response) -> Callable[..., Any]:
 
 
 class RuleTwin(NamedTuple):
-    """What a rule does to its state, in JAX: functions of the state, the parameters and the event.
+    """Update functions of a rule in JAX, of the state, the parameters and the event.
 
     Examples
     --------

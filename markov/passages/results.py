@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from markov.passages.distributions import Distribution
     from markov.proofs.bounded import Bounded
 
+    Bools = NDArray[np.bool_]
+
 __all__ = ["Passage"]
 
 CURVE = 200  # times in a plot
@@ -62,7 +64,7 @@ class Passage(Result):
     """
 
     chain: MarkovChain
-    target: NDArray[np.bool_]
+    target: Bools
     start: NDArray[np.float64]
     moments: Moments
     probability: float

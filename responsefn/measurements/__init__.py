@@ -1,3 +1,3 @@
-"""From data: rules fitted to measured rates, and readers of what stacks and tools report."""
+"""From data: rules fitted to measured rates, and readers of the statistics of stacks and tools."""
 
 from __future__ import annotations

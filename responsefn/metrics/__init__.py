@@ -1,3 +1,3 @@
-"""What rules are compared by."""
+"""Metrics that compare rules."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What window rules and laws share: the rate that follows from a loss event rate and an RTT."""
+"""Base of window rules and laws: the rate as a function of loss event rate and RTT."""
 
 from __future__ import annotations
 

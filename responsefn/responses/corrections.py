@@ -1,4 +1,4 @@
-"""What real connections have beyond a rule's loss cycle: recovery, timeouts, delayed ACKs, a window limit."""
+"""Corrections of a rule's loss cycle for real connections: recovery, timeouts, delayed ACKs, window limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Corrected"]
 
 
 class Corrected(Response):
-    r"""The response of any window rule with what its bare loss cycle leaves out.
+    r"""The response of a window rule, corrected for effects outside its loss cycle.
 
     The rule's cycle of n' packets takes D(n') s, has the mean window M and leaves the window V
     after the loss. The corrections, each an option, are
@@ -63,7 +63,7 @@ class Corrected(Response):
     """
 
     class Params(NamedTuple):
-        """The rule, and what is corrected."""
+        """The rule and its corrections."""
 
         rule: Any
         recovery: int = 0

@@ -220,7 +220,7 @@ def _at_border(
 def _bracket(
     rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
 ) -> tuple[Floats, ...]:
-    """Return both ends of the bracket of each log rate, x and log rate less what is wanted."""
+    """Return both ends of the bracket of each log rate: x, and log rate minus its target."""
     low, high = seen.log_rate.min(), seen.log_rate.max()
     # a rate that was computed at an end is inside
     wanted = np.where(

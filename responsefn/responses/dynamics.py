@@ -1,4 +1,4 @@
-"""What responses need of a window rule: the border between `responses` and `rules`."""
+"""Interface of a window rule to its responses: the border between `responses` and `rules`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Cycle", "Dynamics", "Event"]
 
 
 class Event(NamedTuple):
-    """What the functions of a rule are given: time and round-trip time in s.
+    """Event passed to the functions of a rule: time and round-trip time in s.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Cycle:
 
 
 class Dynamics(Protocol):
-    """A state, parameters, and what ACKs, losses and timeouts do to the state.
+    """A state, parameters, and updates of the state by ACKs, losses and timeouts.
 
     `responsefn.WindowRule` is one; its docstring says what each member is.
     """

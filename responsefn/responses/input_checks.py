@@ -1,4 +1,4 @@
-"""Checks of what every response takes: loss event rates, round-trip times, rates and capacities."""
+"""Checks of the arguments of responses: loss event rates, round-trip times, rates and capacities."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PLAIN = (int, float, np.ndarray, list, tuple, np.generic, type(None))
 
 
 def keeps_labels(function: F) -> F:
-    """Let a function of two arrays, its second and third arguments, return what it was given.
+    """Make a function of two arrays, its second and third arguments, return the container type of its input.
 
     A `xarray.DataArray` gives a DataArray (broadcast by dimension names), a `pandas.Series` or
     DataFrame one with the same labels, a masked array a masked array.

@@ -17,7 +17,7 @@ __all__ = ["evaluate_all", "invert_all"]
 
 
 def evaluate_all(p_values: Floats, constants: Floats, out: Floats) -> None:
-    """Template: ``before()`` computes what does not depend on p, ``inside()`` sets ``value``."""
+    """Template: ``before()`` computes the terms without p, ``inside()`` sets ``value``."""
     before()
     for n in range(p_values.shape[0]):
         p = p_values[n]

@@ -1,4 +1,4 @@
-"""Where the rules and laws come from: what `cite()` prints, and whether we read it."""
+"""Sources of rules and laws as printed by `cite()`, and whether the primary text was read."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def sample_states(rule: Dynamics) -> list[Any]:
 
 
 def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
-    """Return what a function of a rule makes of a state, after checking it.
+    """Return the state after one function of a rule, checked.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def wrong_window(cwnd: float) -> str:
 
 
 def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:
-    """Raise RuleError for what a kernel has recorded, if it has.
+    """Raise RuleError for a fault that a kernel has recorded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Formulas in SymPy: what is known in closed form of a rule or law.
+"""Closed forms of rules and laws in SymPy.
 
 This module imports SymPy; the rest of `responsefn` imports it only where a formula is needed.
 """
@@ -46,7 +46,7 @@ class PowerGrowth(NamedTuple):
 
 @dataclass(frozen=True)
 class Formula:
-    """What is known in closed form of a rule or law.
+    """Closed form of a rule or law.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Window rules: what a sender does with its congestion window, and the response that follows."""
+"""Window rules: updates of the congestion window, and the response that follows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def cut(s: Any, kept: Any) -> Any:
 
 
 class WindowRule(Response, ABC):
-    """Base of rules: subclass it, name the parameters, write what happens to the window.
+    """Base of rules: subclass it, name the parameters, write the updates of the window.
 
     A rule is plain Python that also compiles: the three functions may use the state ``s``, the
     parameters ``q``, the event ``e`` (``e.time`` and the round-trip time ``e.rtt``, in s), the
@@ -392,7 +392,7 @@ def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool
 
 
 def _bounds(condition: Any, symbol: Any) -> bool:
-    """Return whether a condition is an inequality between a symbol and what does not contain it."""
+    """Return whether a condition is an inequality between a symbol and an expression without it."""
     if not hasattr(condition, "lts"):
         return False
     one, two = condition.lts, condition.gts

@@ -62,7 +62,7 @@ class CTCP(WindowRule):
         base_rtt: float = math.inf
 
     class Params(NamedTuple):
-        """Growth, decrease, exponent; queue in packets, and what is given up of it."""
+        """Growth, decrease, exponent; queue threshold in packets, and reduction beyond it."""
 
         alpha: float = 0.125
         b: float = 0.5

@@ -1,4 +1,4 @@
-"""What rules that go by the queueing delay share."""
+"""Base of rules that respond to queueing delay."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def highspeed_decrease(w: Any) -> Any:
 
 
 def highspeed_increase(w: Any) -> Any:
-    """Return a(w) of RFC 3649: what keeps w at the loss rate p(w) = 0.078/w^1.2 with b(w)."""
+    """Return a(w) of RFC 3649: the increase that, with b(w), keeps w at the loss rate p(w) = 0.078/w^1.2."""
     b = highspeed_decrease(w)
     return maximum(1.0, where(w <= LOW_WINDOW, 1.0, 0.078 * w**0.8 * 2.0 * b / (2.0 - b)))
 

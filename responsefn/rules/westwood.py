@@ -74,11 +74,11 @@ class Westwood(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep what the path holds at the estimated rate."""
+        """Set the window to the bandwidth-delay product at the estimated rate."""
         held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
         return s._replace(cwnd=minimum(s.cwnd, held), ssthresh=held)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
-        """Slow start from one packet to what the path holds."""
+        """Slow start from one packet to the bandwidth-delay product."""
         return s._replace(cwnd=1.0, ssthresh=maximum(2.0, s.estimate * s.base_rtt))

@@ -1,4 +1,4 @@
-"""Window rules that share one bottleneck, packet by packet: who gets what.
+"""Window rules that share one bottleneck, packet by packet.
 
 The path is one FIFO server with a drop-tail queue, and for each flow a fixed delay. What a rule does
 is its own functions, compiled; what is around them is an ideal sender: it sends while fewer than
@@ -163,7 +163,7 @@ def coexist(
 
 @dataclass(frozen=True, eq=False)
 class _Setup:
-    """What `coexist` was asked for, checked: one entry per flow in tuples and arrays."""
+    """Arguments of `coexist`, checked: one entry per flow in tuples and arrays."""
 
     flows: tuple[WindowRule, ...]
     rtts: Floats

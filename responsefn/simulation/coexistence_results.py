@@ -1,4 +1,4 @@
-"""What window rules that share a bottleneck got: `Coexistence`, the result of `coexist`."""
+"""Shares of window rules at one bottleneck: `Coexistence`, the result of `coexist`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STUDENT = 2.093
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Coexistence(Result):
-    """What F flows over one bottleneck did, with samples at S times.
+    """Rates, windows and queue of F flows over one bottleneck, with samples at S times.
 
     The properties are of the measured time, from ``warm_up`` on; each ``_half_width`` is half a 95 %
     confidence interval from 20 batches, which means something when a batch is longer than the cycle
@@ -179,7 +179,7 @@ class Coexistence(Result):
         return jain_index(self.goodput) if self.goodput.any() else math.nan
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return trajectories over ``flow`` and ``time``, and what was measured over ``flow``."""
+        """Return trajectories over ``flow`` and ``time``, and measurements over ``flow``."""
         import xarray as xr
 
         units = {
@@ -229,7 +229,7 @@ class Coexistence(Result):
         return rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the windows over time, what comes before the measurement shaded; return the Axes."""
+        """Draw the windows over time, the part before the measurement shaded; return the Axes."""
         axes: Axes = figure()[1] if ax is None else ax
         for f, rule in enumerate(self.rules):
             label = f"{f + 1}: {rule!r}, {100 * self.share[f]:.0f} %"

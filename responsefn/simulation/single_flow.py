@@ -254,7 +254,7 @@ def _by_cycles(
     rtt: float,
     bandwidth: float | None,
 ) -> Floats:
-    """Return what `templates.simulate` does of each cycle, from the linear map of a power of W."""
+    """Return the records of `rule_kernels.simulate` per cycle, from the linear map of a power of W."""
     formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
     if formula is None or formula.growth is None or isinstance(losses, Gilbert):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What the simulation of one flow returns: rate, windows and loss events, with an interval."""
+"""Result of the simulation of one flow: rate, windows and loss events, with an interval."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def measured(
     method: str,
     runs: Sequence[Floats],
 ) -> SimulatedResponse:
-    """Return what the rows of `rule_kernels.simulate`, of one run after the other, come to.
+    """Return the totals of the rows of `rule_kernels.simulate`, of consecutive runs.
 
     The first fifth of each run is not measured.
     """
