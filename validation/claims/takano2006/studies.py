@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Ensemble, Trajectory, ensemble, simulate, takano2006
+from dfcmodel import Ensemble, Fluid, Scenario, Trajectory, ensemble, simulate, takano2006
 from validation import evidence
 from validation.statistics import Swing, Values, swing
 from validation.verdicts import Sides
@@ -24,6 +24,12 @@ SETTLED = 0.2
 """Time in s by which the background flow has filled its window."""
 PACKET_JITTER = 20e-6
 """Longest random time in s before each packet in the bundled ns-2 runs (`overhead_`)."""
+SPREAD = 1e-3
+"""Upper end of the uniform delays of the starts in s, as in the ns-2 runs of varied starts."""
+STEPS = 16
+"""Steps of the fluid in a link's delay of 0.1 ms without DFC: a third of `PACKET_JITTER` each."""
+RUNS = 16
+"""Fluid runs without DFC: as many as ns-2 has of most scenarios."""
 FAIR = 0.5
 """Efficiency of each of two flows that share the links equally."""
 NEAR = 0.01
@@ -185,12 +191,11 @@ def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = 
 
 @functools.cache
 def fluid_without_dfc(name: str, host: str = "direct", tcp: str | None = None) -> Ensemble:
-    """Return eight fluid runs of a scenario without DFC, with ns-2's random time before each packet.
+    """Return fluid runs of a scenario without DFC, as random as those of ns-2: see `random_runs`.
 
     Which flow a full queue hits depends on when their bursts meet there.
     """
-    scenario = takano2006(name, dfc=False, host=host, tcp=tcp)
-    return ensemble(scenario, 8, jitter=0.0, packet_jitter=PACKET_JITTER)
+    return random_runs(takano2006(name, dfc=False, host=host, tcp=tcp))
 
 
 @functools.cache
@@ -198,8 +203,19 @@ def without_overshoot(name: str) -> Ensemble:
     """Return runs as `fluid_without_dfc` where node 1 has room for every window of the target."""
     scenario = takano2006(name, dfc=False)
     links = (replace(scenario.links[0], buffer=10**6), *scenario.links[1:])
-    scenario = replace(scenario, links=links)
-    return ensemble(scenario, 8, jitter=0.0, packet_jitter=PACKET_JITTER)
+    return random_runs(replace(scenario, links=links))
+
+
+def random_runs(scenario: Scenario) -> Ensemble:
+    """Return fluid runs with the random times of ns-2: before each packet, and at the starts.
+
+    A step is a third of the random time before a packet, so that it is resolved, but not shorter
+    than a packet's transmission time: what a single packet meets in a full queue is beyond
+    the fluid, which would lose nearly all of a packet that comes in no time.
+    """
+    link = scenario.links[0]
+    method = Fluid(steps_per_delay=min(STEPS, int(link.delay * link.rate)))
+    return ensemble(scenario, RUNS, jitter=SPREAD, packet_jitter=PACKET_JITTER, method=method)
 
 
 @functools.cache
@@ -222,7 +238,7 @@ def recoveries(name: str) -> dict[str, tuple[str, str]]:
 def bias(name: str) -> float:
     """Return how far the fluid's mean efficiency of the target is from ns-2's, at this speed.
 
-    The larger difference of Reno and NewReno, whose runs take few levels, both with eight runs.
+    The larger difference of Reno and NewReno, whose runs take few levels.
     """
     apart = []
     for tcp, (case, scenario) in recoveries(name).items():
