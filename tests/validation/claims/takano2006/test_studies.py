@@ -133,13 +133,19 @@ def test_means_with_recovery_are_ns2s(name: str, agent: str) -> None:
 
 
 def test_renos_runs_of_scenario_4_end_where_ns2s_do() -> None:
-    """Means of both flows: each of the fluid's is one of ns-2's, to 0.02 of efficiency."""
+    """The mean of each flow is one of ns-2's levels of this flow, to 0.01 of efficiency.
+
+    The fluid's 16 runs have most pairs of levels in common with ns-2's nine runs: how often a flow
+    needs its timer hardly depends on the other, so that either side may lack a rare pair.
+    """
     seeds = evidence.table("takano2006/scenario-4r-without-dfc", "flows")
     one = evidence.table("takano2006/traces-without-dfc", "flows")
     one = one[(one["link_rate"] == 12.3e9) & (one["agent"] == "reno")]
     names = ["target", "background"]
     modes = pd.concat([seeds, one]).pivot_table("mean_efficiency", "seed", "flow")[names].to_numpy()
     fluid = studies.fluid_without_dfc("4R").mean_efficiency(studies.START)
-    apart = np.abs(fluid[:, np.newaxis] - modes).max(axis=2).min(axis=1)
-    assert apart.max() < 0.02
+    apart = np.abs(fluid[:, np.newaxis] - modes)  # runs of the fluid, of ns-2, flows
+    assert apart.min(axis=1).max() < 0.01
+    pairs = apart.max(axis=2).min(axis=1) < 0.01
+    assert pairs.mean() >= 0.9
     assert np.ptp(fluid[:, 0]) > 0.1  # there are several
