@@ -11,7 +11,6 @@ import numpy as np
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.generators.building import build_chains
-from markov.models.measures import measures_of
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
         for point in itertools.product(*values.values())
     ]
     collected: dict[str, list[Any]] = {}
-    form: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
+    form: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     chain: MarkovChain | None = None
     coords: dict[Any, Any] = {}
     series = zip(models, build_chains(models), strict=True)
@@ -97,13 +96,14 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
         if before is not None:
             chain.take_over(before)
         answer = stationary(chain, method)
-        coords = coords or {**answer.measures.coords}
-        found = measures_of(each, answer.pi, chain.states)
-        found["residual"] = (), answer.residual, {"units": "1"}
-        found["error_bound"] = (), answer.error_bound, {"units": "1"}
-        for name, (dims, value, attributes) in found.items():
-            collected.setdefault(name, []).append(value)
-            form[name] = dims, attributes
+        found = answer.measures.assign(
+            residual=((), answer.residual, {"units": "1"}),
+            error_bound=((), answer.error_bound, {"units": "1"}),
+        )
+        coords = coords or {**found.coords}
+        for name, measure in found.data_vars.items():
+            collected.setdefault(str(name), []).append(measure.to_numpy()[()])
+            form[str(name)] = measure.dims, measure.attrs
     swept = {
         name: (
             (*values, *form[name][0]),
