@@ -11,7 +11,6 @@ import numpy as np
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.generators.building import build_chains
-from markov.models.measures import measures_of
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -52,17 +51,12 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
 
     Examples
     --------
-    The threshold of the most throughput at each round-trip time, by enumeration:
+    The threshold of the most throughput at each round-trip time, of two:
 
-    >>> data = sweep(PauseTandem(), high_threshold=range(2, 21), rtt=[0.5, 1.0])  # doctest: +SKIP
-    >>> data.throughput.idxmax("high_threshold")  # doctest: +SKIP
-
-    Examples
-    --------
     >>> from markov import PauseTandem, sweep
-    >>> found = sweep(PauseTandem(), high_threshold=[15, 18], rtt=[1.0, 2.0])
-    >>> dict(found["throughput"].sizes)
-    {'high_threshold': 2, 'rtt': 2}
+    >>> data = sweep(PauseTandem(), high_threshold=[15, 18], rtt=[1.0, 2.0])
+    >>> data.throughput.idxmax("high_threshold").values.tolist()
+    [18.0, 18.0]
     """
     import xarray as xr
     from tqdm import tqdm
@@ -86,8 +80,8 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
         model.replace(**dict(zip(values, point, strict=True)))
         for point in itertools.product(*values.values())
     ]
-    collected: dict[str, list[Any]] = {}
-    form: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {}
+    collected: dict[Any, list[Any]] = {}
+    form: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     chain: MarkovChain | None = None
     coords: dict[Any, Any] = {}
     series = zip(models, build_chains(models), strict=True)
@@ -97,13 +91,14 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
         if before is not None:
             chain.take_over(before)
         answer = stationary(chain, method)
-        coords = coords or {**answer.measures.coords}
-        found = measures_of(each, answer.pi, chain.states)
-        found["residual"] = (), answer.residual, {"units": "1"}
-        found["error_bound"] = (), answer.error_bound, {"units": "1"}
-        for name, (dims, value, attributes) in found.items():
-            collected.setdefault(name, []).append(value)
-            form[name] = dims, attributes
+        found = answer.measures.assign(
+            residual=((), answer.residual, {"units": "1"}),
+            error_bound=((), answer.error_bound, {"units": "1"}),
+        )
+        coords = coords or {**found.coords}
+        for key, measure in found.data_vars.items():
+            collected.setdefault(key, []).append(measure.to_numpy()[()])
+            form[key] = measure.dims, measure.attrs
     swept = {
         name: (
             (*values, *form[name][0]),

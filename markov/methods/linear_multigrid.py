@@ -31,6 +31,7 @@ __all__ = ["CoarseLevels", "LinearMultigrid"]
 
 MAX_STAGNANT_CYCLES = 12  # cycles that together do not halve what is left
 MAX_CYCLES = 200
+MAX_SWEEPS = 16  # per level and cycle
 GOOD_FACTOR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
 N_FORMER_STEPS = 2  # steps to combine with
 MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
@@ -168,7 +169,7 @@ class LinearMultigrid:
         self._matrix = *rows, own
         self._first = *self._matrix, np.full(self.n, -1.0 / diagonal), into, out
         self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
-        self._left = np.empty_like(levels.first)
+        self._left, self._sweeps = np.empty_like(levels.first), 1
         helpers = kernels.relax_first, kernels.relax, kernels.leave_first, kernels.leave
         self._run = compiled(kernels.correct, shape_of(self._arguments()), helpers=helpers)
 
@@ -197,7 +198,17 @@ class LinearMultigrid:
 
     def _arguments(self) -> tuple[object, ...]:
         first, repeats, *rest, inverse = self.levels
-        return first, self._left, repeats, *self._first, *rest, self._x, self._right, inverse
+        return (
+            first,
+            self._left,
+            repeats,
+            self._sweeps,
+            *self._first,
+            *rest,
+            self._x,
+            self._right,
+            inverse,
+        )
 
     def solve(
         self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0
@@ -205,14 +216,23 @@ class LinearMultigrid:
         """Return x, shape (n,), as soon as ``enough`` says so of A x + right, or when little is gained.
 
         After so many ``plain`` cycles, that smooth most where ``weights`` are largest, the steps of
-        cycles are combined to the least residual / weights in the Euclidean norm.
+        cycles are combined to the least residual / weights in the Euclidean norm. Cycles that do not
+        converge begin again with more sweeps on each level.
         """
         self.start(right)
-        x, rest = np.zeros_like(right), right.copy()
-        for _ in range(plain):
+        x, rest, count, size = np.zeros_like(right), right.copy(), 0, np.inf
+        while count < plain:
             x = self.cycle()
             rest = right + self.product(x)
-            if enough(rest) or not np.isfinite(rest[0]):
+            if enough(rest):
+                return x.copy()
+            before, size = size, float(np.abs(rest / weights).max())
+            count += 1
+            if not size < before and self._sweeps < MAX_SWEEPS:
+                self._sweeps *= 2
+                self.start(right)
+                count, size = 0, np.inf
+            elif not np.isfinite(size):
                 return x.copy()
         steps = _Steps(x.copy(), rest, weights**-2.0)
         least, since = np.inf, 0

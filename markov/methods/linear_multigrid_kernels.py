@@ -25,6 +25,7 @@ def correct(
     first,
     left,
     repeats,
+    sweeps,
     rows,
     columns,
     entries,
@@ -45,7 +46,8 @@ def correct(
 
     A has the ``entries`` in the ``columns`` from ``rows[s]`` on, and ``own`` on the diagonal besides, which
     is negative; its inverse is ``-damping``. On the other levels x / scale = right + values x, as for `cycle`; what a
-    state leaves goes, times ``into``, to its aggregate, by whose x its own changes, times ``out``.
+    state leaves goes, times ``into``, to its aggregate, by whose x its own changes, times ``out``. Every
+    level but the last sweeps so many times before, and after, the levels behind it have corrected it.
     """
     last = len(first) - 2
     level = 0
@@ -56,10 +58,12 @@ def correct(
                 x[s] = 0.0
                 right[s] = 0.0
             if level == 0:
-                relax_first(high, False, rows, columns, entries, own, damping, x, right)
+                for _ in range(sweeps):
+                    relax_first(high, False, rows, columns, entries, own, damping, x, right)
                 leave_first(high, rows, columns, entries, own, into, parent, x, right)
             else:
-                relax(low, high, False, indptr, indices, values, scale, x, right)
+                for _ in range(sweeps):
+                    relax(low, high, False, indptr, indices, values, scale, x, right)
                 leave(low, high, indptr, indices, values, scale, parent, x, right)
             level += 1
             left[level] = repeats[level]
@@ -78,11 +82,13 @@ def correct(
             if level == 0:
                 for s in range(high):
                     x[s] += out[s] * x[parent[s]]
-                relax_first(high, True, rows, columns, entries, own, damping, x, right)
+                for _ in range(sweeps):
+                    relax_first(high, True, rows, columns, entries, own, damping, x, right)
             else:
                 for s in range(low, high):
                     x[s] += x[parent[s]]
-                relax(low, high, True, indptr, indices, values, scale, x, right)
+                for _ in range(sweeps):
+                    relax(low, high, True, indptr, indices, values, scale, x, right)
         if level == 0:
             return
 

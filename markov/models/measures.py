@@ -200,14 +200,18 @@ def _over_states(function: Callable[[Any, Any], Any], q: Any, name: str, s: Any)
     rows = []
     for state in _each(s, count):
         try:
-            given = function(state, q)
-            rows.append({k: _broadcast(v, 1) for k, v in dict(given).items()})
+            rows.append({k: _of_one(v) for k, v in dict(function(state, q)).items()})
         except Exception as error:
             raise failed_rule(error, function, f"{name}: {state}") from error
     if any(row.keys() != rows[0].keys() for row in rows):
         msg = f"{name}: other names in other states"
         raise RuleError.at(place_of(function), msg, "give every name in every state")
     return {key: _stacked([row[key] for row in rows]) for key in rows[0]}
+
+
+def _of_one(value: Any) -> float | Mean:
+    """Return a label or reward of one state: plain numbers as they are, which is quicker."""
+    return float(value) if type(value) in (bool, int, float) else _broadcast(value, 1)
 
 
 def _holds_for_one(
@@ -257,7 +261,11 @@ def _alike(found: Mapping[str, Mean], alone: Mapping[str, Mean], x: int) -> bool
     return True
 
 
-def _stacked(means: list[Mean]) -> Mean:
+def _stacked(values: list[float | Mean]) -> Mean:
+    plain = [value for value in values if isinstance(value, float)]
+    if len(plain) == len(values):
+        return Mean(np.array(plain))
+    means = [value if isinstance(value, Mean) else _broadcast(value, 1) for value in values]
     of = np.concatenate([mean.of for mean in means], axis=-1)
     if means[0].over is None:
         return means[0]._replace(of=of)
