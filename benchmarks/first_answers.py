@@ -82,7 +82,7 @@ class Clock:
         pass
 
 clock = sys.stdout = Clock()
-import markov
+import PACKAGE
 if len(sys.argv) > 1:
     import runpy
     runpy.run_path(sys.argv[1])
@@ -106,7 +106,7 @@ def former() -> Iterator[Path | None]:
         yield Path(folder)
 
 
-def run(script: Path | None, cache: str, root: Path = ROOT) -> dict:
+def run(script: Path | None, cache: str, root: Path = ROOT, package: str = "markov") -> dict:
     """Return wall-clock and CPU seconds of one process, and what it had loaded in the end."""
     paths = [str(root), os.environ.get("PYTHONPATH", "")]
     environment = {
@@ -114,7 +114,12 @@ def run(script: Path | None, cache: str, root: Path = ROOT) -> dict:
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "HOPFLOW_CACHE_DIR": cache,
     }
-    command = [sys.executable, "-c", CHILD, *([] if script is None else [str(script)])]
+    command = [
+        sys.executable,
+        "-c",
+        CHILD.replace("PACKAGE", package),
+        *([] if script is None else [str(script)]),
+    ]
     done = subprocess.run(
         command, cwd=root, env=environment, capture_output=True, text=True, check=True
     )

@@ -29,15 +29,16 @@ def compare(
     *,
     rounds: int = 5,
     note: Callable[[str, object], str] = lambda _name, _result: "",
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[Row]:
-    """Run every alternative once to warm up, then ``rounds`` times in turn."""
+    """Run every alternative once to warm up, then ``rounds`` times in turn, by ``clock``."""
     notes = {name: note(name, run()) for name, run in alternatives.items()}
     times: dict[str, list[float]] = {name: [] for name in alternatives}
     for _ in tqdm(range(rounds), desc=task, leave=False):
         for name, run in alternatives.items():
-            start = time.perf_counter()
+            start = clock()
             run()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(clock() - start)
     medians = {name: statistics.median(values) for name, values in times.items()}
     first = next(iter(medians.values()))
     return [

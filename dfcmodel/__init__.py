@@ -28,6 +28,8 @@ from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.results.trajectories import Trajectory
+from dfcmodel.sharing.comparisons import Comparison, compare
+from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
 from dfcmodel.simulation import simulate
 from dfcmodel.step_checks import StepCheck, check_step
 from dfcmodel.theory.equations import DiffusionEquation, Empty, FeedbackEquation
@@ -44,9 +46,11 @@ __all__ = [
     "PIE",
     "RED",
     "CoDel",
+    "Comparison",
     "DiffusionEquation",
     "Empty",
     "Ensemble",
+    "Evaluation",
     "Fair",
     "FeedbackEquation",
     "Flow",
@@ -72,8 +76,10 @@ __all__ = [
     "bare_law",
     "chain",
     "check_step",
+    "compare",
     "dumbbell",
     "ensemble",
+    "evaluate_rfc9743",
     "evolve",
     "from_networkx",
     "headroom",

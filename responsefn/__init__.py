@@ -14,6 +14,7 @@ Both give ``rate(p, rtt)`` in packets/s; `invert` gives p back, `curve` draws.
 from __future__ import annotations
 
 from responsefn.jax_rules import RuleTwin, rule_twin, twin
+from responsefn.measurements.captures import read_pcap
 from responsefn.measurements.fitting import Fit, fit
 from responsefn.measurements.samples import Samples, read_qlog, read_ss
 from responsefn.metrics.fairness import friendliness, jain_index, match, smoothness
@@ -118,6 +119,7 @@ __all__ = [
     "jain_index",
     "loss_events",
     "match",
+    "read_pcap",
     "read_qlog",
     "read_ss",
     "responsiveness",

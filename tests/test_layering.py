@@ -61,6 +61,7 @@ MAY_IMPORT = {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.results", "dfcmodel.packets.kernel"
     },
     "dfcmodel.packets.kernel": {"hopflow.kernels"},
+    "dfcmodel.sharing": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets"},
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},

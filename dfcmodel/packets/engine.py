@@ -21,10 +21,11 @@ from dfcmodel.packets.window_rules import EVENTS, event_source, rule_signatures
 from hopflow.kernels import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.window_rules import RuleSignature
+    from responsefn import WindowRule
 
 __all__ = ["run_engine"]
 
@@ -80,15 +81,17 @@ HELPERS = (
 """Templates called by the loop, each after those it calls."""
 
 
-def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
+def run_engine(plan: Plan, *, rules: Iterable[WindowRule] = (), compiled: bool = True) -> Records:
     """Run a plan from t = 0 and return its records.
+
+    ``rules`` are further rules of the kernel, so that several plans run with one compiled kernel.
 
     Raises
     ------
     MemoryError
         When the number of packets in the network exceeds the preallocated arrays.
     """
-    signatures = rule_signatures(plan.scenario)
+    signatures = rule_signatures(plan.scenario, rules)
     layout = lay_out(plan, signatures)
     records = Records(plan)
     rows = records.rows()

@@ -186,6 +186,7 @@ def _units(
     unit["room"][:P] = [port.room for port in plan.ports]
     unit["kind"][:P] = [int(isinstance(port.discipline, RED)) for port in plan.ports]
     unit["rank"][:P] = plan.ranks
+    unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
     sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])

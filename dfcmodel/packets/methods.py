@@ -41,6 +41,10 @@ class Packets:
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
+    loss
+        Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
+        its queue, independently of all others: a mapping from link names (``"a->b"``) of links with
+        a FIFO or RED queue; None: no random loss.
     backend
         ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
         results, a thousand times slower.
@@ -62,6 +66,7 @@ class Packets:
     convention: str = "standard"
     recovery: str | Mapping[str, str] | None = None
     phases: Sequence[float] | None = None
+    loss: Mapping[str, float] | None = None
     backend: str = "numba"
 
     def __post_init__(self) -> None:
@@ -74,6 +79,8 @@ class Packets:
         elif given is not None:
             for name, kind in given.items():
                 choice(f"recovery of flow {name!r}", kind, RECOVERIES)
+        for name, p in (self.loss or {}).items():
+            one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
         choice("backend", self.backend, ("numba", "reference"))
         if self.phases is not None:
             object.__setattr__(self, "phases", tuple(self.phases))

@@ -92,6 +92,8 @@ class Plan:
         which processes simultaneous events in the order of scheduling, the longest passage first.
     sizes
         Bytes of the size classes, (SIZES,).
+    losses
+        Probability that a packet is lost at random at each port, (P,).
     starts
         Start times of the flows, s, (F,).
     phases
@@ -112,6 +114,7 @@ class Plan:
     passage: Floats
     ranks: NDArray[np.int64]
     sizes: Floats
+    losses: Floats
     starts: Floats
     jitter: float
     phases: Floats
@@ -187,6 +190,7 @@ def plan_packets(
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(method, transmission[:, 0] + delays),
         sizes=sizes,
+        losses=np.array([_loss(scenario, method, port) for port in ports.all]),
         starts=starts,
         jitter=jitter,
         phases=_phases(scenario, method),
@@ -195,6 +199,13 @@ def plan_packets(
         sample=sample,
         samples=max(1, math.ceil(round(end / sample, 6))),
     )
+
+
+def _loss(scenario: Scenario, method: Packets, port: Port) -> float:
+    """Return the probability of random loss at a port; ACKs are never lost."""
+    if port.link < 0 or method.loss is None:
+        return 0.0
+    return float(method.loss.get(scenario.links[port.link].name, 0.0))
 
 
 def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:

@@ -61,7 +61,10 @@ class Queue:
 
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
-        if not self.admit(packet):
+        simulation, loss = self.simulation, self.simulation.plan.losses[self.p]
+        if (loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss) or not self.admit(
+            packet
+        ):
             self.drop(packet)
         elif not self.busy and not self.paused_by and not self.length():
             self.send(self.simulation.now, packet)

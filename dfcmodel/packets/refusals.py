@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority
 from dfcmodel.network.managers import RED
+from hopflow.checks import choice
 from responsefn import NewReno, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ KINDS = (FIFO, RED, Pause, Fair, Priority)
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
+    for name, p in (method.loss or {}).items():
+        known = {link.name: link.discipline for link in scenario.links}
+        choice("loss: link", name, list(known))
+        if p > 0.0 and not isinstance(known[name], (FIFO, RED)):
+            msg = "random loss is before a FIFO or RED queue only; use one of these"
+            raise ValueError(f"loss of link {name} = {p:g}: {msg}")
     for link in scenario.links:
         kind = type(link.discipline)
         if kind not in KINDS:

@@ -8,6 +8,8 @@ from responsefn import NewReno, Reno, Tahoe, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["EVENTS", "RuleSignature", "event_source", "rule_signatures", "signature_of"]
@@ -24,10 +26,13 @@ def signature_of(rule: WindowRule) -> RuleSignature:
     return type(rule), tuple(numbers_of(rule))
 
 
-def rule_signatures(scenario: Scenario) -> tuple[RuleSignature, ...]:
+def rule_signatures(
+    scenario: Scenario, further: Iterable[WindowRule] = ()
+) -> tuple[RuleSignature, ...]:
     """Return the rule signatures of the kernel: the standard ones if they suffice, else its own."""
     standard = [signature_of(rule) for rule in STANDARD]
     own = {signature_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule)}
+    own |= {signature_of(rule) for rule in further}
     if own <= set(standard):
         return tuple(standard)
     return tuple(sorted(own, key=lambda kind: (kind[0].__module__, kind[0].__qualname__, kind[1])))

@@ -1,7 +1,7 @@
 """Expressions of SymPy evaluated in NumPy: code that is generated once, in pieces that fit the cache.
 
 What does not depend on an array is computed once per call. The rest runs over pieces of some
-thousand entries, so that what it computes on the way stays in the processor's cache, and of a
+ten thousand entries, so that what it computes on the way stays in the processor's cache, and of a
 `Piecewise` only over the entries that take a branch.
 """
 
@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
+from responsefn.responses.input_checks import PIECE
+from responsefn.responses.lambert import lambert_w
 from responsefn.responses.plateau_ratio import solve_plateau
 from responsefn.responses.printing import statements
 
@@ -23,9 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-PIECE = 16384
-"""Entries that are computed at once."""
+LAMBERT_W = FunctionType(lambert_w.__code__, {"math": np}, "lambert_w")
+"""The same steps for arrays: SciPy's `lambertw` works in complex numbers and takes ten times as long."""
 Block = Mapping[str, Any]
+Compute = Callable[[Block, Any], Any]
 
 
 def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
@@ -36,6 +40,13 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
     names = {str(symbol) for symbol in expression.free_symbols}
     used = {name: values[name] for name in names}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
+    if len(arrays) > 1:  # a number that was broadcast stays one
+        shape = np.broadcast_shapes(*(each.shape for each in arrays.values()))
+        whole = {name: each for name, each in arrays.items() if each.shape == shape}
+        moving = {name for name, each in whole.items() if any(each.strides)}
+        for name in arrays.keys() - moving if moving else ():
+            if not any(arrays[name].strides) and arrays[name].size:
+                used[name] = arrays.pop(name).flat[0]
     # a bare symbol is an Expr and a Boolean
     kind = np.float64 if isinstance(expression, sp.Expr) else bool
     # log1p(-1) = -inf where p = 1, inside expm1, and in branches that are not taken there
@@ -43,7 +54,7 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
         constants = {name: float(value) for name, value in used.items() if name not in arrays}
         program = _program(expression, frozenset(arrays))
         if not arrays:
-            return np.asarray(program(constants)({}), dtype=kind)
+            return np.asarray(program(constants)({}, None), dtype=kind)
         if len(arrays) == 1:
             ((name, one),) = arrays.items()
             shape, flat = one.shape, {name: one.reshape(-1)}
@@ -55,14 +66,15 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
         compute = program(constants)
         for low in range(0, out.size, PIECE):
             part = slice(low, low + PIECE)
-            out[part] = compute({name: each[part] for name, each in flat.items()})
+            place = out[part]
+            found = compute({name: each[part] for name, each in flat.items()}, place)
+            if found is not place:
+                place[...] = found
         return out.reshape(shape)
 
 
 @cache
-def _program(
-    expression: sp.Basic, arrays: frozenset[str]
-) -> Callable[[Block], Callable[[Block], Any]]:
+def _program(expression: sp.Basic, arrays: frozenset[str]) -> Callable[[Block], Compute]:
     """Return a function of the constants that returns a function of pieces of the arrays."""
     factor, branches = _branches(expression)
     if not arrays or len(branches) == 1:
@@ -73,19 +85,21 @@ def _program(
     ]
     some = min(arrays)
 
-    def bind(constants: Block) -> Callable[[Block], Any]:
+    def bind(constants: Block) -> Compute:
         bound = [(condition(constants), value(constants)) for condition, value in parts]
 
-        def compute(block: Block) -> Any:
-            out = np.full(len(block[some]), np.nan)
+        def compute(block: Block, place: Any) -> Any:
+            out: Any = None
             open_places: Any = None  # all
             for condition, value in bound:
-                taken = np.broadcast_to(condition(block), block[some].shape)
+                taken = np.broadcast_to(condition(block, None), block[some].shape)
                 if open_places is None and taken.all():
-                    return value(block)
+                    return value(block, place)
+                if out is None:
+                    out = np.full(len(block[some]), np.nan)
                 if taken.any():
                     inside = {name: each[taken] for name, each in block.items()}
-                    found = value(inside)
+                    found = value(inside, None)
                     if open_places is None:
                         out[taken] = found
                         open_places = np.flatnonzero(~taken)
@@ -113,9 +127,7 @@ def _branches(expression: sp.Basic) -> tuple[sp.Expr, list[tuple[sp.Expr, sp.Bas
 
 
 @cache
-def _straight(
-    expression: sp.Basic, arrays: frozenset[str]
-) -> Callable[[Block], Callable[[Block], Any]]:
+def _straight(expression: sp.Basic, arrays: frozenset[str]) -> Callable[[Block], Compute]:
     """As `_program`, with all branches computed everywhere."""
     code = statements(expression, arrays, arrays=True)
     taken = "".join(f"    {name} = constants[{name!r}]\n" for name in code.constants)
@@ -124,7 +136,7 @@ def _straight(
         "def bind(constants):\n"
         + taken
         + "".join(f"    {line}\n" for line in code.before)
-        + "    def compute(block):\n"
+        + "    def compute(block, out):\n"
         + "".join(line for line in [read] if not isinstance(expression, sp.Number))
         + "".join(f"        {line}\n" for line in code.inside)
         + "        return value\n    return compute\n"
@@ -132,15 +144,9 @@ def _straight(
     scope: dict[str, Any] = {
         "numpy": np,
         "math": math,
-        "lambert_w": _lambert_w,
+        "lambert_w": LAMBERT_W,
         "solve_plateau": solve_plateau,
     }
     exec(compile(text, "<closed form>", "exec"), scope)  # noqa: S102
-    bind: Callable[[Block], Callable[[Block], Any]] = scope["bind"]
+    bind: Callable[[Block], Compute] = scope["bind"]
     return bind
-
-
-def _lambert_w(x: Any) -> Any:
-    from scipy.special import lambertw
-
-    return lambertw(x).real

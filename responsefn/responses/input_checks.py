@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 __all__ = [
     "LARGEST_RATE",
     "LONGEST_RTT",
+    "PIECE",
     "capacity",
+    "extremes",
+    "loss_range",
     "loss_rate",
     "packet_rate",
     "plain",
@@ -27,16 +30,38 @@ LONGEST_RTT = 5.0
 """Round-trip times from here on, in s, are taken for milliseconds."""
 LARGEST_RATE = 1e7
 """Larger rates, in packets/s, are taken for bit/s: 120 Gb/s in packets of 1500 bytes."""
+PIECE = 32768
+"""Entries of an array that are worked on at once, 256 KiB: they stay in the processor's cache."""
 IN_SECONDS = "in seconds: ms(48) is 0.048"
 IN_PACKETS = "in packets/s: mbps(100) is 8333"
 
 
 def loss_rate(p: ArrayLike) -> NDArray[np.float64]:
     """Check a loss event rate, 0 < p <= 1; an array of float64 is returned as it is."""
-    plain_array = type(p) is np.ndarray and p.dtype == np.float64 and p.size
-    if plain_array and p.min() > 0.0 and p.max() <= 1.0:  # type: ignore[union-attr]
-        return p  # type: ignore[return-value]
-    return number("p", p, above=0.0, at_most=1.0)
+    return loss_range(p)[0]
+
+
+def loss_range(p: ArrayLike) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """Check a loss event rate as `loss_rate` does; return it with its smallest and largest entry."""
+    if type(p) is np.ndarray and p.dtype == np.float64 and p.size:
+        low, high = extremes(p)
+        if low > 0.0 and high <= 1.0:
+            return p, (low, high)
+    p = number("p", p, above=0.0, at_most=1.0)
+    return p, (extremes(p) if p.size else (1.0, 1.0))
+
+
+def extremes(array: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the smallest and the largest entry, in one pass through memory; NaN if one is NaN."""
+    if array.size <= PIECE or not array.flags.c_contiguous:
+        return float(array.min()), float(array.max())
+    flat = array.reshape(-1)
+    lows, highs = [], []
+    for at in range(0, flat.size, PIECE):
+        part = flat[at : at + PIECE]
+        lows.append(np.minimum.reduce(part))
+        highs.append(np.maximum.reduce(part))
+    return float(np.min(lows)), float(np.max(highs))
 
 
 def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:

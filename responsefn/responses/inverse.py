@@ -9,7 +9,7 @@ import numpy as np
 from responsefn.responses.base import Response
 from responsefn.responses.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
-from responsefn.responses.input_checks import packet_rate, plain, round_trip, same_shape
+from responsefn.responses.input_checks import packet_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ CONTINUOUS = 1e-9
 
 TABLES, NODES = 16, 257
 """Round-trip times for which a table gives the first guess; its nodes over log p."""
-NEWTON, SETTLED = 12, 1e-14
-"""Steps of Newton's method; the change of log p at which it is there."""
+STEPS, SETTLED = 16, 1e-14
+"""Steps of the secant method; the change of log p at which it is there."""
+NEAR = 1e-6
+"""Change of log p below which round-off would spoil a secant, and the last one is taken again."""
 
 
 @keeps_labels
@@ -41,7 +43,7 @@ def invert(
 ) -> float | NDArray[np.float64]:
     """Return the loss event rate p with ``rule.rate(p, rtt) == rate``.
 
-    In closed form where the rule states one, else by Newton's method in ``log p`` (and
+    In closed form where the rule states one, else by the secant method in ``log p`` (and
     Chandrupatla's where that does not settle) on all entries at once, to a relative 1e-12 of the rate
     and of p. Where the closed form does not hold the rate is that of the numerical cycle. At the
     border between both the rate may have a step, of up to some percent: rates within it are refused,
@@ -185,37 +187,56 @@ def closed_root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
     inside = (rate >= lowest * (1 - slack)) & (rate <= highest * (1 + slack))
     p = np.full(rate.shape, np.nan)
     if inside.any():
-        p[inside] = _root(rule, rate[inside], rtt[inside])
+        one = rtt.flat[0] if not any(rtt.strides) else rtt[inside]  # a number that was broadcast
+        p[inside] = _root(rule, rate[inside], np.asarray(one))
     return p
 
 
 def _root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
-    """Return p by Newton's method in log p from a table; by bracketing where that does not settle."""
-    expression, slope = rule.expression, log_slope_of(rule)
-    log_rate = np.log(rate)
-    x = np.empty(rate.shape)
-    for each in np.unique(rtt) if np.unique(rtt).size <= TABLES else ():
-        at = rtt == each
-        nodes = np.linspace(np.log(SMALLEST_P), 0.0, NODES)
-        known = np.log(rule.value_of(expression, p=np.exp(nodes), R=float(each)))
-        x[at] = np.interp(-log_rate[at], -known, nodes)
-    if np.unique(rtt).size > TABLES:
-        x[...] = 2.0 * np.log(1.2 / (rate * rtt))
+    """Return p by the secant method in log p from a table; by bracketing where that does not settle.
+
+    ``rate`` has shape (n,), ``rtt`` this shape or none.
+    """
+    x, slope = _first_guess(rule, rate, rtt)
     going = np.arange(rate.size)
-    for _ in range(NEWTON):
+    last = step = np.zeros(rate.shape)
+    for _ in range(STEPS):
         p = np.exp(np.clip(x[going], np.log(SMALLEST_P), 0.0))
-        values = {"p": p, "R": rtt[going]}
+        each = rtt[going] if rtt.ndim else rtt
         with np.errstate(all="ignore"):
-            step = (np.log(rule.value_of(expression, **values)) - log_rate[going]) / rule.value_of(
-                slope, **values
-            )
-        x[going] -= np.where(np.isfinite(step), np.clip(step, -1.0, 1.0), 0.0)
-        going = going[~(np.abs(step) <= SETTLED)]
+            excess = np.log(rule.value_of(rule.expression, p=p, R=each) / rate[going])
+            secant = -step / (excess - last)
+            slope = np.where((np.abs(step) > NEAR) & np.isfinite(secant), secant, slope)
+            step = np.clip(excess * slope, -1.0, 1.0)
+        step, last = np.where(np.isfinite(step), step, 0.0), excess
+        x[going] -= step
+        left = ~(np.abs(step) <= SETTLED)
+        going, slope, step, last = going[left], slope[left], step[left], last[left]
         if not going.size:
-            return np.exp(np.minimum(x, 0.0))
-    p = np.exp(np.minimum(x, 0.0))
-    p[going] = _bracketed(rule, rate[going], rtt[going])
-    return p
+            return np.asarray(np.exp(np.minimum(x, 0.0)))
+    x[going] = np.log(_bracketed(rule, rate[going], rtt[going] if rtt.ndim else rtt))
+    return np.asarray(np.exp(np.minimum(x, 0.0)))
+
+
+def _first_guess(rule: Response, rate: Any, rtt: Any) -> tuple[Any, Any]:
+    """Return log p and its change per log rate, shapes (n,): from a cubic spline for few RTTs."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    several = np.unique(rtt)
+    if several.size > TABLES:
+        x = np.clip(2.0 * np.log(1.2 / (rate * rtt)), np.log(SMALLEST_P), 0.0)
+        return x, 1.0 / spread(rule.value_of(log_slope_of(rule), p=np.exp(x), R=rtt), x.shape)
+    nodes = np.linspace(np.log(SMALLEST_P), 0.0, NODES)
+    x, slope = np.empty(rate.shape), np.empty(rate.shape)
+    for each in several:
+        at = rtt == each if rtt.ndim else slice(None)
+        values = {"p": np.exp(nodes), "R": float(each)}
+        rates = np.log(rule.value_of(rule.expression, **values))
+        change = 1.0 / spread(rule.value_of(log_slope_of(rule), **values), nodes.shape)
+        spline = CubicHermiteSpline(-rates, nodes, -change)
+        wanted = -np.log(rate[at])
+        x[at], slope[at] = spline(wanted), -spline(wanted, 1)
+    return x, slope
 
 
 def log_slope_of(rule: Response) -> Any:

@@ -25,7 +25,8 @@ class Statements(NamedTuple):
     before
         Assignments that need only these.
     inside
-        Assignments that need the varying symbols, the last one to ``value``.
+        Assignments that need the varying symbols, the last one to ``value``; for arrays, its last
+        operation may write into ``out``, an array or None.
     """
 
     constants: tuple[str, ...]
@@ -99,14 +100,65 @@ def statements(
     names = sorted(str(symbol) for symbol in expression.free_symbols)
     whole = sp.factor_terms(expression) if isinstance(expression, sp.Expr) else expression
     steps, (result,) = sp.cse([whole], sp.numbered_symbols("x_"))
-    moving = set(varying)
+    moving, fixed = set(varying), _Fixed()
     before, inside = [], []
     for name, value in steps:
-        if {str(symbol) for symbol in value.free_symbols} & moving:
-            moving.add(str(name))
-            inside.append(f"{name} = {text(value)}")
-        else:
+        if not fixed.depends(value, moving):
             before.append(f"{name} = {text(value)}")
-    inside.append(f"value = {text(sp.sympify(result))}")
+            continue
+        moving.add(str(name))
+        value, new = fixed.take_out(value, moving)
+        before += [f"{constant} = {text(term)}" for constant, term in new]
+        inside.append(f"{name} = {text(value)}")
+    result, new = fixed.take_out(sp.sympify(result), moving)
+    before += [f"{constant} = {text(term)}" for constant, term in new]
+    inside.append(f"value = {_into_out(result, text) if arrays else text(result)}")
     constants = tuple(name for name in names if name not in varying)
     return Statements(constants, tuple(before), tuple(inside))
+
+
+class _Fixed:
+    """Terms and factors without a varying symbol, each computed once under a name of its own."""
+
+    def __init__(self) -> None:
+        self.names: dict[sp.Basic, sp.Symbol] = {}
+
+    @staticmethod
+    def depends(node: sp.Basic, moving: set[str]) -> bool:
+        """Return whether an expression contains a varying symbol."""
+        return any(str(symbol) in moving for symbol in node.free_symbols)
+
+    def take_out(
+        self, node: sp.Basic, moving: set[str]
+    ) -> tuple[sp.Basic, list[tuple[sp.Symbol, sp.Basic]]]:
+        """Return an expression with its fixed parts replaced, and the names that are new."""
+        known = len(self.names)
+        found = self._replaced(node, moving)
+        return found, [(name, term) for term, name in list(self.names.items())[known:]]
+
+    def _replaced(self, node: sp.Basic, moving: set[str]) -> sp.Basic:
+        if not self.depends(node, moving):
+            return self._name(node)
+        args = node.args
+        if isinstance(node, (sp.Add, sp.Mul)):
+            fixed = [each for each in args if not self.depends(each, moving)]
+            if len(fixed) > 1:
+                args = (node.func(*fixed), *(each for each in args if each not in fixed))
+        return node.func(*(self._replaced(each, moving) for each in args)) if args else node
+
+    def _name(self, term: sp.Basic) -> sp.Basic:
+        if not isinstance(term, sp.Expr) or isinstance(term, (sp.Number, sp.Symbol)):
+            return term
+        return self.names.setdefault(term, sp.Symbol(f"c_{len(self.names)}", positive=True))
+
+
+def _into_out(result: sp.Basic, text: Any) -> str:
+    """Return the code of a result, its last operation written into the array ``out``."""
+    if isinstance(result, (sp.Mul, sp.Pow)):
+        above, below = sp.fraction(result)
+        if below != 1:
+            return f"numpy.divide({text(above)}, {text(below)}, out=out)"
+        if isinstance(result, sp.Mul):
+            first, rest = result.as_two_terms()
+            return f"numpy.multiply({text(first)}, {text(rest)}, out=out)"
+    return str(text(result))

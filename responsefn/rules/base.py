@@ -14,6 +14,7 @@ from responsefn.responses.base import Response, formula_of
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import (
     capacity,
+    loss_range,
     loss_rate,
     plain,
     round_trip,
@@ -268,13 +269,16 @@ class WindowRule(Response, ABC):
             Naming the parameter, its value and what is allowed.
         """
         bandwidth = self._capacity(bandwidth, unit_check)
-        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
-        return self._either("rate", p, rtt, bandwidth)
+        (p, ends), rtt = loss_range(p), round_trip(rtt, unit_check)
+        return self._either("rate", p, ends, rtt, bandwidth)
 
     def _either(
-        self, name: str, p: Any, rtt: Any, bandwidth: float | None
+        self, name: str, p: Any, ends: tuple[float, float], rtt: Any, bandwidth: float | None
     ) -> float | NDArray[np.float64]:
-        """Return a field of the closed form where it holds, else of the numerical cycle."""
+        """Return a field of the closed form where it holds, else of the numerical cycle.
+
+        ``ends`` are the smallest and the largest p.
+        """
         shape = same_shape(p=p, rtt=rtt)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
@@ -282,7 +286,7 @@ class WindowRule(Response, ABC):
             return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
         values = self.value_of(expression, p=p, R=rtt)
         if formula.condition != True:
-            holds = _holds_at_ends(self, formula, p, rtt) or self.closed_form_holds(p, rtt)
+            holds = _holds_at_ends(self, formula, p, ends, rtt) or self.closed_form_holds(p, rtt)
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
@@ -359,19 +363,21 @@ class WindowRule(Response, ABC):
         bandwidth: float | None,
         unit_check: bool,
     ) -> float | NDArray[np.float64]:
-        p = loss_rate(p)
+        p, ends = loss_range(p)
         bandwidth = self._capacity(bandwidth, unit_check)
         if rtt is not None:
-            return self._either(name, p, round_trip(rtt, unit_check), bandwidth)
+            return self._either(name, p, ends, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
         used = () if formula is None or expression is None else (expression, formula.condition)
         if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
-        return self._either(name, p, np.asarray(1.0), bandwidth)  # any will do
+        return self._either(name, p, ends, np.asarray(1.0), bandwidth)  # any will do
 
 
-def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool:
+def _holds_at_ends(
+    rule: WindowRule, formula: Formula, p: Any, ends: tuple[float, float], rtt: Any
+) -> bool:
     """Return whether the closed form holds at both ends of p and so between; False: not known.
 
     That is so for bounds of p, of which all or, where they are upper bounds, one must hold.
@@ -388,7 +394,7 @@ def _holds_at_ends(rule: WindowRule, formula: Formula, p: Any, rtt: Any) -> bool
         return False
     if isinstance(condition, sp.Or) and any(part.gts == loss for part in parts):
         return False
-    return bool(rule.closed_form_holds(np.array([p.min(), p.max()]), rtt).all())
+    return bool(rule.closed_form_holds(np.array(ends), rtt).all())
 
 
 def _bounds(condition: Any, symbol: Any) -> bool:

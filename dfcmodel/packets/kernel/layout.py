@@ -50,6 +50,7 @@ UNIT = np.dtype(
         ("high", "f8"),
         ("low", "f8"),
         ("signalling", "f8"),
+        ("loss", "f8"),  # probability that an arriving packet is lost at random
     ],
     align=True,
 )

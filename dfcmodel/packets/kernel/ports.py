@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dfcmodel.packets.kernel.boxes import push, release
 from dfcmodel.packets.kernel.early import admit_early
+from dfcmodel.packets.kernel.senders import uniform
 
 __all__ = ["deliver", "drop", "report", "travel"]
 
@@ -148,6 +149,10 @@ def travel(
         port = unit[p]
         start = time
         row = min(int(time * scale), rows)
+        if port.loss > 0.0 and it.hop < s.turn and uniform(stream, p) < port.loss:
+            drop(element, flow, lost, e, h, row, time)
+            release(element, tally, e)
+            return
         n = port.first
         if port.free >= time:
             while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -52,6 +52,20 @@ def test_the_conventions_of_ns2_run_bit_equal_in_both_engines(one_link, recovery
     run = run_engine(plan)
     check_equal(run, run_reference(plan))
     assert run.drops.sum() > 0
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "red"])
+def test_random_losses_are_the_same_in_both_engines(one_link, discipline: str) -> None:
+    links = (replace(one_link.links[0], discipline=DISCIPLINES[discipline]),)
+    method = Packets(seed=1, loss={links[0].name: 0.02})
+    runs = [
+        simulate(replace(one_link, links=links), method=replace(method, backend=each))
+        for each in ("numba", "reference")
+    ]
+    np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
+    np.testing.assert_array_equal(runs[0].lost, runs[1].lost)
+    assert runs[0].lost.sum() > 0
+    assert runs[0].imbalance.max() == 0.0
 
 
 def test_a_trajectory_is_the_same_from_both_engines(one_link) -> None:

@@ -45,3 +45,11 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
 def test_delayed_acks_are_refused(one_link, refused) -> None:
     late = replace(one_link, flows=(replace(one_link.flows[0], delayed_acks=True),))
     refused(("delayed_acks", "Fluid"), lambda: simulate(late, method=Packets()))
+
+
+def test_random_loss_needs_a_link_that_exists_and_a_plain_queue(one_link, refused) -> None:
+    pause = replace(
+        one_link, links=(replace(one_link.links[0], discipline=Pause(high=6.0, low=3.0)),)
+    )
+    refused(("loss: link", "a->b"), lambda: simulate(one_link, method=Packets(loss={"b->c": 0.1})))
+    refused(("loss of link a->b",), lambda: simulate(pause, method=Packets(loss={"a->b": 0.1})))

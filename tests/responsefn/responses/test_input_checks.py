@@ -34,6 +34,7 @@ from responsefn import (
     invert,
     simulate_rule,
 )
+from responsefn.responses.input_checks import PIECE, loss_rate
 
 
 @pytest.mark.parametrize(
@@ -142,3 +143,14 @@ def test_long_round_trips_are_allowed_on_request():
     with pytest.raises(ValueError, match=r"^rtt = 48"):
         convergence_time(Reno(), 48.0, 10.0)
     assert convergence_time(Reno(), 48.0, 10.0, unit_check=False) > 0
+
+
+@pytest.mark.parametrize("at", [0, PIECE, 2 * PIECE + 4])
+def test_a_wrong_loss_rate_is_found_in_every_piece_of_a_long_array(at):
+    p = np.full(2 * PIECE + 5, 0.5)
+    assert loss_rate(p) is p
+    for wrong in (0.0, -1.0, 1.5, np.nan, np.inf):
+        bad = p.copy()
+        bad[at] = wrong
+        with pytest.raises(ValueError, match=r"^p = "):
+            loss_rate(bad)

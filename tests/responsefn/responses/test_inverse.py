@@ -13,7 +13,10 @@ import responsefn
 from responsefn import (
     AIMD,
     ARENO,
+    BIC,
+    CUBIC,
     DCTCP,
+    HSTCP,
     HTCP,
     PFTK,
     TFRC,
@@ -158,3 +161,18 @@ def test_the_ends_of_a_closed_forms_region_come_back(rtt):
     """DCTCP's 2/(pR) begins to hold at 0.003: round-off of the inverse may end just below."""
     p = np.array([0.003, 0.015])
     np.testing.assert_allclose(invert(DCTCP(), DCTCP().rate(p, rtt), rtt), p, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [BIC(), CUBIC(), PFTK(), HSTCP()])
+def test_the_inverse_is_the_same_for_one_rtt_a_broadcast_one_and_one_per_rate(rule):
+    p = np.geomspace(1e-6, 3e-3, 50)
+    rates = np.asarray(rule.rate(p, 0.1))
+    rtts = np.full(50, 0.1)
+    several = np.geomspace(0.05, 0.2, 50)
+    for found in (
+        invert(rule, rates, 0.1),
+        invert(rule, rates, rtts),
+        invert(rule, rates, np.broadcast_to(0.1, 50)),
+        invert(rule, np.asarray(rule.rate(p, several)), several),
+    ):
+        np.testing.assert_allclose(found, p, rtol=1e-12)

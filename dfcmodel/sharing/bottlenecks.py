@@ -1,0 +1,219 @@
+"""One bottleneck and the flows that share it, run on the packet engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.disciplines import FIFO, Discipline
+from dfcmodel.network.flows import CBR, Flow
+from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.simulation import plan_scenario, trajectory
+from hopflow.checks import one_number, seconds, whole
+from responsefn import WindowRule, jain_index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Bottleneck", "Shared", "checked_rules", "mean_of"]
+
+FASTER = 10.0
+"""Rate of the access links over that of the bottleneck."""
+NEAR = 0.1
+"""Share of the shortest round trip's propagation that is on the bottleneck link."""
+SAMPLES = 500
+LARGEST_RTT = 5.0
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What F flows got in the measured time.
+
+    Attributes
+    ----------
+    rate
+        Packets/s delivered in order, shape (F,).
+    loss
+        Packets lost over packets delivered and lost, shape (F,).
+    delay
+        Mean queueing delay at the bottleneck in s.
+    utilisation
+        Sum of the rates over the bandwidth.
+    timeouts
+        Of each flow over the whole run, shape (F,).
+    finished
+        When each flow of finite size was delivered, in s; NaN for the others, shape (F,).
+    """
+
+    rate: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    delay: float
+    utilisation: float
+    timeouts: NDArray[np.int64]
+    finished: NDArray[np.float64]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """Of all flows' rate, shape (F,); NaN where nothing was delivered."""
+        total = float(self.rate.sum())
+        return self.rate / total if total else np.full(self.rate.shape, np.nan)
+
+    @property
+    def jain(self) -> float:
+        """Jain's fairness index of the rates; NaN where nothing was delivered."""
+        return jain_index(self.rate) if self.rate.any() else float("nan")
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """A link that flows enter over access links of their own, ten times as fast.
+
+    Parameters
+    ----------
+    bandwidth
+        Packets/s.
+    rtt
+        Propagation there and back in s.
+    buffer
+        Packets that wait, besides the one in transmission.
+    loss
+        Probability that a packet is lost at random before the queue.
+    duration, warm_up
+        Simulated time, and the part before the measurement, in s.
+    recovery
+        Loss recovery of all senders; None: that of each rule.
+    discipline
+        Of the queue: ``FIFO()`` or ``RED(...)``.
+
+    Examples
+    --------
+    >>> from responsefn import NewReno
+    >>> path = Bottleneck(1000.0, 0.04, 40, duration=20.0, warm_up=4.0)
+    >>> bool(path.run([NewReno()], seed=1).utilisation > 0.9)
+    True
+    """
+
+    bandwidth: float
+    rtt: float
+    buffer: int
+    loss: float = 0.0
+    duration: float = 60.0
+    warm_up: float = 12.0
+    recovery: str | None = "sack"
+    discipline: Discipline = field(default_factory=FIFO)
+
+    def __post_init__(self) -> None:
+        one_number("bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s")
+        one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048")
+        whole("buffer", self.buffer, 1, 10_000_000)
+        one_number("loss", self.loss, at_least=0.0, below=1.0)
+        seconds("duration", self.duration)
+        one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
+
+    def scenario(
+        self,
+        sources: Sequence[WindowRule | CBR],
+        rtts: Sequence[float] | None = None,
+        starts: Sequence[float] | None = None,
+        sizes: Sequence[float] | None = None,
+    ) -> Scenario:
+        """Return the scenario of one flow per source; ``rtts`` None: all the path's."""
+        trips = [self.rtt] * len(sources) if rtts is None else list(rtts)
+        begins = [0.0] * len(sources) if starts is None else list(starts)
+        amounts = [float("inf")] * len(sources) if sizes is None else list(sizes)
+        near = 0.5 * NEAR * min(trips)
+        window = min(4.0 * (self.bandwidth * max(trips) + self.buffer + 1.0), 2.0**22)
+        links = [Link("in", "out", self.bandwidth, near, self.buffer, self.discipline)]
+        flows = []
+        for n, source in enumerate(sources):
+            delay, rate = 0.5 * trips[n] - near, FASTER * self.bandwidth
+            links.append(Link(f"s{n}", "in", rate, delay, max(1e4, 4.0 * window)))
+            flows.append(
+                Flow(f"{n + 1}", (f"s{n}", "in", "out"), source, max_window=window,
+                     start=begins[n], size=amounts[n])
+            )  # fmt: skip
+        return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.duration)
+
+    def run(
+        self,
+        sources: Sequence[WindowRule | CBR],
+        *,
+        seed: int,
+        rtts: Sequence[float] | None = None,
+        starts: Sequence[float] | None = None,
+        sizes: Sequence[float] | None = None,
+        rules: Sequence[WindowRule] = (),
+    ) -> Shared:
+        """Simulate flows that start within the first round trip.
+
+        Parameters
+        ----------
+        sources
+            One per flow.
+        seed
+            Of starts, of the delay of up to one transmission time of each packet at its sender (which
+            keeps deterministic flows out of step), and of the random losses.
+        rtts, starts, sizes
+            Of each flow: propagation in s, start in s, packets to transfer.
+        rules
+            Further rules of the compiled kernel, which then serves several runs.
+        """
+        scenario = self.scenario(sources, rtts, starts, sizes)
+        loss = {"in->out": self.loss} if self.loss else None
+        method = Packets(seed=seed, recovery=self.recovery, loss=loss)
+        step = self.duration / SAMPLES
+        plan = plan_scenario(
+            scenario, method, duration=self.duration, sample=step,
+            jitter=max(rtts or [self.rtt]), packet_jitter=1.0 / self.bandwidth,
+        )  # fmt: skip
+        run = trajectory(plan, run_engine(plan, rules=rules), 0.0)
+        begin = round(self.warm_up / step)
+        span = float(run.time[-1]) - begin * step
+        before = run.delivered[:, begin - 1] if begin else 0.0
+        delivered = run.delivered[:, -1] - before
+        lost = run.lost[:, :, begin:].sum(axis=(1, 2))
+        queued = run.queued[list(scenario.senders).index("in")][begin:]
+        return Shared(
+            rate=delivered / span,
+            loss=lost / np.maximum(lost + delivered, 1.0),
+            delay=float(queued.mean()) / self.bandwidth,
+            utilisation=float(delivered.sum()) / (span * self.bandwidth),
+            timeouts=run.timeouts,
+            finished=run.finished - np.array([flow.start for flow in scenario.flows]),
+        )
+
+    def changed(self, **fields: Any) -> Bottleneck:
+        """Return the same bottleneck with other fields."""
+        return replace(self, **fields)
+
+
+def checked_rules(rules: Sequence[WindowRule]) -> tuple[WindowRule, ...]:
+    """Return the rules as a tuple; TypeError or ValueError for what is no rule, or one for marks."""
+    chosen = tuple(rules)
+    for rule in chosen:
+        if not isinstance(rule, WindowRule):
+            raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
+        if rule.signal != "loss":
+            raise ValueError(
+                f"rules: {rule!r} answers congestion marks, and this queue drops packets"
+            )
+    if len(set(chosen)) < len(chosen):
+        raise ValueError("rules: must differ from each other")
+    return chosen
+
+
+def mean_of(runs: Sequence[float]) -> tuple[float, float]:
+    """Return the mean over seeds and half its 95 % interval by Student's t; NaN from one seed."""
+    from scipy.stats import t
+
+    values = np.asarray(runs, dtype=np.float64)
+    if len(values) < 2:
+        return float(values.mean()), float("nan")
+    wide = float(t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1))
+    return float(values.mean()), wide / float(np.sqrt(len(values)))

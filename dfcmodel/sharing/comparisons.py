@@ -1,0 +1,266 @@
+"""Which rule wins on a path: every rule alone, against itself and against every other."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
+from hopflow.checks import whole
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import xarray
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from responsefn import WindowRule
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Comparison", "compare"]
+
+CAVEATS = (
+    "senders and queues are ideal: an ACK per packet, no pacing, offloads or receive window",
+    (
+        "two reasonable set-ups of one packet simulator differ by 3 to 24 % in rate (claim S06): "
+        "smaller differences between rules say nothing of a real path"
+    ),
+    "rules that measure delay depend on timestamps and their resolution most",
+    "± is half a 95 % interval over the seeds, of the simulation alone",
+)
+LONGER = 2.0
+"""Ratio of the round-trip times from which the exponent of the unfairness is taken."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Result):
+    """R rules on one path, the winner first.
+
+    The order is by the mean share against the other rules, for a rule alone by its rate.
+
+    Attributes
+    ----------
+    rules
+        The R rules in that order.
+    path
+        The bottleneck.
+    runs
+        Seeds per setting.
+    share, share_half_width
+        Share of the row's rule against one flow of the column's rule, shape (R, R); on the diagonal the
+        larger share of two flows of the rule.
+    rate, rate_half_width
+        Packets/s of one flow alone, shape (R,).
+    delay, loss
+        Mean queueing delay in s and loss ratio of one flow alone, shape (R,).
+    jain
+        Jain's index of two flows of the rule, shape (R,).
+    rtt_exponent
+        k in T_1/T_2 = (R_2/R_1)^k of two flows of the rule, one with twice the round-trip time of
+        the path, shape (R,).
+
+    Examples
+    --------
+    >>> from dfcmodel import compare
+    >>> from responsefn import NewReno
+    >>> found = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, seconds=10.0, runs=2)
+    >>> found.share.shape, len(found.caveats)
+    ((1, 1), 4)
+    """
+
+    rules: tuple[WindowRule, ...]
+    path: Bottleneck
+    runs: int
+    share: Floats
+    share_half_width: Floats
+    rate: Floats
+    rate_half_width: Floats
+    delay: Floats
+    loss: Floats
+    jain: Floats
+    rtt_exponent: Floats
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the numbers leave out."""
+        return CAVEATS
+
+    @property
+    def against_others(self) -> Floats:
+        """Mean share against the other rules, shape (R,); NaN for a rule alone."""
+        return _against_others(self.share)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return shares over ``rule`` and ``against``, the other measures over ``rule``."""
+        import xarray as xr
+
+        names = [repr(rule) for rule in self.rules]
+        pairs = ("share", "share_half_width")
+        units = {
+            "rate": "packets/s", "rate_half_width": "packets/s", "delay": "s", "loss": "1",
+            "jain": "1", "rtt_exponent": "1", "against_others": "1",
+        }  # fmt: skip
+        variables: dict[str, Any] = {
+            name: (("rule", "against"), getattr(self, name), {"units": "1"}) for name in pairs
+        }
+        variables |= {
+            name: ("rule", getattr(self, name), {"units": u}) for name, u in units.items()
+        }
+        path = {name: getattr(self.path, name) for name in ("bandwidth", "rtt", "buffer", "loss")}
+        return xr.Dataset(
+            variables,
+            coords={"rule": names, "against": names},
+            attrs={**path, "runs": self.runs, "caveats": list(self.caveats)},
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return path and, the winner first, each rule's shares and measures; the caveats last."""
+        path = self.path
+        rows: dict[str, object] = {
+            "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, {path.buffer} wait, "
+            f"random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
+        }
+        for n, rule in enumerate(self.rules):
+            others = [
+                f"{100 * self.share[n, m]:.0f} ± {100 * self.share_half_width[n, m]:.0f} % against "
+                f"{other!r}"
+                for m, other in enumerate(self.rules)
+                if m != n
+            ]
+            rows[f"{n + 1}. {rule!r}"] = (
+                "; ".join(others) + ("; " if others else "")
+                + f"alone {self.rate[n]:.5g} ± {self.rate_half_width[n]:.2g} packets/s, queueing delay "
+                f"{1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
+                f"{self.jain[n]:.3f}, RTT exponent {self.rtt_exponent[n]:.2f}"
+            )  # fmt: skip
+        return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share of each row's rule against each column's; return the Axes."""
+        axes: Axes = figure(6.4, 4.8)[1] if ax is None else ax
+        axes.imshow(self.share, vmin=0.0, vmax=1.0, cmap="RdBu")
+        for n, m in np.ndindex(self.share.shape):
+            dark = abs(self.share[n, m] - 0.5) > 0.3
+            axes.text(
+                m, n, f"{100 * self.share[n, m]:.0f} %", ha="center", va="center",
+                color="white" if dark else "black",
+            )  # fmt: skip
+        names = [repr(rule) for rule in self.rules]
+        axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+        axes.set_yticks(range(len(names)), names)
+        axes.set(xlabel="against one flow of", title="share of the bottleneck")
+        return axes
+
+
+def compare(
+    rules: Iterable[WindowRule],
+    *,
+    bandwidth: float,
+    rtt: float,
+    buffer: int,
+    loss: float = 0.0,
+    seconds: float = 60.0,
+    warm_up: float | None = None,
+    runs: int = 3,
+    recovery: str | None = "sack",
+    seed: int = 0,
+) -> Comparison:
+    """Return which of some rules wins on a path, by packet-level simulation.
+
+    Each rule runs alone, two flows of it together, with equal and with unequal round-trip times, and
+    one flow of it against one of every other rule, over a drop-tail queue.
+
+    Parameters
+    ----------
+    rules
+        Window rules, also one's own; all different.
+    bandwidth
+        Packets/s.
+    rtt
+        Propagation there and back in s, without the time of transmission.
+    buffer
+        Packets that wait in the queue, besides the one in transmission.
+    loss
+        Probability that a packet is lost at random before the queue.
+    seconds, warm_up
+        Simulated time and the part before the measurement (None: a fifth) in s. A share means something
+        when the measured time holds many cycles from loss to loss.
+    runs
+        Seeds per setting.
+    recovery
+        Loss recovery of all senders (see `Packets`); None: that of each rule.
+    seed
+        The first of the seeds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import compare
+    >>> from responsefn import CUBIC, NewReno
+    >>> found = compare([NewReno(), CUBIC()], bandwidth=2000.0, rtt=0.04, buffer=80, seconds=30.0)
+    >>> found.rules[0]
+    CUBIC()
+    """
+    from tqdm import tqdm
+
+    chosen = checked_rules(tuple(rules))
+    whole("number of rules", len(chosen), 1, 100)
+    seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
+    path = Bottleneck(
+        bandwidth, rtt, buffer, loss, duration=seconds, recovery=recovery,
+        warm_up=0.2 * seconds if warm_up is None else warm_up,
+    )  # fmt: skip
+    R = len(chosen)
+    share, half = np.empty((R, R)), np.empty((R, R))
+    alone, alone_half, delay, lost, jain, exponent = np.empty((6, R))
+    tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
+    for who in tqdm(tasks, "compare", delay=1.0, disable=None, leave=False, unit="setting"):
+        flows = [chosen[n] for n in who]
+        found = [path.run(flows, seed=each, rules=chosen) for each in seeds]
+        n, m = who[0], who[-1]
+        if len(who) == 1:
+            alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])
+            delay[n] = np.mean([run.delay for run in found])
+            lost[n] = np.mean([run.loss[0] for run in found])
+        elif n == m:
+            share[n, n], half[n, n] = mean_of([float(run.share.max()) for run in found])
+            jain[n] = np.mean([run.jain for run in found])
+            exponent[n] = _exponent(path, chosen, n, seeds)
+        else:
+            share[n, m], half[n, m] = mean_of([float(run.share[0]) for run in found])
+            share[m, n], half[m, n] = 1.0 - share[n, m], half[n, m]
+    order = np.argsort(-(alone if R == 1 else _against_others(share)), kind="stable")
+    return Comparison(
+        rules=tuple(chosen[n] for n in order), path=path, runs=runs,
+        share=share[np.ix_(order, order)], share_half_width=half[np.ix_(order, order)],
+        rate=alone[order], rate_half_width=alone_half[order], delay=delay[order],
+        loss=lost[order], jain=jain[order], rtt_exponent=exponent[order],
+    )  # fmt: skip
+
+
+def _exponent(
+    path: Bottleneck, chosen: tuple[WindowRule, ...], n: int, seeds: Iterable[int]
+) -> float:
+    """Return the mean exponent of two flows with the path's round trip and twice it."""
+    rtts = [path.rtt, LONGER * path.rtt]
+    rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts, rules=chosen).rate for s in seeds]
+    with np.errstate(divide="ignore"):
+        return float(np.mean([np.log(short / long) / np.log(LONGER) for short, long in rates]))
+
+
+def _against_others(share: Floats) -> Floats:
+    """Return the mean of each row without the diagonal; NaN without others."""
+    R = len(share)
+    if R == 1:
+        return np.full(1, np.nan)
+    return np.asarray((share.sum(axis=1) - np.diag(share)) / (R - 1))

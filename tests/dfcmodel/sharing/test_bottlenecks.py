@@ -1,0 +1,90 @@
+"""Flows at one bottleneck on the packet engine: known laws, and ns-2's pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
+from responsefn import BIC, CTCP, CUBIC, DCTCP, HSTCP, Independent, NewReno, Reno, simulate_rule
+from validation import evidence
+
+PATH = Bottleneck(2000.0, 0.04, 80, duration=40.0, warm_up=8.0)
+PAIRS = "kaneko2007/pairs-ns2"
+KEPT = 819 / 1024
+LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
+    "reno": Reno(),
+    "cubic": CUBIC(beta=KEPT, fast_convergence=1),
+    "highspeed": HSTCP(table=1),
+    "compound": CTCP(),
+    "bic": BIC(b=1 - KEPT, largest=16.0),
+}
+
+
+def test_one_flow_fills_the_link() -> None:
+    run = PATH.run([NewReno()], seed=1)
+    assert run.utilisation == pytest.approx(1.0, abs=5e-3)
+    assert 0.0 < run.delay < 80 / 2000.0
+    assert run.share.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("p", [1e-3, 3e-3])
+def test_random_loss_gives_the_rate_of_the_window_model(p: float) -> None:
+    """5 %: the noise of three seeds, and the round trip of recovery, which the model leaves out.
+
+    At p = 0.01, windows of 11 packets, that alone is 13 %.
+    """
+    path = PATH.changed(bandwidth=1e5, buffer=10_000, loss=p, duration=100.0, warm_up=10.0)
+    rates = [float(path.run([NewReno()], seed=seed).rate[0]) for seed in (1, 2, 3)]
+    model = simulate_rule(NewReno(), p, 0.04, Independent(), events=20_000).rate
+    assert np.mean(rates) == pytest.approx(model, rel=0.05)
+
+
+def test_a_short_flow_says_when_it_finished() -> None:
+    run = PATH.run([NewReno(), NewReno()], seed=1, starts=[0.0, 20.0], sizes=[np.inf, 50.0])
+    assert np.isnan(run.finished[0])
+    assert 0.04 * 5 < run.finished[1] < 5.0
+
+
+def test_rules_that_are_none_or_answer_marks_are_refused() -> None:
+    with pytest.raises(TypeError, match="window rule"):
+        checked_rules((Reno,))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="marks"):
+        checked_rules((DCTCP(),))
+    with pytest.raises(ValueError, match="differ"):
+        checked_rules((Reno(), Reno()))
+
+
+def test_half_width_is_students() -> None:
+    """For 1, 2, 3: s = 1, t(2, 97.5 %) = 4.303."""
+    mean, half = mean_of([1.0, 2.0, 3.0])
+    assert (mean, half) == (2.0, pytest.approx(4.3027 / np.sqrt(3), rel=1e-4))
+    assert np.isnan(mean_of([1.0])[1])
+
+
+@pytest.mark.slow
+def test_shares_of_ns2s_pairs() -> None:
+    """0.04 in the median over the 10 pairs of different rules: the difference of simulators."""
+    flows = evidence.table(PAIRS, "flows")
+    links = evidence.table(PAIRS, "links").set_index(["first", "second", "seed"])
+    errors = []
+    for (first, second), pair in flows.groupby(["first", "second"]):
+        if first == second or not {first, second} <= set(LINUX):
+            continue
+        ours, theirs = [], []
+        for seed, two in pair.sort_values("flow").groupby("seed"):
+            link = links.loc[(first, second, seed)]
+            rate, base = link["rate"] / 12_000.0, float(two["base_rtt"].iloc[0])
+            path = Bottleneck(
+                rate, base, int(link["buffer"]), float(link["loss"]),
+                duration=float(link["begin"] + link["duration"]), warm_up=float(link["begin"]),
+            )  # fmt: skip
+            rules = [LINUX[first], LINUX[second]]
+            run = path.run(
+                rules, seed=int(seed), starts=two["start"].tolist(), rules=tuple(LINUX.values())
+            )
+            ours.append(run.share[0])
+            theirs.append(two["goodput"].iloc[0] / two["goodput"].sum())
+        errors.append(abs(np.mean(ours) - np.mean(theirs)))
+    assert len(errors) >= 10
+    assert np.median(errors) < 0.04

@@ -1,0 +1,60 @@
+"""compare: order, books of the shares, exponents, display."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hopflow
+from dfcmodel import compare
+from responsefn import CUBIC, NewReno, Reno
+
+PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "seconds": 40.0}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return compare([NewReno(), CUBIC()], runs=2, **PATH)
+
+
+def test_the_winner_is_first(found) -> None:
+    """RFC 9438: CUBIC gets more than Reno at 80 ms with the queue full and 24 Mb/s."""
+    assert found.rules == (CUBIC(), NewReno())
+    assert found.against_others[0] > 0.5 > found.against_others[1]
+
+
+def test_shares_of_a_pair_add_up_to_one(found) -> None:
+    np.testing.assert_allclose(found.share[0, 1] + found.share[1, 0], 1.0, rtol=1e-12)
+    assert (np.diag(found.share) >= 0.5).all()
+    assert ((found.jain > 0.5) & (found.jain <= 1.0)).all()
+
+
+def test_reno_is_more_unfair_to_long_round_trips_than_cubic(found) -> None:
+    """Between 1, at the same loss rate, and 2, synchronized (`rtt_unfairness`), less the queue's delay."""
+    cubic, reno = found.rtt_exponent
+    assert 0.5 < cubic < reno < 2.0
+
+
+def test_it_is_the_same_from_hopflow_and_shows_its_caveats(found) -> None:
+    assert hopflow.compare is compare
+    assert all(text in repr(found) for text in found.caveats)
+    assert "<img" in found._repr_html_()
+    data = found.to_xarray()
+    assert data.share.sel(rule="CUBIC()", against="NewReno()") == found.share[0, 1]
+    assert data.attrs["buffer"] == 80
+
+
+@pytest.mark.parametrize(
+    ("changed", "part"),
+    [({"bandwidth": -1.0}, "bandwidth"), ({"rtt": 40.0}, "rtt"), ({"buffer": 0}, "buffer"),
+     ({"loss": 1.0}, "loss"), ({"runs": 0}, "runs"), ({"warm_up": 50.0}, "warm_up")],
+)  # fmt: skip
+def test_a_wrong_parameter_is_named(changed, part: str) -> None:
+    with pytest.raises(ValueError, match=part):
+        compare([Reno()], **(PATH | changed))
+
+
+def test_one_rule_alone_has_no_others() -> None:
+    alone = compare([Reno()], runs=1, **PATH)
+    assert np.isnan(alone.against_others).all()
+    assert alone.rate[0] > 0.9 * 2000.0

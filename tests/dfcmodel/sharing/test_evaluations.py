@@ -1,0 +1,37 @@
+"""RFC 9743: the standard rule equals itself, sections are answered or named as not covered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel import evaluate_rfc9743
+from dfcmodel.sharing.evaluations import PATHS, PathSet
+from responsefn import CUBIC, NewReno
+
+ONE = (PathSet("small", 500.0, 0.02, 10),)
+
+
+def test_the_standard_rule_is_its_own_reference() -> None:
+    found = evaluate_rfc9743(NewReno(), paths=ONE, seconds=10.0, runs=1)
+    np.testing.assert_array_equal(found.table["value"], found.table["newreno"])
+    kept = found.table.query("measure == 'rate that NewReno keeps'")["value"].item()
+    assert kept == pytest.approx(1.0, abs=0.15)  # two flows of one kind, in 10 s
+
+
+def test_every_section_is_measured_or_named() -> None:
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, seconds=10.0, runs=1)
+    named = {*found.table["section"].str.split().str[0], *" ".join(found.not_covered).split()}
+    for section in ("5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2.1", "5.2.2", "5.2.3",
+                    "5.3", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.6", "7.7", "7.10",
+                    "7.11"):  # fmt: skip
+        assert section in named
+    assert all(why in repr(found) for why in found.not_covered.values())
+    assert found.to_xarray().sizes["row"] == len(found.table)
+    assert "<img" in found._repr_html_()
+
+
+def test_paths_are_a_range() -> None:
+    assert {path.buffer / path.product for path in PATHS} >= {0.25, 1.0, 4.0}
+    assert max(path.rtt for path in PATHS) >= 0.5
+    assert min(path.rtt for path in PATHS) <= 1e-3
