@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import RED
+from dfcmodel.network.managers import RED
 from dfcmodel.network.flows import CBR
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
 from hopflow.checks import whole
