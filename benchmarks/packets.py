@@ -21,11 +21,10 @@ from tqdm import tqdm
 from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.layouts import lay_out, rule_signatures
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
-from dfcmodel.packets.window_rules import rule_signatures
 from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
 
 ROUNDS = 7

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW
-from dfcmodel.engine.rule_events import events_of, manager_events_of
+from dfcmodel.engine.manager_events import manager_events_of
+from dfcmodel.rule_events import events_of
 from hopflow.kernels import compiled_package, is_compiled_package
 
 if TYPE_CHECKING:

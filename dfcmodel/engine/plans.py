@@ -26,7 +26,7 @@ from dfcmodel.engine.kernel.records import (
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.rule_events import ManagerSignature, RuleSignature, manager_signature_of
+from dfcmodel.engine.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.engine.fluid import Fluid
     from dfcmodel.network.networks import Link, Scenario
+    from dfcmodel.rule_events import RuleSignature
 
     Floats = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy as np
 from dfcmodel.engine.driver import Records
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.records import PER_INPUT
-from dfcmodel.engine.rule_events import events_of
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.rule_events import events_of
 from dfcmodel.theory.law import rates
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, SACK, STRETCH, TAHOE
-from dfcmodel.engine.rule_events import RuleSignature, signature_of
 from dfcmodel.network.flows import OnOff
+from dfcmodel.rule_events import RuleSignature, signature_of
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 

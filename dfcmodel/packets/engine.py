@@ -1,103 +1,53 @@
-"""The compiled engine: array layout of a plan, kernel compiled with its window rules, run."""
+"""The compiled engine: arrays of a plan, the loop, records."""
 
 from __future__ import annotations
 
+import importlib
+import sys
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.packets.kernel import (
-    boxes,
-    early,
-    lanes,
-    loop,
-    ports,
-    selective,
-    senders,
-    sources,
-    timers,
-)
-from dfcmodel.packets.layouts import lay_out
+import numpy as np
+
+from dfcmodel.packets.layouts import lay_out, rule_signatures
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.window_rules import EVENTS, event_source, rule_signatures
-from hopflow.kernels import build
+from dfcmodel.rule_events import events_of
+from hopflow.kernels import compiled_package, is_compiled_package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dfcmodel.packets.plans import Plan
-    from dfcmodel.packets.window_rules import RuleSignature
-    from responsefn import WindowRule
 
 __all__ = ["run_engine"]
 
-HELPERS = (
-    boxes.take,
-    boxes.release,
-    boxes.push,
-    boxes.least_time,
-    timers.timeout_span,
-    timers.measure,
-    timers.back_off,
-    timers.wake_at,
-    timers.set_timer,
-    selective.is_held,
-    selective.hold,
-    selective.clear,
-    selective.note,
-    selective.next_hole,
-    senders.uniform,
-    senders.output,
-    senders.send,
-    senders.send_selective,
-    senders.grow,
-    senders.forget,
-    senders.advance,
-    senders.partial_ack,
-    senders.cut_back,
-    senders.lose,
-    senders.duplicate,
-    senders.receive_selective,
-    senders.receive,
-    senders.expire,
-    sources.span,
-    sources.blind,
-    sources.wake,
-    sources.look_at_timers,
-    early.chance_of,
-    early.admit_early,
-    ports.drop,
-    ports.deliver,
-    ports.report,
-    ports.travel,
-    lanes.send_message,
-    lanes.watch,
-    lanes.enter_lane,
-    lanes.longest_lane,
-    lanes.overflow,
-    lanes.leave_lane,
-    loop.handle,
-    loop.turn_of,
-    loop.look,
-)
-"""Templates called by the loop, each after those it calls."""
+KERNEL = "dfcmodel.packets.kernel"
+_lock = threading.Lock()
 
 
-def run_engine(plan: Plan, *, rules: Iterable[WindowRule] = (), compiled: bool = True) -> Records:
+def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     """Run a plan from t = 0 and return its records.
 
-    ``rules`` are further rules of the kernel, so that several plans run with one compiled kernel.
+    Parameters
+    ----------
+    plan
+        What to run.
+    compiled
+        False runs the kernel as plain Python: hundreds of times slower, for tests.
 
     Raises
     ------
     MemoryError
         When the number of packets in the network exceeds the preallocated arrays.
     """
-    signatures = rule_signatures(plan.scenario, rules)
+    signatures = rule_signatures(plan.scenario)
     layout = lay_out(plan, signatures)
     records = Records(plan)
-    rows = records.rows()
-    kernel = _compiled_loop(signatures, compiled)
-    done = kernel(
-        *layout.arrays.values(), *rows, layout.ahead, records.scale, plan.sample, 0, plan.samples
+    events = events_of(signatures, several=False, compiled=compiled)
+    arrays = list(layout.arrays.values())
+    if not compiled:  # fields of records as attributes, which compiled code has
+        arrays = [each.view(np.recarray) if each.dtype.names else each for each in arrays]
+    done = _loop(compiled)(
+        events, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, 0, plan.samples
     )
     if done < plan.samples:
         place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
@@ -106,21 +56,14 @@ def run_engine(plan: Plan, *, rules: Iterable[WindowRule] = (), compiled: bool =
     return records
 
 
-def _compiled_loop(signatures: tuple[RuleSignature, ...], compiled: bool) -> Callable[..., Any]:
-    """Return the loop compiled with the window rules."""
-    tuples: dict[str, Any] = {"Event": ("time", "rtt")}
-    for n, (rule, names) in enumerate(signatures):
-        tuples[f"R{n}State"] = rule.State._fields
-        tuples[f"R{n}Params"] = names
-    return build(
-        loop.run,
-        helpers=HELPERS,
-        functions={
-            f"R{n}{event}": getattr(rule, event)
-            for n, (rule, _) in enumerate(signatures)
-            for event in EVENTS
-        },
-        snippets={event: event_source(signatures, event) for event in EVENTS},
-        tuples=tuples,
-        compiled=compiled,
-    )
+def _loop(compiled: bool) -> Callable[..., Any]:
+    """Return the loop, compiled when it is called for the first time on a machine, or plain Python."""
+    if not compiled:
+        plain: Callable[..., Any] = importlib.import_module(f"{KERNEL}.loop").run
+        return plain
+    with _lock:
+        package = compiled_package(KERNEL)
+        if not is_compiled_package(KERNEL, "run"):
+            print("dfcmodel: compiling the packet level, once on this machine ...", file=sys.stderr)  # noqa: T201
+        loop: Callable[..., Any] = importlib.import_module(f"{package.__name__}.loop").run
+        return loop

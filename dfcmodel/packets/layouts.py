@@ -14,17 +14,17 @@ from dfcmodel.network.flows import OnOff
 from dfcmodel.network.managers import RED
 from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
-from dfcmodel.packets.window_rules import signature_of
+from dfcmodel.rule_events import RuleSignature, signature_of
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.plans import Plan
-    from dfcmodel.packets.window_rules import RuleSignature
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "lay_out", "rule_signatures"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
@@ -46,7 +46,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
-    flow, rule, bits = _flows(plan, signatures, ways)
+    flow, bits = _flows(plan, signatures, ways)
     unit, slots, ring = _units(plan, inline, order)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
@@ -65,7 +65,6 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "hop": hop,
         "lane": lane,
         "feeder": feeder,
-        "rule": rule,
         "ring": ring,
         "bits": bits,
         "known": np.full((F, 8), -1, dtype=np.int32),
@@ -85,6 +84,17 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     }
     _wake_all(plan, arrays)
     return Layout(arrays, ahead)
+
+
+def rule_signatures(scenario: Scenario) -> tuple[RuleSignature, ...]:
+    """Return the signatures of the window rules of a scenario's flows, each once."""
+    return tuple(
+        dict.fromkeys(
+            signature_of(flow.source)
+            for flow in scenario.flows
+            if isinstance(flow.source, WindowRule)
+        )
+    )
 
 
 def way_of(plan: Plan, f: int) -> tuple[int, ...]:
@@ -284,12 +294,10 @@ def _most_elements(plan: Plan) -> int:
 
 def _flows(
     plan: Plan, signatures: tuple[RuleSignature, ...], ways: list[tuple[int, ...]]
-) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the rows of the flows, the state and parameters of their rules, and the bit maps."""
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return the rows of the flows and the bit maps."""
     F, ns2 = len(ways), plan.method.is_ns2
     flow = np.zeros(F, FLOW)
-    fields = max([len(rule.State._fields) for rule, _ in signatures], default=2)
-    rule = np.zeros((F, fields + max([len(names) for _, names in signatures], default=0)))
     flow["way"] = np.cumsum([0, *(len(way) for way in ways[:-1])])
     flow["turn"] = [len(ports) for ports in plan.forward]
     flow["end"] = [len(way) for way in ways]
@@ -317,15 +325,16 @@ def _flows(
             begin = source.start(plan.scenario.base_rtt(given))
             if ns2:
                 begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
-            rule[f, : len(begin)] = begin
+            row["cwnd"], row["ssthresh"] = begin[:2]
+            row["rule_state"][: len(begin) - 2] = begin[2:]
             values = list(numbers_of(source).values())
-            rule[f, fields : fields + len(values)] = values
+            row["parameters"][: len(values)] = values
         else:
             row["due"], row["gap"] = -1.0, 1.0 / source.rate
             if isinstance(source, OnOff):
                 row["onoff"] = 2 if source.random else 1
                 row["on"], row["off"] = source.on, source.off
-    return flow, rule, np.zeros(total + 1, dtype=np.uint8)
+    return flow, np.zeros(total + 1, dtype=np.uint8)
 
 
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -148,7 +148,6 @@ class Bottleneck:
         rtts: Sequence[float] | None = None,
         starts: Sequence[float] | None = None,
         sizes: Sequence[float] | None = None,
-        rules: Sequence[WindowRule] = (),
     ) -> Shared:
         """Simulate flows that start within the first round trip.
 
@@ -161,8 +160,6 @@ class Bottleneck:
             keeps deterministic flows out of step), and of the random losses.
         rtts, starts, sizes
             Of each flow: propagation in s, start in s, packets to transfer.
-        rules
-            Further rules of the compiled kernel, which then serves several runs.
         """
         scenario = self.scenario(sources, rtts, starts, sizes)
         loss = {"in->out": self.loss} if self.loss else None
@@ -172,7 +169,7 @@ class Bottleneck:
             scenario, method, duration=self.duration, sample=step,
             jitter=max(rtts or [self.rtt]), packet_jitter=1.0 / self.bandwidth,
         )  # fmt: skip
-        run = trajectory(plan, run_engine(plan, rules=rules), 0.0)
+        run = trajectory(plan, run_engine(plan), 0.0)
         begin = round(self.warm_up / step)
         span = float(run.time[-1]) - begin * step
         before = run.delivered[:, begin - 1] if begin else 0.0

@@ -226,7 +226,7 @@ def compare(
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
     for who in tqdm(tasks, "compare", delay=1.0, disable=None, leave=False, unit="setting"):
         flows = [chosen[n] for n in who]
-        found = [path.run(flows, seed=each, rules=chosen) for each in seeds]
+        found = [path.run(flows, seed=each) for each in seeds]
         n, m = who[0], who[-1]
         if len(who) == 1:
             alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])
@@ -253,7 +253,7 @@ def _exponent(
 ) -> float:
     """Return the mean exponent of two flows with the path's round trip and twice it."""
     rtts = [path.rtt, LONGER * path.rtt]
-    rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts, rules=chosen).rate for s in seeds]
+    rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]
     with np.errstate(divide="ignore"):
         return float(np.mean([np.log(short / long) / np.log(LONGER) for short, long in rates]))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.managers import RED
 from dfcmodel.network.flows import CBR
+from dfcmodel.network.managers import RED
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
 from hopflow.checks import whole
 from hopflow.results import Result, figure
@@ -185,7 +185,6 @@ def evaluate_rfc9743(
 
     (own,) = checked_rules((rule,))
     seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
-    kernel = (own, NewReno(), CUBIC())
     rows = []
     for path in tqdm(tuple(paths), "RFC 9743", delay=1.0, disable=None, leave=False, unit="path"):
         lasting = max(seconds, TRIPS * path.rtt)
@@ -193,8 +192,8 @@ def evaluate_rfc9743(
             path.bandwidth, path.rtt, path.buffer, duration=lasting, warm_up=0.2 * lasting
         )
         for section, measure, unit, function in MEASURES:
-            found = [function(_Bench(link, kernel, each), own) for each in seeds]
-            same = [function(_Bench(link, kernel, each), NewReno()) for each in seeds]
+            found = [function(_Bench(link, each), own) for each in seeds]
+            same = [function(_Bench(link, each), NewReno()) for each in seeds]
             value, half = mean_of(found)
             rows.append((section, measure, path.name, unit, value, half, float(np.mean(same))))
     columns = ["section", "measure", "path", "unit", "value", "half_width", "newreno"]
@@ -203,14 +202,13 @@ def evaluate_rfc9743(
 
 
 class _Bench(NamedTuple):
-    """A path with a seed and the rules of the kernel."""
+    """A path with a seed."""
 
     link: Bottleneck
-    rules: tuple[WindowRule, ...]
     seed: int
 
     def run(self, *sources: WindowRule | CBR, link: Bottleneck | None = None, **more: Any) -> Any:
-        return (link or self.link).run(sources, seed=self.seed, rules=self.rules, **more)
+        return (link or self.link).run(sources, seed=self.seed, **more)
 
 
 def _heavy_loss(at: _Bench, rule: WindowRule) -> float:

@@ -1,48 +1,14 @@
-"""How the functions of this package run: as plain Python here, as machine code in the compiled copy.
-
-`hopflow.kernels.package` copies the package into its cache folder, under the hash of all its
-sources, with `hopflow.kernels.jit` in the place of this file: there the same names compile. As
-plain Python every function can be called, stepped through and tested alone; it is hundreds of times
-slower.
-"""
+"""How the functions of this package run: as plain Python here, as machine code in the compiled copy."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from hopflow.kernels.plain_jit import (
+    call_event,
+    call_manager,
+    compiled,
+    entry,
+    inlined,
+    summing,
+)
 
 __all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
-
-F = TypeVar("F", bound="Callable[..., Any]")
-
-
-def compiled(function: F) -> F:
-    """Mark a function that compiled functions call."""
-    return function
-
-
-def inlined(function: F) -> F:
-    """Mark a function of the path of every step: its calls cost more than what it does."""
-    return function
-
-
-def summing(function: F) -> F:
-    """Mark an inlined function whose sums may be taken in any order: those of amounts are exact."""
-    return function
-
-
-def entry(function: F) -> F:
-    """Mark the function that Python calls."""
-    return function
-
-
-def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
-    """Let an event of a window rule change a flow's window; see `engine.rule_events`."""
-    event(flow, now, rtt, acks, marks)
-
-
-def call_manager(manager: Any, link: Any) -> None:
-    """Let a queue manager see a link's arrivals; see `engine.manager_events`."""
-    manager(link)

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from .jit import inlined
+
 __all__ = ["least_time", "push", "release", "take"]
 
 FREE, USED, OUT, FAULT, STREAM = 0, 1, 2, 3, 4  # places in `tally`
 GONE = -2  # number of a free element
 
 
+@inlined
 def take(element, tally):
     """Return the index of a free element; if none, set the fault flag and return the last."""
     e = tally[FREE]
@@ -23,6 +26,7 @@ def take(element, tally):
     return e
 
 
+@inlined
 def release(element, tally, e):
     """Return an element to the free list."""
     element[e].number = GONE
@@ -30,6 +34,7 @@ def release(element, tally, e):
     tally[FREE] = e
 
 
+@inlined
 def push(element, unit, slot, e, u, time, key):
     """Insert an element into the calendar queue of a unit."""
     it = element[e]
@@ -60,6 +65,7 @@ def push(element, unit, slot, e, u, time, key):
         element[before].next = e
 
 
+@inlined
 def least_time(element, unit, slot, now, end):
     """Return the time of the next arrival or departure at any unit, at most ``end``."""
     least = end

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.kernel.senders import uniform
+from .jit import inlined
+from .senders import uniform
 
 __all__ = ["admit_early", "chance_of"]
 
 
+@inlined
 def chance_of(early, p, size):
     """Return the probability of dropping or marking a packet of ``size`` bytes."""
     rule = early[p]
@@ -22,6 +24,7 @@ def chance_of(early, p, size):
     return min(chance, 1.0)
 
 
+@inlined
 def admit_early(early, stream, p, queued, idle, size, listens):
     """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 

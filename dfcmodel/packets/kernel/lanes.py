@@ -3,25 +3,30 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.kernel.boxes import push, release, take
-from dfcmodel.packets.kernel.ports import drop
+import numpy as np
+
+from .boxes import push, release, take
+from .jit import inlined
+from .ports import drop
 
 __all__ = ["enter_lane", "leave_lane", "longest_lane", "overflow", "send_message", "watch"]
 
 PAUSE, RESUME = -3, -4  # numbers of elements that are messages
 
 
+@inlined
 def send_message(element, unit, slot, feeder, tally, p, time):
     """Send a pause or resume message to the feeders of a port."""
     port = unit[p]
     for k in range(port.feeder, port.feeder + port.feeders):
-        q = feeder[k]
+        q = np.int64(feeder[k])
         e = take(element, tally)
         element[e].number = PAUSE if port.pausing == 1 else RESUME
         element[e].flow = 0
         push(element, unit, slot, e, q, time + (unit[q].delay + port.signalling), -1 - p)
 
 
+@inlined
 def watch(element, unit, slot, feeder, tally, p, time):
     """Pause or resume the feeders of a port when its queue crosses a threshold."""
     port = unit[p]
@@ -33,6 +38,7 @@ def watch(element, unit, slot, feeder, tally, p, time):
         send_message(element, unit, slot, feeder, tally, p, time)
 
 
+@inlined
 def enter_lane(element, unit, lane, p, c, e, quantum):
     """Append a packet to a lane."""
     port = unit[p]
@@ -55,6 +61,7 @@ def enter_lane(element, unit, lane, p, c, e, quantum):
     port.waiting += 1
 
 
+@inlined
 def longest_lane(unit, lane, p):
     """Return the longest lane of the lowest-priority busy level; at ties that of the first flow."""
     port = unit[p]
@@ -72,12 +79,13 @@ def longest_lane(unit, lane, p):
     return -1
 
 
+@inlined
 def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scale, rows):
     """Drop the first packet of the longest lane."""
     port = unit[p]
     c = longest_lane(unit, lane, p)
     it = lane[c]
-    e = it.head
+    e = np.int64(it.head)
     it.head = element[e].next
     it.count -= 1
     port.waiting -= 1
@@ -101,6 +109,7 @@ def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scal
     release(element, tally, e)
 
 
+@inlined
 def leave_lane(element, unit, lane, sizes, p):
     """Remove the next packet from the lanes of a port and return it."""
     port = unit[p]
@@ -119,7 +128,7 @@ def leave_lane(element, unit, lane, sizes, p):
                 level.last = c
                 c = level.first
     it = lane[c]
-    e = it.head
+    e = np.int64(it.head)
     it.head = element[e].next
     it.count -= 1
     it.deficit -= sizes[element[e].size]

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["EARLY", "ELEMENT", "FLOW", "HOP", "LANE", "UNIT"]
+__all__ = [
+    "EARLY",
+    "ELEMENT",
+    "FLOW",
+    "HOP",
+    "LANE",
+    "MAX_PARAMETERS",
+    "MAX_STATE",
+    "ON_ACK",
+    "ON_LOSS",
+    "ON_TIMEOUT",
+    "UNIT",
+]
+
+ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
+"""Events of a window rule: columns of ``events``."""
+MAX_STATE, MAX_PARAMETERS = 16, 16
+"""Numbers that a window rule may have; see `dfcmodel.rule_events`."""
 
 ELEMENT = np.dtype(
     [
@@ -162,7 +179,15 @@ FLOW = np.dtype(
         ("total", "f8"),  # packets delivered
         ("first_loss", "f8"),
         ("finished", "f8"),
+        ("cwnd", "f8"),
+        ("ssthresh", "f8"),
+        ("rule_state", "f8", (MAX_STATE - 2,)),
+        ("parameters", "f8", (MAX_PARAMETERS,)),
     ],
     align=True,
 )
-"""A flow: its sender, then its receiver."""
+"""A flow: its sender, then its receiver.
+
+``cwnd``, ``ssthresh`` and ``rule_state`` are the state of its window rule, ``parameters`` those of the rule. They
+stand one after the other: the rule's events get the place of ``cwnd``.
+"""

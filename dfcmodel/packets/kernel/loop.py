@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 
-from dfcmodel.packets.kernel.boxes import FAULT, OUT, least_time, release, take
-from dfcmodel.packets.kernel.lanes import PAUSE, RESUME, enter_lane, leave_lane, overflow, watch
-from dfcmodel.packets.kernel.ports import LANES, drop, travel
-from dfcmodel.packets.kernel.senders import receive
-from dfcmodel.packets.kernel.sources import look_at_timers, wake
-from dfcmodel.packets.kernel.timers import CHECK, END, NOW, NS2
+import numpy as np
+
+from .boxes import FAULT, OUT, least_time, release, take
+from .jit import entry, inlined
+from .lanes import PAUSE, RESUME, enter_lane, leave_lane, overflow, watch
+from .ports import LANES, drop, travel
+from .senders import receive
+from .sources import look_at_timers, wake
+from .timers import CHECK, END, NOW, NS2
 
 __all__ = ["handle", "look", "run", "turn_of"]
 
@@ -22,8 +25,9 @@ EMPTY_WINDOWS = 8
 """Number of consecutive windows without events after which the loop skips to the next event."""
 
 
+@inlined
 def handle(
-    element, unit, slot, flow, hop, rule, ring, bits, known, noted, block, transmission, passage,
+    element, unit, slot, flow, hop, events, ring, bits, known, noted, block, transmission, passage,
     sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
     """Process the arrivals of a window at the senders, or at a port without lanes."""
@@ -33,22 +37,24 @@ def handle(
     at = unit[u].at
     for b in range(int(now * inverse), int(end * inverse) + 1):
         place = at + (b & mask)
-        e = slot[place, 0]
+        e = np.int64(slot[place, 0])
         while e >= 0 and element[e].time < end:
             slot[place, 0] = element[e].next
             unit[u].count -= 1
             time = element[e].time
-            key = element[e].key
-            f = element[e].flow
+            key = np.int64(element[e].key)
+            f = np.int64(element[e].flow)
             packets = 1
             if u == senders:
                 clock[NOW] = time
                 tally[OUT] = 0
                 if key >= senders:
-                    wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out, f)
+                    wake(
+                        element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f
+                    )
                 else:
                     receive(
-                        element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream,
+                        element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
                         out, f, e,
                     )  # fmt: skip
                 release(element, tally, e)
@@ -71,11 +77,12 @@ def handle(
                 travel(
                     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
                     sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time,
-                    key, u != senders,
+                    key, u,
                 )  # fmt: skip
-            e = slot[place, 0]
+            e = np.int64(slot[place, 0])
 
 
+@inlined
 def turn_of(
     element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission, passage,
     sizes, early, stream, tally, delivered, transit, waiting, lost, scale, u, now, end,
@@ -89,7 +96,7 @@ def turn_of(
     while True:
         e = -1
         while port.count > 0 and b <= past:
-            e = slot[port.at + (b & port.mask), 0]
+            e = np.int64(slot[port.at + (b & port.mask), 0])
             if e >= 0 and element[e].time < end:
                 break
             e = -1
@@ -151,21 +158,23 @@ def turn_of(
             travel(
                 element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
                 sizes, early, stream, delivered, transit, waiting, lost, tally, scale, sent,
-                time + passage[u, it.size], port.rank, False,
+                time + passage[u, it.size], port.rank, len(unit) - 1,
             )  # fmt: skip
 
 
-def look(flow, rule, window, round_trip, acked, n):
+@inlined
+def look(flow, events, window, round_trip, acked, n):
     """Record the state of the senders at the end of sample n."""
     for f in range(len(flow)):
         if flow[f].recovery != 4:
-            window[n, f] = rule[f, 0]
+            window[n, f] = flow[f].cwnd
             acked[n, f] = flow[f].acked
             round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
 
 
+@entry
 def run(
-    element, unit, slot, flow, hop, lane, feeder, rule, ring, bits, known, noted, block,
+    events, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, noted, block,
     transmission, passage, sizes, early, order, stream, out, clock, tally, window, round_trip,
     acked, delivered, transit, waiting, lost, ahead, scale, sample, first, samples,
 ):  # fmt: skip
@@ -192,7 +201,7 @@ def run(
             elif unit[u].count > 0:
                 before = unit[u].count
                 handle(
-                    element, unit, slot, flow, hop, rule, ring, bits, known, noted, block,
+                    element, unit, slot, flow, hop, events, ring, bits, known, noted, block,
                     transmission, passage, sizes, early, stream, out, clock, tally, delivered,
                     transit, waiting, lost, scale, u, now, end,
                 )  # fmt: skip
@@ -202,7 +211,7 @@ def run(
             return n
         now = end
         if end == sample_end:
-            look(flow, rule, window, round_trip, acked, n)
+            look(flow, events, window, round_trip, acked, n)
             n += 1
             if n == samples:
                 return n

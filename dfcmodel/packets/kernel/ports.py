@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.kernel.boxes import push, release
-from dfcmodel.packets.kernel.early import admit_early
-from dfcmodel.packets.kernel.senders import uniform
+import numpy as np
+
+from .boxes import push, release
+from .early import admit_early
+from .jit import inlined
+from .senders import uniform
 
 __all__ = ["deliver", "drop", "report", "travel"]
 
@@ -14,6 +17,7 @@ FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
 MOST_BLOCKS = 3
 
 
+@inlined
 def drop(element, flow, lost, e, h, row, time):
     """Record the drop of a packet."""
     s = flow[element[e].flow]
@@ -22,6 +26,7 @@ def drop(element, flow, lost, e, h, row, time):
         s.first_loss = time
 
 
+@inlined
 def deliver(flow, bits, f, number):
     """Deliver a packet to its receiver; return the number of packets now delivered in order."""
     s = flow[f]
@@ -51,6 +56,7 @@ def deliver(flow, bits, f, number):
     return n - before
 
 
+@inlined
 def report(flow, bits, known, block, e, f, number):
     """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
     s = flow[f]
@@ -108,13 +114,17 @@ def report(flow, bits, known, block, e, f, number):
     return told
 
 
+@inlined
 def travel(
     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, entering,
+    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, at,
 ):  # fmt: skip
-    """Advance an arriving element hop by hop until a calendar queue, a lane, or its end."""
+    """Advance an arriving element hop by hop until a calendar queue, a lane, or its end.
+
+    ``at`` is the port whose calendar queue it has left, or the number of the senders.
+    """
     it = element[e]
-    f = it.flow
+    f = np.int64(it.flow)
     s = flow[f]
     rows = len(transit) - 1
     while True:
@@ -141,11 +151,11 @@ def travel(
             push(element, unit, slot, e, len(unit) - 1, time, key)
             return
         h = s.way + it.hop
-        p = hop[h].port
-        if hop[h].inline == 0 and not entering:
+        p = np.int64(hop[h].port)
+        if hop[h].inline == 0 and p != at:
             push(element, unit, slot, e, p, time, key)
             return
-        entering = False
+        at = len(unit) - 1
         port = unit[p]
         start = time
         row = min(int(time * scale), rows)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from .jit import inlined
+
 __all__ = ["clear", "hold", "is_held", "next_hole", "note"]
 
 
+@inlined
 def is_held(flow, bits, f, number):
     """Return whether a packet was selectively acknowledged."""
     s = flow[f]
@@ -13,6 +16,7 @@ def is_held(flow, bits, f, number):
     return bits[at] & (1 << (number & 7)) != 0
 
 
+@inlined
 def hold(flow, bits, f, first, past):
     """Mark the packets ``first`` .. ``past`` - 1 as selectively acknowledged."""
     s = flow[f]
@@ -27,6 +31,7 @@ def hold(flow, bits, f, first, past):
         s.top = past - 1
 
 
+@inlined
 def clear(flow, bits, noted, f):
     """Clear the scoreboard of flow f."""
     s = flow[f]
@@ -45,6 +50,7 @@ def clear(flow, bits, noted, f):
         noted[f, k] = -1
 
 
+@inlined
 def note(flow, bits, noted, block, element, f, e):
     """Add the blocks of an ACK to the scoreboard; return whether it changed."""
     s = flow[f]
@@ -77,6 +83,7 @@ def note(flow, bits, noted, block, element, f, e):
     return new or s.sacked != before
 
 
+@inlined
 def next_hole(flow, bits, f):
     """Return the first packet to resend below a selectively acknowledged one; -1: none."""
     s = flow[f]

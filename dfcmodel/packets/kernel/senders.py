@@ -1,17 +1,20 @@
-"""TCP senders: Tahoe, Reno, NewReno and SACK, with the window rules compiled in.
+"""TCP senders: Tahoe, Reno, NewReno and SACK, with window rules called by address.
 
 The reference (`dfcmodel.packets.reference_senders`) implements the same functions in plain Python.
 """
 # mypy: ignore-errors
-# ruff: noqa: F821
 
 from __future__ import annotations
 
 import math
 
-from dfcmodel.packets.kernel.boxes import OUT
-from dfcmodel.packets.kernel.selective import clear, next_hole, note
-from dfcmodel.packets.kernel.timers import (
+import numpy as np
+
+from .boxes import OUT
+from .jit import call_event, inlined
+from .layout import ON_ACK, ON_LOSS, ON_TIMEOUT
+from .selective import clear, next_hole, note
+from .timers import (
     JITTER,
     NOW,
     NS2,
@@ -43,6 +46,7 @@ NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # the sender's last action
 DUPLICATES = 3
 
 
+@inlined
 def uniform(stream, n):
     """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
     x = stream[n]
@@ -53,6 +57,7 @@ def uniform(stream, n):
     return float((x >> 11) & 0x1FFFFFFFFFFFFF) * 1.1102230246251565e-16
 
 
+@inlined
 def output(element, unit, slot, flow, clock, tally, out, f, number):
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
     s = flow[f]
@@ -70,36 +75,38 @@ def output(element, unit, slot, flow, clock, tally, out, f, number):
         set_timer(element, unit, slot, flow, clock, tally, f)
 
 
-def send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, forced):
+@inlined
+def send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, forced):
     """Send new packets up to the window, each after a random delay if there is jitter."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
         return
-    window = int(min(rule[f, 0], s.most))
+    window = int(min(flow[f].cwnd, s.most))
     if s.recovery == RENO or s.recovery == NEWRENO:
-        window = min(int(rule[f, 0]) + s.inflation, int(s.most))
+        window = min(int(flow[f].cwnd) + s.inflation, int(s.most))
     sent = 0
     while s.next <= s.acked + window and s.next < s.size:
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
             wake_at(element, unit, slot, tally, f, s.held_until)
             return
-        output(element, unit, slot, flow, clock, tally, out, f, s.next)
+        output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
         s.next += 1
         sent += 1
         if sent == most:
             break
 
 
-def send_selective(element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, forced):
+@inlined
+def send_selective(element, unit, slot, flow, events, bits, clock, tally, stream, out, f, forced):
     """Send packets permitted by the window, or in recovery by the pipe: holes first."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
         return
-    window = int(min(rule[f, 0], s.most))
+    window = int(min(flow[f].cwnd, s.most))
     while s.last + 1 < s.size:
         if s.recovering == 1:
-            if s.pipe >= int(rule[f, 0]):
+            if s.pipe >= int(flow[f].cwnd):
                 break
         elif s.next > s.last + window:
             break
@@ -123,14 +130,15 @@ def send_selective(element, unit, slot, flow, rule, bits, clock, tally, stream, 
         s.pipe += 1
 
 
-def grow(flow, rule, clock, f):
+@inlined
+def grow(flow, events, clock, f):
     """Apply an ACK of new data to the window rule."""
-    now = clock[NOW]  # noqa: F841 - for the rule
-    on_ack()
+    call_event(events[flow[f].kind, ON_ACK], flow[f], clock[NOW], flow[f].rtt, 1.0, 0.0)
     if clock[NS2] == 1.0 and flow[f].last == 0:
-        rule[f, 0] = flow[f].first_window
+        flow[f].cwnd = flow[f].first_window
 
 
+@inlined
 def forget(element, unit, slot, flow, clock, tally, f, number):
     """Release acknowledged data, and update the RTT estimate and the timer."""
     s = flow[f]
@@ -148,7 +156,8 @@ def forget(element, unit, slot, flow, clock, tally, f, number):
         s.deadline = math.inf
 
 
-def advance(element, unit, slot, flow, rule, clock, tally, f, number):
+@inlined
+def advance(element, unit, slot, flow, events, clock, tally, f, number):
     """Process an ACK of new data outside recovery, or the ACK that ends recovery."""
     s = flow[f]
     if s.recovery == RENO:
@@ -164,7 +173,8 @@ def advance(element, unit, slot, flow, rule, clock, tally, f, number):
     forget(element, unit, slot, flow, clock, tally, f, number)
 
 
-def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
+@inlined
+def partial_ack(element, unit, slot, flow, events, clock, tally, out, f, number):
     """Process a partial ACK: resend the next hole and deflate the window (RFC 6582, 3.2 step 3)."""
     s = flow[f]
     if s.partial == 0:
@@ -174,9 +184,9 @@ def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
     if s.inflation > deflate:
         s.inflation -= deflate - 1
     else:
-        rule[f, 0] -= float(deflate - s.inflation)
+        flow[f].cwnd -= float(deflate - s.inflation)
         s.inflation = 1
-    rule[f, 0] = max(1.0, rule[f, 0])
+    flow[f].cwnd = max(1.0, flow[f].cwnd)
     s.last = number
     s.acked = number
     s.next = max(s.next, number + 1)
@@ -186,18 +196,19 @@ def partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number):
     output(element, unit, slot, flow, clock, tally, out, f, number + 1)
 
 
-def cut_back(flow, rule, clock, f):
+@inlined
+def cut_back(flow, events, clock, f):
     """Apply a loss or a congestion mark to the window rule."""
     flow[f].recover = flow[f].highest
-    rule[f, 0] = min(rule[f, 0], flow[f].most)
-    now = clock[NOW]  # noqa: F841 - for the rule
-    on_loss()
+    flow[f].cwnd = min(flow[f].cwnd, flow[f].most)
+    call_event(events[flow[f].kind, ON_LOSS], flow[f], clock[NOW], flow[f].rtt, 1.0, 0.0)
     if clock[NS2] == 1.0:
-        rule[f, 1] = float(int(rule[f, 1]))
+        flow[f].ssthresh = float(int(flow[f].ssthresh))
     flow[f].loss_events += 1
 
 
-def lose(element, unit, slot, flow, rule, clock, tally, out, f):
+@inlined
+def lose(element, unit, slot, flow, events, clock, tally, out, f):
     """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = flow[f]
     known = s.acked <= s.recover and not (clock[NS2] == 1.0 and s.acked == 0)
@@ -205,8 +216,8 @@ def lose(element, unit, slot, flow, rule, clock, tally, out, f):
         return
     s.action = LOSS
     if s.recovery == RENO or s.recovery == NEWRENO:
-        rule[f, 0] += float(s.inflation)
-    cut_back(flow, rule, clock, f)
+        flow[f].cwnd += float(s.inflation)
+    cut_back(flow, events, clock, f)
     set_timer(element, unit, slot, flow, clock, tally, f)
     s.timing = 0
     if s.recovery == TAHOE:
@@ -216,29 +227,31 @@ def lose(element, unit, slot, flow, rule, clock, tally, out, f):
         s.pipe = s.highest - s.acked - DUPLICATES
         s.recovering = 1
         s.hole = max(s.hole, s.acked + 2)
-    output(element, unit, slot, flow, clock, tally, out, f, s.last + 1)
+    output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.last + 1))
     if s.recovery != SACK:
         s.inflation = DUPLICATES
 
 
-def duplicate(element, unit, slot, flow, rule, clock, tally, out, f):
+@inlined
+def duplicate(element, unit, slot, flow, events, clock, tally, out, f):
     """Count a duplicate ACK: limited transmit for the first two (RFC 3042), the third is a loss."""
     s = flow[f]
     s.duplicates += 1
     if s.duplicates == DUPLICATES:
-        lose(element, unit, slot, flow, rule, clock, tally, out, f)
+        lose(element, unit, slot, flow, events, clock, tally, out, f)
     elif s.duplicates > DUPLICATES:
         if s.action == LOSS and (s.recovery == RENO or s.recovery == NEWRENO):
             s.inflation += 1
     else:
-        ahead = min(s.most, rule[f, 0] + float(s.duplicates))
+        ahead = min(s.most, flow[f].cwnd + float(s.duplicates))
         if float(s.next) <= float(s.acked) + ahead and s.next < s.size:
-            output(element, unit, slot, flow, clock, tally, out, f, s.next)
+            output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
             s.next += 1
 
 
+@inlined
 def receive_selective(
-    element, unit, slot, flow, rule, bits, noted, block, clock, tally, out, f, e, number
+    element, unit, slot, flow, events, bits, noted, block, clock, tally, out, f, e, number
 ):
     """Process an ACK at a SACK sender; return 1 to send, 2 to increase the window and send."""
     s = flow[f]
@@ -269,44 +282,46 @@ def receive_selective(
         s.duplicates += 1
         if s.duplicates <= DUPLICATES:
             s.duplicates -= 1
-            duplicate(element, unit, slot, flow, rule, clock, tally, out, f)
+            duplicate(element, unit, slot, flow, events, clock, tally, out, f)
     return 1 if s.duplicates == 0 else 0
 
 
-def receive(element, unit, slot, flow, rule, bits, noted, block, clock, tally, stream, out, f, e):
+@inlined
+def receive(element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e):
     """Process an ACK and send the packets it permits."""
     s = flow[f]
-    number = element[e].number
+    number = np.int64(element[e].number)
     s.rtt = clock[NOW] - element[e].sent
     if element[e].marked == 1 and number > s.recover:
-        cut_back(flow, rule, clock, f)
+        cut_back(flow, events, clock, f)
     if s.recovery == SACK:
         act = receive_selective(
-            element, unit, slot, flow, rule, bits, noted, block, clock, tally, out, f, e, number
+            element, unit, slot, flow, events, bits, noted, block, clock, tally, out, f, e, number
         )
     else:
         act = 1
         if number > s.last:
             if s.recovery == NEWRENO and s.action == LOSS and number < s.recover:
-                partial_ack(element, unit, slot, flow, rule, clock, tally, out, f, number)
+                partial_ack(element, unit, slot, flow, events, clock, tally, out, f, number)
             else:
-                advance(element, unit, slot, flow, rule, clock, tally, f, number)
+                advance(element, unit, slot, flow, events, clock, tally, f, number)
                 act = 2
         elif number == s.last:
-            duplicate(element, unit, slot, flow, rule, clock, tally, out, f)
+            duplicate(element, unit, slot, flow, events, clock, tally, out, f)
     if act == 2 and element[e].marked == 0:
-        grow(flow, rule, clock, f)
+        grow(flow, events, clock, f)
     if s.recovery == SACK:
         if act > 0:
             send_selective(
-                element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, False
+                element, unit, slot, flow, events, bits, clock, tally, stream, out, f, False
             )
     elif s.duplicates == 0 or s.duplicates >= DUPLICATES or s.recovery == TAHOE:
         most = 2 if s.recovery == NEWRENO and s.duplicates > 0 else 0
-        send(element, unit, slot, flow, rule, clock, tally, stream, out, f, most, False)
+        send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, False)
 
 
-def expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f):
+@inlined
+def expire(element, unit, slot, flow, events, bits, noted, clock, tally, f):
     """Handle a retransmission timeout: resend from the first unacknowledged packet."""
     s = flow[f]
     s.deadline = math.inf
@@ -325,11 +340,10 @@ def expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f):
     if s.acked == -1:
         s.first_window = 1.0
     s.timeouts += 1
-    rule[f, 0] = min(max(1.0, rule[f, 0]), s.most)
-    now = clock[NOW]  # noqa: F841 - for the rule
-    on_timeout()
+    flow[f].cwnd = min(max(1.0, flow[f].cwnd), s.most)
+    call_event(events[flow[f].kind, ON_TIMEOUT], flow[f], clock[NOW], flow[f].rtt, 1.0, 0.0)
     if clock[NS2] == 1.0:
-        rule[f, 1] = float(int(rule[f, 1]))
+        flow[f].ssthresh = float(int(flow[f].ssthresh))
     s.loss_events += 1
     back_off(flow, clock, f)
     set_timer(element, unit, slot, flow, clock, tally, f)

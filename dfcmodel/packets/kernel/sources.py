@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 
-from dfcmodel.packets.kernel.boxes import OUT
-from dfcmodel.packets.kernel.senders import SACK, expire, send, send_selective, uniform
-from dfcmodel.packets.kernel.timers import CHECK, END, NOW, wake_at
+from .boxes import OUT
+from .jit import inlined
+from .senders import SACK, expire, send, send_selective, uniform
+from .timers import CHECK, END, NOW, wake_at
 
 __all__ = ["blind", "look_at_timers", "span", "wake"]
 
@@ -15,6 +16,7 @@ BLIND = 4
 CONSTANT, REGULAR, RANDOM = 0, 1, 2
 
 
+@inlined
 def span(unit, flow, stream, f, mean):
     """Return the duration of an on or off period, s."""
     if flow[f].onoff == REGULAR:
@@ -22,6 +24,7 @@ def span(unit, flow, stream, f, mean):
     return -mean * math.log(1.0 - uniform(stream, len(unit) - 1 + f))
 
 
+@inlined
 def blind(element, unit, slot, flow, clock, tally, stream, out, f):
     """Send a packet of a source without congestion control, and schedule the next one."""
     s = flow[f]
@@ -42,7 +45,8 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
     wake_at(element, unit, slot, tally, f, s.due)
 
 
-def wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out, f):
+@inlined
+def wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f):
     """Process the events due at a sender: start, delayed packet, retransmission timeout."""
     s = flow[f]
     if s.recovery == BLIND:
@@ -60,16 +64,17 @@ def wake(element, unit, slot, flow, rule, bits, noted, clock, tally, stream, out
             if s.deadline != now:
                 return
             held = False
-            sending = expire(element, unit, slot, flow, rule, bits, noted, clock, tally, f)
+            sending = expire(element, unit, slot, flow, events, bits, noted, clock, tally, f)
         if sending:
             if s.recovery == SACK:
                 send_selective(
-                    element, unit, slot, flow, rule, bits, clock, tally, stream, out, f, held
+                    element, unit, slot, flow, events, bits, clock, tally, stream, out, f, held
                 )
             else:
-                send(element, unit, slot, flow, rule, clock, tally, stream, out, f, 0, held)
+                send(element, unit, slot, flow, events, clock, tally, stream, out, f, 0, held)
 
 
+@inlined
 def look_at_timers(element, unit, slot, flow, clock, tally, now):
     """Schedule the timeouts of this window, and record the next deadline after it."""
     end = clock[END]

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.kernel.boxes import push, take
+from .boxes import push, take
+from .jit import inlined
 
 __all__ = ["back_off", "measure", "set_timer", "timeout_span", "wake_at"]
 
@@ -14,6 +15,7 @@ TICK = 0.01
 MOST_TIMER = 60.0
 
 
+@inlined
 def timeout_span(flow, clock, f):
     """Return the retransmission timeout, s."""
     s = flow[f]
@@ -21,6 +23,7 @@ def timeout_span(flow, clock, f):
     return max(span, 2.0 * TICK if clock[NS2] == 1.0 else 0.0)
 
 
+@inlined
 def measure(flow, clock, f):
     """Update the RTT estimate with the round-trip time of the timed packet."""
     s = flow[f]
@@ -51,6 +54,7 @@ def measure(flow, clock, f):
         s.current = s.srtt + 4.0 * s.variance
 
 
+@inlined
 def back_off(flow, clock, f):
     """Double the timeout."""
     s = flow[f]
@@ -61,6 +65,7 @@ def back_off(flow, clock, f):
         s.srtt = 0.0
 
 
+@inlined
 def wake_at(element, unit, slot, tally, f, time):
     """Schedule a timer event of a sender."""
     e = take(element, tally)
@@ -69,6 +74,7 @@ def wake_at(element, unit, slot, tally, f, time):
     push(element, unit, slot, e, len(unit) - 1, time, len(unit) - 1 + f)
 
 
+@inlined
 def set_timer(element, unit, slot, flow, clock, tally, f):
     """Restart the retransmission timer."""
     deadline = clock[NOW] + timeout_span(flow, clock, f)

@@ -86,8 +86,7 @@ def test_takano2006_is_equal_to_ns2_packet_for_packet(name: str, rate: float, ag
 
 
 def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
-    from dfcmodel.packets.layouts import lay_out
-    from dfcmodel.packets.window_rules import rule_signatures
+    from dfcmodel.packets.layouts import lay_out, rule_signatures
 
     sizes = []
     for duration in (1.0, 100.0):

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from dfcmodel import Flow, Fluid, Link, Scenario, simulate
+from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel import tcp_sender
-from dfcmodel.engine.kernel.records import FLOW, MAX_PARAMETERS, MAX_STATE, ON_ACK, ON_LOSS
-from dfcmodel.engine.rule_events import events_of, signature_of
+from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
+from dfcmodel.packets.kernel import layout
+from dfcmodel.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
 from responsefn import CUBIC, NewReno, Reno, Tahoe, Vegas
 from responsefn.responses.cycles import numbers_of
 
@@ -27,9 +29,9 @@ def test_the_retransmission_timer_is_that_of_rfc_6298() -> None:
     assert flow.rto == pytest.approx(0.1125 + 4 * 0.0625)
 
 
-def window_after(event: int, acks: float, *, compiled: bool) -> float:
+def window_after(event: int, acks: float, *, compiled: bool, several: bool = True) -> float:
     """Return Reno's window of 10 packets, in congestion avoidance, after an event."""
-    events = events_of(SIGNATURES, compiled=compiled)
+    events = events_of(SIGNATURES, several=several, compiled=compiled)
     flow = np.zeros(1, dtype=FLOW).view(np.recarray)
     flow.cwnd, flow.ssthresh = Reno.State()._replace(cwnd=10.0, ssthresh=5.0)[:2]
     numbers = list(numbers_of(Reno()).values())
@@ -62,3 +64,16 @@ def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> 
     one, other = (simulate(scenario, Fluid(backend=each)) for each in ("numba", "python"))
     np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
     assert np.ptp(one.window) > 5.0
+
+
+def test_the_records_of_both_levels_have_room_for_as_many_numbers() -> None:
+    for records in (fluid_records, layout):
+        assert (records.MAX_STATE, records.MAX_PARAMETERS) == (MAX_STATE, MAX_PARAMETERS)
+        fields = records.FLOW.fields
+        assert fields["parameters"][1] - fields["cwnd"][1] == 8 * MAX_STATE
+
+
+def test_an_ack_by_itself_gives_what_the_rule_returns_to_the_last_bit() -> None:
+    """10 + (10.1 - 10) is not 10.1."""
+    found = window_after(ON_ACK, 1.0, compiled=True, several=False)
+    assert found == 10.0 + 1.0 / 10.0

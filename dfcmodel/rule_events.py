@@ -1,7 +1,7 @@
-"""Window rules and queue managers as data: compiled apart, called by address from the engine.
+"""Window rules as data: compiled apart, called by address from the engines of both levels.
 
 An event applies a rule's function to the window in a flow's record, ``w``: its state from w[0] on, its
-parameters from w[16] on. That of a manager is alike, and what it sees stands from w[32] on.
+parameters from w[16] on.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
-from dfcmodel.network.managers import Arrivals
 from hopflow.kernels import build_callbacks
 from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
-    from dfcmodel.network.managers import QueueManager
     from responsefn import WindowRule
 
 __all__ = [
-    "ManagerSignature",
+    "MAX_PARAMETERS",
+    "MAX_STATE",
     "RuleSignature",
+    "checked_signature",
     "events_of",
-    "manager_events_of",
-    "manager_signature_of",
+    "places",
     "signature_of",
 ]
 
+MAX_STATE, MAX_PARAMETERS = 16, 16
+"""Numbers that a window rule or a queue manager may have; the records of both engines have room for
+as many."""
+
 RuleSignature = tuple["type[WindowRule]", tuple[str, ...]]
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
-ManagerSignature = tuple["type[QueueManager]", tuple[str, ...]]
-"""The same of a queue manager."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
 """Of an event: window, time in s, round-trip time in s, ACKs, marked ones among them."""
@@ -46,17 +46,12 @@ def signature_of(rule: WindowRule) -> RuleSignature:
     ValueError
         For more numbers than a flow's record holds.
     """
-    signature: RuleSignature = _checked(rule, tuple(numbers_of(rule)))
+    signature: RuleSignature = checked_signature(rule, tuple(numbers_of(rule)))
     return signature
 
 
-def manager_signature_of(manager: QueueManager) -> ManagerSignature:
-    """Return a manager's class and the names of its parameters; errors as for `signature_of`."""
-    signature: ManagerSignature = _checked(manager, tuple(manager.numbers(1500.0)))
-    return signature
-
-
-def _checked(owner: Any, names: tuple[str, ...]) -> Any:
+def checked_signature(owner: Any, names: tuple[str, ...]) -> Any:
+    """Return the class of a rule or queue manager and the names of its parameters, if there is room."""
     for what, n, most in (
         ("fields of State", len(owner.State._fields), MAX_STATE),
         ("parameters", len(names), MAX_PARAMETERS),
@@ -66,8 +61,15 @@ def _checked(owner: Any, names: tuple[str, ...]) -> Any:
     return type(owner), names
 
 
-def events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of window rules, shape (rules, 3): addresses, or Python functions."""
+def events_of(
+    signatures: tuple[RuleSignature, ...], *, several: bool = True, compiled: bool = True
+) -> Any:
+    """Return the events of window rules, shape (rules, 3): addresses, or Python functions.
+
+    With ``several`` an event is that of a number of ACKs, which moves the state by that multiple of what one
+    does; without, each ACK is an event of its own, and the state is what the rule returns, to the
+    last bit.
+    """
     table = np.empty(
         (max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object
     )
@@ -80,7 +82,7 @@ def events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -
                 "Params": names,
                 "Event": ("time", "rtt"),
             },
-            {event: _adapter(rule, names, event) for event in EVENTS},
+            {event: _adapter(rule, names, event, several) for event in EVENTS},
             SIGNATURE,
             compiled=compiled,
         )
@@ -90,13 +92,13 @@ def events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -
     return table
 
 
-def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str) -> str:
+def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str, several: bool) -> str:
     """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
 
-    ``acks`` ACKs move the state by that multiple of what one ACK does, except for fields that the
+    ``several`` ACKs move the state by that multiple of what one ACK does, except for fields that the
     rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
-    state, params = _places(0, len(rule.State._fields)), _places(MAX_STATE, len(names))
+    state, params = places(0, len(rule.State._fields)), places(MAX_STATE, len(names))
     lines = [
         f"def {event}(w, time, rtt, acks, marks):",
         f"    old = State({state})",
@@ -104,7 +106,7 @@ def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str) -> str:
     ]
     for n, name in enumerate(rule.State._fields):
         value = f"new.{name}"
-        if event == "on_ack" and name not in rule.assigned:
+        if several and event == "on_ack" and name not in rule.assigned:
             change = f"old.{name} + acks * (new.{name} - old.{name})"
             value = f"{change} if new.{name} != old.{name} else old.{name}"
         lines.append(f"    w[{n}] = {value}")
@@ -123,42 +125,6 @@ def _on_record(event: Callable[..., None]) -> Callable[..., None]:
     return apply
 
 
-def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of queue managers, shape (managers,): addresses, or Python functions."""
-    table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
-    table.fill(0)
-    for n, (manager, names) in enumerate(signatures):
-        lines = [
-            "def on_step(w):",
-            f"    old = State({_places(0, len(manager.State._fields))})",
-            f"    seen = Arrivals({_places(MAX_STATE + MAX_PARAMETERS, SEEN)})",
-            f"    new = manager(old, Params({_places(MAX_STATE, len(names))}), seen)",
-            *(f"    w[{n}] = new.{name}" for n, name in enumerate(manager.State._fields)),
-        ]
-        callbacks = build_callbacks(
-            {"manager": manager.on_step},
-            {"State": manager.State._fields, "Params": names, "Arrivals": Arrivals._fields},
-            {"on_step": "\n".join(lines)},
-            "void(CPointer(float64))",
-            compiled=compiled,
-        )
-        callback = callbacks["on_step"]
-        table[n] = callback.address if compiled else _on_link(callback)
-    return table
-
-
-def _places(first: int, n: int) -> str:
+def places(first: int, n: int) -> str:
     """Return ``n`` numbers of an event's array as text."""
     return "".join(f"w[{first + i}]," for i in range(n))
-
-
-def _on_link(event: Callable[..., None]) -> Callable[..., None]:
-    """Return a manager's event in plain Python that takes a link's record."""
-
-    def apply(link: Any) -> None:
-        numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]
-        event(numbers)
-        link.drop, link.mark = numbers[:2]
-        link.state[:] = numbers[2:MAX_STATE]
-
-    return apply

@@ -1,0 +1,67 @@
+"""Queue managers as data: compiled apart, called by address from the engine.
+
+An event applies a manager's function to the record of a link, ``w``: its state from w[0] on, its parameters
+from w[16] on, and what it sees from w[32] on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
+from dfcmodel.network.managers import Arrivals
+from dfcmodel.rule_events import checked_signature, places
+from hopflow.kernels import build_callbacks
+
+if TYPE_CHECKING:
+    from dfcmodel.network.managers import QueueManager
+
+__all__ = ["ManagerSignature", "manager_events_of", "manager_signature_of"]
+
+ManagerSignature = tuple["type[QueueManager]", tuple[str, ...]]
+"""A class of queue managers and the names of its parameters: what its event is made of."""
+
+
+def manager_signature_of(manager: QueueManager) -> ManagerSignature:
+    """Return a manager's class and the names of its parameters; errors as for `signature_of`."""
+    signature: ManagerSignature = checked_signature(manager, tuple(manager.numbers(1500.0)))
+    return signature
+
+
+def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: bool = True) -> Any:
+    """Return the events of queue managers, shape (managers,): addresses, or Python functions."""
+    table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
+    table.fill(0)
+    for n, (manager, names) in enumerate(signatures):
+        lines = [
+            "def on_step(w):",
+            f"    old = State({places(0, len(manager.State._fields))})",
+            f"    seen = Arrivals({places(MAX_STATE + MAX_PARAMETERS, SEEN)})",
+            f"    new = manager(old, Params({places(MAX_STATE, len(names))}), seen)",
+            *(f"    w[{n}] = new.{name}" for n, name in enumerate(manager.State._fields)),
+        ]
+        callbacks = build_callbacks(
+            {"manager": manager.on_step},
+            {"State": manager.State._fields, "Params": names, "Arrivals": Arrivals._fields},
+            {"on_step": "\n".join(lines)},
+            "void(CPointer(float64))",
+            compiled=compiled,
+        )
+        callback = callbacks["on_step"]
+        table[n] = callback.address if compiled else _on_link(callback)
+    return table
+
+
+def _on_link(event: Callable[..., None]) -> Callable[..., None]:
+    """Return a manager's event in plain Python that takes a link's record."""
+
+    def apply(link: Any) -> None:
+        numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]
+        event(numbers)
+        link.drop, link.mark = numbers[:2]
+        link.state[:] = numbers[2:MAX_STATE]
+
+    return apply

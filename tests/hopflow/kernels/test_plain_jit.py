@@ -1,0 +1,26 @@
+"""As plain Python, functions of a kernel package are what they were, and events are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from hopflow.kernels import plain_jit
+
+
+@pytest.mark.parametrize("name", ["compiled", "inlined", "summing", "entry"])
+def test_a_function_stays_as_it_is(name: str) -> None:
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    assert getattr(plain_jit, name)(double) is double
+
+
+def test_events_get_what_they_are_called_with() -> None:
+    called: list[tuple[object, ...]] = []
+
+    def event(*given: object) -> None:
+        called.append(given)
+
+    plain_jit.call_event(event, "flow", 1.0, 0.1, 2.0, 3.0)
+    plain_jit.call_manager(event, "link")
+    assert called == [("flow", 1.0, 0.1, 2.0, 3.0), ("link",)]
