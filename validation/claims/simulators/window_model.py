@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import (
     ARENO,
     CTCP,
@@ -68,8 +69,10 @@ FULL = 0.95
 """Share of the link above which model and packets agree only because the link is full."""
 EVENTS = 16_000
 """Losses of a run of the model: its own error is then about a percent."""
-RENO_BELOW, SSTHRESH = 15, 14
-"""Packets below which Illinois is Reno, and where the runs leave slow start."""
+SSTHRESH = 333
+"""Packets at which the runs leave slow start: the bandwidth-delay product."""
+SECONDS, WARM_UP, SEEDS = 100.0, 20.0, range(1, 11)
+"""Of the packet engine in the experiments: the times of the runs; twice the seeds of ns-2."""
 SETUPS = 0.03, 0.24
 """Smallest and largest difference at p = 1e-3 between two set-ups of ns-2 with the same modules, link,
 buffer and p, but other timestamps, noise and initial thresholds; the second is not bundled."""
@@ -78,14 +81,38 @@ APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
 difference between simulators (Reno, S03)."""
 
 
+class Illinois(LinuxIllinois):
+    """Linux's module from the threshold of the runs."""
+
+    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
+        """Return the state at the start, with the threshold of the runs."""
+        return super().start(rtt, bandwidth)._replace(ssthresh=float(SSTHRESH))
+
+
+class Adaptive(ARENO):
+    """ARENO from the threshold of the runs."""
+
+    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
+        """Return the state at the start, with the threshold of the runs."""
+        return super().start(rtt, bandwidth)._replace(ssthresh=float(SSTHRESH))
+
+
+EXPERIMENTS: dict[str, WindowRule] = {"illinois": Illinois(), "areno": Adaptive()}
+"""The rules farthest from the window model, which also run on the packet engine."""
+
+
 @dataclass(frozen=True)
 class WindowModel:
     """Goodput in packets over the model's rate by rule, simulator and p.
 
     Columns tool, rule, p, ratio, error (95 %: of the seeds, and of the model's own random losses).
+    ``engine`` has the rules farthest off: goodput over that of the packet engine with the same rule, whose
+    packets queue behind each other (ratio, error), and over the window model (over_model); ``spread`` is
+    the standard deviation of the engine's seeds over their mean.
     """
 
     ratios: pd.DataFrame
+    engine: pd.DataFrame
 
     def of(self, rule: str, tool: str) -> pd.DataFrame:
         """Return the rows of one rule in one simulator."""
@@ -123,12 +150,46 @@ def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
     return run.rate, run.half_width
 
 
+@functools.cache
+def engine_rates(name: str, p: float) -> tuple[float, ...]:
+    """Return the goodput of a rule on the packet engine, packets/s, one per seed.
+
+    Path, random loss, threshold, times and the random delay of up to a transmission time at the sender are
+    those of the runs.
+    """
+    path = Bottleneck(CAPACITY, RTT, int(BUFFER), p, duration=SECONDS, warm_up=WARM_UP)
+    rules = tuple(EXPERIMENTS.values())
+    return tuple(
+        float(path.run([EXPERIMENTS[name]], seed=seed, rules=rules).rate[0]) for seed in SEEDS
+    )
+
+
+def experiments(ratios: pd.DataFrame, goodputs: dict[tuple[str, str, float], Any]) -> pd.DataFrame:
+    """Return the rows of ``WindowModel.engine``."""
+    import pandas as pd
+
+    rows = []
+    for (tool, name, p), runs in goodputs.items():
+        if name not in EXPERIMENTS:
+            continue
+        engine = engine_rates(name, p)
+        row = (ratios["tool"] == tool) & (ratios["rule"] == name) & (ratios["p"] == p)
+        packets, ours = of_runs(runs), of_runs(engine)
+        ratio = packets.value / ours.value
+        error = ratio * 2.0 * np.hypot(packets.error / packets.value, ours.error / ours.value)
+        spread = float(np.std(engine, ddof=1)) / ours.value
+        rows.append((tool, name, p, float(ratios[row]["ratio"].iloc[0]), ratio, error, spread))
+    return pd.DataFrame(
+        rows, columns=["tool", "rule", "p", "over_model", "ratio", "error", "spread"]
+    )
+
+
 @claim("S06", cases=tuple(CASES.values()))
 def measure() -> WindowModel:
     """Compare the rates of thirteen rules with packet runs at the same independent loss."""
     import pandas as pd
 
-    rows = []
+    rows, goodputs = [], {}
     for tool, case in CASES.items():
         flows = evidence.table(case)
         for (name, rule), p in itertools.product((BY_LOSS | BY_DELAY).items(), LOSS_RATES):
@@ -143,7 +204,9 @@ def measure() -> WindowModel:
             error = np.hypot(2.0 * of_runs(runs["goodput"]).error / mean, half / model)
             error *= mean / model
             rows.append({"tool": tool, "rule": name, "p": p, "ratio": mean / model, "error": error})
-    return WindowModel(pd.DataFrame(rows))
+            goodputs[tool, name, p] = runs["goodput"]
+    ratios = pd.DataFrame(rows)
+    return WindowModel(ratios, experiments(ratios, goodputs))
 
 
 @measure.judge
