@@ -214,7 +214,8 @@ def share_ratio(size: float) -> float:
 
     Between two losses both grow by the same g packets; a flow that gives up b of its peak W has
     b W = g and the mean (2 - b) W/2, hence the ratio (2 - b)/(3 b) to Reno's b = 1/2. With a buffer
-    of x BDP the factor kept at a full queue is 1/(1 + x).
+    of x BDP the factor kept at a full queue is 1/(1 + x). A flow that sees m times as many losses as
+    Reno grows by g/m between two: the ratio is divided by m.
     """
     b = size / (1 + size)
     return (2 - b) / (3 * b)
@@ -248,6 +249,12 @@ def westwood_decrease() -> Effects:
     slide = {x: ratio(BUFFERS, "rate_estimate", x) for x in SIZES}
     westwood = {x: ratio(BUFFERS_NS2, "westwood", x) for x in (0.25, *SIZES, 4.0)}
     fusion = {x: ratio(BUFFERS, "fusion", x) for x in SIZES}
+    losses = of_cases(BUFFERS).query("rule == 'rate_estimate'")
+    events = {
+        x: float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=1).mean())
+        / float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=2).mean())
+        for x in SIZES
+    }
     every = {"RTTmin/RTT (ns-3)": slide, "Fusion (ns-3)": fusion, "Westwood+ (ns-2)": westwood}
     shown = {name: Curve(list(found), list(found.values())) for name, found in every.items()}
     name = "RTTmin/RTT (ns-3)"
@@ -257,6 +264,10 @@ def westwood_decrease() -> Effects:
         shown,
         ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
         "x",
-        values={"slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES]},
+        values={
+            "slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES],
+            "together": [share_ratio(x) - 1.0 for x in SIZES],
+            "apart": [share_ratio(x) / events[x] - 1.0 for x in SIZES],
+        },
         readings={"Westwood+, which estimates a bandwidth": statements(westwood, model=False)},
-    )
+    )  # fmt: skip
