@@ -128,6 +128,11 @@ class Check(Generic[T]):
         self._pictures[draw.__name__] = draw
         return draw
 
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The names of the functions that draw."""
+        return tuple(self._pictures)
+
     def constants_of(self, *modules: ModuleType) -> None:
         """Make the constants of these modules available to the text."""
         self._modules[:0] = modules

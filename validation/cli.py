@@ -19,7 +19,7 @@ import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
 from validation import evidence, manifest, tally
-from validation.claims import claims_of_figure, find, ledger
+from validation.claims import claims_of_figure, figures, find, ledger
 from validation.records import record as write_records
 from validation.records import recorded_verdicts
 from validation.texts import plain
@@ -37,6 +37,7 @@ for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
 
+XML = '<?xml version="1.0" encoding="utf-8" standalone="no"?>'
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
     Verdict.REPRODUCED: "green",
@@ -109,6 +110,7 @@ def validate(
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     start = time.perf_counter()
     manifest.verify()
+    manifest.verify_published()
     findings = _check(chosen, console, fresh=fresh)
     seconds = time.perf_counter() - start
     page = write(findings, report, seconds)
@@ -154,17 +156,29 @@ def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
 @app.command("figure")
 def draw_figure(
     name: Annotated[
-        str, typer.Argument(help="PAPER/FIGURE, such as malhotra2005/4, or a claim, such as M03.")
-    ],
+        str | None,
+        typer.Argument(
+            help="PAPER/FIGURE, such as malhotra2005/4, or a claim, such as M03; none lists them all."
+        ),
+    ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
 ) -> None:
-    """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."""
+    """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.
+
+    A claim that `hopflow validate` has checked before, with nothing changed since, is not checked again.
+    """
     console = Console()
-    for claim in claims_of_figure(name):
-        for n, picture in enumerate(claim.check().pictures, 1):
+    if name is None:
+        for known, claims in figures().items():
+            console.print(f"{known}: {', '.join(claim.id for claim in claims)}", highlight=False)
+        return
+    for claim, finding in _check(claims_of_figure(name), console, fresh=False).items():
+        if not finding.pictures:
+            console.print(f"[bold]{claim.id}[/] {claim.where}: has no figure")
+        for n, picture in enumerate(finding.pictures, 1):
             target = folder / f"{claim.id}-{n}.svg"
             target.parent.mkdir(parents=True, exist_ok=True)
-            picture.draw().savefig(target)
+            target.write_text(f"{XML}\n{picture.svg}", encoding="utf-8")
             console.print(f"[bold]{claim.id}[/] {claim.where}: {plain(picture.caption)}\n{target}")
 
 
@@ -272,10 +286,13 @@ def regenerate_case(
 
 @data.command("verify")
 def verify_data() -> None:
-    """Compare every bundled file with the manifest; exit status 1 when one is damaged or missing."""
+    """Compare bundled files and published tables with the manifests; exit status 1 on damage."""
     console = Console()
-    checked = manifest.verify()
-    console.print(f"{len(checked)} files of {len(evidence.cases())} cases: all as recorded")
+    checked, tables = manifest.verify(), manifest.verify_published()
+    console.print(
+        f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: "
+        "all as recorded"
+    )
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """The manifest of the bundled data: every file with its SHA-256, and the manifest's own.
 
 ``data/manifest.txt`` lists the SHA-256 of all files below ``data``, and `MANIFEST_SHA256` is its own: a file
-that is not in it, or differs from it, is refused.
+that is not in it, or differs from it, is refused. ``published/manifest.txt`` does the same for the tables
+that others printed or measured.
 """
 
 from __future__ import annotations
@@ -15,16 +16,23 @@ __all__ = [
     "DATA",
     "MANIFEST",
     "MANIFEST_SHA256",
+    "PUBLISHED",
     "DamagedDataError",
     "listed",
     "listing",
+    "published_listing",
     "read",
     "verify",
+    "verify_published",
 ]
 
 DATA = Path(__file__).parent / "data"
+PUBLISHED = Path(__file__).parent / "published"
+OURS = ("claims.csv", "own_claims.csv", "excused_cases.csv", "verdicts.csv", "thresholds.csv",
+        "SOURCES.md")  # fmt: skip
+"""Files of ``published`` that are written here; all others are tables of others."""
 MANIFEST = "manifest.txt"
-MANIFEST_SHA256 = "0014ce912e527f01ffcb89c4234aca60cfb070abf58b7b76fc7ab956de1600dd"
+MANIFEST_SHA256 = "2766bca675edc79a5eee0e9f0c6b9b4e0a4e0e11a25e79fd8f7ca773ae7e5af5"
 """The SHA-256 of the manifest; `validation.generate` prints it when a case was made anew."""
 
 
@@ -111,3 +119,38 @@ def verify() -> list[str]:
         if recorded != kept:
             raise DamagedDataError(f"{DATA / case}: its provenance.json names other files")
     return list(files)
+
+
+def published_listing() -> str:
+    """Return the manifest of the published tables of others as they are, sorted by name."""
+    files = sorted(path for path in PUBLISHED.iterdir() if path.name not in (*OURS, MANIFEST))
+    return "".join(f"{sha256_of(path.read_bytes())}  {path.name}\n" for path in files)
+
+
+def verify_published() -> list[str]:
+    """Recompute the checksums of the tables that others printed or measured; return their names.
+
+    Raises
+    ------
+    DamagedDataError
+        Naming the first file that is missing, changed, or not in the manifest.
+
+    Examples
+    --------
+    >>> "spang2021_queue_depths.csv" in verify_published()
+    True
+    """
+    known, here = (
+        {name: sha256 for sha256, name in (line.split("  ", 1) for line in text.splitlines())}
+        for text in ((PUBLISHED / MANIFEST).read_text(encoding="utf-8"), published_listing())
+    )
+    for name in sorted({*known, *here}):
+        if name not in here:
+            raise DamagedDataError(f"{PUBLISHED / name}: cannot be read")
+        if name not in known:
+            raise DamagedDataError(f"{PUBLISHED / name}: not in {MANIFEST}")
+        if known[name] != here[name]:
+            raise DamagedDataError(
+                f"{PUBLISHED / name}: damaged, its SHA-256 is not that of {MANIFEST}"
+            )
+    return list(known)

@@ -186,3 +186,35 @@ def test_a_missing_manifest_is_named(copy: Path) -> None:
     forget()
     with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: cannot be read"):
         evidence.cases()
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The published tables with their manifest in a folder that the test may damage."""
+    shutil.copytree(manifest.PUBLISHED, tmp_path / "published")
+    monkeypatch.setattr(manifest, "PUBLISHED", tmp_path / "published")
+    return tmp_path / "published"
+
+
+def test_the_published_tables_of_others_are_as_listed() -> None:
+    """Among them the queues of real switches that S07 is judged by."""
+    names = manifest.verify_published()
+    assert "spang2021_queue_depths.csv" in names
+    assert (manifest.PUBLISHED / manifest.MANIFEST).read_text() == manifest.published_listing()
+
+
+def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path) -> None:
+    file = published / "spang2021_queue_depths.csv"
+    file.write_bytes(one_digit(file.read_bytes()))
+    with pytest.raises(manifest.DamagedDataError, match=file.name):
+        manifest.verify_published()
+
+
+def test_published_tables_that_are_missing_or_not_listed_are_found(published: Path) -> None:
+    (published / "extra.csv").write_text("a\n1\n")
+    with pytest.raises(manifest.DamagedDataError, match=r"extra\.csv: not in"):
+        manifest.verify_published()
+    (published / "extra.csv").unlink()
+    (published / "rfc3649_appendixB.csv").unlink()
+    with pytest.raises(manifest.DamagedDataError, match=r"rfc3649_appendixB\.csv: cannot be read"):
+        manifest.verify_published()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
 
 import jinja2
@@ -127,3 +129,15 @@ def test_numbers_as_text() -> None:
 def test_plain_text_has_no_marks() -> None:
     assert texts.plain("from `a = 1/5` on, *not* before") == "from a = 1/5 on, not before"
     assert texts.plain("2 * 3 * 4 packets") == "2 * 3 * 4 packets"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(CLAIMS.rglob("*.md")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_no_word_is_glued_to_a_list(path: Path) -> None:
+    """Jinja drops the line break after a tag: what follows an inline loop stands on its line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for line, after in itertools.pairwise(lines):
+        inline = re.sub(r"\{%.*?%\}", "", line).strip()
+        if line.rstrip().endswith("%}") and inline:
+            assert not re.match(r"[\w(`]|\{\{", after), line

@@ -15,7 +15,7 @@ from validation.checks import subjects
 from validation.records import entries
 from validation.verdicts import Claim
 
-__all__ = ["claims_of_figure", "find", "ledger"]
+__all__ = ["claims_of_figure", "figures", "find", "ledger"]
 
 
 def _load_all() -> None:
@@ -80,6 +80,21 @@ def claims_of_figure(name: str) -> list[Claim]:
     if not found:
         known = sorted({place for claim in own for place in _places(claim.where)})
         raise ValueError(f"figure = {name!r}: no claim is about it; known are {', '.join(known)}")
+    return found
+
+
+def figures() -> dict[str, list[Claim]]:
+    """Return the claims about every figure, table and place of the papers, as `claims_of_figure`.
+
+    Examples
+    --------
+    >>> [claim.id for claim in figures()["malhotra2005/7"]]
+    ['M07', 'M12']
+    """
+    found: dict[str, list[Claim]] = {}
+    for claim in ledger().values():
+        for place in sorted(_places(claim.where)):
+            found.setdefault(f"{claim.paper}/{place}", []).append(claim)
     return found
 
 

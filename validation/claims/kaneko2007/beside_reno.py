@@ -24,11 +24,13 @@ from validation.claims.kaneko2007.runs import (
 from validation.statistics import Estimate, difference, of_runs
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
+MORE_LOSSES = "kaneko2007/loss-sweep-with-reno-seeds-ns3"
 LOSSES_NS2 = "kaneko2007/loss-sweep-with-reno-ns2"
 SMALL = ("kaneko2007/small-bdp-ns3", "kaneko2007/small-bdp-ns2")
 FAST_LINKS = ("kaneko2007/high-speed-ns3", "kaneko2007/high-speed-1000-ns3")
 FAST_LINKS_NS2 = "kaneko2007/high-speed-ns2"
 WINDOWS = ("kaneko2007/windows-with-reno-ns3", "kaneko2007/windows-with-reno-ns2")
+MORE_WINDOWS = "kaneko2007/windows-with-reno-seeds-ns3"
 BUFFERS, BUFFERS_NS2 = "kaneko2007/buffers-ns3", "kaneko2007/buffers-ns2"
 FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
@@ -37,7 +39,7 @@ SIZES = (0.5, 1.0, 2.0)
 """Buffers over the BDP."""
 
 
-@effects("K02", cases=(LOSSES, LOSSES_NS2), equal=True)
+@effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=True)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate."""
 
@@ -51,8 +53,9 @@ def shares_under_loss() -> Effects:
             "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in MANY),
         }
 
-    packets, model = of_cases(LOSSES), modelled(LOSSES)
+    packets, model = of_cases(LOSSES, MORE_LOSSES), modelled(LOSSES)
     fusion, derived = (statements(frame, "fusion") for frame in (packets, model))
+    wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", overshoot=True)
     rates = sorted(packets["loss_rate"].unique())
     ns2 = statements(of_cases(LOSSES_NS2), "compound")
     return Effects(
@@ -73,6 +76,10 @@ def shares_under_loss() -> Effects:
         values={
             "fair": fusion["fair"], "leaves": fusion["leaves"], "ns2": ns2["fair"],
             "areno": statements(packets, "areno")["fair"],
+            "seen": [share(packets, 1, rule="fusion", loss_rate=p) for p in FEW],
+            "limited": [share(model, 1, rule="fusion", loss_rate=p) for p in FEW],
+            "overshoot": [share(wild, 1, rule="fusion", loss_rate=p) for p in FEW],
+            "three": [share(of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in FEW],
         },
     )  # fmt: skip
 
@@ -119,16 +126,16 @@ def small_buffers() -> Effects:
     )  # fmt: skip
 
 
-@effects("K12", cases=WINDOWS, equal=True)
+@effects("K12", cases=(*WINDOWS, MORE_WINDOWS), equal=True)
 def windows_beside_reno() -> Effects:
     """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them."""
-    found = _shares(WINDOWS, "mean_cwnd")
+    seen = of_cases(WINDOWS[0], MORE_WINDOWS)
+    found = {rule: share(seen, 1, "mean_cwnd", rule=rule) for rule in OTHERS}
     model = {}
     frame = modelled(WINDOWS[0])
     for rule in OTHERS:
-        own, every = (seeds_of(frame, "mean_cwnd", rule=rule, **flow) for flow in
-                      ({"flow": 1}, {}))  # fmt: skip
-        model[rule] = of_runs((own / every).to_numpy())
+        model[rule] = share(frame, 1, "mean_cwnd", rule=rule)
+    wild = modelled(WINDOWS[0], overshoot=True)
     return Effects(
         {"share": Statement(_equal(found, OTHERS), _equal(model, OTHERS), equal=True)},
         {
@@ -140,8 +147,11 @@ def windows_beside_reno() -> Effects:
         },
         ("rule", "share of both windows (1)"),
         values={NAMES[rule].lower(): found[rule] for rule in OTHERS}
-        | {"model": {NAMES[rule]: e for rule, e in model.items()}},
-    )
+        | {"limited": list(model.values()),
+           "overshoot": [share(wild, 1, "mean_cwnd", rule=rule) for rule in OTHERS],
+           "seen": list(found.values()),
+           "three": [_shares(WINDOWS[:1], "mean_cwnd")[rule] for rule in OTHERS]},
+    )  # fmt: skip
 
 
 @effects("K07", cases=(*FAST_LINKS, FAST_LINKS_NS2), equal=True)
@@ -204,7 +214,8 @@ def share_ratio(size: float) -> float:
 
     Between two losses both grow by the same g packets; a flow that gives up b of its peak W has
     b W = g and the mean (2 - b) W/2, hence the ratio (2 - b)/(3 b) to Reno's b = 1/2. With a buffer
-    of x BDP the factor kept at a full queue is 1/(1 + x).
+    of x BDP the factor kept at a full queue is 1/(1 + x). A flow that sees m times as many losses as
+    Reno grows by g/m between two: the ratio is divided by m.
     """
     b = size / (1 + size)
     return (2 - b) / (3 * b)
@@ -238,6 +249,12 @@ def westwood_decrease() -> Effects:
     slide = {x: ratio(BUFFERS, "rate_estimate", x) for x in SIZES}
     westwood = {x: ratio(BUFFERS_NS2, "westwood", x) for x in (0.25, *SIZES, 4.0)}
     fusion = {x: ratio(BUFFERS, "fusion", x) for x in SIZES}
+    losses = of_cases(BUFFERS).query("rule == 'rate_estimate'")
+    events = {
+        x: float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=1).mean())
+        / float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=2).mean())
+        for x in SIZES
+    }
     every = {"RTTmin/RTT (ns-3)": slide, "Fusion (ns-3)": fusion, "Westwood+ (ns-2)": westwood}
     shown = {name: Curve(list(found), list(found.values())) for name, found in every.items()}
     name = "RTTmin/RTT (ns-3)"
@@ -247,6 +264,10 @@ def westwood_decrease() -> Effects:
         shown,
         ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
         "x",
-        values={"slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES]},
+        values={
+            "slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES],
+            "together": [share_ratio(x) - 1.0 for x in SIZES],
+            "apart": [share_ratio(x) / events[x] - 1.0 for x in SIZES],
+        },
         readings={"Westwood+, which estimates a bandwidth": statements(westwood, model=False)},
-    )
+    )  # fmt: skip

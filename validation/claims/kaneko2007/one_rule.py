@@ -17,9 +17,18 @@ from validation.claims.effect_claims import (
     by,
     effects,
 )
-from validation.claims.kaneko2007.runs import NAMES, modelled, of_cases, relative, seeds_of, share
+from validation.claims.kaneko2007.runs import FRIENDLY as RULES
+from validation.claims.kaneko2007.runs import (
+    NAMES,
+    alone,
+    modelled,
+    of_cases,
+    relative,
+    seeds_of,
+    share,
+)
 from validation.records import rows
-from validation.statistics import Estimate, combine, difference
+from validation.statistics import Estimate, combine, difference, of_runs, weakest
 from validation.verdicts import Verdict
 
 THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
@@ -72,6 +81,8 @@ def other_round_trips() -> Effects:
         for rule in (*FRIENDLY, "reno")
     }
 
+    wild = modelled(RTTS[0], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True)
+
     def order(more: str, less: str) -> Estimates:
         others = [rule for rule in shares if rule not in (more, less)]
         pairs = [(more, rule) if more else (rule, less) for rule in others]
@@ -97,7 +108,11 @@ def other_round_trips() -> Effects:
             for rule, found in shares.items()
         },
         ("round-trip time of the second flow (ms)", "its share (1)"),
-        values={"at": {NAMES[rule]: found[LONG[-1]] for rule, found in shares.items()},
+        values={"seen": [shares["reno"][LONG[0]], shares["fusion"][LONG[-1]]],
+                "limited": [model["reno"][LONG[0]], model["fusion"][LONG[-1]]],
+                "overshoot": [share(wild, 2, rule=rule, long_rtt=rtt)
+                              for rule, rtt in (("reno", LONG[0]), ("fusion", LONG[-1]))],
+                "at": {NAMES[rule]: found[LONG[-1]] for rule, found in shares.items()},
                 "least": NAMES[min(shares, key=lambda r: shares[r][LONG[0]].value)]},
     )  # fmt: skip
 
@@ -161,9 +176,20 @@ def windows_alone() -> Effects:
         ("rule", "mean window over the BDP, less one"),
         values={
             "found": {NAMES[rule]: e for rule, e in found.items()},
+            "buffers": {each: [_above(rule, each) for rule in FRIENDLY] for each in SMALLER},
             "others": {NAMES[str(r)]: float(e.value / BDP - 1) for r, e in others.items() if r in NAMES},
         },
     )  # fmt: skip
+
+
+SMALLER = (0.5, 0.1)
+"""Buffers over the BDP: that of the runs, and one with little room above the BDP."""
+
+
+def _above(rule: str, size: float) -> float:
+    """Return by how much the mean window of a rule alone is above the BDP, relative to it."""
+    run = alone(RULES[rule], 1e-6, 0.08, round(size * BDP), BDP)
+    return float(run.mean_window[0]) / BDP - 1.0
 
 
 def by_hops() -> dict[int, float]:
@@ -192,6 +218,7 @@ def parking_lot() -> Effects:
     """Measure the throughput by the number of bottlenecks, with and without reverse traffic."""
     curves = {}
     falls: list[Estimate] = []
+    certain: list[Estimate] = []
     for case, name in zip(LOT, ("ns-3", "ns-2"), strict=True):
         frame = of_cases(case)
         frame = frame[frame["direction"] == "forward"]
@@ -199,7 +226,10 @@ def parking_lot() -> Effects:
             if rule not in NAMES:
                 continue
             found = by(group[group["flow_rule"] == rule], "hops", "goodput_bits")
-            falls += [difference(found[a], found[b]) for a, b in itertools.pairwise(found)]
+            steps = [difference(found[a], found[b]) for a, b in itertools.pairwise(found)]
+            falls += steps
+            if case == LOT[1]:
+                certain += steps
             label = (
                 f"{NAMES[rule]}, {name}, {'with' if int(str(reversed_)) else 'no'} reverse traffic"
             )
@@ -211,5 +241,19 @@ def parking_lot() -> Effects:
         {"hops": Statement(tuple(falls), down)},
         curves,
         ("bottlenecks", "throughput of a flow (Mb/s)"),
-        values={"down": sum(e.value > 0.0 for e in falls)},
-    )
+        values={
+            "down": sum(e.value > 0.0 for e in falls),
+            "far": {rule: _kept_over_hops(case, rule) for rule, case in
+                    (("reno", LOT[1]), ("fusion", LOT[0]))},
+            "certain": weakest(certain),
+        },
+    )  # fmt: skip
+
+
+def _kept_over_hops(case: str, rule: str) -> Estimate:
+    """Return the throughput over all bottlenecks over that over one, without reverse traffic."""
+    frame = of_cases(case)
+    flows = frame[(frame["direction"] == "forward") & (frame["reverse"] == 0)]
+    flows = flows[(flows["rule"] == rule) & (flows["flow_rule"] == rule)]
+    near, far = (seeds_of(flows, hops=h) for h in (1, max(HOPS)))
+    return of_runs((far / near).to_numpy())

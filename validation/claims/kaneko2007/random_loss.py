@@ -24,6 +24,7 @@ from responsefn import (
 )
 from validation import evidence
 from validation.checks import claim
+from validation.claims.kaneko2007.runs import alone
 from validation.drawing import COLOURS, errorbars, figure, label
 from validation.statistics import half_width
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
@@ -73,6 +74,10 @@ class RandomLoss:
     ns2: Shares
     ns3: Shares
 
+    def flow(self, p: float, rule: str) -> float:
+        """Return the share by a flow packet by packet."""
+        return flow_share(rule, p)
+
     def packets(self, p: float, rule: str) -> dict[str, Share]:
         """Return the shares in packets, by simulator, where they were run."""
         both = {"ns-2": self.ns2.get(p, {}), "ns-3": self.ns3.get(p, {})}
@@ -93,6 +98,13 @@ class RandomLoss:
         """The rule with the largest share but Fusion at p = 1e-3 in ns-3."""
         shares = {rule: share for rule, share in self.ns3[TYPICAL].items() if rule != FUSION}
         return max(shares, key=lambda rule: shares[rule].value)
+
+
+@functools.cache
+def flow_share(name: str, p: float) -> float:
+    """Return the share of the link by a flow packet by packet, with ideal recovery and timers."""
+    run = alone(NAMES[name], p, RTT, round(BUFFER), BUFFER)
+    return float(run.goodput[0]) / CAPACITY
 
 
 @functools.cache
@@ -136,12 +148,17 @@ def measure() -> RandomLoss:
     return RandomLoss(model, packet_shares(NS2), packet_shares(*NS3))
 
 
+def most(share: Share) -> float:
+    """Return the upper end of an interval: no rule has more than the link."""
+    return max(share.value, min(1.0, share.value + share.half))
+
+
 def first(shares: Mapping[str, Share], same: float) -> Verdict:
     """Return whether Fusion's rate is the largest, or equal to the largest on a full link."""
     own = shares[FUSION]
     others = [share for rule, share in shares.items() if rule != FUSION]
     slack = same * own.value
-    ahead = all(own.value + slack >= each.value + each.half - own.half for each in others)
+    ahead = all(own.value + slack >= most(each) - own.half for each in others)
     behind = any(own.value + own.half + slack < each.value - each.half for each in others)
     return Verdict.of(ahead and not behind, behind)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from hopflow.units import mbps
-from responsefn import ARENO, CTCP, Fusion, Reno, coexist
+from responsefn import ARENO, CTCP, Coexistence, Fusion, Reno, WindowRule, coexist
 from validation import evidence
 from validation.statistics import Estimate, of_runs
 
@@ -18,8 +18,8 @@ GREEDY = ("highspeed", "bic", "cubic")
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
-SEEDS = 8
-"""Runs of the model."""
+SEEDS, PACKET_BITS = 8, 12000
+"""Runs of the model; bits of a packet."""
 
 
 def of_cases(*cases: str, name: str | None = None) -> pd.DataFrame:
@@ -28,12 +28,13 @@ def of_cases(*cases: str, name: str | None = None) -> pd.DataFrame:
 
 
 @functools.cache
-def modelled(case: str, query: str = "") -> pd.DataFrame:
+def modelled(case: str, query: str = "", *, overshoot: bool = False) -> pd.DataFrame:
     """Return the rows of a case as `responsefn.coexist` has them, of the friendly rules.
 
-    Rules, rates, buffers, losses, round-trip times, starts and durations are those of the bundled
-    runs of the first seed; the columns are those that identify a row, ``flow_rule``,
-    ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows.
+    Rules, rates, buffers, losses, round-trip times, starts, durations and the end of the first slow
+    start are those of the bundled runs of the first seed; the columns are those that identify a row,
+    ``flow_rule``, ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows. With ``overshoot`` the
+    first slow start ends at the first loss.
     """
     record = evidence.provenance(case)["files"]["flows.csv"]
     keys = [column for column in record["index"] if column not in ("seed", "flow")]
@@ -47,11 +48,18 @@ def modelled(case: str, query: str = "") -> pd.DataFrame:
     for key, group in one.groupby(keys if len(keys) > 1 else keys[0]):
         if set(group["flow_rule"]) <= set(FRIENDLY):
             link = links.loc[key]
-            found += [_run(group, link, n).assign(seed=n) for n in range(SEEDS)]
+            end = None if overshoot else _slow_start(group, link)
+            found += [_run(group, link, n, end).assign(seed=n) for n in range(SEEDS)]
     return pd.concat(found)
 
 
-def _run(group: pd.DataFrame, link: Any, seed: int) -> pd.DataFrame:
+def _slow_start(group: pd.DataFrame, link: Any) -> float:
+    """Return where the first slow start of the bundled runs ends: the flow's part of the BDP."""
+    product = round(float(link["rate"]) * float(group["base_rtt"].min()) / PACKET_BITS)
+    return max(product // len(group), 10)
+
+
+def _run(group: pd.DataFrame, link: Any, seed: int, ssthresh: float | None) -> pd.DataFrame:
     begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
     done = coexist(
         [FRIENDLY[rule] for rule in group["flow_rule"]],
@@ -62,6 +70,7 @@ def _run(group: pd.DataFrame, link: Any, seed: int) -> pd.DataFrame:
         seconds=begin + duration,
         warm_up=begin,
         starts=group["start"].to_numpy(),
+        ssthresh=ssthresh,
         rng=seed,
     )
     bits = float(link["rate"]) / done.bandwidth
@@ -80,7 +89,14 @@ def relative(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
     return of_runs((one / other - 1.0).to_numpy())
 
 
-def share(frame: pd.DataFrame, flow: int, **where: Any) -> Estimate:
+def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where: Any) -> Estimate:
     """Return the part that one of two flows has of both."""
-    own, every = seeds_of(frame, **where, flow=flow), seeds_of(frame, **where)
+    own, every = seeds_of(frame, column, **where, flow=flow), seeds_of(frame, column, **where)
     return of_runs((own / every).to_numpy())
+
+
+def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float) -> Coexistence:
+    """Return one flow over 100 Mb/s by `responsefn.coexist`: 40 s, after 10 s of warm-up."""
+    return coexist(
+        rule, rtt, mbps(100.0), buffer, p=p, seconds=50.0, warm_up=10.0, ssthresh=slow_start, rng=1
+    )

@@ -216,7 +216,7 @@ def same_process(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Verdic
 def gains(found: GainByLoad) -> Figure:
     """Draw the gains over the load by round-trip time."""
     fig, ax = figure()
-    fine = np.geomspace(16.0, 200.0, 25)
+    fine = np.geomspace(16.0, 200.0, 13)
     for n, rtt in enumerate(RUN_RTTS):
         values = [gain(at(float(load), rtt)) for load in fine]
         ax.plot(fine, values, color=COLOURS[n], label=f"RTT {rtt:g} s")

@@ -47,6 +47,11 @@ class UnequalDelays:
         """Return ns-3's means over the runs by spread."""
         return {s: float(runs.mean()) for s, runs in self.packets[diffusion].items()}
 
+    def loss(self, diffusion: float, spread: int) -> float:
+        """Return by how much the mean over ns-3's runs is lower than with equal delays."""
+        means = self.mean(diffusion)
+        return means[1] - means[spread]
+
 
 @functools.cache
 def unequal(spread: float, seed: int = 1) -> Trajectory:

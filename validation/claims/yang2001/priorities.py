@@ -24,6 +24,7 @@ from validation.claims.yang2001.tables import (
     CLASSES,
     DISCIPLINES,
     SHORT,
+    SMALL_WINDOWS,
     TCP,
     UDP,
     Times,
@@ -38,6 +39,7 @@ from validation.claims.yang2001.tables import (
     regulated,
     seen,
     short,
+    small_windows,
     under,
     with_short_queues,
 )
@@ -110,7 +112,7 @@ def _other_controls() -> dict[str, dict[str, Statement]]:
     return readings
 
 
-@effects("Y04", cases=(*cases("ts/ts"), SHORT, SLOTS), equal=True)
+@effects("Y04", cases=(*cases("ts/ts"), SHORT, SMALL_WINDOWS, SLOTS), equal=True)
 def order_of_ts() -> Effects:
     """Measure the order of the transfer times under ts, and the influence of the discipline."""
 
@@ -125,13 +127,26 @@ def order_of_ts() -> Effects:
             "independent": tuple(deviations),
         }
 
-    deviations = statements(seen)["independent"]
+    def largest(times: Times) -> Estimate:
+        return max(statements(times)["independent"], key=lambda e: abs(e.value))
+
     return Effects(
         both(statements, equal="independent"),
         shown("ts/ts"), AXES,
-        values={"largest": max(deviations, key=lambda e: abs(e.value))},
+        values={
+            "largest": largest(seen), "short": largest(short), "windows": largest(small_windows),
+            "timeouts": {name: _timeouts(case) for name, case in
+                         (("short", SHORT), ("windows", SMALL_WINDOWS))},
+        },
         readings=with_short_queues(statements, equal="independent"),
     )  # fmt: skip
+
+
+def _timeouts(case: str) -> Estimate:
+    """Return the mean number of timeouts of a TCP flow under ts/ts."""
+    frame = evidence.table(case)
+    flows = frame[(frame["environment"] == "ts/ts") & (frame["protocol"] == "TCP")]
+    return of_runs(flows.groupby("seed")["timeouts"].mean().to_numpy())
 
 
 @effects("Y05", cases=(*cases("cc/be", "ts/be"), SHORT))
@@ -208,9 +223,27 @@ def best_effort_alone() -> Effects:
             )
         },
         ("discipline", "ratio of the mean transfer times"),
-        values={"ratios": found, "short": ratios(short)["FCFS"]},
+        values={
+            "ratios": found, "short": ratios(short)["FCFS"],
+            "usual": (_behind("DRR.drr_limit", 25000), _behind("SFQ.sfq_limit", 40)),
+            "buckets": (_behind("DRR.drr_buckets", 250), _behind("SFQ.sfq_buckets", 256)),
+        },
         readings=with_short_queues(statements, equal="same"),
-    )
+    )  # fmt: skip
+
+
+def _alone(protocol: str, parameter: str, value: int) -> pd.Series[float]:
+    """Return the mean time of a protocol under be/be with another queue by seed, s."""
+    frame = evidence.table(QUEUES[0])
+    kept = (frame["parameter"] == parameter) & (frame["value"] == str(value))
+    flows = frame[kept & (frame["protocol"] == protocol)]
+    return flows.groupby("seed")["transfer_time"].mean()
+
+
+def _behind(parameter: str, value: int) -> Estimate:
+    """Return TCP's mean time over UDP's under be/be with another queue."""
+    tcp, udp = (_alone(protocol, parameter, value) for protocol in ("TCP", "UDP"))
+    return of_runs((tcp / udp).to_numpy())
 
 
 def _between(
@@ -391,10 +424,28 @@ def disciplines() -> Effects:
             for name, frame in found.items()
         },
         ("discipline", "mean transfer time (s)"),
-        values={"best": {n: f.mean().idxmin() for n, f in found.items()},
-                "worst": {n: f.mean().idxmax() for n, f in found.items()}},
+        values={
+            "best": {n: f.mean().idxmin() for n, f in found.items()},
+            "worst": {n: f.mean().idxmax() for n, f in found.items()},
+            "usual": (_of_udp("DRR.drr_limit", 25000), _of_udp("SFQ.sfq_limit", 40)),
+            "buckets": (_of_udp("DRR.drr_buckets", 250), _of_udp("SFQ.sfq_buckets", 256)),
+            "lengths": (_of_udp("DRR.drr_limit", 2500), _of_udp("SFQ.sfq_limit", 10)),
+            "fifo": (_times_of(seen, "FCFS"), _times_of(seen, "RED")),
+            "short": (_times_of(short, "FCFS"), _times_of(short, "RED")),
+        },
         readings=with_short_queues(statements),
     )  # fmt: skip
+
+
+def _of_udp(parameter: str, value: int) -> Estimate:
+    """Return the mean time of best-effort UDP under be/be with another queue, s."""
+    return of_runs(_alone("UDP", parameter, value).to_numpy())
+
+
+def _times_of(times: Times, discipline: str) -> Estimate:
+    """Return the mean time of TCP under be/be with a discipline, s."""
+    frame = under(times("be/be", discipline), "be")[list(TCP)]
+    return of_runs(frame.mean(axis=1).to_numpy())
 
 
 def _spreads(environment: str, discipline: str) -> pd.DataFrame:

@@ -66,9 +66,12 @@ SHORT = "yang2001/short-queues"
 """All rows of Table 4 with queues so short that those of best effort come near the paper's."""
 
 
-def short(environment: str, discipline: str) -> pd.DataFrame:
-    """Return the times of the packet runs with short queues by seed."""
-    frame = classes(SHORT)
+SMALL_WINDOWS = "yang2001/short-queues-small-windows"
+"""The rows of ts/ts with queues as short, and windows that do not fill them."""
+
+
+def _in_case(case: str, environment: str, discipline: str) -> pd.DataFrame:
+    frame = classes(case)
     found: Any = (
         frame.xs((environment, discipline), level=("environment", "discipline"))
         .groupby("seed")
@@ -76,6 +79,16 @@ def short(environment: str, discipline: str) -> pd.DataFrame:
     )
     table: pd.DataFrame = found.dropna(axis="columns", how="all")  # classes of other environments
     return table
+
+
+def short(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the packet runs with short queues by seed."""
+    return _in_case(SHORT, environment, discipline)
+
+
+def small_windows(environment: str, discipline: str) -> pd.DataFrame:
+    """Return the times of the packet runs with short queues and small windows by seed."""
+    return _in_case(SMALL_WINDOWS, environment, discipline)
 
 
 def with_short_queues(

@@ -20,12 +20,21 @@ from validation.claims.effect_claims import (
     where,
 )
 from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.red import (
+    BY_EVENTS,
+    WITH_TIMER,
+    Group,
+    Link,
+    fixed_point,
+    variation,
+)
 from validation.claims.zheng2002.red import FAST as FAST_LINK
 from validation.claims.zheng2002.red import SLOW as SLOW_LINK
-from validation.claims.zheng2002.red import Group, Link, fixed_point, variation
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
+LATER = "zheng2002/friendliness-15-seeds"
+"""Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
 DELAYS = "zheng2002/access-delay"
 FEW = (2, 4)
@@ -37,10 +46,13 @@ LARGE = (16, 32, 64)
 READING = "ns-2's decrease setting is b"
 
 
-def gap(case: str, one: str, other: str, reading: str = "1-b") -> dict[int, Estimate]:
+def gap(
+    case: str, one: str, other: str, reading: str = "1-b", *, more_seeds: bool = True
+) -> dict[int, Estimate]:
     """Return the logarithm of the ratio of the rates of two kinds, by the flows of each."""
     chosen = reading if one != TFRC else "1-b"
-    frame = where(case, pair=f"{one} with {other}", reading=chosen)
+    cases = (SLOW, LATER) if case == SLOW and more_seeds else (case,)
+    frame = pd.concat([where(each, pair=f"{one} with {other}", reading=chosen) for each in cases])
     rates = frame.groupby(["number", "seed", "kind"])["rate"].mean().unstack()  # noqa: PD010
     ratio = (rates[one] / rates[other]).map(math.log)
     return {
@@ -62,8 +74,8 @@ def size(gap: Estimate) -> Estimate:
 
 
 @effects("Z11", QUARTER, TCP, cases=(SLOW, FAST, SENSITIVITY), equal=True)
-@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST), equal=True)
-@effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY), equal=True)
+@effects("Z12", QUARTER, TFRC, cases=(SLOW, FAST, LATER), equal=True)
+@effects("Z13", TFRC, TCP, cases=(SLOW, FAST, SENSITIVITY, LATER), equal=True)
 def growing_numbers(one: str, other: str) -> Effects:
     """Measure the gap between two kinds, and the loss, by the number of flows."""
 
@@ -107,9 +119,22 @@ def growing_numbers(one: str, other: str) -> Effects:
             "one": one, "other": other, "few": slow[FEW[0]], "most": slow[BOTH[-1]],
             "fast": fast[BOTH[-1]], "ratio": math.exp(slow[BOTH[-1]].value),
             "fast_ratio": math.exp(fast[BOTH[-1]].value),
+            "switched": switched(one, other), "seen": [slow[n].value for n in BOTH],
+            "five": gap(SLOW, one, other, more_seeds=False)[FEW[0]],
         },
         readings={} if one == TFRC else {READING: statements("b")},
     )  # fmt: skip
+
+
+def switched(one: str, other: str) -> dict[str, list[float]]:
+    """Return the gaps of `BOTH` with TFRC by the loss rate, by loss events, and with TCP's timer."""
+    if TFRC not in (one, other):
+        return {}
+    found = {}
+    for name, kind in {"law": TFRC, "events": BY_EVENTS, "timer": WITH_TIMER}.items():
+        first, second = (kind if each == TFRC else each for each in (one, other))
+        found[name] = [e.value for e in modelled(first, second, BOTH).values()]
+    return found
 
 
 def _trend(found: dict[int, Estimate]) -> Estimate:

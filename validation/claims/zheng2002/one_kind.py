@@ -11,6 +11,7 @@ from validation.statistics import Estimate, difference
 SWEEP = "zheng2002/window-sweep"
 MANY = "zheng2002/flows-one-kind"
 LOW = "zheng2002/flows-one-kind-low-thresholds"
+LATE = "zheng2002/flows-one-kind-late-timers"
 RULES = ("TCP(1,1/2)", "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TFRC")
 """In the order of the paper's utilisation, the largest first."""
 PEAK = 20
@@ -58,13 +59,16 @@ def one_flow_by_its_window() -> Effects:
 
 
 def _by_number(case: str, reading: str, rule: str, column: str) -> dict[int, Estimate]:
-    own = reading if rule.startswith(("TCP(1/5", "TCP(3/7")) else "1-b"
-    return by(where(case, "link", rule=rule, reading=own), "number", column)
+    frame = where(case, "link", rule=rule)
+    if "reading" in frame:
+        own = reading if rule.startswith(("TCP(1/5", "TCP(3/7")) else "1-b"
+        frame = frame[frame["reading"] == own]
+    return by(frame, "number", column)
 
 
 def _losses(case: str, rule: str, numbers: list[int]) -> list[float]:
     """Return the loss rates of the fixed point of RED by the number of flows of a kind."""
-    link = LOW_THRESHOLDS if case == LOW else SLOW
+    link = SLOW if case == MANY else LOW_THRESHOLDS
     return [fixed_point(Group(rule, number), link=link).loss for number in numbers]
 
 
@@ -72,7 +76,7 @@ def _grows(values: list[float]) -> tuple[Estimate, ...]:
     return tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(values))
 
 
-@effects("Z04", cases=(MANY, LOW))
+@effects("Z04", cases=(MANY, LOW, LATE))
 def number_of_tcp_flows() -> Effects:
     """Measure utilisation and loss of TCP flows by their number."""
 
@@ -95,9 +99,21 @@ def number_of_tcp_flows() -> Effects:
             "loss": Curve(list(lost), list(lost.values()), _losses(MANY, RULES[0], list(lost))),
         },
         ("flows", "of the link, of the packets (1)"),
-        values={"used": used, "lost": lost},
-        readings={"RED thresholds of 5 and 15": statements(LOW)},
-    )
+        values={
+            "used": used, "lost": lost,
+            "ends": {case: _ends(case) for case in (MANY, LOW, LATE)},
+        },
+        readings={
+            "RED thresholds of 5 and 15": statements(LOW),
+            "RED thresholds of 5 and 15 and timeouts of at least 1 s": statements(LATE),
+        },
+    )  # fmt: skip
+
+
+def _ends(case: str) -> tuple[Estimate, Estimate]:
+    """Return by how much less is used with the fewest and with the most flows than at the peak."""
+    used = _by_number(case, "1-b", RULES[0], "utilisation")
+    return difference(used[PEAK], used[min(used)]), difference(used[PEAK], used[max(used)])
 
 
 @effects("Z05", cases=(MANY, LOW))

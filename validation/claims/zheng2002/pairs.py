@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from validation.claims.effect_claims import (
     effects,
     where,
 )
-from validation.claims.zheng2002.red import variation
+from validation.claims.zheng2002.red import BY_EVENTS, WITH_TIMER, Group, fixed_point, variation
 from validation.statistics import Estimate, combine, difference, of_runs
 
 CASE = "zheng2002/pairs-8x8"
@@ -139,9 +140,18 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             "derived": derived(one), "kept": derived(one, kept=True),
             "reversed": None if TFRC in one else ratio(reversed_, one, other),
             "settings": settings(one, other),
+            "switched": switched() if (one, other) == (TFRC, TCP) else {},
         },
         readings=others,
     )  # fmt: skip
+
+
+def switched() -> dict[str, float]:
+    """Return TFRC's rate over TCP's with eight flows of each: the law's, and as ns-2 has TFRC."""
+    found = (
+        fixed_point(Group(kind, 8), Group(TCP, 8)).rates for kind in (TFRC, BY_EVENTS, WITH_TIMER)
+    )
+    return {name: a / b for name, (a, b) in zip(("law", "events", "timer"), found, strict=True)}
 
 
 def settings(one: str, other: str) -> dict[str, Estimate]:
@@ -169,10 +179,9 @@ def flows_of_one_kind() -> Effects:
     def statements(found: dict[str, Estimate]) -> dict[str, Statement]:
         varied = found[EXCEPTION]
         rest = [e for name, e in found.items() if name != EXCEPTION]
-        mean = combine(rest, [1.0 / len(rest)] * len(rest))
         return {
             "similar": Statement(tuple(beyond(-e, -ALIKE) for e in rest), (Estimate(ALIKE, 0.0),)),
-            "varies": Statement((difference(varied, mean),), (Estimate(0.0, 0.0),)),
+            "varies": Statement((difference(varied, mean(rest)),), (Estimate(0.0, 0.0),)),
         }
 
     found = apart()
@@ -180,9 +189,39 @@ def flows_of_one_kind() -> Effects:
         statements(found),
         {"ns-2": Curve(list(found), list(found.values()))},
         ("kind of flow", "deviation of the rates over their mean"),
-        values={"exception": found[EXCEPTION], "all": found},
+        values={
+            "exception": found[EXCEPTION], "all": found,
+            "rest": mean([e for name, e in found.items() if name != EXCEPTION]),
+            "without": without_timeouts(GENTLE, TFRC), "others": without_timeouts(QUARTER, TFRC),
+        },
         readings={name: statements(apart(**reading)) for name, reading in READINGS.items()},
-    )
+    )  # fmt: skip
+
+
+def mean(estimates: list[Estimate]) -> Estimate:
+    """Return the mean of estimates."""
+    return combine(estimates, [1.0 / len(estimates)] * len(estimates))
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """What timeouts cost flows of a kind: each one, over the mean rate; deviations without them."""
+
+    cost: float
+    apart: Estimate
+
+
+def without_timeouts(kind: str, beside: str) -> Timeouts:
+    """Return the deviation of the rates of like flows, at equal numbers of timeouts.
+
+    The cost of a timeout is the slope of the rate over the flow's timeouts within a run.
+    """
+    frame = where(CASE, pair=f"{kind} with {beside}", background=0, reading="1-b", kind=kind)
+    runs = frame.groupby("seed")
+    rate, number = (frame[c] - runs[c].transform("mean") for c in ("rate", "timeouts"))
+    slope = float((rate * number).sum() / (number**2).sum())
+    rest = (rate - slope * number).groupby(frame["seed"]).std() / runs["rate"].mean()
+    return Timeouts(-slope / float(frame["rate"].mean()), of_runs(rest.to_numpy()))
 
 
 EXCEPTION = f"{GENTLE} beside {TFRC}"

@@ -14,6 +14,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from responsefn import PFTK, TFRC, interval_weights
 
@@ -64,6 +65,33 @@ RATES = {
     "TFRC": lambda p, rtt: float(TFRC(rto=max(RTO, 4.0 * rtt)).rate(p=p, rtt=rtt)),
 }
 """Rate of a flow in packets/s at a loss rate and a round-trip time, by kind."""
+BY_EVENTS, WITH_TIMER = "TFRC by loss events", "TFRC by loss events, with a shorter timer"
+
+
+def _by_events(p: float, rtt: float, rto: float) -> float:
+    """Return TFRC's rate T where all packets lost within a round trip are one loss event.
+
+    So RFC 5348, Sect. 5.2, defines the p of its equation. Where packets are lost independently a loss
+    event covers the T R packets of a round trip, and the next begins 1/p packets later:
+    p_event = p/(1 + p T R).
+    """
+
+    def excess(rate: float) -> float:
+        return float(TFRC(rto=rto).rate(p=p / (1.0 + p * rate * rtt), rtt=rtt)) - rate
+
+    least = float(TFRC(rto=rto).rate(p=p, rtt=rtt))
+    most = least
+    while excess(most) > 0.0:
+        most *= 2.0
+    return float(brentq(excess, least, most, rtol=1e-6)) if most > least else least
+
+
+SWITCHES = {
+    BY_EVENTS: lambda p, rtt: _by_events(p, rtt, max(RTO, 4.0 * rtt)),
+    WITH_TIMER: lambda p, rtt: _by_events(p, rtt, max(RTO, rtt)),
+}
+"""TFRC as ns-2 has it, step by step: its loss event rate, and its least timeout instead of four
+round trips."""
 
 
 class Group(NamedTuple):
@@ -92,21 +120,19 @@ def fixed_point(*groups: Group, link: Link = SLOW) -> FixedPoint:
     >>> round(20 * found.rates[0] * (1 - found.loss))
     1875
     """
+    responses = RATES | SWITCHES
 
     def at(queue: float) -> FixedPoint:
         p, wait = link.loss(queue), queue / link.capacity
-        return FixedPoint(queue, p, tuple(RATES[g.kind](p, g.base_rtt + wait) for g in groups))
+        return FixedPoint(queue, p, tuple(responses[g.kind](p, g.base_rtt + wait) for g in groups))
 
-    low, high = link.low * (1.0 + 1e-9), 2.0 * link.high * (1.0 - 1e-9)
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        found = at(middle)
+    def excess(queue: float) -> float:
+        found = at(queue)
         offered = sum(g.number * rate for g, rate in zip(groups, found.rates, strict=True))
-        if offered * (1.0 - found.loss) > link.capacity:
-            low = middle
-        else:
-            high = middle
-    return at(high)
+        return math.log(offered * (1.0 - found.loss) / link.capacity)
+
+    ends = link.low * (1.0 + 1e-9), 2.0 * link.high * (1.0 - 1e-9)
+    return at(float(brentq(excess, *ends, xtol=1e-9)))
 
 
 def variation(kind: str, *, periodic: bool = False) -> float:

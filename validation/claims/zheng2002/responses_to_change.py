@@ -12,11 +12,13 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002.loss_sweeps import REFERENCE, RULES
+from validation.drawing import figure, label, legend_beside, points, reference
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 TRACE = "zheng2002/tfrc-receiver-trace"
 WINDOW = 100
@@ -159,3 +161,18 @@ def judge(found: Reactions, *, level: float = LEVEL) -> Judgement:
         "slower": Sides(Verdict.of(slower), everywhere(found.slower, level)),
         "history": packets_only(Verdict.of(met)),
     }
+
+
+@measure.draw
+def after_a_step(found: Reactions) -> Figure:
+    """Draw the packets that are missing and in excess after a step, by kind."""
+    fig, ax = figure(6.4, 3.4)
+    each = {"half of the link gets free": found.missing, "half of it is taken": found.surplus}
+    for n, (name, values) in enumerate(each.items()):
+        places = [k + 0.1 * n for k in range(len(values))]
+        points(ax, places, list(values.values()), n, label=name)
+    ax.set_xticks(range(len(found.missing)), list(found.missing))
+    label(ax, "kind of flow", f"packets in the {SPAN:g} s after")
+    reference(ax)
+    legend_beside(ax)
+    return fig

@@ -27,8 +27,8 @@ p = 5e-3, measured on earlier runs than these; one rate alone is allowed as much
 DOMAIN = 50
 """Smallest k = 1/p: AIMD's forms are not meant for p above 0.02."""
 LOSSES = (1e-4, 1e-3, 0.01, 0.02, 0.05)
-OUTSIDE, CROWDED = 33, 20
-"""k at which TCP(1/5,1/8) is outside, and that of the largest p."""
+OUTSIDE, CROWDED, LONG = 33, 20, 5000
+"""k at which TCP(1/5,1/8) is outside, that of the largest p, and one with long loss intervals."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,14 @@ class SameResponse:
     def deficit(self, rule: str) -> Values:
         """Return the deficit of a rule against TCP(1,1/2) under independent loss, in per cent."""
         return 100 * (1 - self.inside(INDEPENDENT)[rule].ratio)
+
+    def closed(self, rule: str) -> float:
+        """Return which part of the deviation from 1 goes away when loss intervals are equal."""
+        one, other = (
+            abs(float(self.ratios[loss][rule].at(LONG).ratio[0]) - 1.0)
+            for loss in (INDEPENDENT, PERIODIC)
+        )
+        return 1.0 - other / one
 
 
 def recovery_ratio(p: Values, rule: str) -> Values:

@@ -448,6 +448,18 @@ CASES = [
         ],
         ("FCFS, RED and SFQ hold 10 packets here; DRR 2500 bytes, in 250 buckets.",),
     ),
+    make(
+        "short-queues-small-windows",
+        "ts/ts, four disciplines: 90 + 10 flows of 1 MB per source, queues of 10 packets, windows of 4",
+        ("Y04",),
+        [
+            {**run, **SHORT, "window": 4}
+            for discipline in DISCIPLINES
+            for run in crossed(("ts/ts",), discipline, MEGABYTE)
+            if run["tcp_flows"] == 90
+        ],
+        ("As short-queues; two windows, of the flows whose turn it is, do not fill the queue.",),
+    ),
     *(
         make(
             f"small-{discipline.lower()}",
@@ -460,6 +472,30 @@ CASES = [
             ],
         )
         for discipline in DISCIPLINES
+    ),
+    make(
+        "small-drr-long-queues",
+        "ts/be under DRR: 100 + 100 flows of 10 KB, a queue of 100000 bytes in all buckets together",
+        ("Y10",),
+        [
+            {**run, "drr_limit": 100_000}
+            for run in crossed(("ts/be",), "DRR", MEGABYTE // 100)
+            if run["tcp_flows"] in RATIOS
+        ],
+        ("As small-drr, whose queue holds 25000 bytes: here hardly a packet of TCP is lost.",),
+    ),
+    make(
+        "small-signals",
+        "cc/cc and cc/be, four disciplines: 90 + 10 flows of 10 KB, looks and holds of other lengths",
+        ("Y16",),
+        [
+            {"parameter": parameter, "value": f"{value:g}", **run, parameter: value}
+            for parameter, value in (("check", 0.02), ("hold", 4.0))
+            for discipline in DISCIPLINES
+            for run in crossed(("cc/cc", "cc/be"), discipline, MEGABYTE // 100)
+            if run["tcp_flows"] == 90 and int(str(run["seed"])) <= 3
+        ],
+        ("The defaults, 0.2 s and 1 s, are in the cases small-*.",),
     ),
     make(
         "slots-per-turn",

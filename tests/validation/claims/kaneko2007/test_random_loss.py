@@ -26,6 +26,7 @@ def test_fusion_behind_is_noticed(doctor, judged) -> None:
         (Share(0.5, 0.01), Share(0.9, 0.01), C),
         (Share(0.9, 0.01), Share(0.903, 0.01), R),  # a full link
         (Share(0.9, 0.001), Share(0.92, 0.05), N),
+        (Share(1.0, 0.0), Share(0.991, 0.035), R),  # nobody has more than the link
     ],
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:

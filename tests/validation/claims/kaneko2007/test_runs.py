@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from validation.claims.kaneko2007.runs import modelled, of_cases, relative, seeds_of, share
@@ -26,3 +27,15 @@ def test_the_model_carries_no_more_than_the_link() -> None:
     assert set(frame["rule"]) == {"fusion"}
     packet = 8 * 1500 / frame["duration"].iloc[0]  # one begun before the window may end in it
     assert frame.groupby("seed")["goodput_bits"].sum().max() <= 30e6 + packet * (1 + 1e-9)
+
+
+def test_the_first_slow_start_ends_where_the_bundled_runs_end_it() -> None:
+    """A flow's part of the bandwidth-delay product, by the case's driver."""
+    from validation.claims.kaneko2007.runs import _slow_start
+    from validation.generate.kaneko2007.sweeps import CASES
+
+    for case in CASES:
+        if case.name in (CASE, "kaneko2007/rtt-fairness-ns3", "kaneko2007/pairs-ns3"):
+            run = case.runs[0]
+            group = pd.DataFrame({"base_rtt": run["rtts"]})
+            assert _slow_start(group, {"rate": run["rate"]}) == run["ssthresh"], case.name

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from validation.claims.yang2001.parameters import MOST, _after_turns, _aged
+from validation.claims.yang2001.parameters import (
+    LONG_QUEUES,
+    MOST,
+    SMALL,
+    _after_turns,
+    _aged,
+    _total_times,
+    _violated,
+)
 
 
 def test_turns_of_the_default_length_set_the_classes_apart() -> None:
@@ -15,3 +23,15 @@ def test_turns_of_the_default_length_set_the_classes_apart() -> None:
 
 def test_deviations_of_the_classes_cancel() -> None:
     assert sum(e.value for e in _aged("cc/cc")) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_losses_the_total_time_hardly_depends_on_the_ratio() -> None:
+    """Y10's experiment: with DRR's own queue the last timer decides, without losses the load."""
+    usual, long = (_total_times(case) for case in (SMALL[1], LONG_QUEUES))
+    assert usual[1].value > 1.3 * usual[0].value
+    assert long[1].value == pytest.approx(long[0].value, rel=0.1)
+
+
+def test_parts_of_runs_are_parts() -> None:
+    for parameter in (None, "check", "hold"):
+        assert 0.0 <= _violated(parameter).value <= 1.0

@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import independent_constant
-from validation.claims.zheng2002.red import FAST, SLOW, Group, fixed_point, variation
+from responsefn import TFRC, independent_constant
+from validation.claims.effect_claims import where
+from validation.claims.zheng2002.red import (
+    BY_EVENTS,
+    FAST,
+    SLOW,
+    SWITCHES,
+    WITH_TIMER,
+    Group,
+    fixed_point,
+    variation,
+)
 
 
 @pytest.mark.parametrize("link", [SLOW, FAST])
@@ -52,3 +62,21 @@ def test_variation_has_the_moments_of_the_window_under_independent_losses(kind, 
 
 def test_a_periodic_saw_tooth_varies_less() -> None:
     assert variation("TCP(1,1/2)", periodic=True) == pytest.approx(1 / (3 * np.sqrt(3)))
+
+
+def test_losses_of_one_round_trip_are_one_event_of_tfrc() -> None:
+    """RFC 5348, Sect. 5.2: T = f(p_event) with p_event = p/(1 + p T R), as the bundled runs count it."""
+    p, rtt = 0.0413, 0.0845
+    rate = SWITCHES[WITH_TIMER](p, rtt)
+    event = p / (1.0 + p * rate * rtt)
+    assert rate == pytest.approx(float(TFRC(rto=0.2).rate(p=event, rtt=rtt)), rel=1e-5)
+    flows = where("zheng2002/friendliness-15", pair="TFRC with TCP(1,1/2)", number=16, kind="TFRC")
+    assert float(flows["p_event"].mean()) == pytest.approx(event, rel=0.03)  # seeds: about 2 %
+
+
+def test_tfrc_gains_by_each_switch() -> None:
+    """An equation of loss events, fewer than losses, sends more; and so does a shorter timeout."""
+    rates = [fixed_point(Group(kind, 16), Group("TCP(1,1/2)", 16)).rates
+             for kind in ("TFRC", BY_EVENTS, WITH_TIMER)]  # fmt: skip
+    ratios = [a / b for a, b in rates]
+    assert ratios == sorted(ratios)
