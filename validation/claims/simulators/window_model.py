@@ -158,10 +158,7 @@ def engine_rates(name: str, p: float) -> tuple[float, ...]:
     those of the runs.
     """
     path = Bottleneck(CAPACITY, RTT, int(BUFFER), p, duration=SECONDS, warm_up=WARM_UP)
-    rules = tuple(EXPERIMENTS.values())
-    return tuple(
-        float(path.run([EXPERIMENTS[name]], seed=seed, rules=rules).rate[0]) for seed in SEEDS
-    )
+    return tuple(float(path.run([EXPERIMENTS[name]], seed=seed).rate[0]) for seed in SEEDS)
 
 
 def experiments(ratios: pd.DataFrame, goodputs: dict[tuple[str, str, float], Any]) -> pd.DataFrame:
