@@ -183,12 +183,12 @@ def _shared_bottleneck():
     many, few = 500.0, 5.0
 
     def plain():
-        build_rules = coexistence.compile_rules
-        coexistence.compile_rules = functools.partial(build_rules, compiled=False)
+        simulated = coexistence._simulated
+        coexistence._simulated = functools.partial(simulated, compiled=False)
         try:
             return coexist(rules, **path, seconds=few)
         finally:
-            coexistence.compile_rules = build_rules
+            coexistence._simulated = simulated
 
     timed = compare(
         "Reno and CUBIC share a link, packet by packet",

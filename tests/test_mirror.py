@@ -19,7 +19,7 @@ TESTED_TOGETHER = (
     "dfcmodel/packets/kernel",
     "responsefn/responses/law_kernels",
     "responsefn/responses/rule_kernels",
-    "responsefn/simulation/bottleneck_kernel",
+    "responsefn/simulation/kernel",
 )
 """Folders and modules whose functions run only as one compiled loop."""
 MORE = {

@@ -14,8 +14,8 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW
 from dfcmodel.engine.manager_events import manager_events_of
-from dfcmodel.rule_events import events_of
 from hopflow.kernels import compiled_package, is_compiled_package
+from responsefn.responses.rule_events import events_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

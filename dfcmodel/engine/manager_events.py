@@ -13,8 +13,8 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
 from dfcmodel.network.managers import Arrivals
-from dfcmodel.rule_events import checked_signature, places
 from hopflow.kernels import build_callbacks
+from responsefn.responses.rule_events import checked_signature, places
 
 if TYPE_CHECKING:
     from dfcmodel.network.managers import QueueManager

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.engine.fluid import Fluid
     from dfcmodel.network.networks import Link, Scenario
-    from dfcmodel.rule_events import RuleSignature
+    from responsefn.responses.rule_events import RuleSignature
 
     Floats = NDArray[np.float64]
 

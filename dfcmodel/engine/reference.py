@@ -17,8 +17,8 @@ from dfcmodel.engine.driver import Records
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.records import PER_INPUT
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
-from dfcmodel.rule_events import events_of
 from dfcmodel.theory.law import rates
+from responsefn.responses.rule_events import events_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,9 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, SACK, STRETCH, TAHOE
 from dfcmodel.network.flows import OnOff
-from dfcmodel.rule_events import RuleSignature, signature_of
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
+from responsefn.responses.rule_events import RuleSignature, signature_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

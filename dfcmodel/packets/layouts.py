@@ -14,9 +14,9 @@ from dfcmodel.network.flows import OnOff
 from dfcmodel.network.managers import RED
 from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
-from dfcmodel.rule_events import RuleSignature, signature_of
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
+from responsefn.responses.rule_events import RuleSignature, signature_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from hopflow.kernels.callbacks import build_callbacks
 from hopflow.kernels.loading import interpret, is_compiled, load
 from hopflow.kernels.module import KERNEL, TEMPLATE, Module
-from hopflow.kernels.package import compiled_package, is_compiled_package
+from hopflow.kernels.package import compiled_package, is_compiled_package, loop_of
 from hopflow.kernels.source import KernelError, parse
 from hopflow.kernels.splice import Fields, Splice
 
@@ -39,6 +39,7 @@ __all__ = [
     "compiled_package",
     "is_built",
     "is_compiled_package",
+    "loop_of",
     "shape_of",
 ]
 

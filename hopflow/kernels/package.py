@@ -17,14 +17,18 @@ import importlib.util
 import shutil
 import sys
 import tempfile
+import threading
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hopflow.kernels.loading import folder
 
-__all__ = ["compiled_package", "is_compiled_package"]
+__all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
 JIT = "jit.py"
+_lock = threading.Lock()
 
 
 def compiled_package(name: str) -> types.ModuleType:
@@ -53,6 +57,22 @@ def compiled_package(name: str) -> types.ModuleType:
         sys.modules[alias] = module
         spec.loader.exec_module(module)
     return sys.modules[alias]
+
+
+def loop_of(name: str, *, compiled: bool = True) -> Callable[..., Any]:
+    """Return function ``run`` of module ``loop`` of a package: compiled, or as plain Python.
+
+    What is compiled for the first time on a machine says so on the standard error stream.
+    """
+    if not compiled:
+        plain: Callable[..., Any] = importlib.import_module(f"{name}.loop").run
+        return plain
+    with _lock:
+        package = compiled_package(name)
+        if not is_compiled_package(name, "run"):
+            print(f"compiling {name}, once on this machine ...", file=sys.stderr)  # noqa: T201
+        loop: Callable[..., Any] = importlib.import_module(f"{package.__name__}.loop").run
+        return loop
 
 
 def is_compiled_package(name: str, entry: str) -> bool:

@@ -39,7 +39,7 @@ def entry(function: F) -> F:
 
 
 def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
-    """Let an event of a window rule change a flow's window; see `dfcmodel.rule_events`."""
+    """Let an event of a window rule change a flow's window; see `responsefn.responses.rule_events`."""
     event(flow, now, rtt, acks, marks)
 
 

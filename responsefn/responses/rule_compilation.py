@@ -1,4 +1,4 @@
-"""Window rules put into loops: the one way in which all loops of responsefn are compiled."""
+"""Window rules put into the loops of one flow, which are compiled with them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.kernels import build, is_built
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.rule_checks import EVENTS, LARGEST, LEAST, check_dynamics
+from responsefn.responses.rule_checks import EVENTS, check_dynamics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from responsefn.responses.dynamics import Dynamics
 
-__all__ = ["RECORD", "SUMS", "Kind", "compile_rule", "compile_rules", "kind_of", "kinds_of",
-           "numbers_of"]  # fmt: skip
+__all__ = ["RECORD", "SUMS", "Kind", "compile_rule", "kind_of", "numbers_of"]  # fmt: skip
 
 SUMS = 6
 """Rows of `rule_kernels.simulate`'s lanes before those of the state."""
@@ -37,14 +36,6 @@ def numbers_of(rule: Dynamics) -> dict[str, float]:
 def kind_of(rule: Dynamics) -> Kind:
     """Return the class and the names of the numeric parameters of a rule."""
     return type(rule), tuple(numbers_of(rule))
-
-
-def kinds_of(rules: Sequence[Dynamics]) -> list[Kind]:
-    """Return the distinct kinds, in an order that does not depend on that of the rules."""
-    return sorted(
-        dict.fromkeys(map(kind_of, rules)),
-        key=lambda k: (k[0].__module__, k[0].__qualname__, k[1]),
-    )
 
 
 def compile_rule(
@@ -110,44 +101,6 @@ def _parts(rule: Dynamics, move: Callable[..., Any], width: int) -> dict[str, An
         },
         "tuples": {"State": fields, "Params": names, "Event": ("time", "rtt")},
     }
-
-
-def compile_rules(
-    template: Callable[..., Any], kinds: Sequence[Kind], *, compiled: bool = True
-) -> Callable[..., None]:
-    """Return a template for flows with the functions of several rules in it.
-
-    In the template ``on_ack()`` and the like become the function of the rule whose number is
-    ``kind[f]``, applied to row f of the array ``window`` with the parameters in row f of ``params``
-    at the time ``now`` and the round-trip time ``rtt``; a wrong window is recorded, and the loop left.
-    """
-    functions: dict[str, Callable[..., Any]] = {}
-    tuples: dict[str, tuple[str, ...]] = {"Event": ("time", "rtt")}
-    chains: dict[str, list[str]] = {event: [] for event in EVENTS}
-    for n, (rule, names) in enumerate(kinds):
-        fields = rule.State._fields
-        tuples[f"R{n}State"], tuples[f"R{n}Params"] = fields, names
-        for code, (event, chain) in enumerate(chains.items(), 1):
-            functions[f"R{n}{event}"] = getattr(rule, event)
-            own = [f"window[f, {w}]" for w in range(len(fields))]
-            given = (f"params[f, {k}]" for k in range(len(names)))
-            chain += [
-                f"{'elif' if n else 'if'} kind[f] == {n}:",
-                "    " + _tuple("s", f"R{n}State", own),
-                "    " + _tuple("q", f"R{n}Params", given),
-                f"    s = R{n}{event}(s, q, Event(now, rtt))",
-                f"    if not {LEAST} <= s.cwnd <= {LARGEST}:",
-                *(f"        {line}" for line in _report(str(code), "f", own, "rtt").splitlines()),
-                "        return",
-                *(f"    {at} = s.{field}" for at, field in zip(own, fields, strict=True)),
-            ]
-    return build(
-        template,
-        functions=functions,
-        snippets={event: "\n".join(chain) for event, chain in chains.items()},
-        tuples=tuples,
-        compiled=compiled,
-    )
 
 
 def _tuple(name: str, kind: str, values: Iterable[str]) -> str:

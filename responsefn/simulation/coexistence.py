@@ -13,29 +13,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import number, one_number, whole
+from hopflow.kernels import loop_of
 from hopflow.status import OnFailure, deliver
 from responsefn.responses.input_checks import capacity, round_trip
-from responsefn.responses.rule_checks import check_dynamics, raise_wrong
-from responsefn.responses.rule_compilation import (
-    RECORD,
-    compile_rules,
-    kind_of,
-    kinds_of,
-    numbers_of,
-)
+from responsefn.responses.rule_checks import LARGEST, LEAST, check_dynamics, raise_wrong
+from responsefn.responses.rule_compilation import numbers_of
+from responsefn.responses.rule_events import events_of, signature_of
 from responsefn.rules.base import WindowRule
-from responsefn.simulation import bottleneck_kernel as template
 from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence
+from responsefn.simulation.kernel.records import FLOW, PATH, RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from responsefn.responses.rule_events import RuleSignature
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -196,63 +194,67 @@ def _checked_rules(rules: WindowRule | Iterable[WindowRule]) -> tuple[WindowRule
     return flows
 
 
-def _first_windows(setup: _Setup) -> Floats:
-    """Return the state of each flow before its first packet, one row each."""
-    states = [
-        rule.start(float(r), setup.bandwidth)
-        for rule, r in zip(setup.flows, setup.rtts, strict=True)
-    ]
-    for f, state in enumerate(states):
+def _flow_records(setup: _Setup, rules: Sequence[RuleSignature]) -> NDArray[Any]:
+    """Return the flows before their first packets, shape (F,)."""
+    flow = np.zeros(len(setup.flows), FLOW)
+    flow["base_rtt"] = setup.rtts
+    flow["due"] = flow["last"] = setup.begins
+    flow["timer"] = max(FIRST_TIMER, setup.min_rto)
+    for f, rule in enumerate(setup.flows):
+        state = rule.start(float(setup.rtts[f]), setup.bandwidth)
         if setup.ssthresh is not None and "ssthresh" in state._fields:
-            states[f] = state._replace(ssthresh=setup.ssthresh)
-    window = _rows(states)
-    window[:, 0] = np.minimum(window[:, 0], setup.max_window)
-    return window
+            state = state._replace(ssthresh=setup.ssthresh)
+        parameters = list(numbers_of(rule).values())
+        flow["rule"][f] = rules.index(signature_of(rule))
+        flow["parameters"][f, : len(parameters)] = parameters
+        flow["cwnd"][f] = min(state[0], setup.max_window)
+        flow["ssthresh"][f] = state[1] if len(state) > 1 else 0.0
+        flow["rule_state"][f, : max(0, len(state) - 2)] = state[2:]
+    return flow
 
 
-def _simulated(setup: _Setup, generator: np.random.Generator) -> Coexistence:
-    """Run the kernel over arrays made for it."""
-    flows, F, window = setup.flows, len(setup.flows), _first_windows(setup)
-    count = np.zeros((F, template.COUNTS), dtype=np.int64)
-    clock = np.zeros((F, template.CLOCKS))
-    clock[:, template.DUE] = clock[:, template.LAST] = setup.begins
-    clock[:, template.TIMER] = max(FIRST_TIMER, setup.min_rto)
-    ring = np.zeros((F, 1 << math.ceil(math.log2(setup.max_window + 4.0))))
-    times = _times(setup.warm_up, setup.seconds)
-    S = len(times)
-    counts = np.zeros((S, F, template.COUNTS), dtype=np.int64)
-    clocks = np.zeros((S, F, template.CLOCKS))
-    windows, backlog = np.zeros((S, F)), np.zeros(S)
-    kinds = kinds_of(flows)
-    wrong = np.zeros(RECORD + window.shape[1])
+def _simulated(
+    setup: _Setup, generator: np.random.Generator, *, compiled: bool = True
+) -> Coexistence:
+    """Run the kernel over arrays made for it; as plain Python, for tests, unless ``compiled``."""
+    rules = tuple(dict.fromkeys(map(signature_of, setup.flows)))
+    flow = _flow_records(setup, rules)
+    ring = np.zeros((len(flow), 1 << math.ceil(math.log2(setup.max_window + 4.0))))
     lost = _losses(setup.p, setup.bandwidth * setup.seconds + setup.places + 2.0, generator)
-    compile_rules(template.bottleneck, kinds)(
-        times, setup.rtts, 1.0 / setup.bandwidth, float(setup.places), setup.processing,
-        setup.max_window, setup.min_rto, lost, int(generator.integers(1, 2**31 - 1)),
-        np.array([kinds.index(kind_of(rule)) for rule in flows]),
-        _rows([tuple(numbers_of(rule).values()) for rule in flows]),
-        window, count, clock, ring, ring.copy(), counts, clocks, windows, backlog, wrong,
+    path = np.zeros(1, PATH)
+    path[0] = (
+        1.0 / setup.bandwidth, setup.places, setup.processing, setup.max_window, setup.min_rto, LEAST,
+        LARGEST, 0.0, 0, 0, int(generator.integers(1, 2**31 - 1)),
     )  # fmt: skip
-    raise_wrong([flows[int(wrong[1])]] * F, wrong)
-    counted, summed = counts.T, clocks.T
+    times = _times(setup.warm_up, setup.seconds)
+    rows, backlog = np.zeros((len(times), len(flow)), FLOW), np.zeros(len(times))
+    wrong = np.zeros(RECORD + max(len(rule.State._fields) for rule, _ in rules))
+    records = (each if compiled else each.view(np.recarray) for each in (flow, path, rows))
+    flows, paths, found = records
+    events = events_of(rules, several=False, compiled=compiled)
+    loop_of("responsefn.simulation.kernel", compiled=compiled)(
+        times, events, flows, paths, lost, ring, ring.copy(), found, backlog, wrong
+    )
+    raise_wrong(setup.flows, wrong)
+    by_flow = rows.T
     return Coexistence(
-        rules=flows,
+        rules=setup.flows,
         rtt=setup.rtts,
         bandwidth=setup.bandwidth,
         buffer=setup.places,
         p=setup.p,
         warm_up=setup.warm_up,
         time=times,
-        window=windows.T,
-        sent=counted[template.SENT],
-        acked=counted[template.ACKED],
-        refused=counted[template.REFUSED],
-        lost=counted[template.LOST],
-        in_flight=counted[template.ALIVE],
-        loss_events=counted[template.EVENTS],
-        timeouts=counted[template.TIMEOUTS],
+        window=by_flow["cwnd"],
+        sent=by_flow["sent"],
+        acked=by_flow["acked"],
+        refused=by_flow["refused"],
+        lost=by_flow["lost"],
+        in_flight=by_flow["alive"],
+        loss_events=by_flow["loss_events"],
+        timeouts=by_flow["timeouts"],
         queue=backlog * setup.bandwidth,
-        sums=summed[[template.AREA, template.PEAKS, template.WAITED]],
+        sums=np.stack([by_flow[name] for name in ("area", "peaks", "waited")]),
     )
 
 
@@ -260,14 +262,6 @@ def _per_flow(name: str, values: Floats, flows: int) -> Floats:
     if values.ndim and values.shape != (flows,):
         raise ValueError(f"{name} has shape {values.shape}: must be one number or {flows}")
     return np.broadcast_to(values, (flows,)).astype(np.float64)
-
-
-def _rows(tuples: Sequence[tuple[float, ...]]) -> Floats:
-    """Return tuples of different lengths as the rows of an array."""
-    rows = np.zeros((len(tuples), max(map(len, tuples))))
-    for row, values in zip(rows, tuples, strict=True):
-        row[: len(values)] = values
-    return rows
 
 
 def _times(warm_up: float, seconds: float) -> Floats:

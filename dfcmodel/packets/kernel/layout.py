@@ -21,7 +21,7 @@ __all__ = [
 ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
 """Events of a window rule: columns of ``events``."""
 MAX_STATE, MAX_PARAMETERS = 16, 16
-"""Numbers that a window rule may have; see `dfcmodel.rule_events`."""
+"""Numbers that a window rule may have; see `responsefn.responses.rule_events`."""
 
 ELEMENT = np.dtype(
     [

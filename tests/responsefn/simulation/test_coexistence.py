@@ -178,8 +178,8 @@ def test_a_users_rule_is_reno_when_it_does_the_same():
 def test_plain_python_does_the_same(monkeypatch):
     path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "p": 0.02, "seconds": 2.0}
     compiled = coexist([Reno(), CUBIC()], **path)
-    build = coexistence.compile_rules
-    monkeypatch.setattr(coexistence, "compile_rules", functools.partial(build, compiled=False))
+    run = functools.partial(coexistence._simulated, compiled=False)
+    monkeypatch.setattr(coexistence, "_simulated", run)
     plain = coexist([Reno(), CUBIC()], **path)
     assert compiled.acked[:, -1].min() > 50
     for name in ("sent", "acked", "refused", "lost", "in_flight", "loss_events", "timeouts"):
@@ -230,7 +230,7 @@ def test_a_window_that_is_no_number():
     ids=lambda value: value if isinstance(value, str) else str(value),
 )
 def test_bad_input(change, error, monkeypatch):
-    monkeypatch.setattr(coexistence, "compile_rules", lambda kinds: pytest.fail("work was begun"))
+    monkeypatch.setattr(coexistence, "_simulated", lambda *given: pytest.fail("work was begun"))
     with pytest.raises(ValueError, match=f"^{error}"):
         coexist(**{"rules": [Reno()], **PATH} | change)
 

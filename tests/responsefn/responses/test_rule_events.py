@@ -12,9 +12,9 @@ from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel import tcp_sender
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
 from dfcmodel.packets.kernel import layout
-from dfcmodel.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
 from responsefn import CUBIC, NewReno, Reno, Tahoe, Vegas
 from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
 
 SIGNATURES = tuple(signature_of(rule) for rule in (Tahoe(), Reno(), NewReno()))
 

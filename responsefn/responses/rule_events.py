@@ -15,7 +15,7 @@ from hopflow.kernels import build_callbacks
 from responsefn.responses.rule_compilation import numbers_of
 
 if TYPE_CHECKING:
-    from responsefn import WindowRule
+    from responsefn.responses.dynamics import Dynamics
 
 __all__ = [
     "MAX_PARAMETERS",
@@ -31,14 +31,14 @@ MAX_STATE, MAX_PARAMETERS = 16, 16
 """Numbers that a window rule or a queue manager may have; the records of both engines have room for
 as many."""
 
-RuleSignature = tuple["type[WindowRule]", tuple[str, ...]]
+RuleSignature = tuple[type[Any], tuple[str, ...]]
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
 """Of an event: window, time in s, round-trip time in s, ACKs, marked ones among them."""
 
 
-def signature_of(rule: WindowRule) -> RuleSignature:
+def signature_of(rule: Dynamics) -> RuleSignature:
     """Return a rule's class and the names of the parameters that its dynamics can use.
 
     Raises
@@ -92,7 +92,7 @@ def events_of(
     return table
 
 
-def _adapter(rule: type[WindowRule], names: tuple[str, ...], event: str, several: bool) -> str:
+def _adapter(rule: type[Any], names: tuple[str, ...], event: str, several: bool) -> str:
     """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
 
     ``several`` ACKs move the state by that multiple of what one ACK does, except for fields that the
