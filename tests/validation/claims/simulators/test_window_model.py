@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from validation.claims.simulators import window_model
 from validation.verdicts import Verdict
+
+pytestmark = (
+    pytest.mark.slow
+)  # simulations of thirteen rules at four loss rates, and on the packet level
 
 
 def test_a_rule_that_is_far_off_is_noticed(doctor, judged) -> None:

@@ -48,6 +48,7 @@ def test_instability_is_relative_to_the_mean() -> None:
     assert moves(Swing(2 * runs.mean, runs.absolute), 0.5) is N
 
 
+@pytest.mark.slow  # the models of ten scenarios on four hosts
 def test_with_direct_hosts_dfc_leaves_less_in_packets_in_seven_of_ten() -> None:
     """As the tables of ns-3 and ns-2 say without any of this code (pandas means, by hand)."""
     names = ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6")
