@@ -26,7 +26,7 @@ define install
 		|| { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
 	@rm -f $(VENV)/.complete
 	@echo "installing $(1) into $(VENV)"
-	@$(PIP) install --editable "$(1)"
+	@$(PIP) install --no-compile --editable "$(1)" # Python compiles what is imported, when it is
 	@pwd -P > $(VENV)/.complete
 endef
 
