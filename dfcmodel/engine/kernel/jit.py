@@ -24,7 +24,13 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Mark a function of the path of every step: its calls cost more than what it does."""
+    """Mark a function of the path of every step, or one that a single other function calls.
+
+    A call costs more than what most of them do: a group of arrays is passed word by word, `net` and
+    `order` are 80 words. In takano2006's scenario 1 without DFC a node costs 5.7 ns per flow and step
+    with all those of drops and of the receiver inlined and 6.7 without, and the engine compiles
+    faster too.
+    """
     return function
 
 
