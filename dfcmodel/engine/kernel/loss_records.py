@@ -48,14 +48,14 @@ def record_loss(
     """
     queue = net.queues[c]
     flow = net.flows[queue.flow]
-    if flow.pending == 0:
-        begin_records(flow, net, shared)
     if amount > 0.0 and flow.all_lost == 0.0:
         flow.first_loss = when
     flow.all_lost += amount
     flow.lost_area += amount * left
     if flow.has_window == 0:
         return
+    if flow.pending == 0:
+        begin_records(flow, net, shared)
     mask = net.losses.shape[1] - 1
     if queue.losses_end > queue.losses_first:
         last = net.losses[c, (queue.losses_end - 1) & mask]
