@@ -108,7 +108,7 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
         loop = importlib.import_module(f"{package.__name__}.loop")
         records = importlib.import_module(f"{package.__name__}.records")
         ready: list[Any] = [_as(records, group) for group in groups]
-        if not loop.run.signatures:
+        if not loop.run.overloads:
             _compile(loop.run, plan, ready)
     return loop.run, ready
 

@@ -293,6 +293,7 @@ def _links(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     links["kind"] = [*layout.queue_types, *([PER_FLOW_RATE] * len(layout.shaped))]
     links["shared"] = [link.shared for link in rows]
     links["first"], links["end"] = layout.queues.T
+    links["per_buffer"] = np.where(links["shared"], links["end"] - links["first"], 1)
     links["first_band"], links["end_band"] = layout.bands_at[:-1], layout.bands_at[1:]
     return links
 

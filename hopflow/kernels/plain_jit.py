@@ -24,7 +24,10 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Mark a function of the path of every step: its calls cost more than what it does."""
+    """Mark a function of the path of every step, or one that a single other function calls.
+
+    A call costs more than what most of them do: a group of arrays is passed word by word.
+    """
     return function
 
 

@@ -109,41 +109,33 @@ def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
 
 
 @compiled
-def uniform(flow: Any) -> float:
-    """Return a random number between 0 and 1 of the flow: Park and Miller's generator."""
-    flow.seed = 48271 * flow.seed % 2147483647
-    return float(flow.seed / 2147483647.0)
-
-
-@compiled
-def wait_again(flow: Any, spacing: float) -> None:
-    """Let a random wait of the sender end and the next one begin; packets come ``spacing`` steps apart.
+def wait_again(flow: Any, rate: float) -> None:
+    """Let a random wait of the sender end and the next one begin; it sends ``rate`` packets per step.
 
     A sender that may send waits a random time below ``jitter``, then sends all that it may by then
     (``overhead_`` of ns-2): packets that come meanwhile go with the one that began the wait, the last
     of them having waited what is left of the wait. The next wait begins with the next packet.
     """
+    slowest = max(flow.jitter, float(flow.ack_lag))
+    spacing = min(1.0 / rate, slowest) if rate > 0.0 else slowest
     flow.waited = (flow.wait_end - flow.wait_begin) % spacing
     flow.wait_begin = flow.wait_end + spacing - flow.waited
     flow.seed = 48271 * flow.seed % 2147483647  # Park and Miller's generator
     flow.wait_end = flow.wait_begin + flow.jitter * (flow.seed / 2147483647.0)
 
 
-@compiled
+@inlined
 def released(flow: Any, f: int, k: int, emitted: Any) -> float:
     """Return what the sender has let go by step k: all emitted before the present random wait."""
     mask = emitted.shape[0] - 1
-    rate = emitted[k & mask, f] - emitted[(k - 1) & mask, f]
-    slowest = max(flow.jitter, float(flow.ack_lag))
-    spacing = min(1.0 / rate, slowest) if rate > 0.0 else slowest
     if flow.wait_end == 0.0:
         flow.wait_begin = flow.wait_end = float(flow.start)
     while flow.wait_end <= k:
-        wait_again(flow, spacing)
+        wait_again(flow, emitted[k & mask, f] - emitted[(k - 1) & mask, f])
     delay = min(max(flow.waited, k - flow.wait_begin), emitted.shape[0] - 2.0)
     whole = int(delay)
     late, early = emitted[(k - whole) & mask, f], emitted[(k - whole - 1) & mask, f]
-    return late - (delay - whole) * (late - early)
+    return float(late - (delay - whole) * (late - early))
 
 
 @inlined

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined, summing
+from .jit import inlined, summing
 from .quantum import quantize
 from .records import AREA, ARRIVED, LOST_HERE, NOW, SENT
 
@@ -55,7 +55,7 @@ def append_arrivals(band: Any, b: int, total: float, order: Any, shared: Any) ->
     copy(band.first, band.end, shared[ARRIVED], order.rows[row])
 
 
-@compiled
+@inlined
 def copy(first: int, end: int, values: Any, row: Any) -> None:
     """Copy the values of some queues."""
     for c in range(first, end):
@@ -76,7 +76,7 @@ def find_head(band: Any, b: int, order: Any) -> float:
     return max(0.0, (band.served - before) / (after - before))
 
 
-@compiled
+@inlined
 def curve_at_head(
     first: int, end: int, low: Any, high: Any, part: float, quantum: float, values: Any
 ) -> None:
@@ -92,7 +92,7 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
     now[first] = served - now[first + 1]
 
 
-@compiled
+@inlined
 def put_on_wire(
     first: int, end: int, now: Any, before: Any, weight: float, quantum: float, there: Any
 ) -> None:
@@ -107,14 +107,14 @@ def put_on_wire(
         before[c] = now[c]
 
 
-@compiled
+@inlined
 def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> None:
     """Add what waits to its sum over time."""
     for c in range(first, end):
         area[c] += arrived[c] - sent[c]
 
 
-@compiled
+@inlined
 def put_apart(
     first: int, end: int, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
 ) -> None:
@@ -126,7 +126,7 @@ def put_apart(
         before[c] = now[c]
 
 
-@compiled
+@inlined
 def leave(
     link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
 ) -> None:
@@ -139,10 +139,8 @@ def leave(
 
 
 @inlined
-def depart(
-    link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
-) -> None:
-    """Serve a band in step k at its pace, first come first served; arrivals are in its order."""
+def depart(link: Any, band: Any, b: int, quantum: float, order: Any, shared: Any) -> None:
+    """Set ``now`` to what a band has sent when it is served at its pace, first come first served."""
     band.served = min(band.served + band.pace, band.arrivals)
     if band.end == band.first + 1:
         shared[NOW, band.first] = band.served
@@ -155,11 +153,6 @@ def depart(
         curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
         if band.end == band.first + 2:
             divide_exactly(band.first, band.served, high, shared[NOW])
-    leave(link, band, k, shared[NOW], shared[SENT], quantum, net.queues, net.wire)
-    add_backlog(band.first, band.end, shared[ARRIVED], shared[SENT], shared[AREA])
-    if band.served == band.arrivals:
-        band.head = 0
-        band.tail = 0
 
 
 @inlined
@@ -167,9 +160,16 @@ def serve_band(
     link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
 ) -> None:
     """Let a band take in and send what it does in step k."""
+    column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass
         band.served = band.arrivals
-        leave(link, band, k, shared[ARRIVED], shared[SENT], quantum, net.queues, net.wire)
+        column = ARRIVED
     else:
         append_arrivals(band, b, band.arrivals, order, shared)
-        depart(link, band, b, k, quantum, net, order, shared)
+        depart(link, band, b, quantum, order, shared)
+    leave(link, band, k, shared[column], shared[SENT], quantum, net.queues, net.wire)
+    if column == NOW:
+        add_backlog(band.first, band.end, shared[ARRIVED], shared[SENT], shared[AREA])
+        if band.served == band.arrivals:
+            band.head = 0
+            band.tail = 0

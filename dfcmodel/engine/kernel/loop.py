@@ -53,9 +53,9 @@ def run(
     lost in it.
     Returns -1, or the step at which it had to stop, with the reason and the place in ``fault``.
     """
+    left = every  # steps up to the next record
     for k in range(first_step, first_step + steps):
         now = k * h
-        left = every - (k - first_step) % every  # steps up to the next record
         exchange_feedback(net, service.bands, feedback, quantum)
         if feedback.pauses.shape[0] > 0:
             exchange_pauses(k, net, feedback, host_pace, quantum)
@@ -79,6 +79,9 @@ def run(
             forget_areas(net, shared)
             if fault[0] != 0:
                 return k
+            left = every
+        else:
+            left -= 1
     return -1
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import compiled
+from .jit import compiled, inlined
 from .quantum import quantize
 from .records import LOST_HERE, PER_FLOW_RATE
 
@@ -48,14 +48,14 @@ def record_loss(
     """
     queue = net.queues[c]
     flow = net.flows[queue.flow]
-    if flow.pending == 0:
-        begin_records(flow, net, shared)
     if amount > 0.0 and flow.all_lost == 0.0:
         flow.first_loss = when
     flow.all_lost += amount
     flow.lost_area += amount * left
     if flow.has_window == 0:
         return
+    if flow.pending == 0:
+        begin_records(flow, net, shared)
     mask = net.losses.shape[1] - 1
     if queue.losses_end > queue.losses_first:
         last = net.losses[c, (queue.losses_end - 1) & mask]
@@ -72,13 +72,12 @@ def record_loss(
     flow.pending += 1
 
 
-@compiled
-def up_to_next_change(c: int, net: Any) -> Any:
-    """Return how many packets leave queue c before its density of losses changes, and what came for each."""
-    queue = net.queues[c]
+@inlined
+def up_to_next_change(queue: Any, losses: Any) -> Any:
+    """Return how many packets leave a queue before its density of losses changes, and what came for each."""
     if queue.losses_first == queue.losses_end:
         return math.inf, 1.0
-    stretch = net.losses[c, queue.losses_first & (net.losses.shape[1] - 1)]
+    stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
     before = stretch.first - queue.cursor
     if before > 0.0:
         return before, 1.0
@@ -89,14 +88,13 @@ def up_to_next_change(c: int, net: Any) -> Any:
     return left, extent / left
 
 
-@compiled
-def count_back(c: int, flow: Any, amount: float, quantum: float, net: Any) -> Any:
-    """Follow ``amount`` packets back through queue c: how many came there for them, how many are marked."""
-    queue = net.queues[c]
+@inlined
+def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float) -> Any:
+    """Follow ``amount`` packets back through a queue: how many came there for them, how many are marked."""
     came = amount
     marked = 0.0
     while queue.losses_first < queue.losses_end:
-        stretch = net.losses[c, queue.losses_first & (net.losses.shape[1] - 1)]
+        stretch = losses[queue.losses_first & (losses.shape[0] - 1)]
         before = max(0.0, stretch.first - queue.cursor)
         if amount <= before:
             break
@@ -123,7 +121,7 @@ def count_back(c: int, flow: Any, amount: float, quantum: float, net: Any) -> An
     return came, marked
 
 
-@compiled
+@inlined
 def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     """Return the next of ``arrived`` packets up to where the density of losses changes.
 
@@ -135,13 +133,15 @@ def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     piece = arrived
     sent_each = 1.0
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
-        leave, came_each = up_to_next_change(net.path[n], net)
+        c = net.path[n]
+        leave, came_each = up_to_next_change(net.queues[c], net.losses[c])
         piece = min(piece, leave / sent_each)
         sent_each *= came_each
     piece = max(quantize(piece, quantum), min(arrived, quantum))
     sent = piece
     marked = 0.0
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
-        sent, seen = count_back(net.path[n], flow, sent, quantum, net)
+        c = net.path[n]
+        sent, seen = count_back(net.queues[c], net.losses[c], flow, sent, quantum)
         marked += seen
     return piece, sent, marked

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, summing
+from .jit import compiled, inlined, summing
 from .loss_records import record_loss
 from .quantum import quantize
 from .records import (
@@ -25,13 +25,13 @@ from .records import (
 __all__ = ["drop_tail", "take_from_arrivals"]
 
 
-@compiled
+@inlined
 def part_that_fits(excess: float, growth: float) -> float:
     """Return which part of a step is over when the buffer is full: its backlog grows evenly."""
     return max(0.0, 1.0 - excess / growth) if growth > 0.0 else 0.0
 
 
-@compiled
+@inlined
 def record_drop(
     c: int, k: int, amount: float, fits: float, now: float, h: float, left: int, quantum: float,
     net: Any, shared: Any,
@@ -76,7 +76,7 @@ def take_from_arrivals(first: int, end: int, shared: Any) -> None:
         area[c] -= now[c]
 
 
-@compiled
+@inlined
 def take_from_order(band: Any, b: int, amount: float, order: Any, shared: Any) -> None:
     """Take ``now``, in all ``amount``, out of what came last to a band."""
     take_from_arrivals(band.first, band.end, shared)
@@ -120,7 +120,7 @@ def drop_from_bands(
     return excess
 
 
-@compiled
+@inlined
 def give_back(first: int, end: int, surplus: float, now: Any) -> float:
     """Take ``surplus``, which rounding up has made, out of ``now``; return how much that is."""
     left = max(0.0, surplus)
@@ -133,7 +133,7 @@ def give_back(first: int, end: int, surplus: float, now: Any) -> float:
     return max(0.0, surplus) - left
 
 
-@compiled
+@inlined
 def drop_from_band(
     band: Any, b: int, k: int, excess: float, part: float, fits: float, now: float, h: float,
     left: int, quantum: float, net: Any, order: Any, shared: Any,
@@ -149,7 +149,7 @@ def drop_from_band(
     return amount
 
 
-@compiled
+@inlined
 def departures(queue: Any, c: int, k: int, wire: Any) -> float:
     """Return what a queue that overflows and is served alone has sent in step k."""
     if queue.weight < 1.0:
@@ -157,7 +157,7 @@ def departures(queue: Any, c: int, k: int, wire: Any) -> float:
     return queue.sent - wire[(k - 1 + queue.lag) & (wire.shape[0] - 1), c]
 
 
-@compiled
+@inlined
 def drop_from_queues(
     link: Any, first: int, end: int, k: int, now: float, h: float, left: int, quantum: float,
     net: Any, shared: Any,
@@ -188,7 +188,7 @@ def drop_from_queues(
             excess -= amount
 
 
-@compiled
+@inlined
 def drop_tail(
     i: int, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
     shared: Any, bands: Any,
@@ -206,14 +206,13 @@ def drop_tail(
         for b in range(link.first_band, link.end_band):
             link.backlog += bands[b].arrivals - bands[b].served
             link.total += bands[b].arrivals
-    elif link.shared == 1:
-        drop_from_queues(link, link.first, link.end, k, now, h, left, quantum, net, shared)
     else:
-        for c in range(link.first, link.end):
-            drop_from_queues(link, c, c + 1, k, now, h, left, quantum, net, shared)
+        for c in range(link.first, link.end, link.per_buffer):
+            end = c + link.per_buffer
+            drop_from_queues(link, c, end, k, now, h, left, quantum, net, shared)
 
 
-@compiled
+@inlined
 def drop_from_link(
     link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
     shared: Any, bands: Any,
@@ -229,7 +228,7 @@ def drop_from_link(
     drop_from_bands(link, k, excess, -1.0, fits, now, h, left, quantum, net, order, shared, bands)
 
 
-@compiled
+@inlined
 def waiting_bands(link: Any, bands: Any) -> int:
     """Return how many bands of a link hold packets."""
     n = 0
@@ -239,7 +238,7 @@ def waiting_bands(link: Any, bands: Any) -> int:
     return n
 
 
-@compiled
+@inlined
 def drop_own(
     link: Any, band: Any, b: int, k: int, now: float, h: float, left: int, quantum: float,
     net: Any, order: Any, shared: Any,

@@ -11,7 +11,7 @@ __all__ = ["serve", "serve_blocks"]
 
 
 @inlined
-def serve(queue: Any, c: int, here: Any, there: Any, quantum: float) -> float:
+def serve(queue: Any, c: int, here: Any, there: Any, weight: float, quantum: float) -> float:
     """Let queue c send what has arrived ``here``, at most what its rate allows; return its backlog.
 
     Of this step's departures the part ``weight`` arrives ``there``, after the lag, the rest a step later.
@@ -21,33 +21,71 @@ def serve(queue: Any, c: int, here: Any, there: Any, quantum: float) -> float:
     departures = min(arrivals, before + queue.service)
     backlog = arrivals - departures
     queue.sent = departures
-    if queue.weight == 1.0:
+    if weight == 1.0:
         there[c] = departures
     else:
-        there[c] = before + quantize(queue.weight * (departures - before), quantum)
+        there[c] = before + quantize(weight * (departures - before), quantum)
     queue.backlog = backlog
     queue.area += backlog
     return float(backlog)
 
 
 @inlined
-def record_peak(queue: Any, total: float, net: Any, overflowing: Any, n_overflowing: int) -> int:
-    """Record a new peak of the buffer that begins with a queue, and whether it overflows.
+def serve_alone(block: Any, queues: Any, here: Any, there: Any, quantum: float) -> bool:
+    """Serve links of one flow each, whose lags are equal; return whether one has a new peak."""
+    weight = queues[block.first].weight
+    exceeded = False
+    for c in range(block.first, block.end):
+        exceeded |= serve(queues[c], c, here, there, weight, quantum) > queues[c].peak
+    return exceeded
 
-    Returns how many links overflow now.
-    """
-    i = queue.link
-    limit = net.links[i].limit
-    queue.peak = min(total, limit)
-    if total > limit and (n_overflowing == 0 or overflowing[n_overflowing - 1] != i):
-        overflowing[n_overflowing] = i
-        n_overflowing += 1
+
+@inlined
+def serve_pairs(block: Any, queues: Any, here: Any, there: Any, quantum: float) -> bool:
+    """Serve links of two flows each, whose lags are equal; return whether one has a new peak."""
+    weight, next_one = queues[block.first].weight, block.next
+    exceeded = False
+    for c in range(block.first, block.end, block.flows):
+        other = c + next_one
+        total = serve(queues[c], c, here, there, weight, quantum)
+        total += serve(queues[other], other, here, there, weight, quantum)
+        exceeded |= total > queues[c].peak
+    return exceeded
+
+
+@inlined
+def serve_buffer(block: Any, k: int, queues: Any, here: Any, wire: Any, quantum: float) -> bool:
+    """Serve the queues of one buffer, whatever their lags; return whether it has a new peak."""
+    total = 0.0
+    for c in range(block.first, block.end):
+        there = wire[(k + queues[c].lag) & (wire.shape[0] - 1)]
+        total += serve(queues[c], c, here, there, queues[c].weight, quantum)
+    return bool(total > queues[block.first].peak)
+
+
+@inlined
+def record_peaks(block: Any, queues: Any, links: Any, overflowing: Any, n_overflowing: int) -> int:
+    """Record new peaks of the buffers of a block, and which overflow; return how many links do now."""
+    for first in range(block.first, block.end, block.flows):
+        total = 0.0
+        for c in range(first, first + block.flows):
+            total += queues[c].backlog
+        if total > queues[first].peak:
+            i = queues[first].link
+            queues[first].peak = min(total, links[i].limit)
+            known = n_overflowing > 0 and overflowing[n_overflowing - 1] == i
+            if total > links[i].limit and not known:
+                overflowing[n_overflowing] = i
+                n_overflowing += 1
     return n_overflowing
 
 
 @inlined
 def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any) -> int:
-    """Serve all queues that have rates of their own; return how many links overflow."""
+    """Serve all queues that have rates of their own; return how many links overflow.
+
+    Peaks are compared in the loops that serve and recorded, which is rare, in one of its own.
+    """
     queues, wire = net.queues, net.wire
     mask = wire.shape[0] - 1
     here = wire[k & mask]
@@ -56,22 +94,11 @@ def serve_blocks(k: int, quantum: float, net: Any, blocks: Any, overflowing: Any
         block = blocks[b]
         there = wire[(k + queues[block.first].lag) & mask]
         if block.alike == 1:
-            for c in range(block.first, block.end):
-                backlog = serve(queues[c], c, here, there, quantum)
-                if backlog > queues[c].peak:
-                    n = record_peak(queues[c], backlog, net, overflowing, n)
+            exceeded = serve_alone(block, queues, here, there, quantum)
         elif block.alike == 2:
-            for c in range(block.first, block.end, block.flows):
-                other = c + block.next
-                total = serve(queues[c], c, here, there, quantum)
-                total += serve(queues[other], other, here, there, quantum)
-                if total > queues[c].peak:
-                    n = record_peak(queues[c], total, net, overflowing, n)
+            exceeded = serve_pairs(block, queues, here, there, quantum)
         else:
-            total = 0.0
-            for c in range(block.first, block.end):
-                there = wire[(k + queues[c].lag) & mask]
-                total += serve(queues[c], c, here, there, quantum)
-            if total > queues[block.first].peak:
-                n = record_peak(queues[block.first], total, net, overflowing, n)
+            exceeded = serve_buffer(block, k, queues, here, wire, quantum)
+        if exceeded:
+            n = record_peaks(block, queues, net.links, overflowing, n)
     return n

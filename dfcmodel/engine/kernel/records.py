@@ -107,7 +107,7 @@ LINK = np.dtype(
     [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
        ["kind", "shared", "lag", "first_band", "end_band", "manager"]]
-    + [(name, np.uint64) for name in ("first", "end")]
+    + [(name, np.uint64) for name in ("first", "end", "per_buffer")]
     + [
         ("drop", np.float64),
         ("mark", np.float64),
@@ -118,7 +118,7 @@ LINK = np.dtype(
     align=True,
 )  # fmt: skip
 """A link's buffer: rate, and pace while paused; limit: of the buffer in packets; shared: one buffer for
-all flows; first, end: its queues; first_band, end_band: its FIFO queues, one, or one per flow or input; lag,
+all flows; first, end: its queues, per_buffer of them in one buffer; first_band, end_band: its FIFO queues, one, or one per flow or input; lag,
 weight: those of all its queues, -1 where they differ.
 
 manager: which queue manager drops or marks early, -1 for none; drop, mark: what it asks for in this step,

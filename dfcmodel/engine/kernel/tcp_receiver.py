@@ -57,7 +57,7 @@ def fill_holes(flow: Any, holes: Any, first: float, end: float) -> float:
     return filled
 
 
-@compiled
+@inlined
 def receive_resent(
     flow: Any, holes: Any, sequence: float, resent: float, missing: float, complete: bool
 ) -> Any:
@@ -88,7 +88,7 @@ def receive_resent(
     return acks, advancing
 
 
-@compiled
+@inlined
 def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) -> None:
     """Decide whether packet c is lost: it is when so much is missing as makes one."""
     lost = missing > 0.0 and flow.fractional_loss + missing >= 1.0 and start < c + 1e-6
@@ -100,7 +100,7 @@ def start_packet(flow: Any, holes: Any, c: int, start: float, missing: float) ->
     flow.scanned_to = c + 1.0
 
 
-@compiled
+@inlined
 def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
     """Take in ``fresh`` packets never seen before; return their ACKs, and how many move rcv_nxt."""
     start = flow.rcv_max
@@ -127,7 +127,7 @@ def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
     return acks, advancing
 
 
-@compiled
+@inlined
 def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
     """Move rcv_nxt up to the first hole; inside a hole that is being filled, in proportion."""
     c = int(flow.rcv_nxt)
@@ -144,7 +144,7 @@ def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
         c += 1
 
 
-@compiled
+@inlined
 def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantum: float) -> Any:
     """Take in ``arrived`` packets and the ``gone`` lost among them; move rcv_nxt.
 
