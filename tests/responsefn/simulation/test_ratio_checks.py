@@ -14,6 +14,7 @@ from responsefn import (
 from responsefn.simulation.ratio_checks import EXACT, RTT, TOLERANCE, ratios
 
 
+@pytest.mark.slow  # compiles a loop for each rule; test_one_rate has three loss rates of every one
 @pytest.mark.parametrize("rule", EXACT, ids=repr)
 def test_formula_is_the_deterministic_simulation_inside_its_domain(rule):
     p = np.geomspace(*EXACT[rule], 5)
