@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markov import ChainModel, sweep
+from markov import ChainModel, stationary, sweep
 
 
 class Factory(ChainModel):
@@ -46,6 +46,9 @@ class Factory(ChainModel):
         if s.x < q.S:
             yield s._replace(x=s.x + 1), q.mu
 
+
+now = stationary(Factory())
+print(f"S = {Factory().S}: {now['met at once']:.1%} met at once")
 
 data = sweep(Factory(), S=range(21))
 rho, S = 0.8, data.S.to_numpy()
