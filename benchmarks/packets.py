@@ -20,11 +20,13 @@ from tqdm import tqdm
 
 from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
+from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.layouts import lay_out, rule_signatures
+from dfcmodel.packets.layouts import lay_out
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
+from responsefn.responses.rule_events import signatures_of
 from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
 
 ROUNDS = 7
@@ -68,7 +70,7 @@ def _compare(scenario: Scenario, method: Packets) -> list[Row]:
     times, set_ups = [], []
     for _ in range(ROUNDS):
         began = time.process_time()
-        lay_out(_plan(scenario, method), rule_signatures(scenario))
+        lay_out(_plan(scenario, method), signatures_of(window_rules(scenario.flows)))
         set_ups.append(_cpu(began))
         began = time.process_time()
         run_engine(plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW
 from dfcmodel.engine.manager_events import manager_events_of
-from hopflow.kernels import compiled_package, is_compiled_package
+from hopflow.kernels import compiled_package, loop_of
 from responsefn.responses.rule_events import events_of
 
 if TYPE_CHECKING:
@@ -98,25 +97,21 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
         plan.feedback,
     )
     if not compiled:
-        loop = importlib.import_module(f"{KERNEL}.loop")
         plain = [
             _as(importlib.import_module(f"{KERNEL}.records"), g, attributes=True) for g in groups
         ]
-        return loop.run, plain
+        return loop_of(KERNEL, compiled=False), plain
     with _lock:
-        package = compiled_package(KERNEL)
-        loop = importlib.import_module(f"{package.__name__}.loop")
-        records = importlib.import_module(f"{package.__name__}.records")
+        run: Any = loop_of(KERNEL)
+        records = importlib.import_module(f"{compiled_package(KERNEL).__name__}.records")
         ready: list[Any] = [_as(records, group) for group in groups]
-        if not loop.run.overloads:
-            _compile(loop.run, plan, ready)
-    return loop.run, ready
+        if not run.overloads:
+            _compile(run, plan, ready)
+    return run, ready
 
 
 def _compile(run: Any, plan: Plan, groups: list[Any]) -> None:
     """Compile the loop, or load it from the cache, by a run of no steps."""
-    if not is_compiled_package(KERNEL, "run"):
-        print("dfcmodel: compiling the engine, once on this machine ...", file=sys.stderr)  # noqa: T201
     none = np.zeros((0, 0))
     run(
         0, 0, 1, plan.step, plan.quantum, 1.0, 0, 0, *groups, plan.host_pace,

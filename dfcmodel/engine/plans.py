@@ -31,12 +31,13 @@ from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
     in_steps,
-    rule_signatures,
     schedules,
 )
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.flows import window_rules
 from dfcmodel.network.managers import QueueManager
 from responsefn import WindowRule
+from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +141,7 @@ def compile_scenario(
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
     hears = _feedback(scenario, layout, h, quantum, rng)
-    rules = rule_signatures(scenario)
+    rules = signatures_of(window_rules(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)

@@ -23,22 +23,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["emission_memory", "flow_records", "in_steps", "rule_signatures", "schedules"]
+__all__ = ["emission_memory", "flow_records", "in_steps", "schedules"]
 
 RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO, "sack": SACK}
 SAME_STEP = 1e-6
 """Part of a step: a start that is this near to the beginning of one is there."""
 LONGEST_MEMORY = 2**16
 """Steps: a round-trip time is told exactly up to this, or twice that of empty queues."""
-
-
-def rule_signatures(scenario: Scenario) -> tuple[RuleSignature, ...]:
-    """Return the window rules of a scenario."""
-    return tuple(
-        dict.fromkeys(
-            signature_of(f.source) for f in scenario.flows if isinstance(f.source, WindowRule)
-        )
-    )
 
 
 def in_steps(times: Any, h: float) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from hopflow.checks import choice, flag, number, one_number, whole
 from responsefn import WindowRule
 
-__all__ = ["CBR", "Flow", "OnOff"]
+__all__ = ["CBR", "Flow", "OnOff", "window_rules"]
 
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
@@ -156,3 +156,8 @@ class Flow:
     def hops(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """The links of the path, as pairs of nodes."""
         return tuple(zip(self.path[:-1], self.path[1:], strict=True))
+
+
+def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
+    """Yield the sources of the flows that have a window."""
+    return (flow.source for flow in flows if isinstance(flow.source, WindowRule))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.packets.layouts import lay_out, rule_signatures
+from dfcmodel.network.flows import window_rules
+from dfcmodel.packets.layouts import lay_out
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
-from responsefn.responses.rule_events import events_of
+from responsefn.responses.rule_events import events_of, signatures_of
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
@@ -34,7 +35,7 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     MemoryError
         When the number of packets in the network exceeds the preallocated arrays.
     """
-    signatures = rule_signatures(plan.scenario)
+    signatures = signatures_of(window_rules(plan.scenario.flows))
     layout = lay_out(plan, signatures)
     records = Records(plan)
     events = events_of(signatures, several=False, compiled=compiled)

@@ -21,10 +21,9 @@ from responsefn.responses.rule_events import RuleSignature, signature_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["Layout", "lay_out", "rule_signatures"]
+__all__ = ["Layout", "lay_out"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
@@ -84,17 +83,6 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     }
     _wake_all(plan, arrays)
     return Layout(arrays, ahead)
-
-
-def rule_signatures(scenario: Scenario) -> tuple[RuleSignature, ...]:
-    """Return the signatures of the window rules of a scenario's flows, each once."""
-    return tuple(
-        dict.fromkeys(
-            signature_of(flow.source)
-            for flow in scenario.flows
-            if isinstance(flow.source, WindowRule)
-        )
-    )
 
 
 def way_of(plan: Plan, f: int) -> tuple[int, ...]:

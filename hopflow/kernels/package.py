@@ -69,10 +69,10 @@ def loop_of(name: str, *, compiled: bool = True) -> Callable[..., Any]:
         return plain
     with _lock:
         package = compiled_package(name)
-        if not is_compiled_package(name, "run"):
+        loop: Any = importlib.import_module(f"{package.__name__}.loop").run
+        if not (loop.overloads or is_compiled_package(name, "run")):
             print(f"compiling {name}, once on this machine ...", file=sys.stderr)  # noqa: T201
-        loop: Callable[..., Any] = importlib.import_module(f"{package.__name__}.loop").run
-        return loop
+        return loop  # type: ignore[no-any-return]
 
 
 def is_compiled_package(name: str, entry: str) -> bool:

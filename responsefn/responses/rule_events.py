@@ -6,13 +6,13 @@ parameters from w[16] on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_compilation import numbers_of
+from responsefn.responses.rule_compilation import Kind, kind_of
 
 if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
@@ -25,13 +25,14 @@ __all__ = [
     "events_of",
     "places",
     "signature_of",
+    "signatures_of",
 ]
 
 MAX_STATE, MAX_PARAMETERS = 16, 16
 """Numbers that a window rule or a queue manager may have; the records of both engines have room for
 as many."""
 
-RuleSignature = tuple[type[Any], tuple[str, ...]]
+RuleSignature = Kind
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
@@ -46,8 +47,13 @@ def signature_of(rule: Dynamics) -> RuleSignature:
     ValueError
         For more numbers than a flow's record holds.
     """
-    signature: RuleSignature = checked_signature(rule, tuple(numbers_of(rule)))
+    signature: RuleSignature = checked_signature(rule, kind_of(rule)[1])
     return signature
+
+
+def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
+    """Return the signatures of window rules, each once."""
+    return tuple(dict.fromkeys(map(signature_of, rules)))
 
 
 def checked_signature(owner: Any, names: tuple[str, ...]) -> Any:

@@ -23,7 +23,7 @@ from hopflow.status import OnFailure, deliver
 from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.rule_checks import LARGEST, LEAST, check_dynamics, raise_wrong
 from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import events_of, signature_of
+from responsefn.responses.rule_events import events_of, signature_of, signatures_of
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.coexistence_results import BATCHES, SAMPLES, Coexistence
 from responsefn.simulation.kernel.records import FLOW, PATH, RECORD
@@ -217,7 +217,7 @@ def _simulated(
     setup: _Setup, generator: np.random.Generator, *, compiled: bool = True
 ) -> Coexistence:
     """Run the kernel over arrays made for it; as plain Python, for tests, unless ``compiled``."""
-    rules = tuple(dict.fromkeys(map(signature_of, setup.flows)))
+    rules = signatures_of(setup.flows)
     flow = _flow_records(setup, rules)
     ring = np.zeros((len(flow), 1 << math.ceil(math.log2(setup.max_window + 4.0))))
     lost = _losses(setup.p, setup.bandwidth * setup.seconds + setup.places + 2.0, generator)

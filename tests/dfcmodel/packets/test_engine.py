@@ -86,11 +86,13 @@ def test_takano2006_is_equal_to_ns2_packet_for_packet(name: str, rate: float, ag
 
 
 def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
-    from dfcmodel.packets.layouts import lay_out, rule_signatures
+    from dfcmodel.network.flows import window_rules
+    from dfcmodel.packets.layouts import lay_out
+    from responsefn.responses.rule_events import signatures_of
 
     sizes = []
     for duration in (1.0, 100.0):
         plan = plan_scenario(one_link, Packets(seed=1), duration=duration, sample=duration)
-        layout = lay_out(plan, rule_signatures(one_link))
+        layout = lay_out(plan, signatures_of(window_rules(one_link.flows)))
         sizes.append(sum(array.nbytes for array in layout.arrays.values()))
     assert sizes[0] == sizes[1]

@@ -15,6 +15,7 @@ from dfcmodel.packets.kernel import layout
 from responsefn import CUBIC, NewReno, Reno, Tahoe, Vegas
 from responsefn.responses.cycles import numbers_of
 from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
+from responsefn.simulation.kernel import records as shared_records
 
 SIGNATURES = tuple(signature_of(rule) for rule in (Tahoe(), Reno(), NewReno()))
 
@@ -66,8 +67,8 @@ def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> 
     assert np.ptp(one.window) > 5.0
 
 
-def test_the_records_of_both_levels_have_room_for_as_many_numbers() -> None:
-    for records in (fluid_records, layout):
+def test_the_records_of_all_kernels_have_room_for_as_many_numbers() -> None:
+    for records in (fluid_records, layout, shared_records):
         assert (records.MAX_STATE, records.MAX_PARAMETERS) == (MAX_STATE, MAX_PARAMETERS)
         fields = records.FLOW.fields
         assert fields["parameters"][1] - fields["cwnd"][1] == 8 * MAX_STATE
