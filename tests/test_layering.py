@@ -20,12 +20,14 @@ MAY_IMPORT = {
     "hopflow": {"hopflow.kernels"},
     "hopflow.kernels": {"hopflow.changes", "hopflow.functions"},
     "responsefn": {"hopflow", "responsefn"},
-    "responsefn.responses": {"hopflow"},
+    "responsefn.responses": {"hopflow", "responsefn.responses.kernel"},
+    "responsefn.responses.kernel": {"hopflow.kernels"},
     "responsefn.rules": {"hopflow", "responsefn.responses"},
     "responsefn.metrics": {"hopflow", "responsefn.responses", "responsefn.rules"},
     "responsefn.measurements": {"hopflow", "responsefn.responses", "responsefn.metrics"},
     "responsefn.simulation": {
-        "hopflow", "responsefn.responses", "responsefn.rules", "responsefn.metrics"
+        "hopflow", "responsefn.responses", "responsefn.responses.kernel", "responsefn.rules",
+        "responsefn.metrics",
     },
     "markov": {"hopflow", "markov"},
     "markov.computing": {"hopflow"},
