@@ -212,11 +212,10 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
             max_steps=10**7,
             throw=False,
         )
-        flux = jax.vmap(lambda t, y: equation.fluxes(t, y, jnp.asarray(faces))[0])
+        flux: Any = jax.vmap(lambda t, y: equation.fluxes(t, y, jnp.asarray(faces))[0])
         return solution, flux(solution.ts, solution.ys)
 
-    at_once: Any = jax.jit(solve)  # as one piece, which compiles fastest
-    solution, J = at_once()
+    solution, J = jax.jit(solve)()  # as one piece, which compiles fastest
     if solution.result != diffrax.RESULTS.successful:
         raise ArithmeticError(f"{type(equation).__name__}: {solution.result}")
     J = np.asarray(J)
