@@ -165,18 +165,14 @@ def simulate_curve(
     limit = math.inf
     if buffer is not None:
         limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
-    # deterministic losses are the same in every run
-    most = 1 if isinstance(losses, Deterministic) else RUNS
     starts = begin_at_peak(rule, at, np.full(at.shape, rtt), bandwidth)
     starts[:, 0] = np.minimum(starts[:, 0], limit)
     starts = np.array([_after_loss(rule, start, rtt, service) for start in starts])
     runs = []
     for n, loss in enumerate(at):
-        count = drawn[n % len(drawn)]
-        alike = max(1, min(most, count // EVENTS_OF_A_RUN))
-        gaps = losses.gaps(float(loss), alike * -(-count // alike), np.random.default_rng(rng))
         how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
-        runs += [_Run(n, how, part, starts[n]) for part in gaps.reshape(alike, -1)]
+        parts = _gaps(losses, float(loss), drawn[n % len(drawn)], rng)
+        runs += [_Run(n, how, part, starts[n]) for part in parts]
     done: dict[_Run, Floats] = {}
     for how in sorted({run.method for run in runs}):
         some = [run for run in runs if run.method == how]
@@ -195,6 +191,15 @@ def simulate_curve(
         )
         for n, loss in enumerate(at)
     )
+
+
+def _gaps(losses: Losses, p: float, count: int, rng: int | np.random.Generator) -> Ints:
+    """Return the packets from loss to loss of independent runs, shape (runs, losses of each)."""
+    # deterministic losses are the same in every run
+    most = 1 if isinstance(losses, Deterministic) else RUNS
+    alike = max(1, min(most, count // EVENTS_OF_A_RUN))
+    gaps = losses.gaps(p, alike * -(-count // alike), np.random.default_rng(rng))
+    return gaps.reshape(alike, -1)
 
 
 def _after_loss(rule: WindowRule, start: Floats, rtt: float, service: float) -> tuple[float, ...]:
