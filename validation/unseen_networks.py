@@ -21,6 +21,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,9 @@ LONGER, LATER = 0.01, 0.02
 """Largest relative addition to a link's delay; latest start of a flow after its nominal one, s."""
 ROOM = 100_000.0
 """Packets: the buffers of access links, which drop nothing."""
+
+Group = tuple[str, WindowRule, float, int, float]
+"""Name, rule, round-trip time in ms, number of flows, and start of the first one in s."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +108,14 @@ def _chain(
 
 
 def _shared(
-    topology: str, name: str, groups: Sequence[tuple[str, WindowRule, float, int, float]],
+    topology: str, name: str, groups: Sequence[Group],
     rate: float, buffer: float, duration: float, window: float = 5000.0, recovery: str | None = None,
 ) -> Network:  # fmt: skip
     """Return one bottleneck of 2 ms with an access link of 1 ms per flow.
 
-    ``groups`` have a name, a rule, a round-trip time in ms that the last link completes, the number of
-    flows, and the start of the first one, s; the others follow every 50 ms.
+    The last link completes the round-trip time; the flows of a group start every 50 ms.
     """
-    fast = {"rate": 10.0 * mbps(rate), "buffer": ROOM}
+    fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM}
     links, flows = [Link("left", "right", mbps(rate), ms(2.0), buffer)], []
     for label, rule, rtt, count, start in groups:
         for n in range(count):
@@ -129,7 +132,7 @@ def _lot(
     duration: float, recovery: str | None = None,
 ) -> Network:  # fmt: skip
     """Return a parking lot: ``long`` flows over all hops, and one over each."""
-    fast = {"rate": 10.0 * mbps(rate), "buffer": ROOM, "delay": ms(1.0)}
+    fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM, "delay": ms(1.0)}
     links, flows = [*chain(hops + 1, rate=mbps(rate), delay=ms(delay), buffer=buffer)], []
     ways = [(f"long {n}", 1, hops + 1) for n in range(long)]
     ways += [(f"hop {h}", h, h + 1) for h in range(1, hops + 1)]
@@ -156,6 +159,7 @@ def _network(
 
 def _all() -> Iterable[Network]:
     """Yield the networks; rates in Mb/s, delays in ms, buffers and windows in packets."""
+    each: list[Group]
     yield _chain(Tahoe(), 5, 50, 2.0, 60, 1000, 8.0, [3])
     yield _chain(NewReno(), 8, 100, 1.0, 100, 1000, 6.0, [6])
     yield _chain(Reno(), 12, 150, 0.3, 250, 2000, 4.0, [4])
