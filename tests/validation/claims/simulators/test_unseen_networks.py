@@ -26,6 +26,11 @@ def half(difference: float = 0.0, error: float = 0.01, **networks: float) -> Hal
     return Half(pd.DataFrame(shares), pd.DataFrame([whole] * 12))
 
 
+def both(aside: Half, other: Half) -> Comparison:
+    """Return a comparison, without its experiments."""
+    return Comparison(aside, other, other, other, other)
+
+
 @pytest.mark.parametrize(
     ("key", "aside"),
     [
@@ -41,9 +46,9 @@ def half(difference: float = 0.0, error: float = 0.01, **networks: float) -> Hal
 def test_what_is_off_contradicts_its_statement(key: str, aside: Half) -> None:
     good = half(0.01)
     judge = unseen_networks.judge
-    assert judge(Comparison(good, good, good))[key].packets is Verdict.REPRODUCED
-    assert judge(Comparison(aside, good, good))[key].packets is Verdict.CONTRADICTED
-    verdicts = judge(Comparison(good, aside, aside)).values()
+    assert judge(both(good, good))[key].packets is Verdict.REPRODUCED
+    assert judge(both(aside, good))[key].packets is Verdict.CONTRADICTED
+    verdicts = judge(both(good, aside)).values()
     assert {sides.packets for sides in verdicts} == {Verdict.REPRODUCED}, "only those set aside"
 
 
@@ -110,3 +115,5 @@ def test_both_halves_are_measured_and_losses_and_first_losses_of_the_open_one_ag
     assert found.other.losses < 0.2
     assert found.other.first < 0.05
     assert found.plain.first > 0.1, "transmission times are needed for the first loss"
+    assert found.together.spread < found.other.spread, "flows that lose together differ less"
+    assert found.together.beyond > found.other.beyond
