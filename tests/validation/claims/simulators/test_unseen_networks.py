@@ -28,7 +28,7 @@ def half(difference: float = 0.0, error: float = 0.01, **networks: float) -> Hal
 
 def both(aside: Half, other: Half) -> Comparison:
     """Return a comparison, without its experiments."""
-    return Comparison(aside, other, other, other, other)
+    return Comparison(aside, other, other, other, other, other)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,22 @@ def test_errors_are_those_of_paired_runs(monkeypatch) -> None:
     assert found.first == pytest.approx(0.02)
 
 
+def test_no_step_is_shorter_than_the_time_of_a_packet() -> None:
+    for network in NETWORKS.values():
+        m = unseen_networks.steps_of(network)
+        shortest = min(link.delay for link in network.scenario.links)
+        assert m == 1 or m <= 4
+        assert m == 1 or shortest / m * network.rate >= 1.0
+
+
+def test_the_module_of_cubic_is_compared_with_the_same_packets() -> None:
+    """Three of ten parts less of the window after a loss, two of ten in ns-2's TCP/Linux."""
+    network = unseen_networks.of_module()
+    betas = [getattr(flow.source.params, "beta", None) for flow in network.scenario.flows]
+    assert betas == [None, None, 819 / 1024, 819 / 1024]
+    assert network.name == unseen_networks.MIXED in SET_ASIDE
+
+
 @pytest.mark.slow
 def test_both_halves_are_measured_and_losses_and_first_losses_of_the_open_one_agree() -> None:
     found = unseen_networks.measure()
@@ -115,5 +131,9 @@ def test_both_halves_are_measured_and_losses_and_first_losses_of_the_open_one_ag
     assert found.other.losses < 0.2
     assert found.other.first < 0.05
     assert found.plain.first > 0.1, "transmission times are needed for the first loss"
-    assert found.together.spread < found.other.spread, "flows that lose together differ less"
-    assert found.together.beyond > found.other.beyond
+    assert found.together.spread < found.chains.spread, "flows that lose together differ less"
+    assert found.together.beyond > found.chains.beyond
+    of_module, standard = (
+        h.shares["difference"].abs().max() for h in (found.module, found.standard)
+    )
+    assert of_module < 0.6 * standard
