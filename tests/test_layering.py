@@ -71,9 +71,11 @@ MAY_IMPORT = {
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
         "validation.evidence", "validation.records", "validation.statistics", "validation.verdicts",
+        "validation.unseen_networks",
     },
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
+        "validation.unseen_networks",
     },
 }  # fmt: skip
 
