@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.engine import driver
+from dfcmodel.engine.pause_intervals import intervals_of
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
@@ -125,10 +126,10 @@ def _simulate_fluid(
     every = max(1, round(sample / h))
     samples = math.ceil(round(end / h) / every)
     record = driver.advance(plan, samples * every, every, compiled=method.backend == "numba")
-    return _trajectory(plan, record, samples * every, every)
+    return _trajectory(plan, record, starts, samples * every, every)
 
 
-def _trajectory(plan: Plan, record: Records, steps: int, every: int) -> Trajectory:
+def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:
     """Return what was recorded of a run, ``every`` so many steps."""
     flows = plan.network.flows
     in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
@@ -149,6 +150,8 @@ def _trajectory(plan: Plan, record: Records, steps: int, every: int) -> Trajecto
         seconds=record.seconds,
         first_loss=flows["first_loss"].copy(),
         finished=flows["finished"].copy(),
+        started=starts,
+        paused=intervals_of(plan, record.switches, steps * plan.step),
         **_at_nodes(plan, record, steps),
     )
 

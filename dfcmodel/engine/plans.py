@@ -19,6 +19,7 @@ from dfcmodel.engine.kernel.records import (
     MARKABLE,
     PER_FLOW_RATE,
     QUEUE,
+    SWITCH,
     Feedback,
     Network,
     Order,
@@ -56,6 +57,8 @@ MAX_ROWS = 2**20
 """Rows of the order of what waits; beyond them steps share a row."""
 STRETCHES = 1024
 """Stretches with losses that a queue remembers until the receiver knows of them; more are joined."""
+SWITCHES = 2**14
+"""Pauses and resumes for which there is room; a run stops now and then to put them by."""
 LARGEST_ROUNDING = 0.01
 
 
@@ -237,7 +240,11 @@ def _feedback(
     stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((_power_of_two(longest + 3), len(stops)), dtype=np.int64)
-    return Feedback(**tables, pauses=stops, pausing=pausing)
+    switches = np.zeros(max(SWITCHES, len(stops)) if len(stops) else 0, dtype=SWITCH)
+    return Feedback(
+        **tables, pauses=stops, pausing=pausing, switches=switches,
+        switched=np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
 
 
 def _power_of_two(least: int) -> int:

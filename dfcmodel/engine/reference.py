@@ -15,7 +15,7 @@ import numpy as np
 
 from dfcmodel.engine.driver import Records
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.kernel.records import PER_INPUT
+from dfcmodel.engine.kernel.records import PER_INPUT, SWITCH
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.theory.law import rates
 from responsefn.responses.rule_events import events_of
@@ -66,6 +66,7 @@ class _Run:
         self.told = np.stack([queues["link_rate"], np.zeros(self.C)])
         self.message = self.told.copy()
         self.pauses = plan.feedback.pauses.view(np.recarray)
+        self.switches: list[tuple[int, int, int]] = []
         self.heard: dict[int, list[bool]] = {n: [] for n in range(len(self.pauses))}
         self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.queues))]
         self.fed = [  # queues that get their packets from those of a link
@@ -95,7 +96,8 @@ class _Run:
                     [self.flows.rcv_nxt, window, self.queue[: self.F], self.flows.rtt], axis=1
                 )
                 queued[n, self.F :] = self.queue[self.F :]
-        return Records(record, queued, np.zeros_like(queued), 0.0)
+        switches = np.array(self.switches, dtype=SWITCH)
+        return Records(record, queued, np.zeros_like(queued), 0.0, switches)
 
     def depart(self, c: int, amount: float) -> None:
         """Send packets on their way: a part arrives after the lag, the rest a step later."""
@@ -171,6 +173,8 @@ class _Run:
                 on, until = 1, k + quanta
             elif on and k >= until:
                 on, until = int(waits > rule.low), until + quanta
+            if on != row.on:
+                self.switches.append((k, n, on))
             row.on, row.until = on, until
             self.heard[n].append(bool(on))
             now, before = (k >= lag and self.heard[n][k - lag] for lag in (wait, wait + 1))

@@ -94,6 +94,11 @@ class Records(Recorded):
         Packets of each flow sent by each node, shape (F, L).
     mean_queue
         Packets of each flow queued at each node, averaged over time, shape (F, L).
+    started
+        Time of each flow's first packet, s, shape (F,): its start and what ``jitter`` added.
+    paused
+        The times in which links were paused, a structured array with the fields link, by, begin and end
+        (see `dfcmodel.Trajectory.pauses`); None: not recorded.
 
     Examples
     --------
@@ -122,6 +127,8 @@ class Records(Recorded):
     finished: NDArray[np.float64]
     carried: NDArray[np.float64]
     mean_queue: NDArray[np.float64]
+    started: NDArray[np.float64]
+    paused: NDArray[Any] | None = None
 
     @property
     def status(self) -> Status:

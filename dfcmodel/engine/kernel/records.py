@@ -18,8 +18,9 @@ ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 """Queue types: per-flow queues at rates of their own; FIFO; fair shares and priorities; a FIFO queue at a
 rate of its own per input."""
-LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
-"""Why a run stops: an emission log is full, a window or a queue is not a number."""
+LOG_FULL, BAD_WINDOW, BAD_QUEUE, SWITCHES_FULL = 1, 2, 3, 4
+"""Why a run stops: an emission log is full, a window or a queue is not a number; or, before a step, to
+make room for pauses and resumes."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have, and that a manager sees."""
 
@@ -177,6 +178,8 @@ still passes per step; delay of a message in whole steps and the part of one bey
 steps (0: until told otherwise)."""
 
 
+SWITCH = np.dtype([(name, np.int64) for name in ("step", "pause", "on")])
+"""A pause that was turned on or off: the step, which one, and 1 for on."""
 LOSS = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
 """Packets ``first`` .. ``end`` that came to a queue, how many of them were lost and how many marked."""
 
@@ -244,3 +247,5 @@ class Feedback(NamedTuple):
     input_links: Any  # INPUT_LINK (L,)
     pauses: Any  # PAUSE
     pausing: Any  # (P, N) 1 while on, by step
+    switches: Any  # SWITCH, of which there is room for at least N, the first `switched` in use
+    switched: Any  # (1,)

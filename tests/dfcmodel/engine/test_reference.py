@@ -135,10 +135,11 @@ def test_naive_reference_agrees_where_nothing_is_lost(
     ]
     scenario = replace(scenario, links=links)
     fast, slow = (compile_scenario(scenario, Fluid(), np.random.default_rng(2)) for _ in range(2))
-    (record, queued, lost, _), (told, waiting, *_) = (
+    (record, queued, lost, _, switches), (told, waiting, *_, switched) = (
         run(plan, 400, 40) for run, plan in ((driver.advance, fast), (reference.advance, slow))
     )
     assert lost.sum() == 0.0
+    np.testing.assert_array_equal(switches, switched)
     assert max(queued.max(), record[:, :, 3].max()) > 1.0  # in the network or at a host
     # amounts are rounded to the grid at every service: 400 steps of 2^-26 packets, grown by DFC
     np.testing.assert_allclose(record[:, :, :4], told[:, :, :4], atol=400 * 2.0**-26)
