@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.engine import driver
+from dfcmodel.engine.kernel.records import RATE_RULE
 from dfcmodel.engine.pause_intervals import intervals_of
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.methods import Fluid, Packets
@@ -132,6 +133,7 @@ def _simulate_fluid(
 def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:
     """Return what was recorded of a run, ``every`` so many steps."""
     flows = plan.network.flows
+    by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
     in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
         0, 1
     )
@@ -141,7 +143,8 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
         time=every * plan.step * np.arange(1.0, steps // every + 1.0),
         in_transit=in_transit * _propagating(plan)[:, np.newaxis],
         delivered=delivered.copy(),
-        window=window.copy(),
+        window=np.where(by_rate, 0.0, window),
+        rate=np.where(by_rate, window, np.nan),
         backlog=backlog.copy(),
         round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
         timeouts=flows["timeouts"].copy(),

@@ -13,8 +13,8 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SWITCHES_FULL
 from dfcmodel.engine.manager_events import manager_events_of
+from dfcmodel.engine.source_events import source_events_of
 from hopflow.kernels import compiled_package, loop_of
-from responsefn.responses.rule_events import events_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def _taken(feedback: Feedback) -> Any:
 
 def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     """Return the loop and the groups of arrays that it takes, ready to run."""
-    events = events_of(plan.rules, compiled=compiled)
+    events = source_events_of(plan.rules, compiled=compiled)
     groups = (
         plan.network,
         plan.transport._replace(events=events),

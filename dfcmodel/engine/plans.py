@@ -17,9 +17,11 @@ from dfcmodel.engine.kernel.records import (
     LINK,
     LOSS,
     MARKABLE,
+    NO_FEEDBACK,
     PER_FLOW_RATE,
     QUEUE,
     SWITCH,
+    WINDOW,
     Feedback,
     Network,
     Order,
@@ -35,9 +37,8 @@ from dfcmodel.engine.sender_tables import (
     schedules,
 )
 from dfcmodel.network.disciplines import DFC
-from dfcmodel.network.flows import window_rules
+from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.managers import QueueManager
-from responsefn import WindowRule
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Plan:
     layout
         How queues and links are numbered.
     rules
-        Signatures of its window rules.
+        Signatures of the rules of its senders.
     min_rto
         Smallest timeout in s; inf: there are none.
     host_pace
@@ -144,11 +145,11 @@ def compile_scenario(
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
     hears = _feedback(scenario, layout, h, quantum, rng)
-    rules = signatures_of(window_rules(scenario.flows))
+    rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
-    flows["jitter"] = np.where(flows["has_window"] == 1, packet_jitter / h, 0.0)
+    flows["jitter"] = np.where(flows["source"] == WINDOW, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
     if packet_jitter > 0.0:
@@ -228,7 +229,7 @@ def _shared(layout: Layout, flows: Any) -> Floats:
     """Return the columns of queues that share; columns are never a power of two apart."""
     C = len(layout.up)
     shared = np.zeros((COLUMNS, C + 8 + C % 2))
-    shared[MARKABLE, :C] = flows["has_window"][layout.flow_of]
+    shared[MARKABLE, :C] = (flows["source"] != NO_FEEDBACK)[layout.flow_of]
     return shared
 
 
@@ -284,7 +285,7 @@ def finest_quantum(scenario: Scenario, end: float) -> float:
     for flow in scenario.flows:
         first = scenario.path(flow)[0].rate
         peak = flow.max_window / scenario.base_rtt(flow)
-        if not isinstance(flow.source, WindowRule):
+        if isinstance(flow.source, (CBR, OnOff)):
             peak = flow.source.rate
         most = max(most, 2.0 * len(scenario.flows) * max(first, min(peak, 8 * first)) * end)
     return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(most)))

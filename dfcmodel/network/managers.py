@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dfcmodel.network.disciplines import Discipline
 from hopflow.checks import flag, one_number
 
-__all__ = ["PIE", "RED", "Arrivals", "CoDel", "QueueManager", "StepMarking"]
+__all__ = ["PIE", "RED", "Arrivals", "CoDel", "QueueManager"]
 
 
 class Arrivals(NamedTuple):
@@ -54,7 +54,8 @@ class QueueManager(Discipline):
         NamedTuple of what it remembers; ``drop`` and ``mark`` come first: how many of the packets
         that come in the step are dropped, and marked (dropped where the sender does not react to
         marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
-        proportion to what came. As much as came, or more, takes all of it.
+        proportion to what came, and from what comes next where a step has less than a packet. Just
+        as much as came takes all of it.
 
     Examples
     --------
@@ -180,34 +181,6 @@ class RED(QueueManager):
         return s._replace(
             drop=0.0 if marks else taken, mark=taken if marks else 0.0, average=average, gap=gap
         )
-
-
-@dataclass(frozen=True)
-class StepMarking(QueueManager):
-    """Mark all that comes while more than a threshold waits: DCTCP's switch (RFC 8257, 3.1).
-
-    Parameters
-    ----------
-    threshold
-        K in packets, > 0.
-
-    Examples
-    --------
-    >>> from dfcmodel import Link, StepMarking
-    >>> link = Link("a", "b", 1e3, 0.01, 100.0, discipline=StepMarking(20.0))
-    >>> link.discipline == StepMarking(20.0)
-    True
-    """
-
-    threshold: float = 65.0
-
-    def __post_init__(self) -> None:
-        one_number("threshold", self.threshold, above=0.0)
-
-    @staticmethod
-    def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark what comes above the threshold."""
-        return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
 @dataclass(frozen=True)

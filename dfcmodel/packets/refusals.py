@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority
 from dfcmodel.network.managers import RED
 from hopflow.checks import choice
-from responsefn import NewReno, Reno, Tahoe, WindowRule
+from responsefn import NewReno, RateRule, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link, Scenario
@@ -44,6 +44,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "receivers of the packet level answer every packet; use method=Fluid()"
             raise ValueError(f"delayed_acks of flow {flow.name!r} = True: {msg}")
         rule = flow.source
+        if isinstance(rule, RateRule):
+            msg = "a rate rule is fluid only; use method=Fluid()"
+            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")  # noqa: TRY004
         if (
             method.is_ns2
             and isinstance(rule, WindowRule)

@@ -13,8 +13,12 @@ import numpy as np
 
 TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 """How a sender recovers from a loss."""
-ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
-"""Events of a window rule: columns of `Transport.events`."""
+NO_FEEDBACK, WINDOW, RATE_RULE = 0, 1, 2
+"""Sources: a schedule of rates, a TCP sender with a window rule, a sender with a rate rule."""
+ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK = 0, 1, 2, 3
+ON_FEEDBACK, ON_TIME = 0, 1
+EVENTS = 4
+"""Events of a window rule and of a rate rule: columns of `Transport.events`, 0 where a rule has none."""
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 """Queue types: per-flow queues at rates of their own; FIFO; fair shares and priorities; a FIFO queue at a
 rate of its own per input."""
@@ -35,7 +39,7 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start has_window exit ack_lag pending in_recovery partial_ack_seen",
+            wholes="start source exit ack_lag pending in_recovery partial_ack_seen",
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
@@ -55,7 +59,7 @@ FLOW = np.dtype(
 )
 """A flow with its two ends.
 
-start: step of its first packet; has_window: 1 for TCP; exit: its last queue; ack_lag: steps from its receiver to its sender; pending: stretches with losses
+start: step of its first packet; source: what sends (WINDOW, ...); exit: its last queue; ack_lag: steps from its receiver to its sender; pending: stretches with losses
 or marks that its receiver has not seen; all_lost: packets lost, in all queues, lost_area: its sum over the
 steps since the last record; delivered: packets that reached it; entered: sum over the steps since the last record of packets in the
 network or lost; first_loss, finished: s, nan for not yet.
@@ -76,8 +80,8 @@ entries of this round in the ring of holes.
 jitter: longest random wait of the sender before it sends, steps; seed: of these; wait_begin, wait_end: of
 the present wait, steps; waited: how long the last packet sent had waited, steps.
 
-cwnd, ssthresh, rule_state: the state of the window rule; parameters: of the rule. They stand one after
-the other: its events get the place of cwnd.
+cwnd, ssthresh, rule_state: the state of the window rule (of a rate rule: cwnd is the rate in packets/s, max_window
+the largest); parameters: of the rule. They stand one after the other: its events get the place of cwnd.
 """
 
 QUEUE = _record(
@@ -204,7 +208,7 @@ class Transport(NamedTuple):
     log: Any  # STRETCH, a ring per flow
     holes: Any  # HOLE, a ring per flow
     schedule: Any  # RATE
-    events: Any  # (rules, 3)
+    events: Any  # (rules, EVENTS)
 
 
 class Order(NamedTuple):

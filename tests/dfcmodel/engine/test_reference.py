@@ -26,7 +26,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver, layouts, reference
 from dfcmodel.engine.plans import compile_scenario
-from responsefn import NewReno, Reno, Tahoe
+from responsefn import DCQCN, NewReno, Reno, Tahoe
 
 LINK = {"rate": 2000.0, "delay": 2e-3, "buffer": 12.0}
 
@@ -45,10 +45,15 @@ DISCIPLINES = {
 }
 
 
+ROCE = DCQCN(notification=4e-3, alpha_timer=5e-3, timer=6e-3, counter=20.0, additive=50.0)
+"""A rate rule with clocks of the time scale of the link, in which no pauses stop the senders."""
+
+
 SOURCES = {
     "tcp": (Reno(), NewReno(), Tahoe()),
     "udp": (CBR(1500.0), OnOff(2500.0, 0.02, 0.03), OnOff(2500.0, 0.02, 0.03, random=True)),
     "both": (NewReno(), CBR(1200.0), OnOff(2500.0, 0.05, 0.02)),
+    "rates": (ROCE, ROCE.replace(g=0.5), CBR(1200.0)),
 }
 
 
