@@ -19,9 +19,9 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
+from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import CBR, Flow, OnOff
-from dfcmodel.network.managers import PIE, RED, CoDel, QueueManager
+from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree

@@ -36,9 +36,8 @@ from dfcmodel.engine.sender_tables import (
     in_steps,
     schedules,
 )
-from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.disciplines import DFC, manager_of
 from dfcmodel.network.flows import CBR, OnOff, rules_of
-from dfcmodel.network.managers import QueueManager
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -348,8 +347,8 @@ def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSi
     kinds: list[ManagerSignature] = []
     links["manager"] = -1
     for i, n in enumerate(layout.order):
-        manager = scenario.links[n].discipline
-        if isinstance(manager, QueueManager):
+        manager = manager_of(scenario.links[n].discipline)
+        if manager is not None:
             kind = manager_signature_of(manager)
             if kind not in kinds:
                 kinds.append(kind)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dfcmodel.network.managers import QueueManager
+from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import one_number
 
 __all__ = ["RampMarking", "StepMarking"]

@@ -54,7 +54,7 @@ DISCIPLINES = {
     kind.__name__: kind
     for kind in {**vars(disciplines), **vars(managers), **vars(marking)}.values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind not in (disciplines.Discipline, managers.QueueManager)
+    if kind not in (disciplines.Discipline, disciplines.QueueManager)
 }
 
 RULES = (WindowRule, RateRule)
@@ -218,7 +218,7 @@ class _Reader:
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
         """Return a field's value: nested objects built, units converted, lists as tuples."""
-        if kind is Link and name == "discipline":
+        if (kind is Link and name == "discipline") or name == "manager":
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority
+from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from hopflow.checks import choice
 from responsefn import NewReno, RateRule, Reno, Tahoe, WindowRule
@@ -59,6 +59,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 def _check_discipline(link: Link, method: Packets) -> None:
     """Raise ValueError for options of a discipline that the packet level does not support."""
     rule, name = link.discipline, f"link {link.name}"
+    if getattr(rule, "manager", None) is not None:
+        msg = "at packet level RED alone drops or marks early; use method=Fluid()"
+        raise ValueError(f"manager of {name} = {manager_of(rule)!r}: {msg}")
     if isinstance(rule, Pause):
         if rule.quanta is not None:
             msg = "the packet level has ON and OFF messages only; use None, or method=Fluid()"

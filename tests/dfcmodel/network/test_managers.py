@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, PIE, RED, CoDel, Flow, Link, Scenario, StepMarking, simulate
-from dfcmodel.network.managers import Arrivals, QueueManager
+from dfcmodel.network.disciplines import Arrivals, QueueManager
 
 RATE, STEP = 1e3, 1e-3
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, RampMarking, Scenario, StepMarking, chain, simulate
-from dfcmodel.network.managers import Arrivals
+from dfcmodel.network.disciplines import Arrivals
 from responsefn import DCQCN
 
 QUEUE = {"time": 0.0, "step": 1e-6, "capacity": 1e6, "delay": 0.0}
