@@ -109,6 +109,8 @@ class DCQCN(RateRule):
         doi="10.1145/2785956.2787484",
     )
     domain = (1e-7, 0.5)
+    monotone = False
+    why_no_inverse = "for p of about 1e-8 and less its fluid model is never at rest"
     dynamics: ClassVar[str] = (
         r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"
     )
@@ -187,6 +189,8 @@ class DCQCN(RateRule):
     ) -> float | NDArray[np.float64]:
         """Return the rate in packets/s at the lowest fixed point of the paper's fluid model, which is stable.
 
+        inf where there is none: so few packets are marked that the counter raises the rate without end.
+
         Parameters
         ----------
         p
@@ -211,7 +215,8 @@ class DCQCN(RateRule):
             middle = 0.5 * (low + high)
             rises = self.drift(np.exp(middle), p) > 0.0
             low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        return plain(spread(np.exp(0.5 * (low + high)), shape))
+        never = low > math.log(LARGEST) - 0.5 * grid
+        return plain(spread(np.where(never, np.inf, np.exp(0.5 * (low + high))), shape))
 
     def drift(self, rate: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         """Return the sign of the fluid model's change of a rate whose target is where R_C stays.

@@ -149,12 +149,20 @@ def test_senders_with_random_marks_are_near_the_fluid_model() -> None:
     assert np.mean(rates) == pytest.approx(rule.rate(p), rel=0.1)
 
 
-def test_catalogue_and_inverse() -> None:
+def test_catalogue_and_why_there_is_no_inverse() -> None:
     (entry,) = catalogue("rate rule").entries
     assert entry == DCQCN()
     (row,) = catalogue("rate rule").rows()
     assert (row["kind"], row["equation"]) == ("rate rule", "fixed point")
-    np.testing.assert_allclose(invert(entry, entry.rate(2e-3), 0.01), 2e-3, rtol=1e-6)
+    with pytest.raises(TypeError, match="never at rest"):
+        invert(entry, 1e6, 0.01)
+
+
+def test_without_marks_the_model_is_never_at_rest() -> None:
+    """At most one notification in tau, however large the rate: the counter outgrows them."""
+    rates = DCQCN().rate(np.array([1e-12, 1e-9, 1e-7, 1e-3, 1.0]))
+    assert np.isinf(rates[:2]).all()
+    assert (np.diff(rates[1:]) < 0.0).all()
 
 
 @pytest.mark.parametrize(
