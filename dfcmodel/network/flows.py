@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hopflow.checks import choice, flag, number, one_number, whole
+from hopflow.checks import choice, flag, one_number, whole
 from responsefn import RateRule, WindowRule
 
 __all__ = ["CBR", "Flow", "OnOff", "rules_of", "window_rules"]
@@ -146,10 +146,12 @@ class Flow:
             kinds = "a window rule such as Reno(), a rate rule such as DCQCN(), CBR(rate=...) or OnOff(...)"
             raise ValueError(f"source {of} = {source!r}: must be {kinds}")  # noqa: TRY004
         hint = "a window above that does not fit into memory"
-        number(f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint)
-        number(f"start {of}", self.start, at_least=0.0)
+        one_number(
+            f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint
+        )
+        one_number(f"start {of}", self.start, at_least=0.0)
         if self.size != math.inf:
-            number(f"size {of}", self.size, at_least=1.0, hint="in packets")
+            one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
