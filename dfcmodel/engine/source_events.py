@@ -7,7 +7,7 @@ is in the place of the window), its parameters from w[16] on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from dfcmodel.engine.kernel.records import (
 from hopflow.kernels import build_callbacks
 from responsefn import Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import SIGNATURE, RuleSignature, events_of, places
-
-if TYPE_CHECKING:
-    from responsefn import WindowRule
+from responsefn.rules.base import answers_marks
 
 __all__ = ["source_events_of"]
 
@@ -59,13 +57,6 @@ def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = 
         if answers_marks(rule):
             row[ON_MARK] = _event(signature, rule.on_mark, Feedback._fields, compiled)
     return table
-
-
-def answers_marks(rule: type[WindowRule]) -> bool:
-    """Return whether a window rule says what marks do; else they do what a loss does."""
-    from responsefn import WindowRule as Base
-
-    return rule.on_mark is not Base.on_mark
 
 
 def _event(

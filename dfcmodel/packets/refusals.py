@@ -8,6 +8,7 @@ from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from hopflow.checks import choice
 from responsefn import NewReno, RateRule, Reno, Tahoe, WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link, Scenario
@@ -47,6 +48,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if isinstance(rule, RateRule):
             msg = "a rate rule is fluid only; use method=Fluid()"
             raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")  # noqa: TRY004
+        if isinstance(rule, WindowRule) and answers_marks(type(rule)):
+            msg = "rules with an on_mark of their own run in the fluid only; use method=Fluid()"
+            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
         if (
             method.is_ns2
             and isinstance(rule, WindowRule)

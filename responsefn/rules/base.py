@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from responsefn.responses.dynamics import Cycle
     from responsefn.responses.symbolic import Formula
 
-__all__ = ["Event", "WindowRule", "cut", "grow"]
+__all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
 
 MANY = 64
@@ -392,6 +392,11 @@ class WindowRule(Response, ABC):
         if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._either(name, p, ends, np.asarray(1.0), bandwidth)  # any will do
+
+
+def answers_marks(rule: type[WindowRule]) -> bool:
+    """Return whether a rule says itself what marks do, in `on_mark`; else they do what a loss does."""
+    return rule.on_mark is not WindowRule.on_mark
 
 
 def _holds_at_ends(
