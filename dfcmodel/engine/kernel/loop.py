@@ -64,14 +64,14 @@ def run(
     Returns -1, or the step at which it had to stop, with the reason and the place in ``fault``.
     """
     left = every - first_step % every  # steps up to the next record
-    switches, switched = feedback.switches, feedback.switched
+    pauses = feedback.pauses.shape[0]
     for k in range(first_step, first_step + steps):
         now = k * h
-        if switched[0] + feedback.pauses.shape[0] > switches.shape[0]:
+        if pauses > 0 and feedback.switched[0] + pauses > feedback.switches.shape[0]:
             fault[0] = SWITCHES_FULL
             return k
         exchange_feedback(net, service.bands, feedback, quantum)
-        if feedback.pauses.shape[0] > 0:
+        if pauses > 0:
             exchange_pauses(k, net, feedback, host_pace, quantum)
         for f in range(net.flows.shape[0]):
             if not advance_endpoints(f, k, h, min_rto, quantum, net, transport):
