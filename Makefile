@@ -8,8 +8,10 @@ PY := $(VENV)/bin/python
 PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
+ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
-.PHONY: help run test test-all check docs wheel bench bench-peers data data-tools clean
+endif
+.PHONY: help run test test-all check style types suite docs wheel bench bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,14 +51,21 @@ $(VENV)/.bench: pyproject.toml constraints.txt
 run: $(VENV)/.user ## validate every model against bundled packet simulations; writes report/index.html
 	$(VENV)/bin/hopflow validate
 
-check: $(VENV)/.dev ## lint, format, types, repository review
+check: style types ## lint, format, types, repository review
+
+style: $(VENV)/.dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+types: $(VENV)/.dev
 	$(PY) -m mypy
 	$(PY) -m repo_review . --show err
 
-test: check ## the checks and the test-suite
+suite: $(VENV)/.dev
 	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators"
+
+test: style ## the checks and the test-suite, types beside tests
+	@$(MAKE) --no-print-directory --jobs=2 types suite
 
 test-all: check ## the slow tests too, and the simulators' where installed
 	$(PY) -m pytest

@@ -20,12 +20,14 @@ MAY_IMPORT = {
     "hopflow": {"hopflow.kernels"},
     "hopflow.kernels": {"hopflow.changes", "hopflow.functions"},
     "responsefn": {"hopflow", "responsefn"},
-    "responsefn.responses": {"hopflow"},
+    "responsefn.responses": {"hopflow", "responsefn.responses.kernel"},
+    "responsefn.responses.kernel": {"hopflow.kernels"},
     "responsefn.rules": {"hopflow", "responsefn.responses"},
     "responsefn.metrics": {"hopflow", "responsefn.responses", "responsefn.rules"},
     "responsefn.measurements": {"hopflow", "responsefn.responses", "responsefn.metrics"},
     "responsefn.simulation": {
-        "hopflow", "responsefn.responses", "responsefn.rules", "responsefn.metrics"
+        "hopflow", "responsefn.responses", "responsefn.responses.kernel", "responsefn.rules",
+        "responsefn.metrics",
     },
     "markov": {"hopflow", "markov"},
     "markov.computing": {"hopflow"},
@@ -69,9 +71,11 @@ MAY_IMPORT = {
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
         "validation.evidence", "validation.records", "validation.statistics", "validation.verdicts",
+        "validation.unseen_networks",
     },
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
+        "validation.unseen_networks",
     },
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ EXEMPT = {
 TESTED_TOGETHER = (
     "dfcmodel/engine/kernel",
     "dfcmodel/packets/kernel",
+    "responsefn/responses/kernel",
     "responsefn/responses/law_kernels",
     "responsefn/responses/rule_kernels",
     "responsefn/simulation/kernel",

@@ -26,6 +26,10 @@ class Fluid:
         longer by half a packet time. Links with DFC keep their delays, which are those of the law.
     timeouts
         Whether retransmission timers expire; a sender without them may wait for ever.
+    whole_losses
+        Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
+        whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
+        loses its part of each overflow, so that flows lose together more often.
     recovery
         How all senders repair losses, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: as
         their window rules say.
@@ -40,6 +44,7 @@ class Fluid:
     backend: str = "numba"
     store_and_forward: bool = True
     timeouts: bool = True
+    whole_losses: bool = True
     recovery: str | None = None
 
     def __post_init__(self) -> None:
@@ -47,5 +52,6 @@ class Fluid:
         choice("backend", self.backend, ("numba", "python"))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
+        flag("whole_losses", self.whole_losses)
         if self.recovery is not None:
             choice("recovery", self.recovery, RECOVERIES)

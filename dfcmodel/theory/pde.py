@@ -191,31 +191,37 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
 
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
     method = method or Lines()
-    faces = jnp.linspace(0.0, equation.length, method.cells + 1)
+    faces = np.linspace(0.0, equation.length, method.cells + 1)
     x = (faces[1:] + faces[:-1]) / 2.0
     h = equation.length / method.cells
 
     def derivative(t: Any, fields: Any, args: Any) -> Any:
-        return -jnp.diff(equation.fluxes(t, fields, faces), axis=1) / h
+        return -jnp.diff(equation.fluxes(t, fields, jnp.asarray(faces)), axis=1) / h
 
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(derivative),
-        diffrax.Kvaerno3() if method.stiff else diffrax.Tsit5(),
-        0.0,
-        float(ts[-1]),
-        None,
-        equation.start(x),
-        saveat=diffrax.SaveAt(ts=jnp.asarray(ts)),
-        stepsize_controller=diffrax.PIDController(rtol=method.rtol, atol=method.atol),
-        max_steps=10**7,
-        throw=False,
-    )
+    def solve() -> tuple[Any, Any]:
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(derivative),
+            diffrax.Kvaerno3() if method.stiff else diffrax.Tsit5(),
+            0.0,
+            float(ts[-1]),
+            None,
+            equation.start(jnp.asarray(x)),
+            saveat=diffrax.SaveAt(ts=jnp.asarray(ts)),
+            stepsize_controller=diffrax.PIDController(rtol=method.rtol, atol=method.atol),
+            adjoint=diffrax.ForwardMode(),  # nothing is differentiated; it compiles fastest
+            max_steps=10**7,
+            throw=False,
+        )
+        flux: Any = jax.vmap(lambda t, y: equation.fluxes(t, y, jnp.asarray(faces))[0])
+        return solution, flux(solution.ts, solution.ys)
+
+    solution, J = jax.jit(solve)()  # as one piece, which compiles fastest
     if solution.result != diffrax.RESULTS.successful:
         raise ArithmeticError(f"{type(equation).__name__}: {solution.result}")
-    J = np.array([equation.fluxes(t, y, faces)[0] for t, y in zip(ts, solution.ys, strict=True)])
+    J = np.asarray(J)
     fields = np.asarray(solution.ys)
     return Density(
-        x=np.asarray(x),
+        x=x,
         time=ts,
         density=fields[:, 0],
         fields=fields,

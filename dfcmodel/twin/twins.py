@@ -10,7 +10,7 @@ a continuous function of the parameters, with kinks where a branch of the law ch
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -185,6 +185,12 @@ class Twin:
         return max(1, round(self.sample / self.step))
 
     @cached_property
+    def last(self) -> NDArray[np.bool_]:
+        """Which samples are the last tenth, shape (T,)."""
+        count = len(self.time)
+        return np.arange(count) >= count - max(1, count // 10)
+
+    @cached_property
     def time(self) -> NDArray[np.float64]:
         """Ends of the sampling intervals in s, shape (T,)."""
         end = self.scenario.duration if self.duration is None else self.duration
@@ -219,16 +225,28 @@ class Twin:
         tolerance
             Deviation from the final efficiency below which a flow counts as settled.
         """
-        import jax
-
-        run = self(parameters)
+        period = self.every * self.step
         late = self.time > since
-        final = run.efficiency[-max(1, len(self.time) // 10) :].mean(axis=0)
-        off = abs(run.efficiency - final)[late]
+        merits: Merits = _measures()(self(parameters), late, self.last, tolerance, period)
+        return merits
+
+
+@cache
+def _measures() -> Any:
+    """Return the function from a run to its `Merits`, compiled: derivatives of pieces take longer."""
+    import jax
+
+    def mean(values: Any, some: Any) -> Any:
+        return (values * some.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0) / some.sum()
+
+    def measures(run: TwinRun, late: Any, last: Any, tolerance: Any, period: Any) -> Merits:
+        off = abs(run.efficiency - mean(run.efficiency, last))
         outside = jax.nn.sigmoid(10.0 * (off / tolerance - 1.0))
         return Merits(
-            efficiency=run.efficiency[late].mean(axis=0),
-            queue=run.queued[late].sum(axis=(1, 2)).mean(),
-            loss=run.lost[late].sum(axis=(0, 2)),
-            settling_time=outside.sum(axis=0) * self.every * self.step,
+            efficiency=mean(run.efficiency, late),
+            queue=mean(run.queued, late).sum(),
+            loss=mean(run.lost, late).sum(axis=-1) * late.sum(),
+            settling_time=mean(outside, late) * late.sum() * period,
         )
+
+    return jax.jit(measures)

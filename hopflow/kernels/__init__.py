@@ -26,8 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hopflow.kernels.callbacks import build_callbacks
-from hopflow.kernels.loading import interpret, is_compiled, load
-from hopflow.kernels.module import KERNEL, TEMPLATE, Module
+from hopflow.kernels.loading import import_text, interpret, is_compiled, load
+from hopflow.kernels.module import KERNEL, TEMPLATE, Module, callback
 from hopflow.kernels.package import compiled_package, is_compiled_package, loop_of
 from hopflow.kernels.source import KernelError, parse
 from hopflow.kernels.splice import Fields, Splice
@@ -60,6 +60,7 @@ def build(
     changes: Mapping[str, str] | None = None,
     salt: str = "",
     checked: bool = False,
+    signature: str = "",
     compiled: bool = True,
 ) -> Callable[..., Any]:
     """Return ``template`` compiled, with rules inserted.
@@ -89,6 +90,9 @@ def build(
     checked
         Whether a division by zero raises ZeroDivisionError, as in Python; otherwise IEEE arithmetic
         applies.
+    signature
+        Numba's C signature of the template, to return a C callback: an object with ``address``, which
+        compiled packages call (`hopflow.kernels.jit.call_on_array`), instead of a function.
     compiled
         False returns the same source as plain Python: slow, for tests and debugging.
 
@@ -116,6 +120,7 @@ def build(
         {name: tuple(fields) for name, fields in (tuples or {}).items()},
         dict(changes or {}),
         checked,
+        signature,
     )
     key = (*parts.key(), salt, compiled)
     with _lock:  # also because Python 3.11 does not parse in several threads at once
@@ -124,8 +129,10 @@ def build(
             if module.is_current():
                 return kernel
         module = _written(parts)
-        if compiled:
+        if compiled and not signature:
             kernel = load(module, template.__name__, salt)
+        elif signature and compiled:
+            kernel = getattr(import_text(module), template.__name__)
         else:
             kernel = interpret(module, template.__name__)
         _built[key] = kernel, module
@@ -145,6 +152,7 @@ def is_built(
     changes: Mapping[str, str] | None = None,
     salt: str = "",
     checked: bool = False,
+    signature: str = "",
 ) -> bool:
     """Return whether the machine code that `build` needs for these arguments is in the cache folder.
 
@@ -162,6 +170,7 @@ def is_built(
         {name: tuple(fields) for name, fields in (tuples or {}).items()},
         dict(changes or {}),
         checked,
+        signature,
     )
     with _lock:
         return is_compiled(_written(parts), template.__name__, salt)
@@ -188,6 +197,7 @@ class _Parts(NamedTuple):
     tuples: dict[str, tuple[str, ...]]
     changes: dict[str, str]
     checked: bool
+    signature: str
 
     def key(self) -> tuple[Any, ...]:
         """Return a key that identifies these parts."""
@@ -206,7 +216,9 @@ class _Parts(NamedTuple):
             if part is not self.template:
                 module.called[part, ""] = part.__name__
             tree = module.rewrite(splice.visit(parse(part)), part, None)
-            decorator = KERNEL if part is self.template else TEMPLATE
+            decorator = callback(self.signature) if self.signature else KERNEL
+            if part is not self.template:
+                decorator = TEMPLATE
             module.add_tree(Fields.first(tree), decorator)
         module.checked = self.checked
         return module

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hopflow.kernels.loading import import_text
-from hopflow.kernels.module import Module
+from hopflow.kernels.module import Module, callback
 
 __all__ = ["build_callbacks"]
 
@@ -67,7 +67,7 @@ def build_callbacks(
         for name, function in functions.items():
             module.add(name, function, "State")
         for name, text in adapters.items():
-            module.add_text(name, text, f"cfunc({signature!r}, cache=True, error_model='numpy')")
+            module.add_text(name, text, callback(signature))
         loaded = import_text(module, compiled=compiled)
         found = {name: getattr(loaded, name) for name in adapters}
         _built[key] = found, module

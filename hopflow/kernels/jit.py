@@ -8,7 +8,7 @@ import numba
 import numba.extending
 from numba import types
 
-__all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
+__all__ = ["call_event", "call_manager", "call_on_array", "compiled", "entry", "inlined", "summing"]
 
 njit: Any = numba.njit  # its stubs lack three of these options
 intrinsic: Any = numba.extending.intrinsic
@@ -64,3 +64,27 @@ def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-d
 @inlined
 def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_manager(manager, link)
+
+
+@intrinsic
+def _call_on_array(typing_context, function, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    signature = types.void(types.uint64, array, *[types.float64] * 4)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        from llvmlite import ir
+        from numba.np.arrayobj import make_array
+
+        real = ir.DoubleType()
+        kind_of_array: Any = make_array(signature.args[1])  # type: ignore[no-untyped-call]
+        first = kind_of_array(context, builder, arguments[1]).data
+        kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), *[real] * 4])
+        called = builder.inttoptr(arguments[0], kind.as_pointer())
+        builder.call(called, [first, *arguments[2:]])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@inlined
+def call_on_array(function, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: D103
+    _call_on_array(function, array, a, b, c, d)

@@ -71,9 +71,22 @@ def import_text(module: Module, *, compiled: bool = True) -> Any:
     text = module.text()
     stem = _stem(text, "")
     try:
-        return sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
+        return sys.modules.get(f"hopflow_{stem}") or _readable(stem, lambda: _import(stem, text))
     except NumbaError as error:
         raise KernelError(_located(str(error), module, text, stem)) from None
+
+
+def _readable(stem: str, ask: Callable[[], Any]) -> Any:
+    """Return what is asked; if Numba cannot read its cached index, delete it and ask again."""
+    try:
+        return ask()
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        if not any(Path(frame.filename).name == "caching.py" for frame in frames):
+            raise
+        for kept in (folder() / "__pycache__").glob(f"{stem}.*"):
+            kept.unlink(missing_ok=True)
+        return ask()
 
 
 def _import(stem: str, text: str) -> types.ModuleType:
@@ -149,23 +162,11 @@ class _Located:
         from numba.core.errors import NumbaError
 
         try:
-            result = self._first(args)
+            result = _readable(self.stem, lambda: self.kernel(*args))
         except NumbaError as error:
             raise KernelError(_located(str(error), self.module, self.text, self.stem)) from None
         self.compiled = True
         return result
-
-    def _first(self, args: tuple[Any, ...]) -> Any:
-        """Run the kernel; if Numba cannot read its cached index, delete it and compile again."""
-        try:
-            return self.kernel(*args)
-        except Exception as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            if not any(Path(frame.filename).name == "caching.py" for frame in frames):
-                raise
-            for kept in (folder() / "__pycache__").glob(f"{self.stem}.*"):
-                kept.unlink(missing_ok=True)
-            return self.kernel(*args)
 
 
 def _located(message: str, module: Module, text: str, stem: str) -> str:

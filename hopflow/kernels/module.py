@@ -16,7 +16,7 @@ from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
 from hopflow.kernels.source import literal, locals_of, parse, refuse
 
-__all__ = ["KERNEL", "TEMPLATE", "Module"]
+__all__ = ["KERNEL", "TEMPLATE", "Module", "callback"]
 
 _HELPER = "njit(error_model='numpy', no_cpython_wrapper=True, no_cfunc_wrapper=True)"
 TEMPLATE = f"{_HELPER[:-1]}, _nrt=False, forceinline=True)"
@@ -26,6 +26,11 @@ KERNEL = "njit(cache=True, error_model='numpy', nogil=True, no_cfunc_wrapper=Tru
 _BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"}
 _BUILTINS |= {"range", "round", "sum", "zip"}
 _RESERVED = {"cfunc", "math", "namedtuple", "njit"}
+
+
+def callback(signature: str) -> str:
+    """Return the decorator of a C callback."""
+    return f"cfunc({signature!r}, cache=True, error_model='numpy')"
 
 
 class Module:

@@ -59,25 +59,25 @@ def compiled_package(name: str) -> types.ModuleType:
     return sys.modules[alias]
 
 
-def loop_of(name: str, *, compiled: bool = True) -> Callable[..., Any]:
-    """Return function ``run`` of module ``loop`` of a package: compiled, or as plain Python.
+def loop_of(name: str, module: str = "loop", *, compiled: bool = True) -> Callable[..., Any]:
+    """Return function ``run`` of a module of a package: compiled, or as plain Python.
 
     What is compiled for the first time on a machine says so on the standard error stream.
     """
     if not compiled:
-        plain: Callable[..., Any] = importlib.import_module(f"{name}.loop").run
+        plain: Callable[..., Any] = importlib.import_module(f"{name}.{module}").run
         return plain
     with _lock:
         package = compiled_package(name)
-        loop: Any = importlib.import_module(f"{package.__name__}.loop").run
-        if not (loop.overloads or is_compiled_package(name, "run")):
+        loop: Any = importlib.import_module(f"{package.__name__}.{module}").run
+        if not (loop.overloads or is_compiled_package(name, f"{module}.run")):
             print(f"compiling {name}, once on this machine ...", file=sys.stderr)  # noqa: T201
         return loop  # type: ignore[no-any-return]
 
 
 def is_compiled_package(name: str, entry: str) -> bool:
-    """Return whether the machine code of function ``entry`` of a package is in the cache folder."""
-    return any((_written(name) / "__pycache__").glob(f"*.{entry}-*.nbi"))
+    """Return whether the machine code of a package's ``entry``, ``module.function``, is in the cache folder."""
+    return any((_written(name) / "__pycache__").glob(f"{entry}-*.nbi"))
 
 
 @functools.cache

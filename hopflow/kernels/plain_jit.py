@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
+__all__ = ["call_event", "call_manager", "call_on_array", "compiled", "entry", "inlined", "summing"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -49,3 +49,8 @@ def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks
 def call_manager(manager: Any, link: Any) -> None:
     """Let a queue manager see a link's arrivals; see `dfcmodel.engine.manager_events`."""
     manager(link)
+
+
+def call_on_array(function: Any, array: Any, a: float, b: float, c: float, d: float) -> None:
+    """Let a function change an array of numbers; see `responsefn.responses.rule_compilation`."""
+    function(array, a, b, c, d)

@@ -28,5 +28,17 @@ remembered = cache(compiled)
 
 
 def without_numba(seconds: float) -> bool:
-    """Return whether to use NumPy for work of ``seconds``, since loading Numba takes longer."""
-    return not costs.has_numba() or ("numba" not in sys.modules and seconds < costs.LOADING)
+    """Return whether to use NumPy for work of ``seconds``, since loading Numba takes longer.
+
+    Work that NumPy has done counts too: a sweep over many small chains loads Numba once they have
+    taken as long as that, and so never takes twice as long as with the better choice of the two.
+    """
+    if not costs.has_numba():
+        return True
+    if "numba" in sys.modules or _spent["by NumPy"] + seconds >= costs.LOADING:
+        return False
+    _spent["by NumPy"] += seconds
+    return True
+
+
+_spent = {"by NumPy": 0.0}

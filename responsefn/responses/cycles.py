@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopflow.kernels import loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.errors import RuleError
+from responsefn.responses.kernel.rows import LIMITS, RECORD, ROWS, SEARCH
 from responsefn.responses.rule_checks import raise_wrong, sample_states
 from responsefn.responses.rule_compilation import (
-    RECORD,
     Kind,
-    compile_rule,
+    addresses,
+    compile_step,
     is_compiled,
     kind_of,
-    numbers_of,
+    parameters_in,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ FEW, OFTEN, SHORT_BUDGET = 4, 16, 6_000
 """Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
 blocks of ACKs that each may take: a tenth of a second, where the compiler takes more than one."""
 _solved: Counter[Kind] = Counter()
+KERNEL = "responsefn.responses.kernel"
 
 
 def solve(
@@ -83,7 +86,7 @@ def solve(
 def _plain_python_will_do(rule: Dynamics, points: int) -> bool:
     """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled."""
     kind = kind_of(rule)
-    if points > FEW or _solved[kind] > OFTEN or is_compiled(templates.cycles, rule):
+    if points > FEW or _solved[kind] > OFTEN or is_compiled(templates.alone, rule):
         return False
     _solved[kind] += points
     return True
@@ -107,13 +110,23 @@ def _run(
     RuleError
         For a window that cannot be.
     """
-    kernel = compile_rule(templates.cycles, rule, compiled=compiled)
-    params = np.array(list(numbers_of(rule).values()))
+    loop = loop_of(KERNEL, "cycles", compiled=compiled)
+    steps, loss = (
+        addresses(compile_step(step, rule, compiled=compiled))
+        for step in (templates.alone, templates.loss)
+    )
+    one, limits = np.zeros(ROWS), np.zeros(1, LIMITS)
+    parameters_in(one, rule)
+    limits[0] = TOLERANCE, SAME, most, budget
     out, wrong = np.zeros((len(rtts), 7)), np.zeros(RECORD + starts.shape[1])
-    arguments = (packets, rtts, service, starts, params, most, budget, TOLERANCE, SAME, out, wrong)
+    searches = np.zeros(len(rtts), SEARCH)
+    if not compiled:
+        searches, limits = (array.view(np.recarray) for array in (searches, limits))
     try:
         with np.errstate(all="ignore"):
-            kernel(*arguments)
+            loop(
+                packets, rtts, service, starts, steps, loss, one, searches, limits, out, wrong
+            )  # fmt: skip
     except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
         if compiled:
             raise

@@ -1,24 +1,27 @@
-"""Window rules put into the loops of one flow, which are compiled with them."""
+"""The steps of window rules under loss: compiled per rule, called by address from loops that are not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hopflow.kernels import build, is_built
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.rule_checks import EVENTS, check_dynamics
+from responsefn.responses.kernel.rows import PARAMETERS, STATE
+from responsefn.responses.rule_checks import check_dynamics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
     from responsefn.responses.dynamics import Dynamics
 
-__all__ = ["RECORD", "SUMS", "Kind", "compile_rule", "kind_of", "numbers_of"]  # fmt: skip
+__all__ = ["Kind", "addresses", "compile_step", "is_compiled", "kind_of", "numbers_of", "parameters_in"]  # fmt: skip
 
-SUMS = 6
-"""Rows of `rule_kernels.simulate`'s lanes before those of the state."""
-RECORD = 5
-"""Entries of the record of a wrong window before the state (`rule_checks.raise_wrong`)."""
+SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
+"""Of a step: the rows of a run or of several, and four numbers (see `rule_kernels`)."""
 Kind = tuple[type[Any], tuple[str, ...]]
 """A class of rules and its numeric parameters: what a kernel is made of."""
 
@@ -38,22 +41,35 @@ def kind_of(rule: Dynamics) -> Kind:
     return type(rule), tuple(numbers_of(rule))
 
 
-def compile_rule(
-    template: Callable[..., Any],
+def parameters_in(rows: NDArray[np.float64], rule: Dynamics, width: int = 1) -> None:
+    """Write the parameters of a rule behind the rows of ``width`` runs."""
+    numbers = tuple(numbers_of(rule).values())
+    rows[PARAMETERS * width : PARAMETERS * width + len(numbers)] = numbers
+
+
+def addresses(step: Any) -> NDArray[Any]:
+    """Return an array of a step's address, or of its Python function, for a loop of the kernel."""
+    if hasattr(step, "address"):
+        return np.array([step.address], dtype=np.uint64)
+    plain = np.empty(1, dtype=object)
+    plain[0] = step
+    return plain
+
+
+def compile_step(
+    step: Callable[..., Any],
     rule: Dynamics,
     *,
     move: Callable[..., Any] = templates.block,
     width: int = 1,
     compiled: bool = True,
-) -> Callable[..., Any]:
-    """Return a template of this package with the functions of a rule in it.
+) -> Any:
+    """Return a step of `rule_kernels` with the functions of a rule in it.
 
-    In the template ``load()`` becomes ``s = State(...)`` and ``q = Params(...)``, from row ``i`` of
-    the array ``starts`` and from the array ``params``; ``take()`` and ``put()`` read and write the
-    state of lane ``i`` of ``width``; ``move()`` takes the step ``move``, which is `ack` or `block`;
-    ``advance()`` moves the state ``s`` by ``k`` ACKs of which each adds ``more``, to what one ACK makes
-    ``new`` in the fields that are set outright; ``jump()`` changes the window by ``further``;
-    ``report()`` records the wrong window of ``s`` that ``event`` made of the state ``old``.
+    Compiled it has an ``address``, else it is a Python function. In the template ``load()`` and ``store()`` read and write the state ``s`` and the parameters ``q``
+    of a single run, ``take()`` and ``put()`` the state of run ``i`` of ``width``; ``move()`` is `ack` or
+    `block`; ``advance()`` moves the state ``s`` by ``k`` ACKs of which each adds ``more``, to what one
+    ACK makes ``new`` in the fields that are set outright.
 
     Raises
     ------
@@ -63,51 +79,53 @@ def compile_rule(
         Naming the file and the line of the rule that cannot be compiled.
     """
     check_dynamics(rule)
-    return build(template, compiled=compiled, **_parts(rule, move, width))
+    return build(step, signature=SIGNATURE, compiled=compiled, **_parts(step, rule, move, width))
 
 
-def is_compiled(template: Callable[..., Any], rule: Dynamics) -> bool:
-    """Return whether `compile_rule` finds its machine code in the cache folder."""
+def is_compiled(step: Callable[..., Any], rule: Dynamics) -> bool:
+    """Return whether `compile_step` finds its machine code in the cache folder."""
     check_dynamics(rule)
-    return is_built(template, **_parts(rule, templates.block, 1))
+    return is_built(step, signature=SIGNATURE, **_parts(step, rule, templates.block, 1))
 
 
-def _parts(rule: Dynamics, move: Callable[..., Any], width: int) -> dict[str, Any]:
+def _parts(
+    step: Callable[..., Any], rule: Dynamics, move: Callable[..., Any], width: int
+) -> dict[str, Any]:
     fields, names = rule.State._fields, tuple(numbers_of(rule))
-    moved = ", ".join(
+    tuples = {"State": fields, "Params": names, "Event": ("time", "rtt")}
+    one = [f"run[{STATE + n}]" for n in range(len(fields))]
+    several = [f"run[{(STATE + n) * width} + i]" for n in range(len(fields))]
+    parameters = [f"run[{PARAMETERS * width + n}]" for n in range(len(names))]
+    snippets = {
+        "parameters": _tuple("q", "Params", parameters),
+        "load": f"{_tuple('s', 'State', one)}\n{_tuple('q', 'Params', parameters)}",
+        "store": _assignments(one, fields),
+    }
+    if step is templates.loss:
+        return {
+            "functions": {"on_loss": rule.on_loss}, "snippets": snippets, "tuples": tuples
+        }  # fmt: skip
+    moved = (
         f"new.{name}" if name in rule.assigned else f"s.{name} + k * more.{name}" for name in fields
     )
-    jumped = ", ".join(
-        "max(1.0, s.cwnd + further)" if name == "cwnd" else f"s.{name}" for name in fields
-    )
-    places = [f"lanes[{(SUMS + n) * width} + i]" for n in range(len(fields))]
-    parameters = f"q = Params({', '.join(f'params[{n}]' for n in range(len(names)))},)"
     return {
-        "functions": {event: getattr(rule, event) for event in EVENTS[:2]},
-        "changes": {"change": "on_ack"},
+        "functions": {"on_ack": rule.on_ack},
+        "changes": {"change": "on_ack"} if move is templates.block else {},
         "helpers": (templates.doubling, move),
-        "snippets": {
-            "parameters": parameters,
+        "snippets": snippets | {
             "layout": f"width = {width}",
-            "load": _tuple("s", "State", (f"starts[i, {n}]" for n in range(len(fields))))
-            + "\n"
-            + parameters,
-            "take": _tuple("s", "State", places),
-            "put": "\n".join(f"{at} = s.{name}" for at, name in zip(places, fields, strict=True)),
-            "move": f"s, k, cwnd, lag = {move.__name__}(s, q, now, rtt, service, left)",
-            "advance": f"s = State({moved},)",
-            "jump": f"s = State({jumped},)",
-            "report": _report("event", "0", [f"old.{name}" for name in fields], "r"),
+            "take": _tuple("s", "State", several),
+            "put": _assignments(several, fields),
+            "move": f"s, k, cwnd, lag = {move.__name__}(s, q, begun + time, rtt, service, left)",
+            "advance": _tuple("s", "State", moved),
         },
-        "tuples": {"State": fields, "Params": names, "Event": ("time", "rtt")},
-    }
+        "tuples": tuples,
+    }  # fmt: skip
 
 
 def _tuple(name: str, kind: str, values: Iterable[str]) -> str:
     return f"{name} = {kind}({', '.join(values)},)"
 
 
-def _report(event: str, rule: str, state: Sequence[str], rtt: str) -> str:
-    """Return the statements that record a wrong window."""
-    first = (event, rule, "now", rtt, "s.cwnd")
-    return "\n".join(f"wrong[{n}] = {value}" for n, value in enumerate((*first, *state)))
+def _assignments(places: Iterable[str], fields: Iterable[str]) -> str:
+    return "\n".join(f"{at} = s.{name}" for at, name in zip(places, fields, strict=True))

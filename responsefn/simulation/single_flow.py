@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import choice, number, one_number, whole
-from hopflow.kernels import build
+from hopflow.kernels import build, loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.base import formula_of
-from responsefn.responses.cycles import begin_at_peak
+from responsefn.responses.cycles import KERNEL, begin_at_peak
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import capacity, round_trip
+from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
 from responsefn.responses.rule_checks import check_dynamics, raise_wrong
-from responsefn.responses.rule_compilation import RECORD, SUMS, compile_rule, numbers_of
+from responsefn.responses.rule_compilation import addresses, compile_step, parameters_in
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
 from responsefn.simulation.single_flow_results import SimulatedResponse, measured
@@ -164,18 +165,14 @@ def simulate_curve(
     limit = math.inf
     if buffer is not None:
         limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
-    # deterministic losses are the same in every run
-    most = 1 if isinstance(losses, Deterministic) else RUNS
     starts = begin_at_peak(rule, at, np.full(at.shape, rtt), bandwidth)
     starts[:, 0] = np.minimum(starts[:, 0], limit)
     starts = np.array([_after_loss(rule, start, rtt, service) for start in starts])
     runs = []
     for n, loss in enumerate(at):
-        count = drawn[n % len(drawn)]
-        alike = max(1, min(most, count // EVENTS_OF_A_RUN))
-        gaps = losses.gaps(float(loss), alike * -(-count // alike), np.random.default_rng(rng))
         how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
-        runs += [_Run(n, how, part, starts[n]) for part in gaps.reshape(alike, -1)]
+        parts = _gaps(losses, float(loss), drawn[n % len(drawn)], rng)
+        runs += [_Run(n, how, part, starts[n]) for part in parts]
     done: dict[_Run, Floats] = {}
     for how in sorted({run.method for run in runs}):
         some = [run for run in runs if run.method == how]
@@ -194,6 +191,15 @@ def simulate_curve(
         )
         for n, loss in enumerate(at)
     )
+
+
+def _gaps(losses: Losses, p: float, count: int, rng: int | np.random.Generator) -> Ints:
+    """Return the packets from loss to loss of independent runs, shape (runs, losses of each)."""
+    # deterministic losses are the same in every run
+    most = 1 if isinstance(losses, Deterministic) else RUNS
+    alike = max(1, min(most, count // EVENTS_OF_A_RUN))
+    gaps = losses.gaps(p, alike * -(-count // alike), np.random.default_rng(rng))
+    return gaps.reshape(alike, -1)
 
 
 def _after_loss(rule: WindowRule, start: Floats, rtt: float, service: float) -> tuple[float, ...]:
@@ -219,29 +225,37 @@ def _side_by_side(
     rtt: float,
     service: float,
     limit: float,
+    *,
+    compiled: bool = True,
 ) -> dict[_Run, Floats]:
-    """Return the rows of `templates.simulate` of each run; the longest begins first."""
+    """Return the rows of the kernel's `runs` of each run; the longest begins first."""
     runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
     move = templates.block if runs[0].method == "blocks" else templates.ack
     packets = [int(run.gaps.sum()) for run in runs]
     width = LANES if sum(packets) >= LANES // 2 * packets[0] else 1  # else most lanes would idle
-    kernel = compile_rule(templates.simulate, rule, move=move, width=width)
+    step = templates.alone if width == 1 else templates.abreast
+    steps = addresses(compile_step(step, rule, move=move, width=width, compiled=compiled))
+    loss = addresses(compile_step(templates.loss, rule, compiled=compiled))
     lengths = np.array([len(run.gaps) for run in runs])
     first = np.concatenate([[0], np.cumsum(lengths)])
     starts = np.array([run.start for run in runs])
-    together, full = move is templates.ack and limit == math.inf, True
-    counts = np.zeros(len(runs), dtype=np.int64)
-    rows = first
-    wrong = np.zeros(RECORD + starts.shape[1])
+    gaps = np.concatenate([run.gaps for run in runs]).astype(np.float64)
+    path = np.zeros(1, PATH)
+    path[0] = rtt, service, limit, move is templates.ack, isinstance(losses, Gilbert)
+    rows, full = first, True
     while full:  # a buffer may lose more than was drawn
         if limit < math.inf:
             rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
-        out = np.empty((rows[-1], 5))
-        full = not kernel(
-            np.concatenate([run.gaps for run in runs]).astype(np.float64), first, starts, rtt,
-            service, limit, np.array(list(numbers_of(rule).values())), together,
-            isinstance(losses, Gilbert), np.zeros((SUMS + starts.shape[1]) * width),
-            np.zeros((width, 3), dtype=np.int64), rows, out, counts, wrong,
+        lanes, one = np.zeros(ROWS * width), np.zeros(ROWS)
+        for array, columns in ((lanes, width), (one, 1)):
+            parameters_in(array, rule, columns)
+        places = np.full(width, -1, dtype=PLACE)
+        if not compiled:
+            path, places = (array.view(np.recarray) for array in (path, places))
+        out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
+        wrong, begun = np.zeros(RECORD + starts.shape[1]), np.zeros(1, dtype=np.int64)
+        full = not loop_of(KERNEL, "runs", compiled=compiled)(
+            gaps, first, starts, rows, path, steps, loss, lanes, places, one, begun, out, counts, wrong
         )  # fmt: skip
         raise_wrong((rule,), wrong)
     return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
@@ -254,7 +268,7 @@ def _by_cycles(
     rtt: float,
     bandwidth: float | None,
 ) -> Floats:
-    """Return the records of `rule_kernels.simulate` per cycle, from the linear map of a power of W."""
+    """Return the records of the kernel's `runs` per cycle, from the linear map of a power of W."""
     formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
     if formula is None or formula.growth is None or isinstance(losses, Gilbert):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What a full buffer drops of a step's arrivals: flows lose in proportion to what came.
+"""What a full buffer drops of a step's arrivals: in proportion to what came, or whole packets of a FIFO queue.
 
 What came before the buffer was full finds room; the losses of a step are spread over the rest of it.
 """
@@ -21,6 +21,7 @@ from .records import (
     PREVIOUS,
     SENT,
 )
+from .whole_losses import draw_losses
 
 __all__ = ["drop_tail", "take_from_arrivals"]
 
@@ -140,8 +141,12 @@ def drop_from_band(
 ) -> float:  # fmt: skip
     """Drop a part of what came to a band in this step, at most ``excess``; return how much that is."""
     fresh_arrivals(band.first, band.end, shared)
-    amount = reduce_to(band.first, band.end, part, quantum, shared[NOW])
-    amount -= give_back(band.first, band.end, amount - excess, shared[NOW])
+    link = net.links[band.link]
+    if link.loss_seed > 0 and band.end > band.first + 1:
+        amount = draw_losses(link, band.first, band.end, excess, shared)
+    else:
+        amount = reduce_to(band.first, band.end, part, quantum, shared[NOW])
+        amount -= give_back(band.first, band.end, amount - excess, shared[NOW])
     for c in range(band.first, band.end):
         if shared[NOW, c] > 0.0:
             record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)

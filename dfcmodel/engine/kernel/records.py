@@ -111,7 +111,7 @@ step; unconstrained_rate: J-tilde.
 LINK = np.dtype(
     [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
-       ["kind", "shared", "lag", "first_band", "end_band", "manager"]]
+       ["kind", "shared", "lag", "first_band", "end_band", "manager", "loss_seed"]]
     + [(name, np.uint64) for name in ("first", "end", "per_buffer")]
     + [
         ("drop", np.float64),
@@ -130,6 +130,7 @@ manager: which queue manager drops or marks early, -1 for none; drop, mark: what
 state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
 asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
 came in this step; growth: by how much the backlog grew; total: that ever came and were not dropped.
+loss_seed: of the flows that lose whole packets, 0 where all lose their part.
 """
 
 BAND = np.dtype(
@@ -223,7 +224,7 @@ SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NO
 
 ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a step
 ago, where each flow has a buffer; OWED, OWED_MARKS:
-packets to be dropped and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
+packets to be dropped (by a manager, or the rest of whole ones) and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
 scratch.
 """
 COLUMNS = 10

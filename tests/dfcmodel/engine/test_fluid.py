@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from dfcmodel import Flow, Fluid, Link, Packets, Scenario, ensemble, simulate
+from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, ensemble, simulate
 from responsefn import NewReno, Reno
 
 RATE, DELAY = 1e3, 1e-2
@@ -23,6 +24,7 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
         ({"timeouts": "no"}, ["timeouts", "no"]),
         ({"store_and_forward": 1}, ["store_and_forward", "1"]),
+        ({"whole_losses": "no"}, ["whole_losses", "no"]),
     ],
 )
 def test_settings_are_checked(refused, change, words) -> None:
@@ -102,3 +104,72 @@ def test_packet_jitter_delays_a_limited_window_by_a_third_to_half_of_it_on_avera
     ]
     more = 10.0 / rates[1] - 10.0 / rates[0]
     assert long / 3 < more < (0.5 + 0.02) * long
+
+
+def constant_rates(*rates: float, duration: float = 2.0) -> Scenario:
+    """Constant rates, together above a link's rate: its queue overflows all the time."""
+    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(len(rates))]
+    links.append(Link("b", "c", RATE, DELAY, 30.0))
+    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), CBR(rate)) for n, rate in enumerate(rates)]
+    return Scenario("constant rates", links, flows, duration)
+
+
+def lost(scenario: Scenario, *, whole: bool, seed: int, packet_jitter: float = 1 / RATE):
+    """Return the packets lost of each flow, and the largest queue."""
+    method = Fluid(steps_per_delay=8, whole_losses=whole)
+    run = simulate(scenario, method, packet_jitter=packet_jitter, rng=seed, sample=0.1)
+    assert run.imbalance.max() == 0.0
+    return run.lost.sum(axis=(1, 2)), run.peak_queue.max()
+
+
+def test_whole_losses_are_those_of_packets_drawn_in_proportion_to_what_comes() -> None:
+    """Of some 400 packets lost a flow with a quarter of the arrivals loses a binomial number.
+
+    Mean within four standard errors, variance within the 99.9 % interval of chi-square; where all
+    flows lose their part of each overflow it varies by rounding alone.
+    """
+    scenario, runs = constant_rates(300.0, 900.0), 40
+    found = np.array([lost(scenario, whole=True, seed=s)[0] for s in range(runs)])
+    total = found.sum(axis=1)
+    assert np.ptp(total) < 1e-3, "how much is lost is not random"
+    expected = total[0] / 4.0
+    binomial = expected * 0.75
+    assert abs(found[:, 0].mean() - expected) < 4.0 * (binomial / runs) ** 0.5
+    low, high = stats.chi2.ppf((0.0005, 0.9995), runs - 1) / (runs - 1)
+    assert low < found[:, 0].var(ddof=1) / binomial < high
+    together = np.array([lost(scenario, whole=False, seed=s)[0] for s in range(3)])
+    np.testing.assert_allclose(together.sum(axis=1), total[0], atol=1e-3)
+    assert np.ptp(together[:, 0]) < 1e-3
+
+
+def test_of_every_flow_but_those_losing_at_the_end_whole_packets_are_lost() -> None:
+    """At the end of a step the packets begun are those of flows whose rest has not come yet."""
+    for seed in range(3):
+        found, peak = lost(constant_rates(*[150.0] * 9), whole=True, seed=seed)
+        assert np.sum(np.abs(found - found.round()) > 1e-4) <= 3
+        assert peak == 30.0
+
+
+def test_without_random_times_before_packets_flows_lose_their_part() -> None:
+    """Nothing of the run is then random: relabelling and scaling a network change nothing."""
+    scenario = constant_rates(300.0, 900.0)
+    one, other = (lost(scenario, whole=w, seed=1, packet_jitter=0.0)[0] for w in (True, False))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(one[1] / one[0], 3.0, rtol=1e-3)
+
+
+def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None:
+    """Two like flows: with parts of every overflow their loss events stay together."""
+    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(2)]
+    links.append(Link("b", "c", RATE, DELAY, 30.0))
+    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), NewReno(), 500.0) for n in range(2)]
+    scenario = Scenario("two", links, flows, 20.0)
+    apart = {}
+    for whole in (True, False):
+        runs = [
+            simulate(scenario, Fluid(whole_losses=whole), packet_jitter=1 / RATE, rng=s, sample=0.1)
+            for s in range(6)
+        ]
+        gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]
+        apart[whole] = float(np.mean(gaps))
+    assert apart[True] > 1.2 * apart[False]

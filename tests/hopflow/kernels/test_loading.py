@@ -170,3 +170,28 @@ def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
         path.write_bytes(path.read_bytes()[:20] + b"nothing that can be read")
     assert run_moved(tmp_path, "before") == "2.0"
     assert run_moved(tmp_path, "before") == "2.0"
+
+
+CALLBACK = """
+from hopflow.kernels import build_callbacks
+text = {"twice": "def twice(w, a):\\n    w[0] = 2.0 * a"}
+found = build_callbacks({}, {}, text, "void(CPointer(float64), float64)")
+import ctypes
+value = ctypes.c_double()
+found["twice"].ctypes(ctypes.byref(value), 1.5)
+print(value.value)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_callback_that_cannot_be_read_is_compiled_anew(tmp_path, suffix):
+    environment = os.environ | {"HOPFLOW_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", CALLBACK], capture_output=True, text=True, env=environment, check=True
+        )  # fmt: skip
+        assert done.stdout.strip() == "3.0"
+        kept = list((tmp_path / "__pycache__").glob(f"kernel_*{suffix}"))
+        assert kept
+        for path in kept:
+            path.write_bytes(path.read_bytes()[:20] + b"nothing that can be read")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopflow.kernels import shape_of
-from markov.computing import costs
+from markov.computing import compilation, costs
 from markov.computing.compilation import compiled, remembered, without_numba
 from markov.computing.double_double_kernels import variation
 
@@ -40,5 +40,15 @@ def test_numba_is_loaded_for_what_takes_longer_than_loading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setitem(compilation._spent, "by NumPy", 0.0)
     assert without_numba(0.5 * costs.LOADING)
     assert not without_numba(2.0 * costs.LOADING)
+
+
+def test_many_short_pieces_of_work_load_numba_once_they_took_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setitem(compilation._spent, "by NumPy", 0.0)
+    pieces = [without_numba(0.3 * costs.LOADING) for _ in range(5)]
+    assert pieces == [True, True, True, False, False]

@@ -13,7 +13,7 @@ from dfcmodel.engine.kernel import tcp_sender
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
 from dfcmodel.packets.kernel import layout
 from responsefn import CUBIC, NewReno, Reno, Tahoe, Vegas
-from responsefn.responses.cycles import numbers_of
+from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
 from responsefn.simulation.kernel import records as shared_records
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from responsefn import (
     CTCP,
     CUBIC,
     Deterministic,
+    Gilbert,
     Illinois,
     Independent,
     Reno,
@@ -18,6 +21,7 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
+from responsefn.simulation import single_flow
 from responsefn.simulation.ratio_checks import EXACT, RTT
 
 
@@ -69,3 +73,26 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
     ]
     np.testing.assert_allclose(runs[0].windows, runs[1].windows, rtol=0.02)
     assert runs[0].rate == pytest.approx(runs[1].rate, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("p", "losses", "events", "options"),
+    [
+        (0.05, Deterministic(), 60, {}),
+        (0.05, Independent(), 800, {}),
+        (0.05, Independent(), 800, {"bandwidth": 100.0, "buffer": 5.0}),
+        (0.05, Gilbert(3.0), 800, {}),
+        (1e-3, Deterministic(), 50, {"bandwidth": 2e2, "buffer": 2.0, "method": "blocks"}),
+        (1e-2, Independent(), 800, {"method": "blocks"}),
+    ],
+    ids=["one run", "lanes", "lanes and a queue", "bursts", "blocks and a queue", "blocks"],
+)
+def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
+    """Every loop as it is written, beside its machine code: equal to the last bit."""
+    monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 50)  # as many runs as there are lanes
+    ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, **options)
+    compiled = ask()
+    plain = functools.partial(single_flow._side_by_side, compiled=False)
+    monkeypatch.setattr(single_flow, "_side_by_side", plain)
+    for name in ("rate", "mean_window", "packet_mean_window", "loss_event_rate"):
+        assert getattr(ask(), name) == getattr(compiled, name), name

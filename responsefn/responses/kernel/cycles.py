@@ -1,0 +1,157 @@
+"""Cycles from loss to loss, one packet in so many lost, until they repeat."""
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+from .jit import call_on_array, compiled, entry
+from .losses import lose, report
+from .rows import (
+    BEGUN,
+    LARGEST,
+    LEFT,
+    MOVES,
+    ON_ACK,
+    OVER_PACKETS,
+    OVER_TIME,
+    RECORD,
+    STATE,
+    TIME,
+    WRONG,
+)
+
+__all__ = ["accelerate", "add", "advance", "forget", "repeat", "run", "settled", "write"]
+
+EARLY = 32
+"""Cycles after which peaks are no longer taken to where they tend."""
+
+
+@compiled
+def forget(c):
+    """Begin the sums anew."""
+    c.count = 0.0
+    c.total_time = 0.0
+    c.over_time = 0.0
+    c.over_packets = 0.0
+    c.peaks = 0.0
+
+
+@compiled
+def add(c, run):
+    """Add a cycle to the sums, and measure how much its peak differs from the last two."""
+    c.peak = run[STATE]
+    c.time = run[TIME]
+    c.count += 1.0
+    c.total_time += run[TIME]
+    c.over_time += run[OVER_TIME]
+    c.over_packets += run[OVER_PACKETS]
+    c.peaks += run[STATE]
+    # two in a row, so that no slow drift passes
+    c.change = max(abs(c.peak - c.last), abs(c.last - c.before))
+
+
+@compiled
+def settled(c, run, limits):
+    """Return whether the cycle repeats, alone or together with those since the last power of two.
+
+    Once peaks differ by less than the tolerance it goes on as long as they come nearer still. That
+    several repeat is seen by peak and duration (Brent).
+    """
+    if c.change <= limits.tolerance * c.peak:
+        if c.change < c.nearest:
+            c.nearest = c.change
+            return False
+        forget(c)
+        add(c, run)
+        c.period = 1
+        return True
+    alike = abs(c.peak - c.anchor) <= limits.same * c.peak
+    if alike and abs(c.time - c.anchor_time) <= limits.same * c.time:
+        c.period = int(c.count)
+        return True
+    return False
+
+
+@compiled
+def accelerate(c, run, limits):
+    """Take peaks that come nearer by a steady ratio to where they tend (Aitken), early on."""
+    if c.change <= limits.tolerance * c.peak or c.n < c.taken + 3 or c.n > EARLY:
+        return
+    ratio = (c.peak - c.last) / (c.last - c.before)
+    if abs(ratio) < 0.9:
+        further = (c.peak - c.last) * ratio / (1.0 - ratio)
+        run[STATE] = max(1.0, run[STATE] + further)
+        c.taken = c.n
+
+
+@compiled
+def advance(run, steps, packets, now, rtt, service, wrong):
+    """Run from a loss to just before the next one; return False for a wrong window."""
+    for n in range(OVER_PACKETS + 1):
+        run[n] = 0.0
+    run[BEGUN] = now
+    run[LEFT] = packets
+    call_on_array(steps, run, rtt, service, LARGEST, 0.0)
+    if run[WRONG] == 0.0:
+        return True
+    for n in range(len(wrong) - RECORD):
+        wrong[RECORD + n] = run[STATE + n]
+    report(wrong, ON_ACK, now + run[TIME], max(rtt, run[STATE] * service), run[WRONG])
+    return False
+
+
+@compiled
+def repeat(c, run, steps, loss, packets, rtt, service, limits, wrong):
+    """Go from cycle to cycle until they repeat, or for as long as the limits allow.
+
+    Return False for a wrong window.
+    """
+    now = 0.0
+    if not lose(run, loss, now, rtt, wrong):
+        return False
+    while True:
+        c.n += 1
+        if not advance(run, steps, packets, now, rtt, service, wrong):
+            return False
+        add(c, run)
+        if settled(c, run, limits):
+            return True
+        accelerate(c, run, limits)
+        c.before = c.last
+        c.last = c.peak
+        now += c.time
+        if not lose(run, loss, now, max(rtt, run[STATE] * service), wrong):
+            return False
+        if c.n & (c.n - 1) == 0:
+            if run[MOVES] > limits.budget or c.n >= limits.most:
+                return True
+            forget(c)
+            c.anchor = c.peak
+            c.anchor_time = c.time
+
+
+@compiled
+def write(out, c, packets):
+    """Write the columns of `Cycle`."""
+    out[0] = c.count * packets / c.total_time
+    out[1] = c.over_time / c.total_time
+    out[2] = c.over_packets / (c.count * packets)
+    out[3] = c.peaks / c.count
+    out[4] = c.total_time / c.count
+    out[5] = c.n
+    out[6] = c.period
+
+
+@entry
+def run(packets, rtts, service, starts, steps, loss, one, searches, limits, out, wrong):
+    """Find the cycle of each row of ``starts``; end at a wrong window, which is in ``wrong`` then."""
+    for i in range(len(packets)):
+        c = searches[i]
+        c.nearest = math.inf
+        one[MOVES] = 0.0
+        for n in range(starts.shape[1]):
+            one[STATE + n] = starts[i, n]
+        if not repeat(c, one, steps[0], loss[0], packets[i], rtts[i], service, limits[0], wrong):
+            return
+        write(out[i], c, packets[i])

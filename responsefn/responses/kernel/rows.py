@@ -1,0 +1,67 @@
+"""The numbers of a run: rows of an array that has a column for each run that goes side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = [
+    "BEGUN",
+    "LARGEST",
+    "LEAST",
+    "LEFT",
+    "LIMITS",
+    "MOVES",
+    "ON_ACK",
+    "ON_LOSS",
+    "OVER_PACKETS",
+    "OVER_TIME",
+    "PACKETS",
+    "PARAMETERS",
+    "PATH",
+    "PLACE",
+    "RECORD",
+    "ROWS",
+    "SEARCH",
+    "STATE",
+    "TIME",
+    "WRONG",
+]
+
+TIME, PACKETS, OVER_TIME, OVER_PACKETS = 0, 1, 2, 3
+"""Since the last loss: s, packets, and the window summed over time and over packets."""
+BEGUN, LEFT, MOVES, WRONG = 4, 5, 6, 7
+"""When the last loss was in s, packets to the next one, steps made, and a window that cannot be (or 0);
+the state is then the one before."""
+STATE, PARAMETERS, ROWS = 8, 24, 40
+"""Where state and parameters of the rule begin, cwnd first, and the number of rows."""
+ON_ACK, ON_LOSS = 1.0, 2.0
+"""What is recorded as the event that made a wrong window."""
+RECORD = 5
+"""Entries of the record of a wrong window before the state (`rule_checks.raise_wrong`)."""
+LEAST, LARGEST = 1.0 - 1e-9, 1e15
+"""Of a window in packets, the lower one with room for rounding."""
+
+_SUMS = ("count", "total_time", "over_time", "over_packets", "peaks")
+_SEEN = ("peak", "time", "change", "before", "last", "nearest", "anchor", "anchor_time")
+SEARCH = np.dtype(
+    [(name, np.int64) for name in ("n", "taken", "period")]
+    + [(name, np.float64) for name in (*_SEEN, *_SUMS)]
+)
+"""The search for a cycle that repeats.
+
+n: cycles so far; taken: the one after which the window was taken further; period: cycles that repeat
+together; peak, time: of this cycle, packets and s; change: of the peak over two cycles; before, last:
+peaks of the two cycles before; nearest: least change within the tolerance; anchor, anchor_time: peak and
+duration of the cycle that is a power of two; then the sums over the cycles that count.
+"""
+LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "most", "budget")])
+"""See the constants of `responsefn.responses.cycles`."""
+PATH = np.dtype(
+    [(name, np.float64) for name in ("rtt", "service", "limit")]
+    + [(name, np.bool_) for name in ("together", "merge")]
+)
+"""Round-trip time and time per packet in s, the window that loses a packet; together: whether all runs
+take as many steps as the least number of packets to a loss; merge: whether the losses of one window are
+one event."""
+PLACE = np.dtype([(name, np.int64) for name in ("run", "gap", "row")])
+"""Of a run in its column: its number (-1: none), its next gap and its next row of the output."""

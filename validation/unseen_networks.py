@@ -1,0 +1,214 @@
+"""Networks that no paper has and no constant was set by: what the fluid engine is judged by.
+
+24 networks: chains of 5 to 80 nodes whose second flow enters anywhere, one bottleneck under flows of
+different round-trip times, parking lots, dumbbells of 2 to 128 flows, and mixed window rules. ns-2 and
+the fluid run the same random instances of each: every link is longer by up to 1 %, every flow starts
+up to 20 ms later, and each packet waits up to the time of one packet at its sender. Exact delays would
+let packets of two flows meet in the same order at every departure (phase effects), which no network does.
+
+Half of each topology is `SET_ASIDE`, chosen by the hash of the names before anything was run: whoever
+works on the fluid looks at the other half. Rates, delays, buffers, and the largest windows are round
+numbers, chosen once, for durations of seconds to tens of seconds.
+
+Mixed rules compare windows in congestion avoidance, and not in which way an overshoot of hundreds of
+packets is repaired: no flow has a window that could fill path and buffer by itself (``max_window``, in
+both), so that slow start ends before or shortly after the first loss.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dfcmodel import Flow, Link, Scenario, chain
+from hopflow.units import mbps, ms
+from responsefn import AIMD, CUBIC, NewReno, Reno, Tahoe, WindowRule
+
+__all__ = ["NETWORKS", "SEEDS", "SET_ASIDE", "Network", "instance"]
+
+SEEDS = tuple(range(1, 17))
+LONGER, LATER = 0.01, 0.02
+"""Largest relative addition to a link's delay; latest start of a flow after its nominal one, s."""
+ROOM = 100_000.0
+"""Packets: the buffers of access links, which drop nothing."""
+
+Group = tuple[str, WindowRule, float, int, float]
+"""Name, rule, round-trip time in ms, number of flows, and start of the first one in s."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network to be judged by, before random delays and starts.
+
+    Attributes
+    ----------
+    topology
+        ``"chain"``, ``"round trips"``, ``"parking lot"``, ``"dumbbell"`` or ``"mixed rules"``.
+    scenario
+        Its links, flows and duration.
+    groups
+        For each flow the name of its group; flows of a group are alike but for chance.
+    since
+        Time from which goodput is measured, s.
+    recovery
+        ``"sack"`` if all senders repair losses by RFC 6675; None: as their rules say.
+    """
+
+    topology: str
+    scenario: Scenario
+    groups: tuple[str, ...]
+    since: float
+    recovery: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the scenario."""
+        return self.scenario.name
+
+    @property
+    def rate(self) -> float:
+        """Rate of the bottlenecks, packets/s; its inverse is the longest wait before a packet."""
+        return min(link.rate for link in self.scenario.links)
+
+    @property
+    def rules(self) -> str:
+        """The window rules in the order of their first flows, and SACK where losses are so repaired."""
+        names = dict.fromkeys(type(flow.source).__name__ for flow in self.scenario.flows)
+        return " + ".join(names) + (" with SACK" if self.recovery else "")
+
+
+def instance(network: Network, seed: int) -> Scenario:
+    """Return a network with the delays and starts of a seed."""
+    rng = np.random.default_rng([seed, *network.name.encode()])
+    scenario = network.scenario
+    links = (
+        replace(link, delay=link.delay * (1.0 + rng.uniform(0.0, LONGER)))
+        for link in scenario.links
+    )
+    flows = (replace(flow, start=flow.start + rng.uniform(0.0, LATER)) for flow in scenario.flows)
+    return replace(scenario, links=tuple(links), flows=tuple(flows))
+
+
+def _chain(
+    rule: WindowRule, nodes: int, rate: float, delay: float, buffer: float, window: float,
+    duration: float, entries: Sequence[int] = (),
+) -> Network:  # fmt: skip
+    """Return a chain: a flow from node 1 at once, another from each of ``entries`` every 0.2 s."""
+    links = chain(nodes, rate=mbps(rate), delay=ms(delay), buffer=buffer)
+    flows = [
+        Flow(f"from {first}", tuple(range(first, nodes + 1)), rule, window, 0.2 * n)
+        for n, first in enumerate((1, *entries))
+    ]
+    return _network("chain", f"chain-{nodes}", links, flows, duration)
+
+
+def _shared(
+    topology: str, name: str, groups: Sequence[Group],
+    rate: float, buffer: float, duration: float, window: float = 5000.0, recovery: str | None = None,
+) -> Network:  # fmt: skip
+    """Return one bottleneck of 2 ms with an access link of 1 ms per flow.
+
+    The last link completes the round-trip time; the flows of a group start every 50 ms.
+    """
+    fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM}
+    links, flows = [Link("left", "right", mbps(rate), ms(2.0), buffer)], []
+    for label, rule, rtt, count, start in groups:
+        for n in range(count):
+            source, target = f"s {label} {n}", f"d {label} {n}"
+            links.append(Link(source, "left", delay=ms(1.0), **fast))
+            links.append(Link("right", target, delay=ms(rtt / 2 - 3.0), **fast))
+            path = (source, "left", "right", target)
+            flows.append(Flow(f"{label} {n}", path, rule, window, start + 0.05 * n))
+    return _network(topology, name, links, flows, duration, recovery)
+
+
+def _lot(
+    rule: WindowRule, hops: int, long: int, rate: float, delay: float, buffer: float,
+    duration: float, recovery: str | None = None,
+) -> Network:  # fmt: skip
+    """Return a parking lot: ``long`` flows over all hops, and one over each."""
+    fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM, "delay": ms(1.0)}
+    links, flows = [*chain(hops + 1, rate=mbps(rate), delay=ms(delay), buffer=buffer)], []
+    ways = [(f"long {n}", 1, hops + 1) for n in range(long)]
+    ways += [(f"hop {h}", h, h + 1) for h in range(1, hops + 1)]
+    for n, (label, first, last) in enumerate(ways):
+        links += [Link(f"s {label}", first, **fast), Link(last, f"d {label}", **fast)]
+        path = (f"s {label}", *range(first, last + 1), f"d {label}")
+        flows.append(Flow(label, path, rule, 5000.0, 0.1 * n))
+    return _network("parking lot", f"parking-lot-{hops}", links, flows, duration, recovery)
+
+
+def _network(
+    topology: str, name: str, links: Sequence[Link], flows: Sequence[Flow], duration: float,
+    recovery: str | None = None,
+) -> Network:  # fmt: skip
+    """Return a network whose groups are the flows' names without their numbers."""
+    grouped = topology not in ("chain", "parking lot")
+    groups = tuple(
+        flow.name.rpartition(" ")[0] if grouped or flow.name.startswith("long") else flow.name
+        for flow in flows
+    )
+    scenario = Scenario(name, tuple(links), tuple(flows), duration=duration)
+    return Network(topology, scenario, groups, duration / 4, recovery)
+
+
+def _all() -> Iterable[Network]:
+    """Yield the networks; rates in Mb/s, delays in ms, buffers and windows in packets."""
+    each: list[Group]
+    yield _chain(Tahoe(), 5, 50, 2.0, 60, 1000, 8.0, [3])
+    yield _chain(NewReno(), 8, 100, 1.0, 100, 1000, 6.0, [6])
+    yield _chain(Reno(), 12, 150, 0.3, 250, 2000, 4.0, [4])
+    yield _chain(CUBIC(), 20, 100, 0.5, 80, 1000, 4.0, [12])
+    yield _chain(Tahoe(), 30, 120, 0.2, 400, 300, 4.0, [21])
+    yield _chain(NewReno(), 40, 80, 0.2, 150, 1000, 4.0, [11, 26])
+    yield _chain(Reno(), 60, 80, 0.1, 300, 1500, 3.0, [20])
+    yield _chain(NewReno(), 80, 80, 0.15, 600, 3000, 3.0, [41])
+    each = [("20 ms", NewReno(), 20.0, 1, 0.0), ("80 ms", NewReno(), 80.0, 1, 0.3)]
+    yield _shared("round trips", "round-trips-1-4", each, 40, 100, 20.0)
+    each = [("30 ms", Reno(), 30.0, 2, 0.0), ("60 ms", Reno(), 60.0, 2, 0.3)]
+    yield _shared("round trips", "round-trips-1-2", each, 60, 150, 16.0)
+    each = [(f"{rtt:g} ms", Tahoe(), rtt, 1, rtt / 100.0) for rtt in (10.0, 30.0, 90.0)]
+    yield _shared("round trips", "round-trips-1-3-9", each, 30, 80, 20.0)
+    each = [(f"{rtt:g} ms", NewReno(), rtt, 2, rtt / 200.0) for rtt in (20.0, 40.0, 80.0, 160.0)]
+    yield _shared("round trips", "round-trips-1-2-4-8", each, 80, 200, 20.0, recovery="sack")
+    yield _lot(NewReno(), 2, 1, 50, 5.0, 80, 12.0)
+    yield _lot(Reno(), 3, 2, 50, 4.0, 120, 12.0)
+    yield _lot(NewReno(), 4, 2, 40, 3.0, 60, 12.0, "sack")
+    yield _lot(Tahoe(), 5, 1, 40, 2.0, 100, 12.0)
+    for name, rule, half, rtt, rate, buffer, duration in (
+        ("dumbbell-2", Tahoe(), 1, 24.0, 30, 50, 16.0),
+        ("dumbbell-8", Reno(), 4, 40.0, 80, 120, 16.0),
+        ("dumbbell-32", NewReno(), 16, 60.0, 100, 250, 12.0),
+        ("dumbbell-128", NewReno(), 64, 50.0, 200, 400, 8.0),
+    ):
+        each = [("early", rule, rtt, half, 0.0), ("late", rule, rtt, half, 1.0)]
+        yield _shared("dumbbell", name, each, rate, buffer, duration)
+    each = [("Reno", Reno(), 40.0, 2, 0.0), ("NewReno", NewReno(), 40.0, 2, 0.025)]
+    yield _shared("mixed rules", "reno-newreno", each, 60, 100, 16.0, 150)
+    each = [("NewReno", NewReno(), 30.0, 2, 0.0), ("AIMD", AIMD(0.2, 0.125), 30.0, 2, 0.025)]
+    yield _shared("mixed rules", "newreno-aimd", each, 50, 80, 16.0, 100)
+    each = [("NewReno", NewReno(), 50.0, 2, 0.0), ("CUBIC", CUBIC(), 50.0, 2, 0.025)]
+    yield _shared("mixed rules", "newreno-cubic", each, 60, 150, 20.0, 200)
+    rules = (("Tahoe", Tahoe()), ("Reno", Reno()), ("NewReno", NewReno()))
+    each = [(name, rule, 36.0, 2, 0.015 * n) for n, (name, rule) in enumerate(rules)]
+    yield _shared("mixed rules", "tahoe-reno-newreno", each, 60, 90, 16.0, 90)
+
+
+def _half_by_hash(networks: Iterable[Network]) -> frozenset[str]:
+    """Return the names of half of the networks of each topology: those of the smallest SHA-256."""
+    by_topology = defaultdict(list)
+    for network in networks:
+        digest = hashlib.sha256(network.name.encode()).hexdigest()
+        by_topology[network.topology].append((digest, network.name))
+    halves = (sorted(each)[: len(each) // 2] for each in by_topology.values())
+    return frozenset(name for half in halves for _, name in half)
+
+
+NETWORKS = {network.name: network for network in _all()}
+SET_ASIDE = _half_by_hash(NETWORKS.values())
+"""Names of the networks to be looked at last."""
