@@ -19,9 +19,10 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
+from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import CBR, Flow, OnOff
-from dfcmodel.network.managers import PIE, RED, CoDel, QueueManager, StepMarking
+from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
@@ -65,6 +66,7 @@ __all__ = [
     "PausedLink",
     "Priority",
     "QueueManager",
+    "RampMarking",
     "Scenario",
     "ScenarioFileError",
     "Spectrum",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.engine import driver
+from dfcmodel.engine.kernel.records import RATE_RULE
+from dfcmodel.engine.pause_intervals import intervals_of
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
@@ -125,12 +127,13 @@ def _simulate_fluid(
     every = max(1, round(sample / h))
     samples = math.ceil(round(end / h) / every)
     record = driver.advance(plan, samples * every, every, compiled=method.backend == "numba")
-    return _trajectory(plan, record, samples * every, every)
+    return _trajectory(plan, record, starts, samples * every, every)
 
 
-def _trajectory(plan: Plan, record: Records, steps: int, every: int) -> Trajectory:
+def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:
     """Return what was recorded of a run, ``every`` so many steps."""
     flows = plan.network.flows
+    by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
     in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
         0, 1
     )
@@ -140,7 +143,8 @@ def _trajectory(plan: Plan, record: Records, steps: int, every: int) -> Trajecto
         time=every * plan.step * np.arange(1.0, steps // every + 1.0),
         in_transit=in_transit * _propagating(plan)[:, np.newaxis],
         delivered=delivered.copy(),
-        window=window.copy(),
+        window=np.where(by_rate, 0.0, window),
+        rate=np.where(by_rate, window, np.nan),
         backlog=backlog.copy(),
         round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
         timeouts=flows["timeouts"].copy(),
@@ -149,6 +153,8 @@ def _trajectory(plan: Plan, record: Records, steps: int, every: int) -> Trajecto
         seconds=record.seconds,
         first_loss=flows["first_loss"].copy(),
         finished=flows["finished"].copy(),
+        started=starts,
+        paused=intervals_of(plan, record.switches, steps * plan.step),
         **_at_nodes(plan, record, steps),
     )
 

@@ -35,6 +35,10 @@ class Status(enum.Enum):
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
     NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"
+    DEADLOCKED = (
+        "deadlocked",
+        "links pause each other in a circle for ever: other routes (dfcmodel.lossless.up_down)",
+    )
     UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
 
     def __init__(self, label: str, remedy: str) -> None:
@@ -43,8 +47,16 @@ class Status(enum.Enum):
 
     @property
     def ok(self) -> bool:
-        """Whether the result may be used: the equations are met to the tolerance."""
-        return self in (Status.CONVERGED, Status.SOLVED, Status.UNPROVED)
+        """Whether the result may be used: the equations are met to the tolerance.
+
+        So are those of a network that is deadlocked.
+        """
+        return self in (
+            Status.CONVERGED,
+            Status.SOLVED,
+            Status.UNPROVED,
+            Status.DEADLOCKED,
+        )
 
     def __str__(self) -> str:
         return f"{self.label}: {self.remedy}" if self.remedy else self.label

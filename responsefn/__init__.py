@@ -39,6 +39,7 @@ from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
+from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
@@ -47,6 +48,7 @@ from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
 from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
+from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -63,6 +65,7 @@ __all__ = [
     "BIC",
     "CTCP",
     "CUBIC",
+    "DCQCN",
     "DCTCP",
     "FAST",
     "HSTCP",
@@ -75,6 +78,8 @@ __all__ = [
     "Corrected",
     "Curve",
     "Deterministic",
+    "Elapsed",
+    "Feedback",
     "Fit",
     "Fused",
     "Fusion",
@@ -90,6 +95,7 @@ __all__ = [
     "LossHistory",
     "Mathis",
     "NewReno",
+    "RateRule",
     "Relentless",
     "Reno",
     "RuleError",

@@ -16,6 +16,7 @@ from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
+from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
@@ -24,6 +25,7 @@ from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
 from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
+from responsefn.rules.rate_rule import RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -65,13 +67,14 @@ ENTRIES: tuple[Response, ...] = (
     LinuxIllinois(),
     LinuxVegas(),
     WestwoodPlus(),
+    DCQCN(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),
     PFTK(form="approximate"),
     Mathis(),
 )
-"""In the order of the table: loss-based rules, rules that see the queue, laws."""
+"""In the order of the table: loss-based rules, rules that see the queue, rate rules, laws."""
 DIGITS, LONG = 5, 100
 """Of the numbers in equations as they are shown; operations that make an equation a long one."""
 
@@ -102,7 +105,8 @@ class Catalogue(Result):
         formula = formula_of(entry)
         if formula is None:
             dynamics = getattr(entry, "dynamics", "")
-            return rf"\text{{numerical cycle: }} {dynamics}" if latex else "numerical cycle"
+            how = "fixed point" if isinstance(entry, RateRule) else "numerical cycle"
+            return rf"\text{{{how}: }} {dynamics}" if latex else how
         import sympy as sp
 
         rate = formula.rate
@@ -120,7 +124,7 @@ class Catalogue(Result):
             found.append(
                 {
                     "name": repr(entry),
-                    "kind": "rule" if isinstance(entry, WindowRule) else "law",
+                    "kind": kind_of_entry(entry),
                     "equation": self.equation(entry),
                     "capacity": getattr(entry, "capacity", "ignored"),
                     "domain": f"p <= {high:g}" if low == 0.0 else f"{low:g} <= p <= {high:g}",
@@ -169,7 +173,7 @@ def catalogue(kind: str = "all") -> Catalogue:
     Parameters
     ----------
     kind
-        ``"all"``, ``"rule"`` or ``"law"``.
+        ``"all"``, ``"rule"`` (for windows), ``"rate rule"`` or ``"law"``.
 
     Examples
     --------
@@ -177,11 +181,12 @@ def catalogue(kind: str = "all") -> Catalogue:
     >>> [repr(law) for law in catalogue("law").entries][:2]
     ['TFRC()', "TFRC(form='zheng2002')"]
     """
-    choice("kind", kind, ("all", "rule", "law"))
-    wanted = {"rule": WindowRule, "all": Response}.get(kind)
-    chosen = [
-        entry
-        for entry in ENTRIES
-        if (isinstance(entry, wanted) if wanted else not isinstance(entry, WindowRule))
-    ]
-    return Catalogue(tuple(chosen))
+    choice("kind", kind, ("all", "rule", "rate rule", "law"))
+    return Catalogue(tuple(entry for entry in ENTRIES if kind in ("all", kind_of_entry(entry))))
+
+
+def kind_of_entry(entry: Response) -> str:
+    """Return ``"rule"``, ``"rate rule"`` or ``"law"``."""
+    if isinstance(entry, RateRule):
+        return "rate rule"
+    return "rule" if isinstance(entry, WindowRule) else "law"

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW
+from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SWITCHES_FULL
 from dfcmodel.engine.manager_events import manager_events_of
+from dfcmodel.engine.source_events import source_events_of
 from hopflow.kernels import compiled_package, loop_of
-from responsefn.responses.rule_events import events_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.engine.kernel.records import Feedback
     from dfcmodel.engine.plans import Plan
 
     Floats = NDArray[np.float64]
@@ -37,13 +38,15 @@ class Records(NamedTuple):
     """What a run records per interval, T of them, and how long the loop took in s.
 
     flows: shape (T, F, 5), mean packets in transit, rcv_nxt, cwnd, host's backlog, round-trip time;
-    queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it.
+    queued: (T, C) packets queued at its end; lost: (T, C) packets lost in it; switches: `SWITCH`, the pauses
+    that were turned on and off, in order.
     """
 
     flows: Floats
     queued: Floats
     lost: Floats
     seconds: float
+    switches: Any
 
 
 def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Records:
@@ -72,22 +75,35 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     run, groups = _prepared(plan, compiled)
     fault = np.zeros(2, dtype=np.int64)
     seconds = 0.0
+    switches: list[Any] = []
     for first, end in _parts(plan, steps, every):
-        began = time.perf_counter()
-        stopped = run(
-            first, end - first, every, plan.step, plan.quantum, plan.min_rto,
-            plan.layout.per_flow_links, len(plan.layout.order), *groups, plan.host_pace,
-            *(record[first // every : end // every] for record in records), fault,
-        )  # fmt: skip
-        seconds += time.perf_counter() - began
-        if stopped >= 0:
-            raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
-    return Records(*records, seconds)
+        k = first
+        while k < end:
+            began = time.perf_counter()
+            fault[:] = 0
+            stopped = run(
+                k, end - k, every, plan.step, plan.quantum, plan.min_rto,
+                plan.layout.per_flow_links, len(plan.layout.order), *groups, plan.host_pace,
+                *(record[k // every : end // every] for record in records), fault,
+            )  # fmt: skip
+            seconds += time.perf_counter() - began
+            if stopped >= 0 and fault[0] != SWITCHES_FULL:
+                raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
+            switches.append(_taken(plan.feedback))
+            k = stopped if stopped >= 0 else end
+    return Records(*records, seconds, np.concatenate(switches))
+
+
+def _taken(feedback: Feedback) -> Any:
+    """Return the pauses and resumes that were noted, and make room for others."""
+    taken = feedback.switches[: feedback.switched[0]].copy()
+    feedback.switched[0] = 0
+    return taken
 
 
 def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     """Return the loop and the groups of arrays that it takes, ready to run."""
-    events = events_of(plan.rules, compiled=compiled)
+    events = source_events_of(plan.rules, compiled=compiled)
     groups = (
         plan.network,
         plan.transport._replace(events=events),

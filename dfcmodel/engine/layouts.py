@@ -22,8 +22,7 @@ from dfcmodel.engine.kernel.records import (
     PER_INPUT,
     SHARED_FIFO,
 )
-from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority
-from dfcmodel.network.managers import QueueManager
+from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

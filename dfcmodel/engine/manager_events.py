@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
-from dfcmodel.network.managers import Arrivals
+from dfcmodel.network.disciplines import Arrivals
 from hopflow.kernels import build_callbacks
 from responsefn.responses.rule_events import checked_signature, places
 
 if TYPE_CHECKING:
-    from dfcmodel.network.managers import QueueManager
+    from dfcmodel.network.disciplines import QueueManager
 
 __all__ = ["ManagerSignature", "manager_events_of", "manager_signature_of"]
 

@@ -17,8 +17,11 @@ from dfcmodel.engine.kernel.records import (
     LINK,
     LOSS,
     MARKABLE,
+    NO_FEEDBACK,
     PER_FLOW_RATE,
     QUEUE,
+    SWITCH,
+    WINDOW,
     Feedback,
     Network,
     Order,
@@ -33,10 +36,8 @@ from dfcmodel.engine.sender_tables import (
     in_steps,
     schedules,
 )
-from dfcmodel.network.disciplines import DFC
-from dfcmodel.network.flows import window_rules
-from dfcmodel.network.managers import QueueManager
-from responsefn import WindowRule
+from dfcmodel.network.disciplines import DFC, manager_of
+from dfcmodel.network.flows import CBR, OnOff, rules_of
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ MAX_ROWS = 2**20
 """Rows of the order of what waits; beyond them steps share a row."""
 STRETCHES = 1024
 """Stretches with losses that a queue remembers until the receiver knows of them; more are joined."""
+SWITCHES = 2**14
+"""Pauses and resumes for which there is room; a run stops now and then to put them by."""
 LARGEST_ROUNDING = 0.01
 
 
@@ -72,7 +75,7 @@ class Plan:
     layout
         How queues and links are numbered.
     rules
-        Signatures of its window rules.
+        Signatures of the rules of its senders.
     min_rto
         Smallest timeout in s; inf: there are none.
     host_pace
@@ -141,11 +144,11 @@ def compile_scenario(
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
     hears = _feedback(scenario, layout, h, quantum, rng)
-    rules = signatures_of(window_rules(scenario.flows))
+    rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
-    flows["jitter"] = np.where(flows["has_window"] == 1, packet_jitter / h, 0.0)
+    flows["jitter"] = np.where(flows["source"] == WINDOW, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
     if packet_jitter > 0.0:
@@ -228,7 +231,7 @@ def _shared(layout: Layout, flows: Any) -> Floats:
     """Return the columns of queues that share; columns are never a power of two apart."""
     C = len(layout.up)
     shared = np.zeros((COLUMNS, C + 8 + C % 2))
-    shared[MARKABLE, :C] = flows["has_window"][layout.flow_of]
+    shared[MARKABLE, :C] = (flows["source"] != NO_FEEDBACK)[layout.flow_of]
     return shared
 
 
@@ -240,7 +243,11 @@ def _feedback(
     stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((_power_of_two(longest + 3), len(stops)), dtype=np.int64)
-    return Feedback(**tables, pauses=stops, pausing=pausing)
+    switches = np.zeros(max(SWITCHES, len(stops)) if len(stops) else 0, dtype=SWITCH)
+    return Feedback(
+        **tables, pauses=stops, pausing=pausing, switches=switches,
+        switched=np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
 
 
 def _power_of_two(least: int) -> int:
@@ -280,7 +287,7 @@ def finest_quantum(scenario: Scenario, end: float) -> float:
     for flow in scenario.flows:
         first = scenario.path(flow)[0].rate
         peak = flow.max_window / scenario.base_rtt(flow)
-        if not isinstance(flow.source, WindowRule):
+        if isinstance(flow.source, (CBR, OnOff)):
             peak = flow.source.rate
         most = max(most, 2.0 * len(scenario.flows) * max(first, min(peak, 8 * first)) * end)
     return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(most)))
@@ -343,8 +350,8 @@ def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSi
     kinds: list[ManagerSignature] = []
     links["manager"] = -1
     for i, n in enumerate(layout.order):
-        manager = scenario.links[n].discipline
-        if isinstance(manager, QueueManager):
+        manager = manager_of(scenario.links[n].discipline)
+        if manager is not None:
             kind = manager_signature_of(manager)
             if kind not in kinds:
                 kinds.append(kind)

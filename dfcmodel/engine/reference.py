@@ -15,10 +15,17 @@ import numpy as np
 
 from dfcmodel.engine.driver import Records
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
-from dfcmodel.engine.kernel.records import PER_INPUT
+from dfcmodel.engine.kernel.records import (
+    ON_FEEDBACK,
+    ON_TIME,
+    PER_INPUT,
+    RATE_RULE,
+    SWITCH,
+    WINDOW,
+)
+from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.theory.law import rates
-from responsefn.responses.rule_events import events_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +60,7 @@ class _Run:
         self.F, self.C = len(s.ack_lag), len(s.up)
         self.flows = plan.network.flows.view(np.recarray)
         self.log, self.holes = (each.view(np.recarray) for each in plan.transport[2:4])
-        self.events = events_of(plan.rules, compiled=False)
+        self.events = source_events_of(plan.rules, compiled=False)
         self.links = [plan.scenario.links[n] for n in s.order]
         self.members = [np.arange(*s.queues[i]) for i in range(len(self.links))]
         self.way = [deque([0.0] * lag) for lag in s.lag]  # packets per step, the oldest first
@@ -66,6 +73,7 @@ class _Run:
         self.told = np.stack([queues["link_rate"], np.zeros(self.C)])
         self.message = self.told.copy()
         self.pauses = plan.feedback.pauses.view(np.recarray)
+        self.switches: list[tuple[int, int, int]] = []
         self.heard: dict[int, list[bool]] = {n: [] for n in range(len(self.pauses))}
         self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.queues))]
         self.fed = [  # queues that get their packets from those of a link
@@ -90,12 +98,13 @@ class _Run:
                 inside = sum(self.way[c]) + self.late[c]
                 record[n, self.s.flow_of[c], 0] += inside / every
             if (k + 1) % every == 0:
-                window = np.minimum(self.flows.cwnd, self.flows.max_window)
+                window = np.minimum(self.flows.cwnd, self.flows.max_window)  # or rate
                 record[n, :, 1:] = np.stack(
                     [self.flows.rcv_nxt, window, self.queue[: self.F], self.flows.rtt], axis=1
                 )
                 queued[n, self.F :] = self.queue[self.F :]
-        return Records(record, queued, np.zeros_like(queued), 0.0)
+        switches = np.array(self.switches, dtype=SWITCH)
+        return Records(record, queued, np.zeros_like(queued), 0.0, switches)
 
     def depart(self, c: int, amount: float) -> None:
         """Send packets on their way: a part arrives after the lag, the rest a step later."""
@@ -171,6 +180,8 @@ class _Run:
                 on, until = 1, k + quanta
             elif on and k >= until:
                 on, until = int(waits > rule.low), until + quanta
+            if on != row.on:
+                self.switches.append((k, n, on))
             row.on, row.until = on, until
             self.heard[n].append(bool(on))
             now, before = (k >= lag and self.heard[n][k - lag] for lag in (wait, wait + 1))
@@ -199,7 +210,9 @@ class _Run:
                 continue
             if k == flow.start + 1:
                 flow.inflation = 0.0
-            if flow.has_window:
+            if flow.source == RATE_RULE:
+                self.send_at_rate(f, k, came)
+            elif flow.source == WINDOW:
                 acks, advancing, rcv_nxt, rcv_max, sent = self.acks[f].popleft()
                 answers = (0.0, 0.0)
                 if came:
@@ -226,6 +239,21 @@ class _Run:
             leaves = min(self.queue[f], self.budget[f])
             self.queue[f] -= leaves
             self.depart(f, leaves)
+
+    def send_at_rate(self, f: int, k: int, came: float) -> None:
+        """Answer what came, and send at the rate that the rule says; nothing is marked here."""
+        flow, events = self.flows[f], self.events[self.flows[f].rule]
+        acks, _, _, _, sent = self.acks[f].popleft()
+        flow.rcv_position += came
+        flow.rcv_nxt += came
+        self.acks[f].append((came, 0.0, 0.0, 0.0, self.date(f)))
+        if acks:
+            flow.rtt = (k - sent) * self.h
+            events[ON_FEEDBACK](flow, k * self.h, flow.rtt, acks, 0.0)
+        amount = min(flow.cwnd, flow.max_window) * self.h
+        amount = min(amount, flow.flow_size - flow.emitted)
+        flow.emitted += amount
+        events[ON_TIME](flow, (k + 1) * self.h, self.h, amount, 0.0)
 
     def date(self, f: int) -> float:
         """Return when the last packet that came to a receiver was sent, in steps."""

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import FLOW, HOLE, NEWRENO, RATE, RENO, SACK, STRETCH, TAHOE
-from dfcmodel.network.flows import OnOff
-from responsefn import WindowRule
+from dfcmodel.engine.kernel.records import (
+    FLOW,
+    HOLE,
+    NEWRENO,
+    RATE,
+    RATE_RULE,
+    RENO,
+    SACK,
+    STRETCH,
+    TAHOE,
+    WINDOW,
+)
+from dfcmodel.network.flows import CBR, OnOff
+from responsefn import RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, signature_of
 
@@ -63,9 +74,11 @@ def flow_records(
         row["path_first"], row["path_end"] = layout.path_at[f : f + 2]
         row["exit"] = layout.path[row["path_end"] - 1] if row["path_end"] > row["path_first"] else f
         row["ack_lag"] = layout.ack_lag[f]
+        if isinstance(flow.source, RateRule):
+            _set_rate(row, flow.source, scenario.path(flow)[0].rate, rules)
         if not isinstance(flow.source, WindowRule):
             continue
-        row["has_window"] = 1
+        row["source"] = WINDOW
         row["timed_seq"] = row["recover"] = -1.0
         row["backoff"] = 1.0
         row["rto"] = scenario.min_rto if fluid.timeouts else np.inf
@@ -79,13 +92,28 @@ def flow_records(
         row["log_at"], row["log_mask"] = logs, entries - 1
         row["holes_at"], row["holes_mask"] = holes, cells - 1
         logs, holes = logs + entries, holes + cells
-        begin = [float(value) for value in flow.source.start(layout.round_trip(f) * h)]
-        row["cwnd"], row["ssthresh"] = begin[:2]
-        row["rule_state"][: len(begin) - 2] = begin[2:]
+        begin = _set_state(row, flow.source, flow.source.start(layout.round_trip(f) * h))
         row["inflation"] = (1.0 - start % 1.0) * min(begin[0], flow.max_window) - begin[0]
-        values = list(numbers_of(flow.source).values())
-        row["parameters"][: len(values)] = values
     return flows, np.zeros(logs, dtype=STRETCH), np.zeros(holes, dtype=HOLE)
+
+
+def _set_state(row: Any, rule: Any, state: Any) -> list[float]:
+    """Write the first state of a rule and its parameters into a flow's record; return the state."""
+    begin = [float(value) for value in state]
+    for name, value in zip(("cwnd", "ssthresh"), begin, strict=False):
+        row[name] = value
+    row["rule_state"][: max(0, len(begin) - 2)] = begin[2:]
+    values = list(numbers_of(rule).values())
+    row["parameters"][: len(values)] = values
+    return begin
+
+
+def _set_rate(row: Any, rule: Any, line_rate: float, rules: tuple[RuleSignature, ...]) -> None:
+    """Write what is a rate-controlled sender's into its record."""
+    row["source"] = RATE_RULE
+    row["rule"] = rules.index(signature_of(rule))
+    row["max_window"] = line_rate
+    _set_state(row, rule, rule.start(line_rate))
 
 
 def emission_memory(scenario: Scenario, base: int, h: float) -> int:
@@ -93,7 +121,9 @@ def emission_memory(scenario: Scenario, base: int, h: float) -> int:
     full = 0.0
     for flow in scenario.flows:
         path = scenario.path(flow)
-        waits = min(flow.max_window, sum(link.buffer for link in path))
+        waits = sum(link.buffer for link in path)
+        if isinstance(flow.source, WindowRule):
+            waits = min(flow.max_window, waits)
         full = max(full, waits / min(link.rate for link in path))
     steps = max(2 * base, min(LONGEST_MEMORY, base + 4 * full / h))
     return 1 << math.ceil(math.log2(steps + 2))
@@ -112,7 +142,7 @@ def schedules(
     rows: list[tuple[float, float]] = []
     for f, flow in enumerate(scenario.flows):
         flows["schedule_now"][f] = len(rows)
-        if not isinstance(flow.source, WindowRule):
+        if isinstance(flow.source, (CBR, OnOff)):
             now, on = float(begin[f]), True
             switched = [now]
             while isinstance(flow.source, OnOff) and now < end:

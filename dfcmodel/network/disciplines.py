@@ -1,20 +1,125 @@
 """Queueing disciplines of links: scheduling, drop policy and hop-by-hop flow control.
 
-Each discipline is a small immutable object, the ``discipline`` of a `Link`.
+Each discipline is a small immutable object, the ``discipline`` of a `Link`. A queue manager, which drops or marks before
+the buffer is full, is the discipline of a FIFO queue, or the ``manager`` of another discipline.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 from hopflow.checks import choice, one_number
 
-__all__ = ["DFC", "FIFO", "Discipline", "Fair", "Pause", "Priority"]
+__all__ = [
+    "DFC",
+    "FIFO",
+    "Arrivals",
+    "Discipline",
+    "Fair",
+    "Pause",
+    "Priority",
+    "QueueManager",
+    "manager_of",
+]
 
 
 @dataclass(frozen=True)
 class Discipline:
     """Base class of the queueing disciplines."""
+
+
+class Arrivals(NamedTuple):
+    """What a manager sees of a step.
+
+    Attributes
+    ----------
+    time, step
+        In s.
+    backlog
+        Packets that waited before the step.
+    arrivals
+        Packets that come in it.
+    capacity
+        Of the link, packets/s; less while it is paused.
+    delay
+        For how long the packet at the head of the queue has waited, s.
+    random
+        A number drawn evenly from 0 to 1.
+    """
+
+    time: float
+    step: float
+    backlog: float
+    arrivals: float
+    capacity: float
+    delay: float
+    random: float
+
+
+@dataclass(frozen=True)
+class QueueManager(Discipline):
+    """Base of queue managers: subclass it, name the parameters, write `on_step`.
+
+    A manager is a small immutable object whose numeric fields are its parameters, and one function that
+    sees each step's arrivals. It is plain Python that also compiles, like a window rule. As the discipline of a
+    link it manages a FIFO queue.
+
+    Attributes
+    ----------
+    State
+        NamedTuple of what it remembers; ``drop`` and ``mark`` come first: how many of the packets
+        that come in the step are dropped, and marked (dropped where the sender does not react to
+        marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
+        proportion to what came, and from what comes next where a step has less than a packet. Just
+        as much as came takes all of it.
+
+    Examples
+    --------
+    A queue that drops every hundredth packet:
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Hundredth(QueueManager):
+    ...     part: float = 0.01
+    ...     @staticmethod
+    ...     def on_step(s, q, e): return s._replace(drop=q.part * e.arrivals)
+    >>> Hundredth().numbers(1500.0)
+    {'part': 0.01}
+    """
+
+    class State(NamedTuple):
+        """What is dropped and marked of a step's arrivals, packets."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+
+    @staticmethod
+    @abstractmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after a step: ``s`` the state, ``q`` the parameters, ``e`` `Arrivals`."""
+
+    def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
+        """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {
+            "none": 0.0
+        }
+
+
+def manager_of(discipline: Discipline) -> QueueManager | None:
+    """Return the queue manager of a link with a discipline: itself, or that which it has; None: none."""
+    if isinstance(discipline, QueueManager):
+        return discipline
+    return getattr(discipline, "manager", None)
+
+
+def _check_manager(manager: object) -> None:
+    """Refuse what is no queue manager."""
+    if manager is not None and not isinstance(manager, QueueManager):
+        msg = "must be a queue manager, such as RED() or RampMarking(), or None"
+        raise ValueError(f"manager = {manager!r}: {msg}")
 
 
 @dataclass(frozen=True)
@@ -103,6 +208,9 @@ class Pause(Discipline):
         Time to generate and act on a message, in s, in addition to the propagation delay.
     paused_rate
         Rate of a paused link, packets/s.
+    manager
+        What drops or marks before the buffer is full, on the same queue: RoCE networks mark below the
+        thresholds of the pauses, ``Pause(high=400, low=300, manager=RampMarking())``.
 
     Examples
     --------
@@ -119,8 +227,10 @@ class Pause(Discipline):
     quanta: int | None = None
     signalling: float = 0.0
     paused_rate: float = 0.0
+    manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
+        _check_manager(self.manager)
         one_number("high", self.high, above=0.0)
         one_number("low", self.low, at_least=0.0, at_most=self.high, hint="low <= high")
         if self.quanta is not None:
@@ -135,6 +245,12 @@ class Fair(Discipline):
 
     A full buffer drops from the flows that occupy more than their fair share of it.
 
+    Parameters
+    ----------
+    manager
+        What drops or marks before the buffer is full: one for the whole buffer, as most switches have it, not one
+        per queue.
+
     Examples
     --------
     >>> from dfcmodel import CBR, Fair, Flow, Scenario, chain, simulate
@@ -145,6 +261,11 @@ class Fair(Discipline):
     0.0
     """
 
+    manager: QueueManager | None = None
+
+    def __post_init__(self) -> None:
+        _check_manager(self.manager)
+
 
 @dataclass(frozen=True)
 class Priority(Discipline):
@@ -152,6 +273,12 @@ class Priority(Discipline):
 
     A full buffer drops from the lowest priority (the highest number) first. Flows of equal priority
     have equal shares.
+
+    Parameters
+    ----------
+    manager
+        What drops or marks before the buffer is full: one for the whole buffer, as most switches have it, not one
+        per queue.
 
     Examples
     --------
@@ -164,3 +291,8 @@ class Priority(Discipline):
     >>> bool(lost[0] == 0 and lost[1] > 600)
     True
     """
+
+    manager: QueueManager | None = None
+
+    def __post_init__(self) -> None:
+        _check_manager(self.manager)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from hopflow.checks import choice, flag, number, one_number, whole
-from responsefn import WindowRule
+from hopflow.checks import choice, flag, one_number, whole
+from responsefn import RateRule, WindowRule
 
-__all__ = ["CBR", "Flow", "OnOff", "window_rules"]
+__all__ = ["CBR", "Flow", "OnOff", "rules_of", "window_rules"]
 
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
@@ -74,7 +75,7 @@ class OnOff:
         one_number("off", self.off, above=0.0, hint="in s")
 
 
-Source = WindowRule | CBR | OnOff
+Source = WindowRule | RateRule | CBR | OnOff
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,9 @@ class Flow:
     path
         Nodes from the first one to the receiver, at least two.
     source
-        A window rule, of `responsefn` or user-defined: a TCP sender with that rule. `CBR` or
-        `OnOff`: a source without feedback.
+        A window rule, of `responsefn` or user-defined: a TCP sender with that rule. A rate rule, such as
+        `responsefn.DCQCN`: a sender at that rate, at most that of the path's first link, which does not send
+        again what is lost. `CBR` or `OnOff`: a source without feedback.
     max_window
         Largest window in packets, for window rules.
     start
@@ -141,13 +143,15 @@ class Flow:
             raise ValueError(f"path {of} = {self.path!r}: must not visit a node twice")
         source: object = self.source
         if not isinstance(source, Source):
-            kinds = "a window rule such as Reno(), CBR(rate=...) or OnOff(...)"
+            kinds = "a window rule such as Reno(), a rate rule such as DCQCN(), CBR(rate=...) or OnOff(...)"
             raise ValueError(f"source {of} = {source!r}: must be {kinds}")  # noqa: TRY004
         hint = "a window above that does not fit into memory"
-        number(f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint)
-        number(f"start {of}", self.start, at_least=0.0)
+        one_number(
+            f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint
+        )
+        one_number(f"start {of}", self.start, at_least=0.0)
         if self.size != math.inf:
-            number(f"size {of}", self.size, at_least=1.0, hint="in packets")
+            one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
@@ -161,3 +165,8 @@ class Flow:
 def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:
     """Yield the sources of the flows that have a window."""
     return (flow.source for flow in flows if isinstance(flow.source, WindowRule))
+
+
+def rules_of(flows: Iterable[Flow]) -> Iterator[Any]:
+    """Yield the sources of the flows that have a rule, for a window or a rate."""
+    return (flow.source for flow in flows if isinstance(flow.source, (WindowRule, RateRule)))

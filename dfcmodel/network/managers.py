@@ -1,92 +1,14 @@
-"""Queue managers: what a link drops or marks before its buffer is full.
-
-A manager is a small immutable object whose numeric fields are its parameters, and one function that
-sees each step's arrivals. It is plain Python that also compiles, like a window rule.
-"""
+"""Queue managers that drop, or mark, before a buffer is full: RED, CoDel, PIE."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.disciplines import QueueManager
 from hopflow.checks import flag, one_number
 
-__all__ = ["PIE", "RED", "Arrivals", "CoDel", "QueueManager", "StepMarking"]
-
-
-class Arrivals(NamedTuple):
-    """What a manager sees of a step.
-
-    Attributes
-    ----------
-    time, step
-        In s.
-    backlog
-        Packets that waited before the step.
-    arrivals
-        Packets that come in it.
-    capacity
-        Of the link, packets/s; less while it is paused.
-    delay
-        For how long the packet at the head of the queue has waited, s.
-    random
-        A number drawn evenly from 0 to 1.
-    """
-
-    time: float
-    step: float
-    backlog: float
-    arrivals: float
-    capacity: float
-    delay: float
-    random: float
-
-
-@dataclass(frozen=True)
-class QueueManager(Discipline):
-    """Base of the managers of a FIFO queue: subclass it, name the parameters, write `on_step`.
-
-    Attributes
-    ----------
-    State
-        NamedTuple of what it remembers; ``drop`` and ``mark`` come first: how many of the packets
-        that come in the step are dropped, and marked (dropped where the sender does not react to
-        marks). Parts of packets add up from step to step; whole ones are taken from flows drawn in
-        proportion to what came. As much as came, or more, takes all of it.
-
-    Examples
-    --------
-    A queue that drops every hundredth packet:
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Hundredth(QueueManager):
-    ...     part: float = 0.01
-    ...     @staticmethod
-    ...     def on_step(s, q, e): return s._replace(drop=q.part * e.arrivals)
-    >>> Hundredth().numbers(1500.0)
-    {'part': 0.01}
-    """
-
-    class State(NamedTuple):
-        """What is dropped and marked of a step's arrivals, packets."""
-
-        drop: float = 0.0
-        mark: float = 0.0
-
-    @staticmethod
-    @abstractmethod
-    def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Return the state after a step: ``s`` the state, ``q`` the parameters, ``e`` `Arrivals`."""
-
-    def numbers(self, packet_size: float) -> dict[str, float]:  # noqa: ARG002
-        """Return the parameters that `on_step` can use, ``packet_size`` in bytes."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {k: float(v) for k, v in found.items() if isinstance(v, (int, float))} or {
-            "none": 0.0
-        }
+__all__ = ["PIE", "RED", "CoDel"]
 
 
 @dataclass(frozen=True)
@@ -180,34 +102,6 @@ class RED(QueueManager):
         return s._replace(
             drop=0.0 if marks else taken, mark=taken if marks else 0.0, average=average, gap=gap
         )
-
-
-@dataclass(frozen=True)
-class StepMarking(QueueManager):
-    """Mark all that comes while more than a threshold waits: DCTCP's switch (RFC 8257, 3.1).
-
-    Parameters
-    ----------
-    threshold
-        K in packets, > 0.
-
-    Examples
-    --------
-    >>> from dfcmodel import Link, StepMarking
-    >>> link = Link("a", "b", 1e3, 0.01, 100.0, discipline=StepMarking(20.0))
-    >>> link.discipline == StepMarking(20.0)
-    True
-    """
-
-    threshold: float = 65.0
-
-    def __post_init__(self) -> None:
-        one_number("threshold", self.threshold, above=0.0)
-
-    @staticmethod
-    def on_step(s: Any, q: Any, e: Any) -> Any:
-        """Mark what comes above the threshold."""
-        return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
 @dataclass(frozen=True)

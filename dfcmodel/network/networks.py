@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flows import Flow
-from hopflow.checks import number
+from hopflow.checks import one_number
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -66,9 +66,9 @@ class Link:
         of = f"of link {self.name}"
         if self.source == self.target:
             raise ValueError(f"target {of}: must differ from its source")
-        number(f"rate {of}", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
-        number(f"delay {of}", self.delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
-        number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint="in packets")
+        one_number(f"rate {of}", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
+        one_number(f"delay {of}", self.delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
+        one_number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint="in packets")
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), RED(), Fair() or Priority()"
@@ -132,9 +132,9 @@ class Scenario:
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "flows", tuple(self.flows))
-        number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
-        number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
-        number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
+        one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
+        one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
         if not self.flows:
@@ -263,7 +263,7 @@ def _can_pause(link: Link, room: float) -> None:
     if isinstance(link.discipline, Pause):
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
         hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
-        number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
+        one_number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
 
 
 def _distinct(what: str, names: Iterable[str]) -> None:

@@ -33,11 +33,11 @@ from pathlib import Path
 from typing import Any
 
 import responsefn
-from dfcmodel.network import disciplines, managers
+from dfcmodel.network import disciplines, managers, marking
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario
 from hopflow.units import Dimension, quantity
-from responsefn import WindowRule
+from responsefn import RateRule, WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
@@ -52,10 +52,12 @@ DIMENSIONS: dict[str, Dimension] = {
 
 DISCIPLINES = {
     kind.__name__: kind
-    for kind in {**vars(disciplines), **vars(managers)}.values()
+    for kind in {**vars(disciplines), **vars(managers), **vars(marking)}.values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind not in (disciplines.Discipline, managers.QueueManager)
+    if kind not in (disciplines.Discipline, disciplines.QueueManager)
 }
+
+RULES = (WindowRule, RateRule)
 
 
 class ScenarioFileError(ValueError):
@@ -135,7 +137,7 @@ class _Reader:
         windows = [
             rule
             for rule in (*known, *rules)
-            if isinstance(rule, type) and issubclass(rule, WindowRule) and rule is not WindowRule
+            if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
         ]
         self.sources: dict[str, type[Any]] = {
             kind.__name__: kind for kind in (*windows, CBR, OnOff)
@@ -191,7 +193,7 @@ class _Reader:
 
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
         """Return ``kind(**given, **made)``; errors name the key they concern."""
-        parametrized = issubclass(kind, WindowRule)
+        parametrized = issubclass(kind, RULES)
         names = (
             kind.Params._fields
             if parametrized
@@ -216,11 +218,11 @@ class _Reader:
 
     def value(self, kind: type[Any], name: str, value: Any, key: Key) -> Any:
         """Return a field's value: nested objects built, units converted, lists as tuples."""
-        if kind is Link and name == "discipline":
+        if (kind is Link and name == "discipline") or name == "manager":
             return self.one_of(DISCIPLINES, value, key)
         if kind is Flow and name == "source":
             return self.one_of(self.sources, value, key)
-        if isinstance(value, str) and name in DIMENSIONS and not issubclass(kind, WindowRule):
+        if isinstance(value, str) and name in DIMENSIONS and not issubclass(kind, RULES):
             try:
                 return quantity(name, value, DIMENSIONS[name], self.packet_size)
             except ValueError as error:
@@ -267,7 +269,7 @@ def _about(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _required(kind: type[Any]) -> list[str]:
     """Return the names of the fields that have no default."""
-    if issubclass(kind, WindowRule):
+    if issubclass(kind, RULES):
         return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]
     missing = dataclasses.MISSING
     fields = dataclasses.fields(kind)

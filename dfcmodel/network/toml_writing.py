@@ -12,7 +12,7 @@ from typing import Any
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
-from responsefn import WindowRule
+from responsefn import RateRule, WindowRule
 
 __all__ = ["save_scenario", "write_scenario"]
 
@@ -108,7 +108,7 @@ def _toml(value: Any) -> str:
         (numbers.Real, lambda v: repr(float(v))),  # inf, nan and every digit
         ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
         (dict, lambda v: f"{{{', '.join(f'{k} = {_toml(x)}' for k, x in v.items())}}}"),
-        (WindowRule, lambda v: _object(v, _rule_parameters(v))),
+        ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
         ((Discipline, CBR, OnOff), lambda v: _object(v, _changed(v))),
     )
     for kind, write in writers:
@@ -124,7 +124,7 @@ def _object(value: Any, parameters: dict[str, Any]) -> str:
     return _toml({"kind": name, **parameters}) if parameters else _toml(name)
 
 
-def _rule_parameters(rule: WindowRule) -> dict[str, Any]:
+def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
     defaults = rule.Params._field_defaults
     given = rule.params._asdict().items()
     return {k: v for k, v in given if k not in defaults or v != defaults[k]}

@@ -300,6 +300,7 @@ def _flows(
     flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
     total = 0
     for f, given in enumerate(plan.scenario.flows):
+        source: Any
         row, source = flow[f], given.source
         row["size"] = min(given.size + (ns2 and isinstance(source, WindowRule)), ENDLESS)
         row["most"] = given.max_window

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority
+from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from hopflow.checks import choice
-from responsefn import NewReno, Reno, Tahoe, WindowRule
+from responsefn import NewReno, RateRule, Reno, Tahoe, WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link, Scenario
@@ -44,6 +45,12 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             msg = "receivers of the packet level answer every packet; use method=Fluid()"
             raise ValueError(f"delayed_acks of flow {flow.name!r} = True: {msg}")
         rule = flow.source
+        if isinstance(rule, RateRule):
+            msg = "a rate rule is fluid only; use method=Fluid()"
+            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")  # noqa: TRY004
+        if isinstance(rule, WindowRule) and answers_marks(type(rule)):
+            msg = "rules with an on_mark of their own run in the fluid only; use method=Fluid()"
+            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
         if (
             method.is_ns2
             and isinstance(rule, WindowRule)
@@ -56,6 +63,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 def _check_discipline(link: Link, method: Packets) -> None:
     """Raise ValueError for options of a discipline that the packet level does not support."""
     rule, name = link.discipline, f"link {link.name}"
+    if getattr(rule, "manager", None) is not None:
+        msg = "at packet level RED alone drops or marks early; use method=Fluid()"
+        raise ValueError(f"manager of {name} = {manager_of(rule)!r}: {msg}")
     if isinstance(rule, Pause):
         if rule.quanta is not None:
             msg = "the packet level has ON and OFF messages only; use None, or method=Fluid()"

@@ -102,6 +102,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         finished=records.finished,
         carried=carried,
         mean_queue=mean_queue,
+        started=np.array(plan.starts, dtype=float),
     )
 
 

@@ -21,28 +21,54 @@ if TYPE_CHECKING:
 
     from dfcmodel.results.records import Records
 
-__all__ = ["Animation", "animation_format", "draw_efficiency", "draw_panels", "draw_space_time"]
+__all__ = ["Animation", "animation_format", "draw_goodput", "draw_panels", "draw_space_time"]
 
 MAX_LABELS = 10
 """Largest number of nodes for which all tick labels are shown."""
+MAX_LINES = 10
+"""Flows that have a colour and a label each."""
+INTERVALS = 100
+"""Of a picture of goodputs: a record may hold too few packets for an average."""
+
+
+def draw_goodput(run: Records, ax: Any) -> Any:
+    """Draw each flow's goodput over time, averaged over at most 100 intervals; return the Axes."""
+    ends = np.unique(np.linspace(0, len(run.time), INTERVALS + 1).astype(int)[1:])
+    ends = ends[ends > 0] - 1
+    times = np.concatenate([[0.0], run.time[ends]])
+    told = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, ends]], axis=1)
+    _draw_flows(run, ax, run.time[ends], np.diff(told, axis=1) / np.diff(times))
+    ax.set(xlabel="time (s)", ylabel="goodput (packets/s)", title=_title(run))
+    ax.set_ylim(bottom=0)
+    return ax
 
 
 def draw_efficiency(run: Records, ax: Any) -> Any:
     """Draw each flow's efficiency over time; return the Axes."""
-    for flow, values in zip(run.scenario.flows, run.efficiency.values, strict=True):
-        ax.plot(run.time, values, lw=0.9, label=flow.name)
-    ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=_title(run))
-    ax.legend(loc="lower right", fontsize=8)
+    _draw_flows(run, ax, run.time, run.efficiency.values)
+    ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05))
     return ax
 
 
 def draw_windows(run: Records, ax: Any) -> Any:
     """Draw each flow's congestion window over time; return the Axes."""
-    for flow, values in zip(run.scenario.flows, run.window, strict=True):
-        ax.plot(run.time, values, lw=0.9, label=flow.name)
+    _draw_flows(run, ax, run.time, run.window)
     ax.set(xlabel="time (s)", ylabel="window (packets)")
     ax.set_ylim(bottom=0)
     return ax
+
+
+def _draw_flows(run: Records, ax: Any, time: NDArray[np.float64], values: Any) -> None:
+    """Draw a line per flow with its name; many flows in one colour, and their mean."""
+    flows = run.scenario.flows
+    if len(flows) <= MAX_LINES:
+        for flow, own in zip(flows, values, strict=True):
+            ax.plot(time, own, lw=0.9, label=flow.name)
+        return
+    for n, own in enumerate(values):
+        label = None if n else f"{len(flows)} flows"
+        ax.plot(time, own, lw=0.5, color=COLOURS[0], alpha=max(0.05, 8.0 / len(flows)), label=label)
+    ax.plot(time, values.mean(axis=0), lw=1.4, color=COLOURS[1], label="mean")
 
 
 def draw_space_time(run: Records, ax: Any) -> Any:
@@ -66,12 +92,14 @@ def draw_space_time(run: Records, ax: Any) -> Any:
 
 
 def draw_panels(run: Records) -> Any:
-    """Draw efficiency, windows and occupancy in three panels; return the uppermost Axes."""
-    _, panels = figure(6.4, 6.6, nrows=3, sharex=True)
-    draw_efficiency(run, panels[0])
-    draw_windows(run, panels[1])
-    draw_space_time(run, panels[2])
-    for ax in panels[:2]:
+    """Draw goodput, efficiency, windows and occupancy in four panels; return the uppermost Axes."""
+    _, panels = figure(6.4, 8.2, nrows=4, sharex=True)
+    draw_goodput(run, panels[0])
+    draw_efficiency(run, panels[1])
+    draw_windows(run, panels[2])
+    draw_space_time(run, panels[3])
+    panels[0].legend(loc="lower right", fontsize=8)
+    for ax in panels[:3]:
         ax.set_xlabel("")
     return panels[0]
 

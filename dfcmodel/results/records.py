@@ -68,7 +68,7 @@ class Records(Recorded):
     delivered
         Cumulative packets acknowledged by the receiver, shape (F, T).
     window
-        Congestion window at the ends of the intervals, packets, shape (F, T).
+        Congestion window at the ends of the intervals, packets, shape (F, T); 0 for other sources.
     backlog
         Packets queued at the flow's host, shape (F, T).
     round_trip
@@ -94,6 +94,14 @@ class Records(Recorded):
         Packets of each flow sent by each node, shape (F, L).
     mean_queue
         Packets of each flow queued at each node, averaged over time, shape (F, L).
+    started
+        Time of each flow's first packet, s, shape (F,): its start and what ``jitter`` added.
+    rate
+        Sending rate of rate-controlled flows at the ends of the intervals, packets/s, shape (F, T); nan for
+        others. None: no flow can have one (packet level).
+    paused
+        The times in which links were paused, a structured array with the fields link, by, begin and end
+        (see `dfcmodel.Trajectory.pauses`); None: not recorded.
 
     Examples
     --------
@@ -122,6 +130,9 @@ class Records(Recorded):
     finished: NDArray[np.float64]
     carried: NDArray[np.float64]
     mean_queue: NDArray[np.float64]
+    started: NDArray[np.float64]
+    rate: NDArray[np.float64] | None = None
+    paused: NDArray[Any] | None = None
 
     @property
     def status(self) -> Status:
@@ -160,6 +171,7 @@ class Records(Recorded):
                 "round_trip": variable(
                     ("flow", "time"), self.round_trip, "latest measured round-trip time", "s"
                 ),
+                **self._rates(variable),
                 "peak_queue": variable(("node",), self.peak_queue, "largest queue", "packets"),
             },
             coords={
@@ -169,6 +181,12 @@ class Records(Recorded):
             },
             attrs={"scenario": self.scenario.name, "step": self.step},
         )
+
+    def _rates(self, variable: Any) -> dict[str, Any]:
+        """Return the rates of rate-controlled flows, if there are any, for `_data`."""
+        if self.rate is None or np.isnan(self.rate).all():
+            return {}
+        return {"rate": variable(("flow", "time"), self.rate, "sending rate", "packets/s")}
 
     def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""

@@ -1,4 +1,4 @@
-"""Performance measures of flows and links in a run: goodput, loss, utilisation, occupancy, delay."""
+"""Performance measures of flows and links in a run: goodput, loss, utilisation, occupancy, delay, transfers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.results.records import Records
 
-__all__ = ["QUANTILES", "measures"]
+__all__ = ["QUANTILES", "completion_times", "measures"]
 
 QUANTILES = (0.5, 0.95, 0.99)
 
@@ -66,4 +66,31 @@ def measures(run: Records) -> xr.Dataset:
     return xr.Dataset(
         {name: (dims, values, {"units": units}) for name, (dims, values, units) in found.items()},
         coords={**run.to_xarray()[["flow", "node"]].coords, "quantile": list(QUANTILES)},
+    )
+
+
+def completion_times(run: Records) -> xr.Dataset:
+    """Return when the transfers of a run were complete; see `dfcmodel.Trajectory.completion_times`."""
+    import xarray as xr
+
+    scenario = run.scenario
+    finite = [f for f, flow in enumerate(scenario.flows) if np.isfinite(flow.size)]
+    flows = [scenario.flows[f] for f in finite]
+    sizes = np.array([flow.size for flow in flows])
+    times = run.finished[finite] - run.started[finite]
+    ways = np.array([0.5 * scenario.base_rtt(flow) for flow in flows])
+    rates = np.array([min(link.rate for link in scenario.path(flow)) for flow in flows])
+    ideal = ways + sizes / rates
+    columns = {
+        "size": (sizes, "packets"),
+        "start": (run.started[finite], "s"),
+        "finished": (run.finished[finite], "s"),
+        "completion_time": (times, "s"),
+        "ideal_time": (ideal, "s"),
+        "slowdown": (times / ideal, "1"),
+        "delivered": (run.delivered[finite, -1], "packets"),
+    }
+    return xr.Dataset(
+        {name: ("flow", values, {"units": units}) for name, (values, units) in columns.items()},
+        coords={"flow": [flow.name for flow in flows]},
     )

@@ -10,13 +10,18 @@ import numpy as np
 
 from dfcmodel.results.records import Records
 from hopflow.results import Result, figure
+from hopflow.status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dfcmodel.results.pauses import PauseDeadlock
     from dfcmodel.results.plots import Animation
 
 __all__ = ["Trajectory"]
+
+MAX_ROWS = 10
+"""Flows that a table lists one by one."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,7 +31,7 @@ class Trajectory(Records, Result):
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
     ``peak_queue``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
-    ``carried`` and ``mean_queue``.
+    ``carried``, ``mean_queue``, ``started`` and ``paused``.
 
     Examples
     --------
@@ -45,21 +50,99 @@ class Trajectory(Records, Result):
 
         return measures(self)
 
+    @property
+    def status(self) -> Status:
+        """CONVERGED when every packet is accounted for to 1e-12 and every number is finite.
+
+        DEADLOCKED when besides links pause each other in a circle for ever; `deadlock` names them.
+        """
+        status = super().status
+        stuck = status is Status.CONVERGED and self.deadlock is not None
+        return Status.DEADLOCKED if stuck else status
+
+    @cached_property
+    def deadlock(self) -> PauseDeadlock | None:
+        """Links that pause each other in a circle at the end of the run, and so for ever; None: none do.
+
+        Examples
+        --------
+        >>> from dfcmodel import simulate
+        >>> from dfcmodel.lossless import deadlock, torus
+        >>> run = simulate(deadlock(torus([4])).scenario())
+        >>> run.status.label, run.deadlock.cycle
+        ('deadlocked', ('0->1', '1->2', '2->3', '3->0'))
+        """
+        from dfcmodel.results.pauses import deadlock_of
+
+        return deadlock_of(self)
+
+    def pauses(self) -> xr.Dataset:
+        """Return when each link was paused and by whom, a table with a row (``pause``) for each time.
+
+        Returns
+        -------
+        xarray.Dataset
+            link, the one that stood still (``host of NAME``: the access link of a flow's host); by, the
+            one whose queue asked for it; begin and end, when it took effect (s), the end of the run for a
+            pause that was lasting then; duration (s); lasting. ``.to_pandas()`` gives a DataFrame.
+
+        Raises
+        ------
+        ValueError
+            At packet level, which does not record them.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate
+        >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+        >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
+        >>> table = simulate(Scenario("pause", links, flows, duration=0.1)).pauses()
+        >>> str(table.link[0].values), str(table.by[0].values), round(float(table.begin[0]), 3)
+        ('1->2', '2->3', 0.011)
+        """
+        from dfcmodel.results.pauses import pause_table
+
+        return pause_table(self)
+
+    def completion_times(self) -> xr.Dataset:
+        """Return when the transfers, flows of finite ``size``, were complete, a table by ``flow``.
+
+        Returns
+        -------
+        xarray.Dataset
+            size and delivered (packets), start, finished and completion_time (s; nan: not yet complete),
+            ideal_time (s): propagation to the receiver, and the packets at the rate of the path's slowest
+            link; slowdown, completion_time over ideal_time.
+
+        Examples
+        --------
+        >>> from dfcmodel import Flow, Scenario, chain, simulate
+        >>> from responsefn import Reno
+        >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+        >>> flows = [Flow("short", (1, 2), Reno(), size=10.0), Flow("long", (1, 2), Reno(), size=100.0)]
+        >>> run = simulate(Scenario("transfers", links, flows, duration=0.2))
+        >>> run.completion_times().slowdown.values.round(1).tolist()
+        [3.9, 1.6]
+        """
+        from dfcmodel.results.run_measures import completion_times
+
+        return completion_times(self)
+
     def plot(self, ax: Any = None) -> Any:
-        """Draw efficiency, windows and occupancy over time in three panels.
+        """Draw goodput, efficiency, windows and occupancy over time in four panels.
 
         Parameters
         ----------
         ax
-            Axes to draw only the efficiency on; None makes a new figure with the three panels.
+            Axes to draw only the goodput on; None makes a new figure with the four panels.
 
         Returns
         -------
-        The Axes of the efficiency.
+        The Axes of the goodput.
         """
-        from dfcmodel.results.plots import draw_efficiency, draw_panels
+        from dfcmodel.results.plots import draw_goodput, draw_panels
 
-        return draw_panels(self) if ax is None else draw_efficiency(self, ax)
+        return draw_panels(self) if ax is None else draw_goodput(self, ax)
 
     def plot_space_time(self, ax: Any = None) -> Any:
         """Draw the packets queued at each node (vertical axis) over time, and the losses.
@@ -103,23 +186,47 @@ class Trajectory(Records, Result):
         return Animation(self, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, efficiency, losses, largest queue, imbalance and step."""
+        """Return status, scenario, each flow's goodput and losses, pauses, largest queue and step.
+
+        Of many flows the first ones are listed, and the range of the others.
+        """
         scenario = self.scenario
         rows: dict[str, object] = {
             "status": self.status,
             "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
         }
-        means = self.mean_efficiency()
-        for f, flow in enumerate(scenario.flows):
+        goodput, means = self.delivered[:, -1] / self.time[-1], self.mean_efficiency()
+        for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
             rows[f"{flow.name}"] = (
-                f"{type(flow.source).__name__}: efficiency {means[f]:.3f}, lost "
-                f"{self.lost[f].sum():.0f} packets, {self.loss_events[f]} loss events, "
-                f"{self.timeouts[f]} timeouts"
+                f"{type(flow.source).__name__}: goodput {goodput[f]:.4g} packets/s, efficiency "
+                f"{means[f]:.3f}, lost {self.lost[f].sum():.0f} packets, {self.loss_events[f]} loss "
+                f"events, {self.timeouts[f]} timeouts"
             )
+        if len(scenario.flows) > MAX_ROWS:
+            others = goodput[MAX_ROWS:]
+            least, median, most = np.quantile(others, (0.0, 0.5, 1.0))
+            rows[f"{len(others)} other flows"] = (
+                f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s, lost "
+                f"{self.lost[MAX_ROWS:].sum():.0f} packets, {self.timeouts[MAX_ROWS:].sum()} timeouts"
+            )
+        rows |= self._about_pauses()
         node = int(np.argmax(self.peak_queue))
         rows["largest queue"] = (
             f"{self.peak_queue[node]:.0f} packets at node {scenario.senders[node]}"
         )
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
+        return rows
+
+    def _about_pauses(self) -> dict[str, object]:
+        """Return the rows about pauses, if there were any: a deadlock, and how far they spread."""
+        from dfcmodel.results.pauses import chain_of_pauses
+
+        if self.paused is None or not len(self.paused):
+            return {}
+        rows: dict[str, object] = {} if self.deadlock is None else {"deadlock": self.deadlock}
+        links, spread = len(set(self.paused["link"].tolist())), chain_of_pauses(self)
+        rows["pauses"] = (
+            f"{len(self.paused)} of {links} links; longest chain at a time: {', '.join(spread)}"
+        )
         return rows

@@ -75,6 +75,10 @@ def common_pause(scenario: Scenario) -> Pause | None:
         if (link.rate, link.buffer, link.discipline) != (links[0].rate, links[0].buffer, rule):
             msg = f"must be equal, but differ between {links[0].name} and {link.name}"
             raise ValueError(f"rate, buffer, discipline: {msg}")
+    if rule.manager is not None:
+        raise ValueError(
+            f"manager = {rule.manager!r}: must be None, the twin has no losses and no marks"
+        )
     if rule.quanta is not None:
         raise ValueError(f"quanta = {rule.quanta}: must be None (ON and OFF messages)")
     return rule

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from responsefn.responses.dynamics import Cycle
     from responsefn.responses.symbolic import Formula
 
-__all__ = ["Event", "WindowRule", "cut", "grow"]
+__all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
 
 MANY = 64
@@ -79,7 +79,7 @@ class WindowRule(Response, ABC):
         recovery ends with the first new ACK), ``"newreno"`` (with the ACK of all that was sent
         before the loss).
     signal
-        What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN).
+        What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN; a loss is then for `on_drop`).
     capacity
         ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
         no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
@@ -123,6 +123,25 @@ class WindowRule(Response, ABC):
     @abstractmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Return the state after duplicate ACKs told of a loss, once per window."""
+
+    @staticmethod
+    def on_mark(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after ACKs with congestion marks: ``e`` is `responsefn.Feedback`.
+
+        It sees how many ACKs came together and how many of them were marked, in a fluid parts of packets, and
+        is called whenever there are any. A rule that does not write it does at a mark what `on_loss` does
+        at a loss, once per window (RFC 3168, 6.1.2). Networks mark (`dfcmodel`); `rate` and the
+        direct simulation know one signal, which is for `on_loss`.
+        """
+        return s
+
+    @staticmethod
+    def on_drop(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after a loss, for a rule whose ``signal`` is ``"mark"``; once per window.
+
+        Unless a rule says otherwise, half of the window (RFC 5681).
+        """
+        return cut(s, 0.5 * s.cwnd)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -373,6 +392,11 @@ class WindowRule(Response, ABC):
         if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._either(name, p, ends, np.asarray(1.0), bandwidth)  # any will do
+
+
+def answers_marks(rule: type[WindowRule]) -> bool:
+    """Return whether a rule says itself what marks do, in `on_mark`; else they do what a loss does."""
+    return rule.on_mark is not WindowRule.on_mark
 
 
 def _holds_at_ends(

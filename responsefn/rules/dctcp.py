@@ -20,8 +20,8 @@ class DCTCP(WindowRule):
     r"""DCTCP (RFC 8257): the window falls by half the part of its packets that were marked.
 
     Here p is the part of packets that carry a congestion mark, not a loss rate: ``signal`` is
-    ``"mark"``, and where nothing marks, as in `coexist`, the rule is refused. (RFC 8257, Sect. 3.5,
-    has a sender react to a loss as RFC 5681 does, which is `Reno`.) alpha is its average
+    ``"mark"``, and where nothing marks, as in `coexist`, the rule is refused. At a loss it halves the
+    window as `Reno` does (RFC 8257, Sect. 3.5). alpha is its average
     with gain ``g`` per window; once per window with a mark cwnd falls by alpha/2 of it.
 
     Published response for marks in every window: one packet of growth per round trip against
@@ -87,6 +87,26 @@ class DCTCP(WindowRule):
             alpha=alpha,
             since=where(cut, 0.0, s.since),
         )
+
+    @staticmethod
+    def on_mark(s: Any, q: Any, e: Any) -> Any:
+        """Count the marks that have come; cut the window by alpha/2 if the last cut is a window ago."""
+        alpha = minimum(1.0, s.alpha + q.g * e.marks / s.cwnd)
+        cut = s.since >= s.cwnd
+        kept = maximum(1.0, where(cut, 1.0 - 0.5 * alpha, 1.0) * s.cwnd)
+        threshold = maximum(2.0, kept)
+        return s._replace(
+            cwnd=kept,
+            ssthresh=where(cut, threshold, minimum(s.ssthresh, threshold)),
+            alpha=alpha,
+            since=where(cut, 0.0, s.since),
+        )
+
+    @staticmethod
+    def on_drop(s: Any, q: Any, e: Any) -> Any:
+        """Halve (RFC 8257, 3.5)."""
+        kept = 0.5 * s.cwnd
+        return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), since=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -17,7 +17,12 @@ class Answer(Result):
 class TestStatus:
     def test_status(self):
         usable = [status for status in Status if status.ok]
-        assert usable == [Status.CONVERGED, Status.SOLVED, Status.UNPROVED]
+        assert usable == [
+            Status.CONVERGED,
+            Status.SOLVED,
+            Status.UNPROVED,
+            Status.DEADLOCKED,
+        ]
         assert str(Status.CONVERGED) == "converged"
         assert str(Status.SOLVED).startswith("solved, error unknown: ")
         for status in Status:

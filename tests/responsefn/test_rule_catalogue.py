@@ -30,6 +30,7 @@ def test_catalogue():
         "FAST",
         "Fusion",
         "Relentless",
+        "DCQCN",
         "DCTCP",
         "LinuxBIC",
         "LinuxHTCP",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined
+from .jit import call_event, compiled, inlined
 from .loss_records import find_losses
 from .quantum import quantize
+from .records import ON_FEEDBACK, ON_TIME, RATE_RULE, WINDOW
 from .tcp_receiver import receive, receive_fast_path, time_of_emission
 from .tcp_sender import send, send_fast_path
 
@@ -98,6 +99,49 @@ def advance_tcp(
     return True
 
 
+@compiled
+def receive_at_rate(
+    flow: Any, f: int, k: int, new: float, net: Any, transport: Any, quantum: float
+) -> None:
+    """Let the receiver of a rate-controlled flow answer what came in step k: how much, and how much marked."""
+    acks = transport.acks
+    answer = acks[(k + flow.ack_lag) & (acks.shape[0] - 1), f]
+    answer.acks = new
+    answer.marked = 0.0
+    left = new
+    while left > 0.0:
+        piece, sent, marked = left, left, 0.0
+        if flow.pending > 0:
+            piece, sent, marked = find_losses(flow, left, quantum, net)
+        flow.rcv_position += sent
+        answer.marked += marked
+        left -= piece
+    answer.sent = time_of_emission(flow, f, k, transport.emitted)
+
+
+@compiled
+def advance_rate(
+    flow: Any, f: int, k: int, h: float, new: float, quantum: float, net: Any, transport: Any
+) -> None:
+    """Let receiver and sender of a rate-controlled flow act in step k; what is lost is not sent again."""
+    acks, events = transport.acks, transport.events
+    ack = acks[k & (acks.shape[0] - 1), f]
+    if new > 0.0:
+        receive_at_rate(flow, f, k, new, net, transport, quantum)
+        flow.rcv_nxt += new
+        if flow.rcv_nxt >= flow.flow_size:
+            finish(flow, f, k * h, net)
+    if ack.acks > 0.0:
+        flow.rtt = (k - ack.sent) * h
+        call_event(events[flow.rule, ON_FEEDBACK], flow, k * h, flow.rtt, ack.acks, ack.marked)
+        ack.acks = 0.0
+    amount = quantize(max(0.0, min(flow.cwnd, flow.max_window)) * h, quantum)
+    amount = min(amount, flow.flow_size - flow.emitted)
+    flow.emitted += amount
+    call_event(events[flow.rule, ON_TIME], flow, (k + 1) * h, h, amount, 0.0)
+    transport.emitted[k & (transport.emitted.shape[0] - 1), f] = flow.emitted
+
+
 @inlined
 def advance_schedule(flow: Any, k: int, schedule: Any) -> None:
     """Let a source without a window emit what its schedule says for step k."""
@@ -171,10 +215,12 @@ def advance_endpoints(
     wire = net.wire
     here = k & (wire.shape[0] - 1)
     through = wire[here, flow.exit]
-    if flow.has_window == 1:
+    if flow.source == WINDOW:
         new = through - flow.delivered
         if not advance_tcp(flow, f, k, h, new, min_rto, quantum, net, transport):
             return False
+    elif flow.source == RATE_RULE:
+        advance_rate(flow, f, k, h, through - flow.delivered, quantum, net, transport)
     else:
         advance_schedule(flow, k, transport.schedule)
         flow.rcv_nxt = through

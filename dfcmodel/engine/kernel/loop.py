@@ -18,7 +18,16 @@ from .jit import compiled, entry, inlined
 from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks
-from .records import AREA, ARRIVED, BAD_QUEUE, BAD_WINDOW, LOG_FULL, LOST_HERE, SENT
+from .records import (
+    AREA,
+    ARRIVED,
+    BAD_QUEUE,
+    BAD_WINDOW,
+    LOG_FULL,
+    LOST_HERE,
+    SENT,
+    SWITCHES_FULL,
+)
 from .shared_queues import serve_shared
 
 __all__ = ["run"]
@@ -51,13 +60,18 @@ def run(
     Records, one row per interval: ``record[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
     backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets
     lost in it.
+    The first interval is that of ``first_step``, which may be within it.
     Returns -1, or the step at which it had to stop, with the reason and the place in ``fault``.
     """
-    left = every  # steps up to the next record
+    left = every - first_step % every  # steps up to the next record
+    pauses = feedback.pauses.shape[0]
     for k in range(first_step, first_step + steps):
         now = k * h
+        if pauses > 0 and feedback.switched[0] + pauses > feedback.switches.shape[0]:
+            fault[0] = SWITCHES_FULL
+            return k
         exchange_feedback(net, service.bands, feedback, quantum)
-        if feedback.pauses.shape[0] > 0:
+        if pauses > 0:
             exchange_pauses(k, net, feedback, host_pace, quantum)
         for f in range(net.flows.shape[0]):
             if not advance_endpoints(f, k, h, min_rto, quantum, net, transport):
@@ -72,7 +86,7 @@ def run(
         for n in range(n_overflowing):
             drop_tail(overflowing[n], k, now, h, left, quantum, net, order, shared, bands)
         if left == 1:
-            row = (k - first_step) // every
+            row = k // every - first_step // every
             bring_up_to_date(first_shared, end_shared, net, shared)
             write_flows(every, net, record[row], fault)
             write_queues(every, net, queued[row], lost_at[row], fault)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .jit import compiled, inlined
 from .quantum import quantize
-from .records import LOST_HERE, PER_FLOW_RATE
+from .records import LOST_HERE, NO_FEEDBACK, PER_FLOW_RATE
 
 __all__ = ["find_losses", "record_loss"]
 
@@ -52,7 +52,7 @@ def record_loss(
         flow.first_loss = when
     flow.all_lost += amount
     flow.lost_area += amount * left
-    if flow.has_window == 0:
+    if flow.source == NO_FEEDBACK:
         return
     if flow.pending == 0:
         begin_records(flow, net, shared)

@@ -2,7 +2,7 @@
 
 A manager sees a link's queue and arrivals, and asks for so many packets to be dropped or marked. Whole
 packets are taken: each from a flow drawn in proportion to what came in the step, as its fluid comes.
-A manager that asks for as much as came gets all of it.
+A manager that asks for just as much as came gets all of it.
 """
 
 from __future__ import annotations
@@ -124,11 +124,12 @@ def manage(
     call_manager(manager, link)
     if link.arrivals <= 0.0:
         return 0.0
-    if link.drop >= link.arrivals or link.mark >= link.arrivals:
+    if link.drop == link.arrivals or link.mark == link.arrivals:
         take_all(link, shared)
-    else:
-        link.due += link.drop
-        link.due_marks += link.mark
+    else:  # a packet that is more than came is owed by what comes next; never more than there is room for
+        most = link.limit + link.arrivals
+        link.due = min(most, link.due + link.drop)
+        link.due_marks = min(most, link.due_marks + link.mark)
         draw_victims(link, shared, seed)
     if link.owed > 0.0:
         return settle(link, now, left, quantum, net, shared)

@@ -24,6 +24,16 @@ def update_pause(pause: Any, backlog: float, k: int) -> None:
 
 
 @compiled
+def note_switch(k: int, n: int, on: int, feedback: Any) -> None:
+    """Note that pause n was turned on or off in step k."""
+    switch = feedback.switches[feedback.switched[0]]
+    switch.step = k
+    switch.pause = n
+    switch.on = on
+    feedback.switched[0] += 1
+
+
+@compiled
 def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
     """Return for which part of step k the message sent one delay ago stops a link."""
     mask = pausing.shape[0] - 1
@@ -44,7 +54,10 @@ def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any, quantum: fl
             net.queues[f].service = host_pace[f]
     for n in range(pauses.shape[0]):
         pause = pauses[n]
+        before = pause.on
         update_pause(pause, net.links[pause.pausing].backlog, k)
+        if pause.on != before:
+            note_switch(k, n, pause.on, feedback)
         pausing[k & mask, n] = pause.on
         stopped = heard(k, n, pause, pausing)
         if stopped > 0.0 and pause.paused < 0:

@@ -13,13 +13,18 @@ import numpy as np
 
 TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 """How a sender recovers from a loss."""
-ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
-"""Events of a window rule: columns of `Transport.events`."""
+NO_FEEDBACK, WINDOW, RATE_RULE = 0, 1, 2
+"""Sources: a schedule of rates, a TCP sender with a window rule, a sender with a rate rule."""
+ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK = 0, 1, 2, 3
+ON_FEEDBACK, ON_TIME = 0, 1
+EVENTS = 4
+"""Events of a window rule and of a rate rule: columns of `Transport.events`, 0 where a rule has none."""
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 """Queue types: per-flow queues at rates of their own; FIFO; fair shares and priorities; a FIFO queue at a
 rate of its own per input."""
-LOG_FULL, BAD_WINDOW, BAD_QUEUE = 1, 2, 3
-"""Why a run stops: an emission log is full, a window or a queue is not a number."""
+LOG_FULL, BAD_WINDOW, BAD_QUEUE, SWITCHES_FULL = 1, 2, 3, 4
+"""Why a run stops: an emission log is full, a window or a queue is not a number; or, before a step, to
+make room for pauses and resumes."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have, and that a manager sees."""
 
@@ -34,7 +39,7 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start has_window exit ack_lag pending in_recovery partial_ack_seen",
+            wholes="start source exit ack_lag pending in_recovery partial_ack_seen",
             reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
@@ -54,7 +59,7 @@ FLOW = np.dtype(
 )
 """A flow with its two ends.
 
-start: step of its first packet; has_window: 1 for TCP; exit: its last queue; ack_lag: steps from its receiver to its sender; pending: stretches with losses
+start: step of its first packet; source: what sends (WINDOW, ...); exit: its last queue; ack_lag: steps from its receiver to its sender; pending: stretches with losses
 or marks that its receiver has not seen; all_lost: packets lost, in all queues, lost_area: its sum over the
 steps since the last record; delivered: packets that reached it; entered: sum over the steps since the last record of packets in the
 network or lost; first_loss, finished: s, nan for not yet.
@@ -75,8 +80,8 @@ entries of this round in the ring of holes.
 jitter: longest random wait of the sender before it sends, steps; seed: of these; wait_begin, wait_end: of
 the present wait, steps; waited: how long the last packet sent had waited, steps.
 
-cwnd, ssthresh, rule_state: the state of the window rule; parameters: of the rule. They stand one after
-the other: its events get the place of cwnd.
+cwnd, ssthresh, rule_state: the state of the window rule (of a rate rule: cwnd is the rate in packets/s, max_window
+the largest); parameters: of the rule. They stand one after the other: its events get the place of cwnd.
 """
 
 QUEUE = _record(
@@ -178,6 +183,8 @@ still passes per step; delay of a message in whole steps and the part of one bey
 steps (0: until told otherwise)."""
 
 
+SWITCH = np.dtype([(name, np.int64) for name in ("step", "pause", "on")])
+"""A pause that was turned on or off: the step, which one, and 1 for on."""
 LOSS = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
 """Packets ``first`` .. ``end`` that came to a queue, how many of them were lost and how many marked."""
 
@@ -202,7 +209,7 @@ class Transport(NamedTuple):
     log: Any  # STRETCH, a ring per flow
     holes: Any  # HOLE, a ring per flow
     schedule: Any  # RATE
-    events: Any  # (rules, 3)
+    events: Any  # (rules, EVENTS)
 
 
 class Order(NamedTuple):
@@ -245,3 +252,5 @@ class Feedback(NamedTuple):
     input_links: Any  # INPUT_LINK (L,)
     pauses: Any  # PAUSE
     pausing: Any  # (P, N) 1 while on, by step
+    switches: Any  # SWITCH, of which there is room for at least N, the first `switched` in use
+    switched: Any  # (1,)

@@ -17,7 +17,7 @@ from typing import Any
 
 from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
-from .records import ON_ACK, ON_LOSS, ON_TIMEOUT, RENO, SACK, TAHOE
+from .records import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT, RENO, SACK, TAHOE
 from .sack import advance_sack, start_sack
 
 __all__ = ["send", "send_fast_path"]
@@ -144,12 +144,24 @@ def acknowledge(
 
 
 @compiled
-def reduce_window(flow: Any, events: Any, now: float, marks: float) -> None:
-    """Let the window rule react to a loss or a mark, once per window of data (RFC 6582: recover)."""
+def reduce_window(flow: Any, events: Any, now: float, acks: float, marks: float) -> None:
+    """Let the window rule react to a loss, or to a mark as to a loss, once per window of data (RFC 6582: recover)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, ON_LOSS], flow, now, flow.rtt, 0.0, marks)
+    call_event(events[flow.rule, ON_LOSS], flow, now, flow.rtt, acks, marks)
     flow.loss_events += 1
     flow.recover = flow.snd_max
+
+
+@compiled
+def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float) -> None:
+    """Let the window rule react to marks as it says, or else as to a loss (RFC 3168, 6.1.2)."""
+    if events[flow.rule, ON_MARK] != 0:
+        before = flow.cwnd
+        call_event(events[flow.rule, ON_MARK], flow, now, flow.rtt, acks, marked)
+        if flow.cwnd < before:
+            flow.loss_events += 1
+    elif flow.snd_una > flow.recover + TINY:
+        reduce_window(flow, events, now, acks, marked)
 
 
 @compiled
@@ -158,7 +170,7 @@ def enter_recovery(flow: Any, events: Any, now: float) -> bool:
 
     RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead.
     """
-    reduce_window(flow, events, now, 0.0)
+    reduce_window(flow, events, now, 0.0, 0.0)
     flow.timed_seq = -1.0
     restart_timer(flow, now)
     if flow.recovery == TAHOE:
@@ -266,8 +278,8 @@ def send(
                 limited = math.floor(flow.dup_acks + TINY)
             elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
                 resend = enter_recovery(flow, events, now)
-    if marked > 0.0 and flow.snd_una > flow.recover + TINY:
-        reduce_window(flow, events, now, marked)  # RFC 3168, 6.1.2
+    if marked > 0.0:
+        answer_marks(flow, events, now, acks, marked)
     if now >= flow.deadline and flow.snd_max > flow.snd_una + TINY:
         expire_timer(flow, events, now)
     if resend:  # after a timeout in the same step too: what is sent twice is harmless

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,19 +12,25 @@ from dfcmodel import (
     DFC,
     FIFO,
     RED,
+    CoDel,
     Fair,
     Flow,
     Fluid,
     Link,
     OnOff,
+    Packets,
     Pause,
     Priority,
     Scenario,
+    StepMarking,
     chain,
+    load_scenario,
     ring,
+    save_scenario,
     simulate,
     takano2006,
 )
+from dfcmodel.network.disciplines import Discipline
 from responsefn import NewReno, Reno
 
 
@@ -265,3 +271,87 @@ def test_delays_between_steps_are_interpolated_and_every_packet_is_accounted_for
     back = (1e-3 + delay) % run.step
     came = 900.0 * (run.time[late] - 1e-3 - delay - back)
     np.testing.assert_allclose(run.delivered[0, late], came, atol=1e-4)
+
+
+def incast(discipline) -> Scenario:
+    """Four windows of ECN-capable senders that meet at one queue, and are paused at their hosts' links."""
+    links = [Link("in", "out", 1e4, 1e-3, 400.0, discipline)]
+    links += [Link(f"host {f}", "in", 1e4, 1e-3, 1e4, FIFO()) for f in range(4)]
+    flows = [
+        Flow(f"flow {f}", (f"host {f}", "in", "out"), Reno(), 200.0, start=0.01 * f)
+        for f in range(4)
+    ]
+    return Scenario("incast", links, flows, duration=3.0)
+
+
+def test_marks_keep_a_queue_below_the_threshold_of_its_pauses() -> None:
+    """PFC with ECN on one queue, as RoCE networks have it: pauses only until senders know the path."""
+    alone = simulate(incast(Pause(high=100.0, low=50.0)))
+    both = simulate(incast(Pause(high=100.0, low=50.0, manager=StepMarking(20.0))))
+    marked = simulate(incast(StepMarking(20.0)))
+    for run in (alone, both):
+        assert run.lost.sum() == 0.0
+        assert run.imbalance.max() == 0.0
+    paused = [run.pauses().to_pandas() for run in (alone, both)]
+    assert (paused[0].begin > 1.0).sum() > 50
+    assert (paused[1].begin > 1.0).sum() == 0
+    assert both.loss_events.sum() > 50 < marked.loss_events.sum()
+    assert alone.loss_events.sum() == 0
+    late = both.time > 1.0
+    np.testing.assert_allclose(  # without pauses it is the marking queue, from other first windows
+        both.queued[0, late].mean(), marked.queued[0, late].mean(), rtol=0.2
+    )
+
+
+def test_a_manager_of_fair_queues_keeps_the_buffer_from_being_full() -> None:
+    """20 packets/s too many for a link of 1000: CoDel drops them long before 50 packets wait."""
+    flows = CBR(300.0), CBR(360.0), CBR(360.0)
+    codel = CoDel(target=5e-3, interval=0.05)
+    plain, managed = (simulate(bottleneck(kind, *flows)) for kind in (Fair(), Fair(codel)))
+    node = list(plain.scenario.senders).index("in")
+    assert plain.peak_queue[node] == 50.0
+    assert managed.peak_queue[node] < 30.0
+    assert managed.imbalance.max() == 0.0
+    np.testing.assert_allclose(managed.lost.sum(), 20.0 * 5.0, rtol=0.2)
+
+
+@pytest.mark.parametrize("kind", [Pause, Fair, Priority])
+def test_what_is_no_manager_is_refused(kind) -> None:
+    with pytest.raises(ValueError, match=r"manager = FIFO\(\): must be a queue manager, such as"):
+        kind(manager=FIFO())
+
+
+def test_the_packet_level_refuses_managers_that_it_would_leave_out() -> None:
+    with pytest.raises(
+        ValueError, match=r"manager of link in->out = StepMarking.*method=Fluid\(\)"
+    ):
+        simulate(incast(Pause(high=100.0, low=50.0, manager=StepMarking(20.0))), Packets(seed=1))
+
+
+def test_files_hold_a_discipline_with_its_manager(tmp_path) -> None:
+    kinds = [
+        Pause(high=100.0, low=50.0, manager=RED(ecn=True)),
+        Fair(manager=CoDel(target=0.01)),
+        Priority(manager=StepMarking(20.0)),
+    ]
+    for kind in kinds:
+        path = save_scenario(incast(kind), tmp_path / "one.toml")
+        assert load_scenario(path) == incast(kind)
+
+
+@dataclass(frozen=True)
+class Backwards(FIFO):
+    """A user's own order of service, which the engine does not know."""
+
+
+@dataclass(frozen=True)
+class Unknown(Discipline):
+    """A user's own discipline."""
+
+
+@pytest.mark.parametrize("kind", [Backwards(), Unknown()])
+@pytest.mark.parametrize("method", [None, Packets(seed=1)])
+def test_a_discipline_that_the_engines_do_not_know_is_refused(kind, method) -> None:
+    name = type(kind).__name__
+    with pytest.raises(ValueError, match=f"discipline of link in->out: .*{name}"):
+        simulate(incast(kind), method)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from dfcmodel import PIE, RED, CoDel, StepMarking
-from dfcmodel.network.managers import Arrivals, QueueManager
+from dfcmodel import CBR, PIE, RED, CoDel, Flow, Link, Scenario, StepMarking, simulate
+from dfcmodel.network.disciplines import Arrivals, QueueManager
 
 RATE, STEP = 1e3, 1e-3
 
@@ -125,3 +125,23 @@ def test_pie_raises_its_probability_by_the_delay_beyond_the_target() -> None:
     state = PIE.State(p=0.2, next=0.0, delay=0.03)
     after = PIE.on_step(state, q, seen(1.0, 35.0, time=1.0))
     assert after.p == pytest.approx(0.2 + 0.125 * (0.035 - 0.015) + 1.25 * (0.035 - 0.03))
+
+
+@dataclass(frozen=True)
+class Rarely(QueueManager):
+    """Drops whole packets, one in a hundred."""
+
+    part: float = 0.01
+
+    @staticmethod
+    def on_step(s, q, e):
+        return s._replace(drop=1.0 if e.random < q.part * e.arrivals else 0.0)
+
+
+@pytest.mark.parametrize("steps_per_delay", [1, 4, 20])
+def test_whole_packets_are_dropped_whatever_part_of_one_comes_in_a_step(steps_per_delay) -> None:
+    """900 packets/s over 50 s: 450 of them, four standard errors of a binomial number to either side."""
+    links = [Link(1, 2, 1e4, 1e-3, 100.0), Link(2, 3, 1e3, 1e-3, 100.0, Rarely())]
+    flows = [Flow("a", (1, 2, 3), CBR(500.0)), Flow("b", (1, 2, 3), CBR(400.0))]
+    run = simulate(Scenario("rare", links, flows, duration=50.0), steps_per_delay=steps_per_delay)
+    assert run.lost.sum() == pytest.approx(450.0, abs=4 * 450.0**0.5)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, replace
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from dfcmodel import (
     CBR,
     DFC,
+    RED,
     Flow,
     Link,
     Pause,
@@ -131,3 +133,32 @@ def test_everything_is_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         scenario.links[0].rate = 1.0
     assert hash(scenario) == hash(takano2006("1"))
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [
+        (lambda: Link(1, 2, [1e4], 1e-3, 100.0), r"rate of link 1->2 = \[10000.0\]: one number"),
+        (lambda: Link(1, 2, 1e4, np.array([1e-3]), 100.0), "delay of link 1->2 = .*: one number"),
+        (lambda: Link(1, 2, 1e4, 1e-3, [100.0, 50.0]), "buffer of link 1->2 = .*: one number"),
+        (lambda: Flow("a", (1, 2), Reno(), max_window=[3.0]), "max_window of flow 'a' = .*one"),
+        (lambda: Flow("a", (1, 2), Reno(), start=[0.0]), "start of flow 'a' = .*: one number"),
+        (lambda: RED(ecn="false"), "ecn = 'false': must be True or False"),
+    ],
+)
+def test_lists_and_texts_in_the_place_of_numbers_are_refused(make, part) -> None:
+    with pytest.raises(ValueError, match=part):
+        make()
+
+
+def test_whole_numbers_are_times_too() -> None:
+    """Starts and timeouts as int, float32 or float64 give one run."""
+
+    def run(start, min_rto):
+        links = chain(3, rate=1e3, delay=5e-3, buffer=8)
+        flows = [Flow("a", (1, 2, 3), Reno(), start=0), Flow("b", (1, 2, 3), Reno(), start=start)]
+        return simulate(Scenario("s", links, flows, duration=2, min_rto=min_rto))
+
+    first, second = run(1, 0.25), run(np.float32(1.0), np.float32(0.25))
+    assert first.lost.sum() > 0
+    np.testing.assert_array_equal(first.delivered, second.delivered)

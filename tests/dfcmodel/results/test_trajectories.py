@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from dfcmodel import CBR, Flow, Packets, Scenario, dumbbell, simulate
 from hopflow.results import figure
+from responsefn import NewReno
 
 
-def test_panels_show_efficiency_windows_and_occupancy(run) -> None:
+def test_panels_show_goodput_efficiency_windows_and_occupancy(run) -> None:
     top = run.plot()
-    labels = [ax.get_ylabel() for ax in top.figure.axes[:3]]
-    assert labels == ["efficiency", "window (packets)", "node"]
-    np.testing.assert_array_equal(top.lines[0].get_ydata(), run.efficiency.values[0])
-    windows, nodes = top.figure.axes[1:3]
+    labels = [ax.get_ylabel() for ax in top.figure.axes[:4]]
+    assert labels == ["goodput (packets/s)", "efficiency", "window (packets)", "node"]
+    per_record = np.diff(run.delivered[0], prepend=0.0) / run.time[0]
+    np.testing.assert_allclose(top.lines[0].get_ydata(), per_record, rtol=1e-9, atol=1e-9)
+    efficiency, windows, nodes = top.figure.axes[1:4]
+    np.testing.assert_array_equal(efficiency.lines[0].get_ydata(), run.efficiency.values[0])
     np.testing.assert_array_equal(windows.lines[1].get_ydata(), run.window[1])
     np.testing.assert_array_equal(nodes.images[0].get_array(), run.queued)
 
 
-def test_one_axes_gets_the_efficiency_alone(run) -> None:
+def test_one_axes_gets_the_goodput_alone(run) -> None:
     ax = figure()[1]
     assert run.plot(ax) is ax
     assert len(ax.figure.axes) == 1
@@ -29,3 +34,56 @@ def test_html_carries_table_and_picture(run) -> None:
     assert "largest queue" in page
     assert 'src="data:image/png;base64' in page
     assert 'alt="' in page
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A hundred flows over one bottleneck of 1e4 packets/s, half of them transfers of 20 packets."""
+    links = dumbbell(100, rate=1e4, delay=2e-3, buffer=100.0, access_rate=1e4, access_delay=1e-3)
+    flows = [
+        Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno(), 50.0, size=size)
+        for n, size in zip(range(1, 101), [np.inf, 20.0] * 50, strict=True)
+    ]
+    return simulate(Scenario("crowd", links, flows, duration=0.5), steps_per_delay=1)
+
+
+def test_a_hundred_flows_are_one_colour_with_their_mean_and_a_short_table(crowd) -> None:
+    top = crowd.plot()
+    goodput = np.array([line.get_ydata() for line in top.lines])
+    np.testing.assert_allclose(goodput[100], goodput[:100].mean(axis=0))
+    assert len({line.get_color() for line in top.lines[:100]}) == 1
+    assert [text.get_text() for text in top.get_legend().get_texts()] == ["100 flows", "mean"]
+    rows = crowd.summary()
+    assert len(rows) < 20
+    rest = crowd.delivered[10:, -1] / 0.5
+    assert f"median {np.median(rest):.4g}" in rows["90 other flows"]
+    assert list(rows)[2] == "1"
+    assert f"goodput {crowd.delivered[0, -1] / 0.5:.4g} packets/s" in rows["1"]
+
+
+def test_completion_times_of_transfers(crowd) -> None:
+    """20 packets of a window that doubles from one take five round trips, and the last one half way."""
+    table = crowd.completion_times()
+    assert list(table.flow.values) == [str(n) for n in range(2, 101, 2)]
+    assert (table["size"] == 20.0).all()
+    done = table.finished.notnull()
+    assert done.sum() > 0
+    assert ((table.delivered >= 20.0) == done).all()
+    np.testing.assert_array_equal(
+        table.completion_time.values[done.values], crowd.finished[1::2][done.values]
+    )
+    np.testing.assert_allclose(table.ideal_time, 4e-3 + 20.0 / 1e4, rtol=1e-12)
+    assert table.slowdown.min() >= 4.5 * 8e-3 / 6e-3  # windows of 1, 2, 4, 8 and 5 packets
+
+
+@pytest.mark.parametrize("method", [None, Packets(seed=1)])
+def test_completion_times_of_both_levels_begin_with_the_jittered_start(method) -> None:
+    links = dumbbell(1, rate=1e3, delay=2e-3, buffer=100.0, access_rate=1e3, access_delay=1e-3)
+    path = ("s1", "left", "right", "d1")
+    flows = [Flow("cbr", path, CBR(500.0), size=11.0), Flow("endless", path, CBR(100.0))]
+    late = simulate(Scenario("late", links, flows, duration=0.2), method, jitter=0.05)
+    table = late.completion_times()
+    assert table.flow.values.tolist() == ["cbr"]
+    assert 0.0 < float(table.start[0]) < 0.05
+    # the last packet leaves 20 (fluid: 22) ms after the first; 4 ms of propagation, 3 transmissions
+    assert float(table.completion_time[0]) == pytest.approx(20e-3 + 7e-3, abs=3e-3)

@@ -1,0 +1,131 @@
+"""Pauses of a run: which link stood still, when and by whom; and whether links wait in a circle for ever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dfcmodel.results.records import Records
+
+__all__ = ["PauseDeadlock", "chain_of_pauses", "deadlock_of", "pause_table"]
+
+
+@dataclass(frozen=True)
+class PauseDeadlock:
+    """Links that pause each other in a circle, so that none of them will ever send again.
+
+    Attributes
+    ----------
+    cycle
+        Names of the links, each paused by the next and the last by the first.
+    since
+        Time at which the last of them stopped, s.
+    """
+
+    cycle: tuple[str, ...]
+    since: float
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
+
+
+def recorded(run: Records) -> Any:
+    """Return the pauses of a run, or raise ValueError for one that did not record them."""
+    if run.paused is None:
+        msg = "the packet level does not record them; use method=Fluid()"
+        raise ValueError(f"pauses of {run.scenario.name!r}: {msg}")
+    return run.paused
+
+
+def pause_table(run: Records) -> xr.Dataset:
+    """Return the pauses of a run as a table, in the order in which they began; see `Trajectory.pauses`."""
+    import xarray as xr
+
+    paused = recorded(run)
+    end = float(run.time[-1])
+    lasting = np.isinf(paused["end"])
+    until = np.where(lasting, end, paused["end"])
+    columns = {
+        "link": [_name(run, int(n)) for n in paused["link"]],
+        "by": [_name(run, int(n)) for n in paused["by"]],
+        "begin": ("s", paused["begin"].copy()),
+        "end": ("s", until),
+        "duration": ("s", until - paused["begin"]),
+        "lasting": lasting,
+    }
+    table = xr.Dataset()
+    for name, column in columns.items():
+        units, values = column if isinstance(column, tuple) else ("", column)
+        kind = str if name in ("link", "by") else None
+        table[name] = ("pause", np.array(values, dtype=kind), {"units": units} if units else {})
+    return table
+
+
+def deadlock_of(run: Records) -> PauseDeadlock | None:
+    """Return a deadlock that a run ended in, or None.
+
+    Where every link of a circle has stopped because the next one asked for it, no queue of the circle can
+    become shorter, so that none ever lets the one before go on: that is for ever, however long the run.
+    (The condition of Coffman et al. 1971 for resources of one instance each, with links as processes.)
+    """
+    if run.paused is None:
+        return None
+    stopped = {}
+    for link, by, begin, end in run.paused.tolist():
+        if end == np.inf and run.scenario.links[by].discipline.paused_rate == 0.0:
+            stopped[link, by] = begin
+    if not stopped:
+        return None
+    import networkx as nx
+
+    try:
+        cycle = nx.find_cycle(nx.DiGraph(list(stopped)))
+    except nx.NetworkXNoCycle:
+        return None
+    first = min(range(len(cycle)), key=lambda n: cycle[n][0])
+    names = tuple(_name(run, link) for link, _ in (*cycle[first:], *cycle[:first]))
+    return PauseDeadlock(names, max(stopped[link, by] for link, by in cycle))
+
+
+def chain_of_pauses(run: Records) -> tuple[str, ...]:
+    """Return the longest chain of links that stood still at a time, each paused by the next.
+
+    The last link is not paused: its queue began the chain (in a circle it is the first one again).
+    Congestion that spreads makes long chains.
+    """
+    paused = recorded(run)
+    moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
+    moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
+    longest: tuple[int, ...] = ()
+    onwards: dict[int, set[int]] = {}
+    back: dict[int, set[int]] = {}
+    for _, on, n in sorted(moments):  # what ends at an instant ends before others begin
+        link, by = int(paused["link"][n]), int(paused["by"][n])
+        if on:
+            onwards.setdefault(link, set()).add(by)
+            back.setdefault(by, set()).add(link)
+            before = _path(back, link, (by,))
+            chain = (*before[::-1], *_path(onwards, by, before))
+            longest = chain if len(chain) > len(longest) else longest
+        else:
+            onwards[link].discard(by)
+            back[by].discard(link)
+    return tuple(_name(run, n) for n in longest)
+
+
+def _path(graph: dict[int, set[int]], start: int, without: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the longest path from a node on that meets no node twice and none of ``without``."""
+    ahead = (n for n in sorted(graph.get(start, ())) if n not in without)
+    paths = [_path(graph, n, (*without, start)) for n in ahead if n != start]
+    return (start, *max(paths, key=len, default=()))
+
+
+def _name(run: Records, n: int) -> str:
+    """Return the name of a link, or of the access link of a host (-1 - flow)."""
+    scenario = run.scenario
+    return scenario.links[n].name if n >= 0 else f"host of {scenario.flows[-1 - n].name}"

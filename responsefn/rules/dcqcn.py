@@ -1,0 +1,239 @@
+"""DCQCN: the rate of RoCE senders, by marks and timers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import one_number
+from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
+from responsefn.responses.labels import keeps_labels
+from responsefn.responses.references import Reference
+from responsefn.rules.rate_rule import RateRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["DCQCN"]
+
+GRID, BISECTIONS = 200, 60
+LEAST, LARGEST = 1e-3, 1e15
+"""Rates in packets/s between which the fixed point is sought, the first one on a grid of their logarithms."""
+
+
+class DCQCN(RateRule):
+    r"""DCQCN (Zhu et al. 2015): rate control of RDMA over Ethernet, as quantized notification has it.
+
+    A receiver that gets marked packets sends a congestion notification, at most one per ``notification``
+    seconds. At each one the sender's target R_T becomes its rate R_C, R_C falls by alpha/2 of itself, and
+    alpha, its estimate of congestion, moves to 1 with gain ``g``; after each ``alpha_timer`` without one
+    alpha falls by the part g. A timer and a counter of packets raise the rate: each time that one of them
+    comes round R_C moves half way to R_T. After ``stages`` rounds of one of them since the last notification
+    R_T grows by ``additive`` before, and after as many of both by ``hyper``.
+
+    Here p is the part of packets that carry a mark. The rate is the fixed point of the paper's fluid model
+    (Sect. 5), with packets marked independently:
+
+    .. math::
+
+        \tfrac12 R_C \alpha q / \tau = \tfrac12 (R_T - R_C) (b + t),\quad
+        (R_T - R_C) q / \tau = R_{AI} (b (1-p)^{FB} + t (1-p)^{F T R_C}),
+
+    with q = 1 - (1-p)^(tau R_C), alpha = 1 - (1-p)^(tau' R_C), b = R_C p / ((1-p)^(-B) - 1) and
+    t = R_C p / ((1-p)^(-T R_C) - 1). The model leaves out that R_T is set to R_C by each notification, also
+    where alpha and R_C are correlated, and the hyper increase. The round-trip time does not matter.
+
+    Parameters
+    ----------
+    g
+        Gain of alpha, 0 < g <= 1.
+    notification
+        tau: least time between two notifications of a flow, s.
+    alpha_timer
+        tau': time without a notification after which alpha falls, s.
+    timer
+        T: period of the timer that raises the rate, s.
+    counter
+        B: packets after which the counter raises it.
+    stages
+        F: rounds of fast recovery.
+    additive, hyper
+        R_AI, R_HAI: by which R_T grows, packets/s.
+
+    The defaults are those of the paper, with packets of 1500 bytes: 10 MB, 40 Mb/s (hyper: ten times that, as in
+    quantized congestion notification).
+
+    Examples
+    --------
+    >>> from responsefn import DCQCN
+    >>> round(DCQCN().rate(1e-3) / DCQCN().rate(4e-3), 1)
+    3.0
+    """
+
+    class State(NamedTuple):
+        """Rates in packets/s; alpha; rounds of timer and counter; the times (s) and packets of the clocks.
+
+        target: R_T; notified: of the last notification; seen: marks that make no whole packet yet; waiting:
+        whether a notification waits until it may be sent; sent: packets since the counter's last round.
+        """
+
+        rate: float = math.inf
+        target: float = math.inf
+        alpha: float = 1.0
+        line_rate: float = math.inf
+        rounds_of_timer: float = 0.0
+        rounds_of_counter: float = 0.0
+        next_round: float = math.inf
+        next_fall: float = math.inf
+        notified: float = -math.inf
+        seen: float = 0.0
+        waiting: float = 0.0
+        sent: float = 0.0
+
+    class Params(NamedTuple):
+        """Gain, times in s, packets, rounds, rates in packets/s."""
+
+        g: float = 1 / 256
+        notification: float = 50e-6
+        alpha_timer: float = 55e-6
+        timer: float = 55e-6
+        counter: float = 10e6 / 1500.0
+        stages: float = 5.0
+        additive: float = 40e6 / 12000.0
+        hyper: float = 400e6 / 12000.0
+
+    reference = Reference(
+        "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015, Sect. 3 and 5",
+        doi="10.1145/2785956.2787484",
+    )
+    domain = (1e-7, 0.5)
+    monotone = False
+    why_no_inverse = "for p of about 1e-8 and less its fluid model is never at rest"
+    dynamics: ClassVar[str] = (
+        r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("g", self.params.g, above=0.0, at_most=1.0)
+        for name in ("notification", "alpha_timer", "timer"):
+            one_number(name, getattr(self.params, name), above=0.0, hint="in s")
+        one_number("counter", self.params.counter, above=0.0, hint="in packets")
+        one_number("stages", self.params.stages, at_least=1.0)
+        one_number("additive", self.params.additive, above=0.0, hint="in packets/s")
+        one_number("hyper", self.params.hyper, at_least=0.0, hint="in packets/s")
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""
+        return super().start(line_rate)._replace(target=line_rate)
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Note that a whole packet with a mark has come."""
+        seen = s.seen + e.marks
+        waiting = s.waiting
+        if seen >= 1.0 - 1e-6:
+            waiting = 1.0
+            seen = max(0.0, seen - math.floor(seen + 1e-6))
+        return s._replace(seen=seen, waiting=waiting)
+
+    @staticmethod
+    def on_time(s: Any, q: Any, e: Any) -> Any:
+        """Cut the rate if a notification is due; else let alpha fall, and raise the rate."""
+        if s.waiting > 0.0 and e.time >= s.notified + q.notification:
+            return s._replace(
+                rate=s.rate * (1.0 - 0.5 * s.alpha), target=s.rate,
+                alpha=(1.0 - q.g) * s.alpha + q.g, rounds_of_timer=0.0, rounds_of_counter=0.0,
+                next_round=e.time + q.timer, next_fall=e.time + q.alpha_timer, notified=e.time,
+                waiting=0.0, sent=0.0,
+            )  # fmt: skip
+        rate = s.rate
+        target = s.target
+        alpha = s.alpha
+        by_timer = s.rounds_of_timer
+        by_counter = s.rounds_of_counter
+        next_round = s.next_round
+        next_fall = s.next_fall
+        sent = s.sent + e.sent if s.next_round < math.inf else 0.0  # from the first notification on
+        while e.time >= next_fall:
+            alpha *= 1.0 - q.g
+            next_fall += q.alpha_timer
+        while e.time >= next_round or sent >= q.counter:
+            if e.time >= next_round:
+                by_timer += 1.0
+                next_round += q.timer
+            else:
+                by_counter += 1.0
+                sent -= q.counter
+            if min(by_timer, by_counter) > q.stages:
+                target += q.hyper
+            elif max(by_timer, by_counter) > q.stages:
+                target += q.additive
+            target = min(target, s.line_rate)
+            rate = 0.5 * (rate + target)
+        return s._replace(
+            rate=rate, target=target, alpha=alpha, rounds_of_timer=by_timer,
+            rounds_of_counter=by_counter, next_round=next_round, next_fall=next_fall, sent=sent,
+        )  # fmt: skip
+
+    @keeps_labels
+    def rate(
+        self,
+        p: ArrayLike,
+        rtt: ArrayLike = 1.0,
+        bandwidth: float | None = None,  # noqa: ARG002
+        *,
+        unit_check: bool = True,
+    ) -> float | NDArray[np.float64]:
+        """Return the rate in packets/s at the lowest fixed point of the paper's fluid model, which is stable.
+
+        inf where there is none: so few packets are marked that the counter raises the rate without end.
+
+        Parameters
+        ----------
+        p
+            Part of the packets that are marked, 0 < p <= 1, any shape.
+        rtt
+            Ignored: a shape that broadcasts with ``p``.
+        bandwidth
+            Ignored.
+        unit_check
+            Whether to refuse an ``rtt`` of 5 s or more.
+        """
+        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
+        shape = same_shape(p=p, rtt=rtt)
+        low = np.full(p.shape, math.log(LEAST))
+        grid = math.log(LARGEST / LEAST) / GRID
+        for _ in range(
+            GRID
+        ):  # there is a second fixed point, unstable, where the counter is always full
+            low = np.where(self.drift(np.exp(low + grid), p) > 0.0, low + grid, low)
+        high = low + grid
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            rises = self.drift(np.exp(middle), p) > 0.0
+            low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+        never = low > math.log(LARGEST) - 0.5 * grid
+        return plain(spread(np.where(never, np.inf, np.exp(0.5 * (low + high))), shape))
+
+    def drift(self, rate: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
+        """Return the sign of the fluid model's change of a rate whose target is where R_C stays.
+
+        It is zero where the model is at rest.
+        """
+        own, rate = self.params, np.asarray(rate, dtype=np.float64)
+        kept = np.log1p(-np.minimum(np.asarray(p, dtype=np.float64), 1.0 - 1e-15))  # log (1 - p)
+        notified = -np.expm1(own.notification * rate * kept) / own.notification
+        alpha = -np.expm1(own.alpha_timer * rate * kept)
+        b, t = (
+            rate * -np.expm1(kept) * np.exp(n * kept) / -np.expm1(n * kept)
+            for n in (own.counter, own.timer * rate)
+        )
+        raised = b * np.exp(own.stages * own.counter * kept)
+        raised += t * np.exp(own.stages * own.timer * rate * kept)
+        change: NDArray[np.float64] = np.sign(
+            own.additive * raised * (b + t) / notified - rate * alpha * notified
+        )
+        return change

@@ -1,0 +1,125 @@
+"""Rate rules: senders that set a rate instead of a window."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+from responsefn.responses.base import Response
+
+__all__ = ["Elapsed", "Feedback", "RateRule"]
+
+
+class Feedback(NamedTuple):
+    """What the acknowledgements that come at a time tell a rate rule, or `WindowRule.on_mark`.
+
+    Attributes
+    ----------
+    time, rtt
+        In s.
+    acks, marks
+        Packets acknowledged, and how many of them carry a congestion mark (ECN). A fluid has parts of
+        packets; marks of one packet add up to one.
+
+    Examples
+    --------
+    >>> from responsefn import Feedback
+    >>> Feedback(time=1.5, rtt=0.1, acks=2.0, marks=1.0).marks
+    1.0
+    """
+
+    time: float
+    rtt: float
+    acks: float
+    marks: float
+
+
+class Elapsed(NamedTuple):
+    """A step of a rate rule's clocks.
+
+    Attributes
+    ----------
+    time, step
+        The end of the step and its length, s.
+    sent
+        Packets sent in it.
+
+    Examples
+    --------
+    >>> from responsefn import Elapsed
+    >>> Elapsed(time=1.5, step=1e-6, sent=0.8).sent
+    0.8
+    """
+
+    time: float
+    step: float
+    sent: float
+
+
+class RateRule(Response, ABC):
+    """Base of rules for a sending rate: subclass it, name the parameters, write the updates.
+
+    The functions are plain Python that also compiles, like those of a `WindowRule`: they use the state
+    ``s``, the parameters ``q``, the event ``e``, functions of `math`, numbers, and branches, and return the
+    new state. Packets are sent evenly at the rate; what is lost is not sent again.
+
+    Attributes
+    ----------
+    State
+        NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the
+        rate of the path's first link, in packets/s, as ``rate`` does.
+    Params
+        NamedTuple of the parameters, those with a default last.
+    dynamics
+        What the rule does, in LaTeX.
+
+    Examples
+    --------
+    A sender that loses a tenth of its rate with each marked packet, and gains 1000 packets/s each second:
+
+    >>> from typing import NamedTuple
+    >>> from responsefn import Feedback, RateRule
+    >>> class Simple(RateRule):
+    ...     class Params(NamedTuple):
+    ...         gain: float = 1000.0
+    ...     @staticmethod
+    ...     def on_feedback(s, q, e): return s._replace(rate=s.rate * 0.9**e.marks)
+    ...     @staticmethod
+    ...     def on_time(s, q, e): return s._replace(rate=s.rate + q.gain * e.step)
+    >>> rule = Simple()
+    >>> state = rule.start(line_rate=1e4)
+    >>> rule.on_feedback(state, rule.params, Feedback(0.1, 1e-3, acks=3.0, marks=1.0)).rate
+    9000.0
+    """
+
+    class State(NamedTuple):
+        """Sending rate in packets/s."""
+
+        rate: float = math.inf
+
+    dynamics: ClassVar[str] = ""
+    capacity: ClassVar[str] = "ignored"
+
+    @staticmethod
+    @abstractmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after acknowledgements have come; ``e`` is `Feedback`."""
+
+    @staticmethod
+    def on_time(s: Any, q: Any, e: Any) -> Any:
+        """Return the state after a step of time, whether anything came in it; ``e`` is `Elapsed`.
+
+        Timers and counters of what was sent are here. Unless a rule says otherwise nothing happens.
+        """
+        return s
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
+        state = self.State()
+        known = {"rate": line_rate, "line_rate": line_rate}
+        return state._replace(**{k: v for k, v in known.items() if k in self.State._fields})
+
+    def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
+        """Return whether there is a closed form of the rate: only where a rule states one."""
+        return self.formula() is not None

@@ -1,0 +1,121 @@
+"""Pauses over time, deadlocks, and how far pauses spread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    Flow,
+    Packets,
+    Pause,
+    Scenario,
+    Trajectory,
+    chain,
+    ring,
+    simulate,
+)
+from dfcmodel.engine import driver, plans
+from dfcmodel.lossless import buffer_cycles, deadlock, torus
+from dfcmodel.results.pauses import chain_of_pauses
+from hopflow import Status
+
+PAUSE = Pause(high=50.0, low=25.0)
+
+
+def overloaded(nodes: int = 4, **changes: object) -> Scenario:
+    """Return two flows of 8000 packets/s whose last link carries 10,000."""
+    links = chain(nodes, rate=1e4, delay=1e-3, buffer=200.0, discipline=replace(PAUSE, **changes))
+    path = tuple(range(1, nodes + 1))
+    flows = [Flow("a", path, CBR(8e3)), Flow("b", path[-2:], CBR(8e3))]
+    return Scenario("overloaded", links, flows, duration=0.5)
+
+
+def test_first_pause_begins_when_the_queue_has_grown_and_the_message_has_come() -> None:
+    """6000 packets/s too many fill 50 packets after the first flow has come over two links."""
+    run = simulate(overloaded(), steps_per_delay=20)
+    table = run.pauses()
+    assert (str(table.link[0].values), str(table.by[0].values)) == ("2->3", "3->4")
+    begins = 2e-3 + 50.0 / 6e3 + 1e-3  # the local flow alone fills nothing
+    half_a_packet = 0.5e-4  # per link that the first flow crosses; and thresholds are seen at steps
+    assert float(table.begin[0]) == pytest.approx(begins, abs=2 * half_a_packet + run.step)
+
+
+def test_paused_links_send_nothing_and_others_do() -> None:
+    """What a link carried is its rate at the times when it had packets and was not paused."""
+    run = simulate(overloaded(), sample=2.5e-4)
+    table = run.pauses().to_pandas()
+    own = table[table.link == "2->3"]
+    assert len(own) > 10
+    assert (own.begin.to_numpy()[1:] >= own.end.to_numpy()[:-1]).all()
+    np.testing.assert_allclose(own.duration, own.end - own.begin)
+    still = own.duration.sum() / run.time[-1]
+    assert run.carried[:, 1].sum() <= 1e4 * run.time[-1] * (1.0 - still) + 1e-6
+    # the last link is saturated: 8000 of its 10,000 packets/s are the local flow's
+    assert run.carried[0, 2] / run.time[-1] == pytest.approx(2e3, rel=0.1)
+
+
+@pytest.mark.parametrize("quanta", [None, 300])
+def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> None:
+    scenario = overloaded(quanta=quanta)
+    run = simulate(scenario)
+    monkeypatch.setattr(plans, "SWITCHES", 2)
+    short = simulate(scenario)
+    np.testing.assert_array_equal(run.paused, short.paused)
+    np.testing.assert_array_equal(run.queued, short.queued)
+    np.testing.assert_array_equal(run.in_transit, short.in_transit)
+    assert len(run.paused) > 10
+
+
+def test_reports_of_progress_do_not_split_pauses(monkeypatch) -> None:
+    whole = simulate(overloaded())
+    monkeypatch.setattr(driver, "BLOCK", 5_000)
+    np.testing.assert_array_equal(whole.paused, simulate(overloaded()).paused)
+
+
+def test_deadlock_of_a_torus_is_named_and_is_one_of_the_predicted_cycles() -> None:
+    possible = deadlock(torus([4, 4]))
+    cycle = next(possible.cycles())
+    run = simulate(possible.scenario(cycle))
+    assert run.status is Status.DEADLOCKED
+    assert run.status.ok
+    names = {f"{'.'.join(map(str, a))}->{'.'.join(map(str, b))}" for a, b in cycle}
+    assert set(run.deadlock.cycle) == names
+    assert ", ".join(run.deadlock.cycle) in str(run.summary()["deadlock"])
+    graph = run.scenario.to_networkx()
+    assert next(buffer_cycles(graph, [flow.path for flow in run.scenario.flows]))
+    # for ever: nothing is delivered after it
+    after = run.time > run.deadlock.since + 1e-4
+    assert np.ptp(run.delivered[:, after], axis=1).max() == 0.0
+
+
+def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
+    stuck = deadlock(torus([4])).scenario(pause=Pause(high=100.0, low=50.0, paused_rate=10.0))
+    run = simulate(stuck)
+    assert run.status is Status.CONVERGED
+    assert run.deadlock is None
+    assert run.pauses().lasting.any()
+
+
+def test_a_ring_without_overload_has_no_pauses() -> None:
+    links = ring(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=PAUSE)
+    run = simulate(Scenario("ring", links, [Flow("a", (1, 2, 3), CBR(5e3))], duration=0.1))
+    assert run.pauses().sizes["pause"] == 0
+    assert run.deadlock is None
+    assert "pauses" not in run.summary()
+
+
+def test_longest_chain_names_the_queue_that_began_it() -> None:
+    run = simulate(overloaded(6))
+    assert chain_of_pauses(run) == ("1->2", "2->3", "3->4", "4->5", "5->6")
+    assert run.summary()["pauses"].endswith("1->2, 2->3, 3->4, 4->5, 5->6")
+
+
+def test_packet_level_has_no_table_of_pauses() -> None:
+    run: Trajectory = simulate(overloaded(), Packets(seed=1), duration=0.05)
+    assert run.status.ok
+    with pytest.raises(ValueError, match=r"pauses of 'overloaded': the packet level .*Fluid\(\)"):
+        run.pauses()
