@@ -7,11 +7,13 @@ nothing to invalidate.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import inspect
 import pickle
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -70,11 +72,11 @@ def kept(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _of_disk(function: Callable[..., T], asked: str, arguments: inspect.BoundArguments) -> T | None:
-    name = f"{function.__name__}-{hashlib.sha256(asked.encode()).hexdigest()[:20]}"
-    place = _folder() / f"{name}-{_sources_of_claims()[:20]}.pickle"
-    if (found := read(place)) is None:
+    name = f"{function.__name__}-{hashlib.sha256(asked.encode()).hexdigest()[:20]}.pickle"
+    if (found := read(_folder() / name)) is None:
         found = function(*arguments.args, **arguments.kwargs)
-        write(place, found)
+        with contextlib.suppress(OSError):  # without it, it is computed again
+            write(_folder() / name, found)
     return found  # type: ignore[no-any-return]
 
 
@@ -87,25 +89,28 @@ def read(place: Path) -> Any:
 
 
 def write(place: Path, found: object) -> None:
-    """Write a result in one step, and remove those of its name that were made from other sources."""
+    """Write a result to a file in one step."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
         pickle.dump(found, file)
     Path(file.name).replace(place)
-    for old in place.parent.glob(f"{place.name.rpartition('-')[0]}-*.pickle"):
-        if old != place:
-            old.unlink(missing_ok=True)
 
 
 def forget() -> None:
     """Remove all results from the disk and from this process."""
     _memory.clear()
-    for place in _folder().glob("*.pickle"):
-        place.unlink(missing_ok=True)
+    shutil.rmtree(_folder().parent, ignore_errors=True)
 
 
 def _folder() -> Path:
-    return cache_folder() / "computed"
+    """Return the folder of the results of these sources; where it is new, those of others go."""
+    folder = cache_folder() / "computed" / _sources_of_claims()[:20]
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in folder.parent.iterdir():
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+    return folder
 
 
 def sources(folder: Path) -> list[Path]:

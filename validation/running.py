@@ -103,6 +103,9 @@ def _check(id: str) -> Finding:
     )
     finding = replace(found, pictures=pictures)
     keeping.write(place, finding)
+    for old in place.parent.glob(f"{id}-*.pickle"):
+        if old != place:
+            old.unlink(missing_ok=True)
     return finding
 
 
