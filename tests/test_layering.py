@@ -70,8 +70,8 @@ MAY_IMPORT = {
     "validation.statistics": {"validation.verdicts"},
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
-        "validation.evidence", "validation.records", "validation.statistics", "validation.verdicts",
-        "validation.unseen_networks",
+        "validation.evidence", "validation.keeping", "validation.records", "validation.statistics",
+        "validation.unseen_networks", "validation.verdicts",
     },
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",

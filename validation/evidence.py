@@ -125,15 +125,18 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     >>> table("zheng2002/window-sweep", "link").columns[:3].tolist()
     ['window', 'background', 'seed']
     """
-    import pandas as pd
-
     files = provenance(case)["files"]
     stems = {file.split(".")[0]: file for file in files}
     file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]
-    data = manifest.read(f"{case}/{file}")
-    if file.endswith(".xz"):
-        data = lzma.decompress(data)
-    return pd.read_csv(io.BytesIO(data))
+    return _parsed(manifest.read(f"{case}/{file}"), file.endswith(".xz")).copy()
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(content: bytes, packed: bool) -> pd.DataFrame:
+    """Return the table that a file holds; a claim asks for the same one many times."""
+    import pandas as pd
+
+    return pd.read_csv(io.BytesIO(lzma.decompress(content) if packed else content))
 
 
 def load(case: str, name: str | None = None) -> xr.Dataset:

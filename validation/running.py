@@ -10,22 +10,15 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import hashlib
-import importlib.metadata
 import multiprocessing
 import os
-import pickle
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import dfcmodel
-import hopflow
-import markov
-import responsefn
 from hopflow.kernels.loading import folder as cache_folder
+from validation import keeping
 from validation.claims import find
 from validation.manifest import MANIFEST_SHA256
 from validation.report import drawn
@@ -38,10 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
-LIBRARIES = ("numpy", "scipy", "numba", "pandas", "matplotlib")
 RECORDED = ("verdicts.csv", "thresholds.csv")
 """Published tables that are written from findings."""
-PATTERNS = ("*.py", "*.md", "*.csv", "*.toml")
 
 
 def checked(
@@ -58,6 +49,8 @@ def checked(
     fresh
         True checks all anew.
     """
+    if fresh:
+        keeping.forget()
     kept = {} if fresh else {claim: _load(claim) for claim in claims}
     yield from ((claim, finding) for claim, finding in kept.items() if finding)
     rest = sorted((claim for claim in claims if not kept.get(claim)), key=_longest_first)
@@ -77,7 +70,23 @@ def checked(
             raise
 
 
-SLOW = ("S06", "S08", "K03", "D04", "K01", "D16", "M16", "K07", "K08")
+SLOW = (
+    "D04",
+    "S08",
+    "S06",
+    "D05",
+    "D06",
+    "D07",
+    "D08",
+    "D09",
+    "K01",
+    "M16",
+    "K08",
+    "M04",
+    "K03",
+    "K02",
+    "K07",
+)
 """Claims that take longest, which begin first."""
 
 
@@ -94,7 +103,10 @@ def _check(id: str) -> Finding:
         for n, picture in enumerate(found.pictures)
     )
     finding = replace(found, pictures=pictures)
-    _keep(place, finding)
+    keeping.write(place, finding)
+    for old in place.parent.glob(f"{id}-*.pickle"):
+        if old != place:
+            old.unlink(missing_ok=True)
     return finding
 
 
@@ -105,8 +117,7 @@ def _redraw(id: str, n: int) -> Figure:
 def key_of(claim: Claim) -> str:
     """Return the hash of everything that the finding of a claim is made from."""
     own = hashlib.sha256(f"{claim.id} {_common()}".encode())
-    for path in _sources(HERE / "claims" / _folder(claim)):
-        own.update(path.name.encode() + path.read_bytes())
+    own.update(keeping.hash_of(keeping.sources(HERE / "claims" / _folder(claim))).encode())
     return own.hexdigest()
 
 
@@ -116,24 +127,13 @@ def _folder(claim: Claim) -> str:
 
 @functools.cache
 def _common() -> str:
-    digest = hashlib.sha256(MANIFEST_SHA256.encode())
-    versions = [sys.version, *(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES)]
-    digest.update(" ".join(versions).encode())
-    folders = [
-        Path(str(module.__file__)).parent for module in (hopflow, dfcmodel, markov, responsefn)
-    ]
-    files = [path for folder in folders for path in _sources(folder)]
-    files += [path for path in HERE.glob("*.py") if path.name not in ("cli.py", "running.py")]
-    published = [path for path in _sources(HERE / "published") if path.name not in RECORDED]
-    files += [*published, *_sources(HERE / "statistics")]
+    files = [path for path in HERE.glob("*.py") if path.name not in ("cli.py", "running.py")]
+    published = keeping.sources(HERE / "published")
+    files += [path for path in published if path.name not in RECORDED]
+    files += keeping.sources(HERE / "statistics")
     files += sorted((HERE / "claims").glob("*.*"))
-    for path in files:
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _sources(folder: Path) -> list[Path]:
-    return sorted(path for pattern in PATTERNS for path in folder.rglob(pattern))
+    made_from = f"{MANIFEST_SHA256} {keeping.sources_of_models()} {keeping.hash_of(files)}"
+    return hashlib.sha256(made_from.encode()).hexdigest()
 
 
 def _place(claim: Claim) -> Path:
@@ -141,19 +141,5 @@ def _place(claim: Claim) -> Path:
 
 
 def _load(claim: Claim) -> Finding | None:
-    try:
-        finding = pickle.loads(_place(claim).read_bytes())
-    except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, TypeError):
-        return None
+    finding = keeping.read(_place(claim))
     return finding if isinstance(finding, Finding) else None
-
-
-def _keep(place: Path, finding: Finding) -> None:
-    """Write a finding in one step, and remove those of the claim that were made from other sources."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-        pickle.dump(finding, file)
-    Path(file.name).replace(place)
-    for old in place.parent.glob(f"{place.name.partition('-')[0]}-*.pickle"):
-        if old != place:
-            old.unlink(missing_ok=True)

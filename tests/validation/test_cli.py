@@ -55,12 +55,20 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
     assert "not as recorded" in done.output
 
 
-def test_lists(tmp_path: Path) -> None:
-    for arguments in (
+@pytest.mark.parametrize(
+    "arguments",
+    [
         ["claims"],
         ["data", "list"],
         ["data", "verify"],
         ["data", "show", "zheng2002/periodic-loss", "--plot", "loss.png"],
         ["--help"],
-    ):
-        assert hopflow(*arguments, cwd=tmp_path).returncode == 0
+    ],
+    ids=" ".join,
+)
+def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
+    from typer.testing import CliRunner
+
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output

@@ -37,7 +37,7 @@ def test_the_key_follows_the_sources_of_the_paper(monkeypatch: pytest.MonkeyPatc
     claim = find("Y11")
     before = running.key_of(claim)
     assert running.key_of(find("Y12")) != before
-    monkeypatch.setattr(running, "_sources", lambda folder: [])
+    monkeypatch.setattr(running.keeping, "sources", lambda folder: [])
     running._common.cache_clear()
     assert running.key_of(claim) != before
     running._common.cache_clear()

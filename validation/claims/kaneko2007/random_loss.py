@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +25,7 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.kaneko2007.runs import alone
 from validation.drawing import COLOURS, errorbars, figure, label
+from validation.keeping import kept
 from validation.statistics import half_width
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
@@ -100,14 +100,14 @@ class RandomLoss:
         return max(shares, key=lambda rule: shares[rule].value)
 
 
-@functools.cache
+@kept
 def flow_share(name: str, p: float) -> float:
     """Return the share of the link by a flow packet by packet, with ideal recovery and timers."""
     run = alone(NAMES[name], p, RTT, round(BUFFER), BUFFER)
     return float(run.goodput[0]) / CAPACITY
 
 
-@functools.cache
+@kept
 def model_share(name: str, p: float) -> Share:
     """Return the share of the link by the window model: the rule and a drop-tail queue."""
     run = simulate_rule(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hopflow.units import mbps
 from responsefn import ARENO, CTCP, Coexistence, Fusion, Reno, WindowRule, coexist
 from validation import evidence
-from validation.statistics import Estimate, of_runs
+from validation.keeping import kept
+from validation.statistics import Estimate, Values, of_runs
 
 FRIENDLY = {"fusion": Fusion(), "areno": ARENO(), "compound": CTCP(), "reno": Reno()}
 """The rules that the slides call friendly, by their names in the data."""
@@ -49,7 +51,7 @@ def modelled(case: str, query: str = "", *, overshoot: bool = False) -> pd.DataF
         if set(group["flow_rule"]) <= set(FRIENDLY):
             link = links.loc[key]
             end = None if overshoot else _slow_start(group, link)
-            found += [_run(group, link, n, end).assign(seed=n) for n in range(SEEDS)]
+            found += _runs(group, link, end)
     return pd.concat(found)
 
 
@@ -59,22 +61,47 @@ def _slow_start(group: pd.DataFrame, link: Any) -> float:
     return max(product // len(group), 10)
 
 
-def _run(group: pd.DataFrame, link: Any, seed: int, ssthresh: float | None) -> pd.DataFrame:
+def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None) -> list[pd.DataFrame]:
+    """Return the rows of all runs of the model."""
     begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
-    done = coexist(
-        [FRIENDLY[rule] for rule in group["flow_rule"]],
-        group["base_rtt"].to_numpy(),
-        mbps(float(link["rate"]) / 1e6),
-        round(float(link["buffer"])),
-        p=float(link["loss"]),
-        seconds=begin + duration,
-        warm_up=begin,
-        starts=group["start"].to_numpy(),
-        ssthresh=ssthresh,
-        rng=seed,
+    goodput, window = _flows(
+        tuple(group["flow_rule"]),
+        tuple(group["base_rtt"].tolist()),
+        (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
+        (begin + duration, begin, tuple(group["start"].tolist())),
+        ssthresh,
     )
-    bits = float(link["rate"]) / done.bandwidth
-    return group.assign(goodput_bits=done.goodput * bits, mean_cwnd=done.mean_window)
+    return [
+        group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(SEEDS)
+    ]
+
+
+@kept
+def _flows(
+    rules: tuple[str, ...],
+    rtts: tuple[float, ...],
+    link: tuple[float, int, float],
+    times: tuple[float, float, tuple[float, ...]],
+    ssthresh: float | None,
+) -> tuple[Values, Values]:
+    """Return goodput in bit/s and mean window in packets of each run and flow, (SEEDS, F).
+
+    ``link`` is its rate in bit/s, buffer in packets and loss rate, ``times`` are the end, the warm-up
+    and the starts of the flows in s.
+    """
+    (rate, buffer, loss), (seconds, warm_up, starts) = link, times
+    runs = [
+        coexist(
+            [FRIENDLY[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, p=loss,
+            seconds=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, rng=seed,
+        )
+        for seed in range(SEEDS)
+    ]  # fmt: skip
+    bits = rate / runs[0].bandwidth
+    return (
+        np.array([bits * run.goodput for run in runs]),
+        np.array([run.mean_window for run in runs]),
+    )
 
 
 def seeds_of(frame: pd.DataFrame, column: str = "goodput_bits", **where: Any) -> pd.Series[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from hopflow.checks import one_number, whole
 from hopflow.functions import minimum, where
 from markov import ChainModel, Mean, stationary
+from validation.keeping import kept
 
 __all__ = ["DelayedPause", "throughput"]
 
@@ -162,8 +162,9 @@ class DelayedPause(ChainModel):
         }
 
 
-@functools.cache
+@kept
 def throughput(delay: float, threshold: int, phases: int = 8) -> float:
     """Return the throughput in packets/s with messages that take this long, in s."""
-    answer = stationary(DelayedPause(delay=delay, threshold=threshold, phases=phases))
+    chain = DelayedPause(delay=delay, threshold=threshold, phases=phases)
+    answer = stationary(chain, proof=False)
     return float(answer["throughput"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import (
     ARENO,
     CTCP,
@@ -26,6 +24,7 @@ from responsefn import (
     Reno,
     WestwoodPlus,
     WindowRule,
+    coexist,
     simulate_rule,
 )
 from validation import evidence
@@ -33,6 +32,7 @@ from validation.checks import claim
 from validation.claims.kaneko2007.random_loss import BUFFER, CAPACITY, NS2, NS3, RTT
 from validation.claims.simulators.reno import ENOUGH
 from validation.drawing import COLOURS, errorbars, label, panels
+from validation.keeping import kept
 from validation.statistics import of_runs, within
 from validation.verdicts import Judgement, packets_only
 
@@ -67,12 +67,12 @@ CASES = {"ns-2": NS2, "ns-3": NS3[0]}
 LOSS_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 FULL = 0.95
 """Share of the link above which model and packets agree only because the link is full."""
-EVENTS = 16_000
-"""Losses of a run of the model: its own error is then about a percent."""
+EVENTS = 8_000
+"""Losses of a run of the model: its own error, part of the interval, is then about two percent."""
 SSTHRESH = 333
 """Packets at which the runs leave slow start: the bandwidth-delay product."""
 SECONDS, WARM_UP, SEEDS = 100.0, 20.0, range(1, 11)
-"""Of the packet engine in the experiments: the times of the runs; twice the seeds of ns-2."""
+"""Of the experiments: the times of the runs; twice the seeds of ns-2."""
 SETUPS = 0.03, 0.24
 """Smallest and largest difference at p = 1e-3 between two set-ups of ns-2 with the same modules, link,
 buffer and p, but other timestamps, noise and initial thresholds; the second is not bundled."""
@@ -81,24 +81,8 @@ APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
 difference between simulators (Reno, S03)."""
 
 
-class Illinois(LinuxIllinois):
-    """Linux's module from the threshold of the runs."""
-
-    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
-        """Return the state at the start, with the threshold of the runs."""
-        return super().start(rtt, bandwidth)._replace(ssthresh=float(SSTHRESH))
-
-
-class Adaptive(ARENO):
-    """ARENO from the threshold of the runs."""
-
-    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
-        """Return the state at the start, with the threshold of the runs."""
-        return super().start(rtt, bandwidth)._replace(ssthresh=float(SSTHRESH))
-
-
-EXPERIMENTS: dict[str, WindowRule] = {"illinois": Illinois(), "areno": Adaptive()}
-"""The rules farthest from the window model, which also run on the packet engine."""
+EXPERIMENTS = ("illinois", "areno")
+"""The rules farthest from the window model, which also run packet by packet."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +90,13 @@ class WindowModel:
     """Goodput in packets over the model's rate by rule, simulator and p.
 
     Columns tool, rule, p, ratio, error (95 %: of the seeds, and of the model's own random losses).
-    ``engine`` has the rules farthest off: goodput over that of the packet engine with the same rule, whose
+    ``queued`` has the rules farthest off: goodput over that of `responsefn.coexist` with the same rule, whose
     packets queue behind each other (ratio, error), and over the window model (over_model); ``spread`` is
-    the standard deviation of the engine's seeds over their mean.
+    the standard deviation of its seeds over their mean.
     """
 
     ratios: pd.DataFrame
-    engine: pd.DataFrame
+    queued: pd.DataFrame
 
     def of(self, rule: str, tool: str) -> pd.DataFrame:
         """Return the rows of one rule in one simulator."""
@@ -133,7 +117,7 @@ class WindowModel:
         return [float(np.median(deviation[kind])) for kind in kinds]
 
 
-@functools.cache
+@kept
 def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
     """Return rate and 95 % half-width, packets/s, of the rule and a drop-tail queue alone."""
     run = simulate_rule(
@@ -150,31 +134,37 @@ def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
     return run.rate, run.half_width
 
 
-@functools.cache
-def engine_rates(name: str, p: float) -> tuple[float, ...]:
-    """Return the goodput of a rule on the packet engine, packets/s, one per seed.
+@kept
+def queued_rates(name: str, p: float) -> tuple[float, ...]:
+    """Return the goodput of a rule whose packets queue behind each other, packets/s, one per seed.
 
-    Path, random loss, threshold, times and the random delay of up to a transmission time at the sender are
-    those of the runs.
+    Path, random loss, threshold, times and a random delay of up to a transmission time are those of the
+    runs.
     """
-    path = Bottleneck(CAPACITY, RTT, int(BUFFER), p, duration=SECONDS, warm_up=WARM_UP)
-    return tuple(float(path.run([EXPERIMENTS[name]], seed=seed).rate[0]) for seed in SEEDS)
+    runs = (
+        coexist(
+            BY_DELAY[name], RTT, CAPACITY, int(BUFFER), p=p, seconds=SECONDS, warm_up=WARM_UP,
+            ssthresh=SSTHRESH, rng=seed,
+        )
+        for seed in SEEDS
+    )  # fmt: skip
+    return tuple(float(run.goodput[0]) for run in runs)
 
 
 def experiments(ratios: pd.DataFrame, goodputs: dict[tuple[str, str, float], Any]) -> pd.DataFrame:
-    """Return the rows of ``WindowModel.engine``."""
+    """Return the rows of ``WindowModel.queued``."""
     import pandas as pd
 
     rows = []
     for (tool, name, p), runs in goodputs.items():
         if name not in EXPERIMENTS:
             continue
-        engine = engine_rates(name, p)
+        rates = queued_rates(name, p)
         row = (ratios["tool"] == tool) & (ratios["rule"] == name) & (ratios["p"] == p)
-        packets, ours = of_runs(runs), of_runs(engine)
+        packets, ours = of_runs(runs), of_runs(rates)
         ratio = packets.value / ours.value
         error = ratio * 2.0 * np.hypot(packets.error / packets.value, ours.error / ours.value)
-        spread = float(np.std(engine, ddof=1)) / ours.value
+        spread = float(np.std(rates, ddof=1)) / ours.value
         rows.append((tool, name, p, float(ratios[row]["ratio"].iloc[0]), ratio, error, spread))
     return pd.DataFrame(
         rows, columns=["tool", "rule", "p", "over_model", "ratio", "error", "spread"]

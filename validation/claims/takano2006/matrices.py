@@ -98,7 +98,7 @@ def matrix(name: str) -> Matrix:
     """Return the matrix of a scenario, computed once."""
     study = Study(name)
     fluid = studies.fluid_without_dfc(name, "unshaped")
-    unshaped = _cell(Efficiencies.of_fluid(fluid), START, study.part, studies.lost(fluid))
+    unshaped = _cell(Efficiencies.of_fluid(fluid), START, study.part, fluid.lost)
     return Matrix(
         {host: _with_dfc(study, host) for host in HOSTS},
         _without_dfc(study),
@@ -141,7 +141,7 @@ def _with_dfc(study: Study, host: str) -> Sides[Cell]:
     runs = study.with_dfc(host)
     fluid = studies.fluid_with_dfc(study.name, host, float(runs.packets.time.max()))
     drops = study.rows_with_dfc(host, "flows").groupby("seed")["dropped"].sum()
-    losses = studies.lost(fluid), drops.to_numpy(float)
+    losses = fluid.lost, drops.to_numpy(float)
     return Sides(*(_cell(e, SETTLED, study.part, n) for e, n in zip(runs, losses, strict=True)))
 
 
@@ -150,7 +150,7 @@ def _without_dfc(study: Study) -> Sides[Cell]:
         table.groupby("seed")["dropped"].sum().to_numpy(float)
         for table in study.tables_without_dfc("flows")
     ]
-    losses = studies.lost(studies.fluid_without_dfc(study.name)), np.concatenate(drops)
+    losses = studies.fluid_without_dfc(study.name).lost, np.concatenate(drops)
     pairs = zip(study.without_dfc(), losses, strict=True)
     return Sides(*(_cell(runs, START, study.part, lost) for runs, lost in pairs))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.studies import FAIR
 from validation.drawing import BLUE, GREEN, RED, panels
+from validation.keeping import kept
 from validation.statistics import Swing, Values
 from validation.verdicts import Judgement, Sides, Verdict
 
@@ -65,7 +65,7 @@ class Scenario6:
         return min(buffer for buffer, lost in self.losses.items() if lost == 0.0)
 
 
-@functools.cache
+@kept
 def shaped_losses(buffer: int) -> float:
     """Return the packets that scenario 6 with DFC and shaped hosts loses in the fluid."""
     scenario = takano2006("6")
@@ -83,9 +83,9 @@ def measure() -> Scenario6:
     return Scenario6(
         here,
         STUDY.spread_starts(),
-        studies.without_overshoot(STUDY.name).mean_efficiency(studies.START)[:, 0],
+        studies.without_overshoot(STUDY.name).target(),
         Sides(
-            max(float(run.peak_queue.max()) for run in studies.fluid_with_dfc("6").runs),
+            float(studies.fluid_with_dfc("6").peak.max()),
             float(studies.rows(STUDY.with_dfc_case, "nodes")["peak"].max()),
         ),
         {buffer: shaped_losses(buffer) for buffer in BUFFERS},

@@ -51,7 +51,7 @@ class Speed:
 @claim("D08", "5", cases=Study("5").cases)
 def measure(name: str) -> Speed:
     """Return the efficiencies of the scenario."""
-    kept = studies.without_overshoot(name).mean_efficiency(studies.START)[:, 0]
+    kept = studies.without_overshoot(name).target()
     return Speed(name, matrix(name), Study(name).spread_starts(), kept)
 
 

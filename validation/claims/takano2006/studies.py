@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Ensemble, Fluid, Scenario, Trajectory, ensemble, simulate, takano2006
+from dfcmodel import Ensemble, Fluid, Scenario, ensemble, takano2006
 from validation import evidence
+from validation.keeping import kept
 from validation.statistics import Swing, Values, swing
 from validation.verdicts import Sides
 
@@ -30,6 +31,8 @@ STEPS = 16
 """Steps of the fluid in a link's delay of 0.1 ms without DFC: a third of `PACKET_JITTER` each."""
 RUNS = 16
 """Fluid runs without DFC: as many as ns-2 has of most scenarios."""
+FEWER = 8
+"""Fluid runs without DFC of the reading with unshaped hosts, and without overshoot."""
 FAIR = 0.5
 """Efficiency of each of two flows that share the links equally."""
 NEAR = 0.01
@@ -62,6 +65,48 @@ SENDERS = {"4R": "reno", "4N": "newreno"}
 
 
 @dataclass(frozen=True)
+class FluidRuns:
+    """Runs of the fluid, as far as the claims need them: R runs, F flows, T samples.
+
+    Attributes
+    ----------
+    time
+        Ends of the bins in s, (T,).
+    efficiency
+        Of target and background in each bin, (R, F, T).
+    lost
+        Packets lost by both, (R,).
+    peak
+        The largest queue of each run in packets, (R,).
+    waiting
+        Packets that wait at the target's host at the end, (R,).
+    """
+
+    time: Values
+    efficiency: Values
+    lost: Values
+    peak: Values
+    waiting: Values
+
+    @classmethod
+    def of(cls, many: Ensemble) -> FluidRuns:
+        """Return what is needed of an ensemble."""
+        runs = many.runs
+        return cls(
+            many.time,
+            np.array([run.efficiency.to_numpy() for run in runs]),
+            np.array([run.lost.sum() for run in runs]),
+            np.array([run.peak_queue.max() for run in runs]),
+            np.array([run.backlog[0, -1] for run in runs]),
+        )
+
+    def target(self) -> Values:
+        """Return the mean efficiency of the target from the start of the background flow, (R,)."""
+        mean: Values = self.efficiency[:, 0, self.time > START].mean(axis=1)
+        return mean
+
+
+@dataclass(frozen=True)
 class Efficiencies:
     """Efficiencies in several runs: ends of the bins (T,) in s, by flow (runs, T)."""
 
@@ -69,9 +114,9 @@ class Efficiencies:
     flows: Mapping[str, Values]
 
     @classmethod
-    def of_fluid(cls, many: Ensemble) -> Efficiencies:
-        """Return the efficiencies of an ensemble."""
-        return cls(many.time, {f: many.efficiency.sel(flow=f).to_numpy() for f in FLOWS})
+    def of_fluid(cls, many: FluidRuns) -> Efficiencies:
+        """Return the efficiencies of fluid runs."""
+        return cls(many.time, {flow: many.efficiency[:, f] for f, flow in enumerate(FLOWS)})
 
     def of_network(self, part: float) -> Efficiencies:
         """Return the efficiency of all links of the target, of which the background has a part."""
@@ -179,34 +224,36 @@ class Study:
         In the fluid they always do; ns-2 has a case for it. Shapes (runs,).
         """
         packets = evidence.table(self.starts_case, "flows").query("flow == 'target'")
-        fluid = fluid_without_dfc(self.name).mean_efficiency(START)[:, 0]
+        fluid = fluid_without_dfc(self.name).target()
         return Sides(fluid, packets["mean_efficiency"].to_numpy())
 
 
-@functools.cache
-def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> Ensemble:
+@kept
+def fluid_with_dfc(name: str, host: str | None = None, duration: float | None = None) -> FluidRuns:
     """Return three fluid runs of a scenario with DFC that differ in their feedback phases."""
-    return ensemble(takano2006(name, host=host), 3, jitter=20e-6, duration=duration)
+    many = ensemble(takano2006(name, host=host), 3, jitter=20e-6, duration=duration)
+    return FluidRuns.of(many)
 
 
-@functools.cache
-def fluid_without_dfc(name: str, host: str = "direct", tcp: str | None = None) -> Ensemble:
+@kept
+def fluid_without_dfc(name: str, host: str = "direct", tcp: str | None = None) -> FluidRuns:
     """Return fluid runs of a scenario without DFC, as random as those of ns-2: see `random_runs`.
 
     Which flow a full queue hits depends on when their bursts meet there.
     """
-    return random_runs(takano2006(name, dfc=False, host=host, tcp=tcp))
+    runs = RUNS if host == "direct" else FEWER
+    return random_runs(takano2006(name, dfc=False, host=host, tcp=tcp), runs)
 
 
-@functools.cache
-def without_overshoot(name: str) -> Ensemble:
+@kept
+def without_overshoot(name: str) -> FluidRuns:
     """Return runs as `fluid_without_dfc` where node 1 has room for every window of the target."""
     scenario = takano2006(name, dfc=False)
     links = (replace(scenario.links[0], buffer=10**6), *scenario.links[1:])
-    return random_runs(replace(scenario, links=links))
+    return random_runs(replace(scenario, links=links), FEWER)
 
 
-def random_runs(scenario: Scenario) -> Ensemble:
+def random_runs(scenario: Scenario, runs: int) -> FluidRuns:
     """Return fluid runs with the random times of ns-2: before each packet, and at the starts.
 
     A step is a third of the random time before a packet, so that it is resolved, but not shorter
@@ -215,13 +262,9 @@ def random_runs(scenario: Scenario) -> Ensemble:
     """
     link = scenario.links[0]
     method = Fluid(steps_per_delay=min(STEPS, int(link.delay * link.rate)))
-    return ensemble(scenario, RUNS, jitter=SPREAD, packet_jitter=PACKET_JITTER, method=method)
-
-
-@functools.cache
-def one_without_dfc(tcp: str) -> Trajectory:
-    """Return the run of scenario 1 without DFC and without chance."""
-    return simulate(takano2006("1", dfc=False, tcp=tcp))
+    return FluidRuns.of(
+        ensemble(scenario, runs, jitter=SPREAD, packet_jitter=PACKET_JITTER, method=method)
+    )
 
 
 def recoveries(name: str) -> dict[str, tuple[str, str]]:
@@ -249,7 +292,7 @@ def bias(name: str) -> float:
             data = data[data["agent"] == tcp]
         packets = data[data["flow"] == "target"]["mean_efficiency"].mean()
         fixed = None if scenario in SENDERS else tcp
-        fluid = fluid_without_dfc(scenario, tcp=fixed).mean_efficiency(START)[:, 0].mean()
+        fluid = fluid_without_dfc(scenario, tcp=fixed).target().mean()
         apart.append(abs(float(fluid) - float(packets)))
     return max(apart)
 
@@ -267,8 +310,3 @@ def rows(case: str, name: str | None = None, **reading: object) -> pd.DataFrame:
         if column in data:
             data = data[data[column] == value]
     return data
-
-
-def lost(many: Ensemble) -> Values:
-    """Return the packets lost by both flows in each run, shape (runs,)."""
-    return np.array([run.lost.sum() for run in many.runs])

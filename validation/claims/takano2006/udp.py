@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from dfcmodel import CBR, Ensemble, ensemble, takano2006
+from dfcmodel import CBR, ensemble, takano2006
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
-from validation.claims.takano2006.studies import Efficiencies
+from validation.claims.takano2006.studies import Efficiencies, FluidRuns
 from validation.drawing import BLUE, RED, panels
+from validation.keeping import kept
 from validation.statistics import Swing, Values, settles
 from validation.verdicts import Judgement, Sides, Verdict
 
@@ -76,8 +76,8 @@ class WithoutControl:
         return self.shares[Setting("both flows", LOADS[-1], "unshaped")]
 
 
-@functools.cache
-def fluid(setting: Setting) -> Ensemble:
+@kept
+def fluid(setting: Setting) -> FluidRuns:
     """Return two fluid runs that differ in their feedback phases."""
     scenario = takano2006("1", dfc=setting.dfc, host=setting.host)
     source = CBR(setting.load * scenario.links[0].rate)
@@ -86,7 +86,7 @@ def fluid(setting: Setting) -> Ensemble:
         for flow, kind in zip(scenario.flows, WHERE[setting.where], strict=True)
     ]
     varied = replace(scenario, flows=tuple(flows))
-    return ensemble(varied, 2, jitter=20e-6, duration=DURATION)
+    return FluidRuns.of(ensemble(varied, 2, jitter=20e-6, duration=DURATION))
 
 
 def efficiencies(setting: Setting) -> Sides[Efficiencies]:
@@ -103,7 +103,7 @@ def shares(setting: Setting) -> Sides[Shares]:
         for flow in studies.FLOWS
     )
     return Sides(
-        Shares((target.model, background.model), studies.lost(fluid(setting))),
+        Shares((target.model, background.model), fluid(setting).lost),
         Shares((target.packets, background.packets), drops),
     )
 
@@ -119,7 +119,7 @@ def measure() -> WithoutControl:
     flows = flows.query(
         "target_source == 'udp' and background_source == 'udp' and flow == 'target'"
     )
-    model = max(run.backlog[0, -1] for run in fluid(Setting("both flows", 1.0)).runs)
+    model = fluid(Setting("both flows", 1.0)).waiting.max()
     return WithoutControl(found, Sides(float(model), float(flows["peak_host"].max())))
 
 

@@ -60,10 +60,7 @@ def cases(name: str) -> tuple[str, ...]:
 @claim("D15", "4N", cases=(*cases("4N"), studies.TRACES))
 def measure(name: str) -> Variant:
     """Return the efficiencies of the variant and of scenario 4."""
-    kept = (
-        studies.without_overshoot(each).mean_efficiency(studies.START)[:, 0]
-        for each in (name, PLAIN)
-    )
+    kept = (studies.without_overshoot(each).target() for each in (name, PLAIN))
     return Variant(name, matrix(name), matrix(PLAIN), *kept)
 
 
