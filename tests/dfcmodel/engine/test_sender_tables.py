@@ -126,8 +126,16 @@ def test_on_and_off_times_within_a_step() -> None:
     assert record.shape == (2, 1, 5)
 
 
-@pytest.mark.parametrize("discipline", [FIFO(), DFC()], ids=["fifo", "dfc"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+WITH_DFC = [
+    pytest.param(rule, DFC(), marks=[] if n < 4 else pytest.mark.slow, id=f"{rule!r}-dfc")
+    for n, rule in enumerate(RULES)
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "discipline"),
+    [*(pytest.param(rule, FIFO(), id=f"{rule!r}-fifo") for rule in RULES), *WITH_DFC],
+)
 def test_every_rule_of_the_catalogue_is_a_source(rule: WindowRule, discipline: Any) -> None:
     """The balance is zero, all is finite, nothing negative, no link and no buffer exceeded.
 

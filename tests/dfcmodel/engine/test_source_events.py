@@ -12,6 +12,7 @@ from dfcmodel import (
     DFC,
     FIFO,
     Flow,
+    Fluid,
     Link,
     Packets,
     RampMarking,
@@ -28,7 +29,7 @@ from dfcmodel.engine.kernel.records import ON_LOSS, ON_MARK
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.disciplines import Discipline
 from hopflow import maximum, mbps, where
-from responsefn import AIMD, DCQCN, DCTCP, NewReno, RateRule, Reno, WindowRule
+from responsefn import AIMD, CUBIC, DCQCN, DCTCP, NewReno, RateRule, Reno, Vegas, WindowRule
 from responsefn.responses.rule_events import signature_of
 
 
@@ -216,3 +217,13 @@ def test_other_engines_refuse_rate_rules(tmp_path) -> None:
     assert load_scenario(path).flows[0] == changed
     assert load_scenario(path).flows[0].source != DCQCN()
     assert AIMD() != DCQCN()
+
+
+@pytest.mark.parametrize("rule", [CUBIC(), Vegas()])
+def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> None:
+    """The compiled engine and the same code as plain Python, to rounding."""
+    links = (Link("a", "b", 1000.0, 5e-3, 20), Link("b", "c", 500.0, 5e-3, 20))
+    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=1.5)
+    one, other = (simulate(scenario, Fluid(backend=each)) for each in ("numba", "python"))
+    np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
+    assert np.ptp(one.window) > 5.0

@@ -66,6 +66,7 @@ def saw_tooth(time, high, low, paused, rate):
     return jnp.where(after < 0, rate * jnp.maximum(time - d, 0.0), later)
 
 
+@pytest.mark.slow
 def test_derivatives_by_thresholds() -> None:
     """Queue: the exact saw-tooth and its derivatives, 1e-9. Merits: central differences, 1e-6.
 

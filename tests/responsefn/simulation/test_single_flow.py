@@ -79,17 +79,17 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
     ("p", "losses", "events", "options"),
     [
         (0.05, Deterministic(), 60, {}),
-        (0.05, Independent(), 800, {}),
-        (0.05, Independent(), 800, {"bandwidth": 100.0, "buffer": 5.0}),
-        (0.05, Gilbert(3.0), 800, {}),
+        (0.05, Independent(), 320, {}),
+        (0.05, Independent(), 320, {"bandwidth": 100.0, "buffer": 5.0}),
+        (0.05, Gilbert(3.0), 320, {}),
         (1e-3, Deterministic(), 50, {"bandwidth": 2e2, "buffer": 2.0, "method": "blocks"}),
-        (1e-2, Independent(), 800, {"method": "blocks"}),
+        (1e-2, Independent(), 320, {"method": "blocks"}),
     ],
     ids=["one run", "lanes", "lanes and a queue", "bursts", "blocks and a queue", "blocks"],
 )
 def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
     """Every loop as it is written, beside its machine code: equal to the last bit."""
-    monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 50)  # as many runs as there are lanes
+    monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 20)  # as many runs as there are lanes
     ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, **options)
     compiled = ask()
     plain = functools.partial(single_flow._side_by_side, compiled=False)
