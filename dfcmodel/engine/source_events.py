@@ -21,7 +21,13 @@ from dfcmodel.engine.kernel.records import (
 )
 from hopflow.kernels import build_callbacks
 from responsefn import Elapsed, Feedback, RateRule
-from responsefn.responses.rule_events import SIGNATURE, RuleSignature, events_of, places
+from responsefn.responses.rule_events import (
+    SIGNATURE,
+    RuleSignature,
+    events_of,
+    on_record,
+    places,
+)
 from responsefn.rules.base import answers_marks
 
 __all__ = ["source_events_of"]
@@ -78,16 +84,4 @@ def _event(
         SIGNATURE,
         compiled=compiled,
     )["event"]
-    return callback.address if compiled else _on_record(callback)
-
-
-def _on_record(event: Callable[..., None]) -> Callable[..., None]:
-    """Return an event in plain Python that takes a flow's record in the place of its address."""
-
-    def apply(flow: Any, *numbers: float) -> None:
-        window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]
-        event(window, *map(float, numbers))
-        flow.cwnd, flow.ssthresh = window[:2]
-        flow.rule_state[:] = window[2:MAX_STATE]
-
-    return apply
+    return callback.address if compiled else on_record(callback)

@@ -23,6 +23,7 @@ __all__ = [
     "RuleSignature",
     "checked_signature",
     "events_of",
+    "on_record",
     "places",
     "signature_of",
     "signatures_of",
@@ -94,7 +95,7 @@ def events_of(
         )
         for n, event in enumerate(EVENTS):
             callback = callbacks[event]
-            row[n] = callback.address if compiled else _on_record(callback)
+            row[n] = callback.address if compiled else on_record(callback)
     return table
 
 
@@ -119,12 +120,12 @@ def _adapter(rule: type[Any], names: tuple[str, ...], event: str, several: bool)
     return "\n".join(lines)
 
 
-def _on_record(event: Callable[..., None]) -> Callable[..., None]:
+def on_record(event: Callable[..., None]) -> Callable[..., None]:
     """Return an event in plain Python that takes a flow's record in the place of its address."""
 
-    def apply(flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
+    def apply(flow: Any, *numbers: float) -> None:
         window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]
-        event(window, now, float(rtt), acks, marks)
+        event(window, *map(float, numbers))
         flow.cwnd, flow.ssthresh = window[:2]
         flow.rule_state[:] = window[2:MAX_STATE]
 
