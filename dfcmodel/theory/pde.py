@@ -198,14 +198,14 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     def derivative(t: Any, fields: Any, args: Any) -> Any:
         return -jnp.diff(equation.fluxes(t, fields, jnp.asarray(faces)), axis=1) / h
 
-    def solve() -> tuple[Any, Any]:
+    def solve(start: Any) -> tuple[Any, Any]:
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(derivative),
             diffrax.Kvaerno3() if method.stiff else diffrax.Tsit5(),
             0.0,
             float(ts[-1]),
             None,
-            equation.start(jnp.asarray(x)),
+            start,
             saveat=diffrax.SaveAt(ts=jnp.asarray(ts)),
             stepsize_controller=diffrax.PIDController(rtol=method.rtol, atol=method.atol),
             adjoint=diffrax.ForwardMode(),  # nothing is differentiated; it compiles fastest
@@ -215,7 +215,9 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
         flux: Any = jax.vmap(lambda t, y: equation.fluxes(t, y, jnp.asarray(faces))[0])
         return solution, flux(solution.ts, solution.ys)
 
-    solution, J = jax.jit(solve)()  # as one piece, which compiles fastest
+    solution, J = jax.jit(solve)(
+        equation.start(jnp.asarray(x))
+    )  # as one piece, which compiles fastest
     if solution.result != diffrax.RESULTS.successful:
         raise ArithmeticError(f"{type(equation).__name__}: {solution.result}")
     J = np.asarray(J)

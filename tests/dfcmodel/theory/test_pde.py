@@ -261,3 +261,12 @@ def test_command_line(tmp_path) -> None:
     assert "stable up to D = 0.532" in out.output
     first, last = re.search(r"mean +(\S+) at 0 s, (\S+)", out.output).groups()
     assert float(last) - float(first) == pytest.approx(20 * 0.1 / 1.1, abs=1e-3)
+
+
+def test_the_start_may_be_written_with_numpy() -> None:
+    """Only the fluxes are compiled."""
+    plain, traced = (
+        evolve(DiffusionEquation(start, coefficient=0.1), [0.0, 0.5], Lines(cells=20)).density
+        for start in (lambda x: 1 + np.cos(np.pi * x), lambda x: 1 + jnp.cos(jnp.pi * x))
+    )
+    np.testing.assert_allclose(plain, traced, rtol=1e-12)
