@@ -42,7 +42,7 @@ def intervals_of(plan: Plan, switches: Any, end: float) -> Any:
         paused, by = int(pauses["paused"][n]), order[pauses["pausing"][n]]
         link = order[paused] if paused >= 0 else paused
         way = float(pauses["wait"][n]) + float(pauses["part"][n])
-        times = (switches["step"][switches["pause"] == n] + way) * plan.step  # on, off, on, ...
+        times = (switches["time"][switches["pause"] == n] + way) * plan.step  # on, off, on, ...
         for begin, until in zip(times[::2], [*times[1::2], np.inf], strict=False):
             if begin < end:
                 found.append((link, by, begin, until if until < end else np.inf))

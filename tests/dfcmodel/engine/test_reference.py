@@ -201,7 +201,9 @@ def test_naive_reference_agrees_where_nothing_is_lost(
         run(plan, 400, 40) for run, plan in ((driver.advance, fast), (reference.advance, slow))
     )
     assert lost.sum() == 0.0
-    np.testing.assert_array_equal(switches, switched)
+    np.testing.assert_array_equal(switches[["pause", "on"]], switched[["pause", "on"]])
+    # a queue that changes by 0.01 packets per step crosses a threshold as many steps of error later
+    np.testing.assert_allclose(switches["time"], switched["time"], atol=400 * 2.0**-26 / 0.01)
     assert max(queued.max(), record[:, :, 3].max()) > 1.0  # in the network or at a host
     # amounts are rounded to the grid at every service: 400 steps of 2^-26 packets, grown by DFC
     np.testing.assert_allclose(record[:, :, :4], told[:, :, :4], atol=400 * 2.0**-26)
