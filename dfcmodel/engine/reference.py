@@ -84,8 +84,8 @@ class _Run:
         self.inside = [c for c in range(self.C) if c >= self.F or c not in s.up[self.F :]]
 
     def advance(self, steps: int, every: int) -> Records:
-        record = np.zeros((steps // every, self.F, 5))
-        queued = np.zeros((steps // every, self.C))
+        T = -(-steps // every)
+        record, queued = np.zeros((T, self.F, 5)), np.zeros((T, self.C))
         for k in range(steps):
             self.feedback(k)
             self.pause(k)
@@ -94,10 +94,11 @@ class _Run:
             for i, members in enumerate(self.members):
                 self.serve(i, members, came[members - self.F])
             n = k // every
+            size = min(every, steps - n * every)
             for c in self.inside:
                 inside = sum(self.way[c]) + self.late[c]
-                record[n, self.s.flow_of[c], 0] += inside / every
-            if (k + 1) % every == 0:
+                record[n, self.s.flow_of[c], 0] += inside / size
+            if (k + 1) % every == 0 or k + 1 == steps:
                 window = np.minimum(self.flows.cwnd, self.flows.max_window)  # or rate
                 record[n, :, 1:] = np.stack(
                     [self.flows.rcv_nxt, window, self.queue[: self.F], self.flows.rtt], axis=1
