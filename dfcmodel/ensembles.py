@@ -159,8 +159,10 @@ class Ensemble(Recorded, Result):
         self.runs[0].mean_efficiency(since, until)  # raises for an interval without samples
         data = self._data
         part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
+        lengths = xr.DataArray(np.diff(self.time, prepend=0.0), {"time": self.time}, "time")
+        lengths = lengths.sel(time=part["time"])
         of_runs = {
-            "efficiency": part["efficiency"].mean("time"),
+            "efficiency": part["efficiency"].weighted(lengths).mean("time"),
             "losses": part["losses"].sum("time"),
             "occupancy": part["occupancy"].mean("time"),
             "peak_queue": data["peak_queue"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -52,13 +51,13 @@ def simulate(
     method
         ``Fluid(...)``, ``Packets(...)``, or None: the fluid with ``steps_per_delay`` and ``backend``.
     duration
-        Simulated time in s; None is the scenario's.
+        Simulated time in s, rounded to a step; None is the scenario's.
     steps_per_delay
         m: the time step is h = shortest link delay / m. First-loss times and peak queues converge
         with first order in h.
     sample
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
-        that is longer.
+        that is longer. The last one of a fluid ends with the run and may be shorter.
     jitter
         Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
         resolves it within a step.
@@ -125,9 +124,9 @@ def _simulate_fluid(
         scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
     )
     every = max(1, round(sample / h))
-    samples = math.ceil(round(end / h) / every)
-    record = driver.advance(plan, samples * every, every, compiled=method.backend == "numba")
-    return _trajectory(plan, record, starts, samples * every, every)
+    steps = max(1, round(end / h))
+    record = driver.advance(plan, steps, every, compiled=method.backend == "numba")
+    return _trajectory(plan, record, starts, steps, every)
 
 
 def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:
@@ -140,7 +139,7 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
     return Trajectory(
         scenario=plan.scenario,
         step=plan.step,
-        time=every * plan.step * np.arange(1.0, steps // every + 1.0),
+        time=plan.step * np.minimum(every * np.arange(1.0, len(record.flows) + 1.0), steps),
         in_transit=in_transit * _propagating(plan)[:, np.newaxis],
         delivered=delivered.copy(),
         window=np.where(by_rate, 0.0, window),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 import time
 from collections.abc import Iterable
@@ -57,7 +58,7 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     plan
         Its state is advanced.
     steps, every
-        How many, a multiple of ``every``, the interval of the records.
+        How many, and the interval of the records; the last one may be shorter.
     compiled
         False runs the kernel as plain Python: hundreds of times slower, for tests.
 
@@ -66,12 +67,8 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     ArithmeticError
         When a number becomes NaN, with the time and the place.
     """
-    F, C = len(plan.network.flows), len(plan.layout.up)
-    records = (
-        np.zeros((steps // every, F, 5)),
-        np.zeros((steps // every, C)),
-        np.zeros((steps // every, C)),
-    )
+    F, C, T = len(plan.network.flows), len(plan.layout.up), math.ceil(steps / every)
+    records = np.zeros((T, F, 5)), np.zeros((T, C)), np.zeros((T, C))
     run, groups = _prepared(plan, compiled)
     fault = np.zeros(2, dtype=np.int64)
     seconds = 0.0
@@ -82,9 +79,9 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
             began = time.perf_counter()
             fault[:] = 0
             stopped = run(
-                k, end - k, every, plan.step, plan.quantum, plan.min_rto,
+                k, end - k, steps, every, plan.step, plan.quantum, plan.min_rto,
                 plan.layout.per_flow_links, len(plan.layout.order), *groups, plan.host_pace,
-                *(record[k // every : end // every] for record in records), fault,
+                *(record[k // every : math.ceil(end / every)] for record in records), fault,
             )  # fmt: skip
             seconds += time.perf_counter() - began
             if stopped >= 0 and fault[0] != SWITCHES_FULL:
@@ -130,7 +127,7 @@ def _compile(run: Any, plan: Plan, groups: list[Any]) -> None:
     """Compile the loop, or load it from the cache, by a run of no steps."""
     none = np.zeros((0, 0))
     run(
-        0, 0, 1, plan.step, plan.quantum, 1.0, 0, 0, *groups, plan.host_pace,
+        0, 0, 0, 1, plan.step, plan.quantum, 1.0, 0, 0, *groups, plan.host_pace,
         np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64),
     )  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["feedback", "pauses"]
 
-LARGEST_ROUNDING = 0.1
-"""Relative rounding of a pause to whole steps above which a warning is issued."""
 ROUNDING = 1e-6
 """Part of a step: delays that are this near to whole steps are."""
 MANY = 3
@@ -145,18 +142,11 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
             if u < 0 and scenario.flows[-1 - u].host == "direct":
                 continue
             fed = scenario.links[u] if u >= 0 else scenario.path(scenario.flows[-1 - u])[0]
-            quanta = 0
-            if d.quanta is not None:
-                lasts = d.quanta * 512.0 / (fed.rate * 8.0 * scenario.packet_size)
-                quanta = max(1, round(lasts / h))
-                if abs(quanta * h / lasts - 1.0) > LARGEST_ROUNDING:
-                    name = f"quanta of link {scenario.links[n].name} = {d.quanta:g}"
-                    msg = f"a pause of {lasts:.3g} s is rounded to {quanta * h:.3g} s, whole steps"
-                    warnings.warn(f"{name}: {msg}; increase steps_per_delay", stacklevel=4)
+            quanta = (d.quanta or 0) * 512.0 / (fed.rate * 8.0 * scenario.packet_size) / h
             steps = max(1.0, (delay + d.signalling) / h)
             lag = math.floor(steps + ROUNDING)
             part = steps - lag if steps - lag > ROUNDING else 0.0
             passes = math.floor(d.paused_rate * h / quantum) * quantum
             paused = place[u] if u >= 0 else u
-            pairs.append((d.high, d.low, passes, part, place[n], paused, lag, quanta, 0, 0))
+            pairs.append((d.high, d.low, passes, part, quanta, 0.0, 0.0, place[n], paused, lag, 0))
     return np.array(pairs, dtype=PAUSE)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dfcmodel.engine.plans import Plan
 
-__all__ = ["PAUSED", "intervals_of"]
+__all__ = ["PAUSED", "intervals_of", "table_of"]
 
 PAUSED = np.dtype(
     [("link", np.int64), ("by", np.int64), ("begin", np.float64), ("end", np.float64)]
@@ -37,12 +39,34 @@ def intervals_of(plan: Plan, switches: Any, end: float) -> Any:
         Of `PAUSED`.
     """
     order, pauses = plan.layout.order, plan.feedback.pauses
-    found: list[tuple[int, int, float, float]] = []
+    found = []
     for n in range(len(pauses)):
         paused, by = int(pauses["paused"][n]), order[pauses["pausing"][n]]
         link = order[paused] if paused >= 0 else paused
         way = float(pauses["wait"][n]) + float(pauses["part"][n])
-        times = (switches["step"][switches["pause"] == n] + way) * plan.step  # on, off, on, ...
+        times = (switches["time"][switches["pause"] == n] + way) * plan.step
+        found.append((link, by, times))
+    return table_of(found, end)
+
+
+def table_of(switches: Iterable[tuple[int, int, Any]], end: float) -> Any:
+    """Return the pauses that took effect before ``end`` in s, in the order in which they began.
+
+    Parameters
+    ----------
+    switches
+        Of each pair of links, the paused one and the one that asks for it, the times in s at which pauses
+        took effect, ended, took effect ...
+    end
+        When the run ended, s.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of `PAUSED`.
+    """
+    found: list[tuple[int, int, float, float]] = []
+    for link, by, times in switches:
         for begin, until in zip(times[::2], [*times[1::2], np.inf], strict=False):
             if begin < end:
                 found.append((link, by, begin, until if until < end else np.inf))

@@ -242,7 +242,7 @@ def _feedback(
     tables = feedback(scenario, layout, h, rng)
     stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
-    pausing = np.zeros((_power_of_two(longest + 3), len(stops)), dtype=np.int64)
+    pausing = np.zeros((_power_of_two(longest + 3), len(stops)))
     switches = np.zeros(max(SWITCHES, len(stops)) if len(stops) else 0, dtype=SWITCH)
     return Feedback(
         **tables, pauses=stops, pausing=pausing, switches=switches,

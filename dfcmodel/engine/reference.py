@@ -73,8 +73,8 @@ class _Run:
         self.told = np.stack([queues["link_rate"], np.zeros(self.C)])
         self.message = self.told.copy()
         self.pauses = plan.feedback.pauses.view(np.recarray)
-        self.switches: list[tuple[int, int, int]] = []
-        self.heard: dict[int, list[bool]] = {n: [] for n in range(len(self.pauses))}
+        self.switches: list[tuple[float, int, int]] = []
+        self.asked: list[list[list[float]]] = [[] for _ in self.pauses]  # begins and ends, in steps
         self.clocks = [(self.period(i), self.phase(i)) for i in range(len(s.queues))]
         self.fed = [  # queues that get their packets from those of a link
             [d for d in range(self.F, self.C) if s.queues[i, 0] <= s.up[d] < s.queues[i, 1]]
@@ -84,8 +84,8 @@ class _Run:
         self.inside = [c for c in range(self.C) if c >= self.F or c not in s.up[self.F :]]
 
     def advance(self, steps: int, every: int) -> Records:
-        record = np.zeros((steps // every, self.F, 5))
-        queued = np.zeros((steps // every, self.C))
+        T = -(-steps // every)
+        record, queued = np.zeros((T, self.F, 5)), np.zeros((T, self.C))
         for k in range(steps):
             self.feedback(k)
             self.pause(k)
@@ -94,10 +94,11 @@ class _Run:
             for i, members in enumerate(self.members):
                 self.serve(i, members, came[members - self.F])
             n = k // every
+            size = min(every, steps - n * every)
             for c in self.inside:
                 inside = sum(self.way[c]) + self.late[c]
-                record[n, self.s.flow_of[c], 0] += inside / every
-            if (k + 1) % every == 0:
+                record[n, self.s.flow_of[c], 0] += inside / size
+            if (k + 1) % every == 0 or k + 1 == steps:
                 window = np.minimum(self.flows.cwnd, self.flows.max_window)  # or rate
                 record[n, :, 1:] = np.stack(
                     [self.flows.rcv_nxt, window, self.queue[: self.F], self.flows.rtt], axis=1
@@ -170,22 +171,16 @@ class _Run:
         self.open = np.array([np.floor(k.rate * self.h / self.plan.quantum) for k in self.links])
         self.open *= self.plan.quantum
         for n, row in enumerate(self.pauses):
-            i, paused, wait, quanta = row.pausing, row.paused, row.wait, row.quanta
-            on, until = row.on, row.until
+            i, paused = row.pausing, row.paused
             rule = self.links[i].discipline
             if not isinstance(rule, Pause):
                 continue
             waits = self.queue[self.members[i]].sum()
-            if not on and waits > rule.high:
-                on, until = 1, k + quanta
-            elif on and k >= until:
-                on, until = int(waits > rule.low), until + quanta
-            if on != row.on:
-                self.switches.append((k, n, on))
-            row.on, row.until = on, until
-            self.heard[n].append(bool(on))
-            now, before = (k >= lag and self.heard[n][k - lag] for lag in (wait, wait + 1))
-            stopped = (1.0 - row.part) * now + row.part * before
+            self.ask(n, row, k, waits)
+            row.backlog = waits
+            begin = k - row.wait - row.part
+            parts = (min(b, begin + 1.0) - max(a, begin) for a, b in self.asked[n])
+            stopped = sum(max(0.0, part) for part in parts)
             full = (
                 self.plan.host_pace[-1 - paused] if paused < 0 else self.links[paused].rate * self.h
             )
@@ -194,6 +189,30 @@ class _Run:
                 self.budget[-1 - paused] = pace
             elif stopped:
                 self.open[paused] = min(self.open[paused], pace)
+
+    def ask(self, n: int, row: Any, k: int, waits: float) -> None:
+        """Begin or end a pause where the queue, linear in step k - 1, crossed a threshold."""
+        ends = self.asked[n][-1][1] if self.asked[n] else 0.0
+        crossing = [
+            k - 1 + (level - row.backlog) / (waits - row.backlog) if waits != row.backlog else k
+            for level in (row.high, row.low)
+        ]
+        if not row.on and waits > row.high:
+            row.on = 1
+            time = crossing[0] if row.backlog < row.high else k - 1.0
+            self.asked[n].append([time, np.inf])
+            row.until = time + row.quanta
+        elif row.on and row.quanta == 0.0 and waits <= row.low:
+            row.on, time = 0, crossing[1]
+        if row.on and row.quanta:
+            now = [k - 1, k], [row.backlog, waits]
+            while row.until <= k and np.interp(row.until, *now) > row.low:
+                row.until += row.quanta
+            if row.until <= k:
+                row.on, time = 0, row.until
+        if row.on != (ends == np.inf):
+            self.asked[n][-1][1] = np.inf if row.on else time
+            self.switches.append((time, n, row.on))
 
     def sources(self, k: int) -> None:
         """Receivers take in what arrived, senders answer, hosts send."""

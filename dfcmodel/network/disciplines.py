@@ -193,7 +193,7 @@ class Pause(Discipline):
 
     While the queue is above ``high`` packets, all links and access links over which its flows come are
     paused, with all that they carry; the pause takes effect upstream after the delay of the paused link
-    plus ``signalling``.
+    plus ``signalling``. In a fluid both happen at an instant within a step.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.network.flows import window_rules
+from dfcmodel.packets.kernel.boxes import FAULT, SWITCHED
 from dfcmodel.packets.layouts import lay_out
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
@@ -42,11 +43,17 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     arrays = list(layout.arrays.values())
     if not compiled:  # fields of records as attributes, which compiled code has
         arrays = [each.view(np.recarray) if each.dtype.names else each for each in arrays]
-    done = loop_of(KERNEL, compiled=compiled)(
-        events, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, 0, plan.samples
-    )
-    if done < plan.samples:
-        place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
-        raise MemoryError(f"{place}: more packets in the network than links and windows can hold")
+    run, tally, done = loop_of(KERNEL, compiled=compiled), layout.arrays["tally"], 0
+    while done < plan.samples:
+        done = run(
+            events, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, done,
+            plan.samples,
+        )  # fmt: skip
+        if tally[FAULT]:
+            place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
+            msg = "more packets in the network than links and windows can hold"
+            raise MemoryError(f"{place}: {msg}")
+        records.take_switches(int(tally[SWITCHED]))
+        tally[SWITCHED] = 0
     records.take_in(layout.arrays)
     return records

@@ -79,7 +79,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "clock": np.array(
             [0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto, plan.jitter]
         ),
-        "tally": np.array([-1, 0, 0, 0, 0], dtype=np.int64),
+        "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
     }
     _wake_all(plan, arrays)
     return Layout(arrays, ahead)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Records"]
 
+SWITCHES = 2**17
+"""Pauses and resumes for which there is room: half of them in one sample."""
+
 
 class Records:
     """Recorded arrays for F flows, P ports, S samples and H hops.
@@ -45,6 +48,8 @@ class Records:
         Number of retransmission timeouts and of loss events, (F,).
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
+    switched, all_switches
+        When each port asked for a pause or its end, and whether those are all.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -63,6 +68,10 @@ class Records:
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
+        self.switched: list[tuple[float, int, bool]] = []
+        self.all_switches = True
+        pausing = any(plan.feeders(p) for p in range(P))
+        self.switches = np.zeros((SWITCHES if pausing else 0, 3))
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
 
@@ -70,8 +79,18 @@ class Records:
         """Return the arrays that the compiled engine fills, in the order of its arguments."""
         return (
             self.window, self.round_trip, self.acked, self.delivered, self.transit, self.waiting,
-            self.lost,
+            self.lost, self.switches,
         )  # fmt: skip
+
+    def take_switches(self, count: int) -> None:
+        """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
+        rows = self.switches[:count].tolist()
+        self.all_switches &= count <= len(self.switches)
+        self.switched += [(time, int(p), bool(on)) for time, p, on in rows]
+
+    def switch(self, p: int, now: float, on: bool) -> None:
+        """Record that port p asked for a pause, or for its end."""
+        self.switched.append((now, p, on))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""

@@ -183,6 +183,7 @@ class Pausing(Queue):
         if wanted == self.pausing:
             return
         self.pausing = wanted
+        self.simulation.records.switch(self.p, self.simulation.now, wanted)
         for q in self.simulation.plan.feeders(self.p):
             queue = self.simulation.queues[q]
             time = self.simulation.now + (queue.port.delay + rule.signalling)

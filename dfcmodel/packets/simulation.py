@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.engine.pause_intervals import table_of
+from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.plans import Plan, plan_packets
 from dfcmodel.packets.reference import run_reference
@@ -103,7 +105,22 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         carried=carried,
         mean_queue=mean_queue,
         started=np.array(plan.starts, dtype=float),
+        paused=_paused(plan, records) if records.all_switches else None,
     )
+
+
+def _paused(plan: Plan, records: Records) -> Any:
+    """Return when each link and access link was paused, and by whom."""
+    hosts = {ports[0]: -1 - f for f, ports in enumerate(plan.forward)}
+    found = []
+    for p, port in enumerate(plan.ports):
+        asked = np.array([time for time, who, _ in records.switched if who == p])
+        for q in plan.feeders(p):
+            assert isinstance(port.discipline, Pause)
+            link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
+            way = plan.ports[q].delay + port.discipline.signalling
+            found.append((link, port.link, asked + way))
+    return table_of(found, plan.samples * plan.sample)
 
 
 def _whole(counts: Any) -> Any:

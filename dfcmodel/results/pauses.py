@@ -37,7 +37,7 @@ class PauseDeadlock:
 def recorded(run: Records) -> Any:
     """Return the pauses of a run, or raise ValueError for one that did not record them."""
     if run.paused is None:
-        msg = "the packet level does not record them; use method=Fluid()"
+        msg = "there were more than the packet level records in a sample; use a shorter sample"
         raise ValueError(f"pauses of {run.scenario.name!r}: {msg}")
     return run.paused
 

@@ -193,7 +193,8 @@ class Records(Recorded):
         chosen = (self.time > since) & (self.time <= until)
         if not chosen.any():
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
-        mean: NDArray[np.float64] = self.efficiency.values[:, chosen].mean(axis=1)
+        lengths = np.diff(self.time, prepend=0.0)[chosen]
+        mean: NDArray[np.float64] = self.efficiency.values[:, chosen] @ (lengths / lengths.sum())
         return mean
 
     def to_netcdf(self, path: str | Path) -> Path:

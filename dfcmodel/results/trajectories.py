@@ -89,7 +89,7 @@ class Trajectory(Records, Result):
         Raises
         ------
         ValueError
-            At packet level, which does not record them.
+            At packet level where there were more than 65,536 in one sample.
 
         Examples
         --------
@@ -97,8 +97,8 @@ class Trajectory(Records, Result):
         >>> links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
         >>> flows = [Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3))]
         >>> table = simulate(Scenario("pause", links, flows, duration=0.1)).pauses()
-        >>> str(table.link[0].values), str(table.by[0].values), round(float(table.begin[0]), 3)
-        ('1->2', '2->3', 0.011)
+        >>> str(table.link[0].values), str(table.by[0].values), round(float(table.begin[0]), 4)
+        ('1->2', '2->3', 0.0103)
         """
         from dfcmodel.results.pauses import pause_table
 

@@ -1,9 +1,8 @@
 """IEEE 802.3x pause in the JAX model: FIFO queues, and thresholds crossed within a step.
 
-The engine compares a queue with its thresholds between steps, so that its results depend on a
-threshold only through jumps. Here the queue is linear within a step: it crosses a threshold at an
-instant of the step, and the previous link is paused for a fraction of a step. The result is
-continuous in all parameters, and its derivatives are those of event times in continuous time.
+As in the engine the queue is linear within a step: it crosses a threshold at an instant of the step,
+and the previous link is paused for a fraction of a step. The result is continuous in all parameters,
+and its derivatives are those of event times in continuous time.
 """
 
 from __future__ import annotations

@@ -108,9 +108,6 @@ class Twin:
     and departures that end exactly with the arrivals of a step. A queue whose peak just reaches the
     threshold is a discontinuity: it pauses or it does not.
 
-    With pause the engine compares queues with thresholds between steps, this model within them; the
-    beginning and end of a pause differ by up to one step.
-
     Examples
     --------
     >>> import jax

@@ -37,6 +37,7 @@ __all__ = ["run"]
 def run(
     first_step: int,
     steps: int,
+    total: int,
     every: int,
     h: float,
     quantum: float,
@@ -55,15 +56,18 @@ def run(
     lost_at: Any,
     fault: Any,
 ) -> int:
-    """Advance the state by ``steps`` steps from ``first_step``; record every ``every`` steps.
+    """Advance the state by ``steps`` steps from ``first_step`` of ``total``; record every ``every`` steps.
 
     Records, one row per interval: ``record[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
     backlog, round-trip time), ``queued[n, c]`` packets queued at its end, ``lost_at[n, c]`` packets
     lost in it.
-    The first interval is that of ``first_step``, which may be within it.
+    The first interval is that of ``first_step``, which may be within it; the last one of ``total`` may be
+    shorter than the others.
     Returns -1, or the step at which it had to stop, with the reason and the place in ``fault``.
     """
-    left = every - first_step % every  # steps up to the next record
+    begin = first_step - first_step % every
+    size = min(every, total - begin)  # steps of the interval
+    left = begin + size - first_step  # up to the next record
     pauses = feedback.pauses.shape[0]
     for k in range(first_step, first_step + steps):
         now = k * h
@@ -88,12 +92,13 @@ def run(
         if left == 1:
             row = k // every - first_step // every
             bring_up_to_date(first_shared, end_shared, net, shared)
-            write_flows(every, net, record[row], fault)
-            write_queues(every, net, queued[row], lost_at[row], fault)
+            following = min(every, total - k - 1)
+            write_flows(size, following, net, record[row], fault)
+            write_queues(net, queued[row], lost_at[row], fault)
             forget_areas(net, shared)
             if fault[0] != 0:
                 return k
-            left = every
+            left = size = following
         else:
             left -= 1
     return -1
@@ -132,17 +137,17 @@ def bring_up_to_date(first_shared: int, end_shared: int, net: Any, shared: Any) 
 
 
 @compiled
-def write_flows(every: int, net: Any, record: Any, fault: Any) -> None:
-    """Write what the flows did since the last record."""
+def write_flows(size: int, following: int, net: Any, record: Any, fault: Any) -> None:
+    """Write what the flows did since the last record, ``size`` steps ago; the next is in ``following``."""
     for f in range(net.flows.shape[0]):
         flow = net.flows[f]
         inside = flow.entered - flow.lost_area
         flow.entered = 0.0
-        flow.lost_area = flow.all_lost * every
+        flow.lost_area = flow.all_lost * following
         for j in range(flow.path_first, flow.path_end):
             queue = net.queues[net.path[j]]
             inside -= queue.area
-        record[f, 0] = inside / every
+        record[f, 0] = inside / size
         record[f, 1] = flow.rcv_nxt
         record[f, 2] = min(flow.cwnd, flow.max_window)
         record[f, 3] = flow.emitted - net.queues[f].sent
@@ -152,7 +157,7 @@ def write_flows(every: int, net: Any, record: Any, fault: Any) -> None:
 
 
 @compiled
-def write_queues(every: int, net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
+def write_queues(net: Any, queued: Any, lost_at: Any, fault: Any) -> None:
     """Write what the queues hold, and what they lost since the last record."""
     for c in range(net.flows.shape[0], net.queues.shape[0] - 1):
         queue = net.queues[c]

@@ -1,4 +1,9 @@
-"""Pauses by IEEE 802.3x: links whose queues are long stop those that feed them."""
+"""Pauses by IEEE 802.3x: links whose queues are long stop those that feed them.
+
+A queue is linear within a step, so that it crosses a threshold at an instant of the step. What it asks
+for in a step is one number x: a pause in the last part x of the step, or, if x < 0, in the first part -x
+of it. The message is obeyed one delay later, for that part of a step.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +16,43 @@ __all__ = ["exchange_pauses"]
 
 
 @compiled
-def update_pause(pause: Any, backlog: float, k: int) -> None:
-    """Turn a pause on above the high threshold, off at the low one; renew one that has quanta."""
-    if pause.on == 0 and backlog > pause.high:
-        pause.on = 1
-        pause.until = k + pause.quanta
-    elif pause.on == 1 and k >= pause.until:
-        if backlog <= pause.low:
-            pause.on = 0
-        else:
-            pause.until += pause.quanta
+def expires(pause: Any, now: float, k: int) -> bool:
+    """Renew a pause that has quanta while its queue is long; return whether it ends before step k."""
+    while pause.until <= k:
+        waits = pause.backlog + (pause.until - (k - 1)) * (now - pause.backlog)
+        if waits <= pause.low:
+            return True
+        pause.until += pause.quanta
+    return False
 
 
 @compiled
-def note_switch(k: int, n: int, on: int, feedback: Any) -> None:
-    """Note that pause n was turned on or off in step k."""
+def update_pause(pause: Any, now: float, k: int) -> float:
+    """Return what a queue, ``now`` long, asked for in step k - 1: on above high, off at low."""
+    asked = float(pause.on)
+    if pause.on == 0 and now > pause.high:
+        pause.on = 1
+        rise = now - pause.backlog
+        asked = (now - pause.high) / rise if pause.backlog < pause.high else 1.0
+        pause.until = k - asked + pause.quanta
+    if (
+        pause.on == 1 and pause.quanta > 0.0
+    ):  # one that has just begun does not expire: above the threshold
+        if expires(pause, now, k):
+            pause.on = 0
+            asked = min(0.0, k - 1 - pause.until)
+    elif pause.on == 1 and now <= pause.low:
+        pause.on = 0
+        asked = -(pause.low - pause.backlog) / (now - pause.backlog)
+    pause.backlog = now
+    return asked
+
+
+@compiled
+def note_switch(k: int, n: int, on: int, asked: float, feedback: Any) -> None:
+    """Note that pause n was turned on or off in step k - 1."""
     switch = feedback.switches[feedback.switched[0]]
-    switch.step = k
+    switch.time = k - asked if on == 1 else k - 1 - asked
     switch.pause = n
     switch.on = on
     feedback.switched[0] += 1
@@ -35,15 +60,21 @@ def note_switch(k: int, n: int, on: int, feedback: Any) -> None:
 
 @compiled
 def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
-    """Return for which part of step k the message sent one delay ago stops a link."""
+    """Return for which part of step k a link is stopped by what was asked for one delay ago.
+
+    That is the last ``part`` of one step and what is not the last ``part`` of the next.
+    """
     mask = pausing.shape[0] - 1
-    now, before = pausing[(k - pause.wait) & mask, n], pausing[(k - pause.wait - 1) & mask, n]
-    return now + pause.part * (before - now)
+    part = pause.part
+    first, second = pausing[(k - pause.wait - 1) & mask, n], pausing[(k - pause.wait) & mask, n]
+    end = min(first, part) if first >= 0.0 else max(0.0, part - 1.0 - first)
+    begin = max(0.0, second - part) if second >= 0.0 else min(-second, 1.0 - part)
+    return end + begin
 
 
 @compiled
 def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any, quantum: float) -> None:
-    """Let links send what they ask for in step k, and obey what was sent one delay ago."""
+    """Let links send what they asked for in step k - 1, and obey what was sent one delay ago."""
     pauses, pausing = feedback.pauses, feedback.pausing
     mask = pausing.shape[0] - 1
     for i in range(net.links.shape[0]):
@@ -55,10 +86,10 @@ def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any, quantum: fl
     for n in range(pauses.shape[0]):
         pause = pauses[n]
         before = pause.on
-        update_pause(pause, net.links[pause.pausing].backlog, k)
+        asked = update_pause(pause, net.links[pause.pausing].backlog, k)
         if pause.on != before:
-            note_switch(k, n, pause.on, feedback)
-        pausing[k & mask, n] = pause.on
+            note_switch(k, n, pause.on, asked, feedback)
+        pausing[(k - 1) & mask, n] = asked
         stopped = heard(k, n, pause, pausing)
         if stopped > 0.0 and pause.paused < 0:
             f = -1 - pause.paused

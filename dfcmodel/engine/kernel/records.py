@@ -175,16 +175,17 @@ INPUT_LINK = np.dtype(
 )
 """What a link with a queue per input was told, and what is on its way."""
 PAUSE = np.dtype(
-    [(name, np.float64) for name in ("high", "low", "paused_rate", "part")]
-    + [(name, np.int64) for name in ("pausing", "paused", "wait", "quanta", "on", "until")]
-)
+    [(name, np.float64)
+     for name in ("high", "low", "paused_rate", "part", "quanta", "until", "backlog")]
+    + [(name, np.int64) for name in ("pausing", "paused", "wait", "on")]
+)  # fmt: skip
 """A link that pauses and one that it pauses (-1 - flow: the access link of its host): thresholds, what
 still passes per step; delay of a message in whole steps and the part of one beyond, its duration in
-steps (0: until told otherwise)."""
+steps (0: until told otherwise) and when it ends; the packets that waited a step ago."""
 
 
-SWITCH = np.dtype([(name, np.int64) for name in ("step", "pause", "on")])
-"""A pause that was turned on or off: the step, which one, and 1 for on."""
+SWITCH = np.dtype([("time", np.float64), ("pause", np.int64), ("on", np.int64)])
+"""A pause that was turned on or off: when, in steps, which one, and 1 for on."""
 LOSS = np.dtype([(name, np.float64) for name in ("first", "end", "lost", "marked")])
 """Packets ``first`` .. ``end`` that came to a queue, how many of them were lost and how many marked."""
 
@@ -251,6 +252,6 @@ class Feedback(NamedTuple):
     input_sending: Any  # INPUT_SENDING
     input_links: Any  # INPUT_LINK (L,)
     pauses: Any  # PAUSE
-    pausing: Any  # (P, N) 1 while on, by step
+    pausing: Any  # (P, N) for which part of a step a pause was asked for, by step (see `pause`)
     switches: Any  # SWITCH, of which there is room for at least N, the first `switched` in use
     switched: Any  # (1,)

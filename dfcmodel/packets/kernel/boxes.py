@@ -7,7 +7,7 @@ from .jit import inlined
 
 __all__ = ["least_time", "push", "release", "take"]
 
-FREE, USED, OUT, FAULT, STREAM = 0, 1, 2, 3, 4  # places in `tally`
+FREE, USED, OUT, FAULT, STREAM, SWITCHED = 0, 1, 2, 3, 4, 5  # places in `tally`
 GONE = -2  # number of a free element
 
 

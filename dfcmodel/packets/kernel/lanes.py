@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .boxes import push, release, take
+from .boxes import SWITCHED, push, release, take
 from .jit import inlined
 from .ports import drop
 
@@ -27,14 +27,23 @@ def send_message(element, unit, slot, feeder, tally, p, time):
 
 
 @inlined
-def watch(element, unit, slot, feeder, tally, p, time):
-    """Pause or resume the feeders of a port when its queue crosses a threshold."""
+def watch(element, unit, slot, feeder, tally, switches, p, time):
+    """Pause or resume the feeders of a port when its queue crosses a threshold.
+
+    Rows of ``switches``: when, which port and 1 for a pause; beyond the last one they are only counted.
+    """
     port = unit[p]
     if port.feeders == 0:
         return
     wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:
         port.pausing = wanted
+        n = tally[SWITCHED]
+        tally[SWITCHED] = n + 1
+        if n < len(switches):
+            switches[n, 0] = time
+            switches[n, 1] = p
+            switches[n, 2] = wanted
         send_message(element, unit, slot, feeder, tally, p, time)
 
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .boxes import FAULT, OUT, least_time, release, take
+from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
 from .jit import entry, inlined
 from .lanes import PAUSE, RESUME, enter_lane, leave_lane, overflow, watch
 from .ports import LANES, drop, travel
@@ -85,7 +85,7 @@ def handle(
 @inlined
 def turn_of(
     element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission, passage,
-    sizes, early, stream, tally, delivered, transit, waiting, lost, scale, u, now, end,
+    sizes, early, stream, tally, delivered, transit, waiting, lost, switches, scale, u, now, end,
 ):  # fmt: skip
     """Process a window at a port with lanes: departures, arrivals, messages; return if any."""
     port = unit[u]
@@ -134,12 +134,12 @@ def turn_of(
                         )  # fmt: skip
                     if row < rows:
                         port.peak = max(port.peak, port.waiting)
-                    watch(element, unit, slot, feeder, tally, u, time)
+                    watch(element, unit, slot, feeder, tally, switches, u, time)
         did = True
         if queued:
             sent = leave_lane(element, unit, lane, sizes, u)
             came = element[sent].time
-            watch(element, unit, slot, feeder, tally, u, time)
+            watch(element, unit, slot, feeder, tally, switches, u, time)
         if sent >= 0:
             it = element[sent]
             h = flow[it.flow].way + it.hop
@@ -176,9 +176,12 @@ def look(flow, events, window, round_trip, acked, n):
 def run(
     events, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, noted, block,
     transmission, passage, sizes, early, order, stream, out, clock, tally, window, round_trip,
-    acked, delivered, transit, waiting, lost, ahead, scale, sample, first, samples,
+    acked, delivered, transit, waiting, lost, switches, ahead, scale, sample, first, samples,
 ):  # fmt: skip
-    """Run from sample ``first``; return the number of completed samples, smaller after a fault."""
+    """Run from sample ``first``; return the number of completed samples, smaller after a fault.
+
+    It also returns, to be called again, at the end of a sample after which half of ``switches`` is full.
+    """
     now = first * sample
     n = first
     idle = 0
@@ -195,7 +198,7 @@ def run(
                 if (unit[u].waiting > 0 or unit[u].count > 0) and turn_of(
                     element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block,
                     transmission, passage, sizes, early, stream, tally, delivered, transit,
-                    waiting, lost, scale, u, now, end,
+                    waiting, lost, switches, scale, u, now, end,
                 ):  # fmt: skip
                     idle = 0
             elif unit[u].count > 0:
@@ -213,7 +216,7 @@ def run(
         if end == sample_end:
             look(flow, events, window, round_trip, acked, n)
             n += 1
-            if n == samples:
+            if n == samples or 2 * tally[SWITCHED] > len(switches):
                 return n
         elif idle > EMPTY_WINDOWS:
             now = least_time(element, unit, slot, now, min(sample_end, max(end, clock[CHECK])))

@@ -20,6 +20,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver, plans
 from dfcmodel.lossless import buffer_cycles, deadlock, torus
+from dfcmodel.packets import records
 from dfcmodel.results.pauses import chain_of_pauses
 from hopflow import Status
 
@@ -114,8 +115,36 @@ def test_longest_chain_names_the_queue_that_began_it() -> None:
     assert run.summary()["pauses"].endswith("1->2, 2->3, 3->4, 4->5, 5->6")
 
 
-def test_packet_level_has_no_table_of_pauses() -> None:
-    run: Trajectory = simulate(overloaded(), Packets(seed=1), duration=0.05)
+@pytest.mark.parametrize("signalling", [0.0, 0.3e-3])
+def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypatch) -> None:
+    """Also where the log of the compiled one is full again and again."""
+    scenario = overloaded(signalling=signalling)
+    run, slow = (simulate(scenario, Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    assert len(run.paused) > 20
+    np.testing.assert_array_equal(run.paused, slow.paused)
+    monkeypatch.setattr(records, "SWITCHES", 8)
+    short = simulate(scenario, Packets(seed=1))
+    np.testing.assert_array_equal(run.paused, short.paused)
+    np.testing.assert_array_equal(run.queued, short.queued)
+
+
+def test_pauses_of_packets_are_those_of_the_fluid_to_some_packets() -> None:
+    """Times of the same link's first pauses; chains of paused links; hosts are paused as links are."""
+    scenario = overloaded()
+    fluid, packets = simulate(scenario), simulate(scenario, Packets(seed=1))
+    tables = [run.pauses().to_pandas() for run in (fluid, packets)]
+    firsts = [table[table.link == "2->3"].iloc[0] for table in tables]
+    assert firsts[1].by == "3->4"
+    # 6000 packets/s too many: a packet more or less in the queue is 0.17 ms
+    assert firsts[1].begin == pytest.approx(firsts[0].begin, abs=3 / 6e3)
+    assert firsts[1].duration == pytest.approx(firsts[0].duration, rel=0.2)
+    assert {*tables[1].link} == {*tables[0].link}
+    assert chain_of_pauses(packets) == chain_of_pauses(fluid)
+
+
+def test_more_pauses_in_a_sample_than_are_recorded_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr(records, "SWITCHES", 8)
+    run: Trajectory = simulate(overloaded(), Packets(seed=1), sample=0.5)
     assert run.status.ok
-    with pytest.raises(ValueError, match=r"pauses of 'overloaded': the packet level .*Fluid\(\)"):
+    with pytest.raises(ValueError, match=r"pauses of 'overloaded': .* use a shorter sample"):
         run.pauses()

@@ -29,15 +29,20 @@ def network(high: float, low: float, paused: float = 0.0, **joins) -> Scenario:
 
 
 @pytest.mark.parametrize(
-    ("low", "joins"),
-    [(24.0, {}), (30.0, {"source": CBR(B), "host": "unshaped"})],
+    ("high", "low", "joins"),
+    [
+        (40.0 - 1e-9, 24.0, {}),
+        (40.0 - 1e-9, 30.0, {"source": CBR(B), "host": "unshaped"}),
+        (41.3, 22.7, {}),
+        (43.9, 30.2, {"source": CBR(B), "host": "unshaped"}),
+    ],
 )
-def test_twin_takes_the_engines_steps(low: float, joins) -> None:
-    """Thresholds that are met between two steps, where both see the same; node 1 loses packets.
+def test_twin_takes_the_engines_steps(high: float, low: float, joins) -> None:
+    """Thresholds that are met within a step or at its end; node 1 loses packets.
 
-    `high` is met 1e-9 packets before the end of a step: a threshold must be exceeded.
+    The first are met 1e-9 packets before the end of a step: a threshold must be exceeded.
     """
-    scenario = network(40.0 - 1e-9, low, **joins)
+    scenario = network(high, low, **joins)
     plain = Fluid(steps_per_delay=1, store_and_forward=False)
     engine = simulate(scenario, plain, sample=d)
     twin = Twin(scenario, sample=d, steps_per_delay=1)()
