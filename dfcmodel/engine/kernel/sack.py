@@ -9,16 +9,45 @@ from __future__ import annotations
 from typing import Any
 
 from .jit import compiled
+from .quantum import TINY
 
-__all__ = ["advance_sack", "start_sack"]
+__all__ = ["advance_sack", "first_is_lost", "start_sack"]
 
 THRESHOLD = 3.0
 
 
 @compiled
-def start_sack(flow: Any) -> None:
-    """Begin a recovery: in flight is what was sent and not reported (RFC 6675, 5, step 4.3)."""
-    flow.pipe = flow.snd_max - flow.snd_una - flow.dup_acks
+def missing_below(flow: Any, holes: Any, end: float) -> float:
+    """Return how many packets from snd_una to ``end`` have not arrived."""
+    missing = 0.0
+    c = int(flow.snd_una)
+    while c < end - TINY:
+        missing += holes[flow.holes_at + (c & flow.holes_mask)].missing
+        c += 1
+    return missing
+
+
+@compiled
+def first_is_lost(flow: Any, holes: Any, ack: Any) -> bool:
+    """Return whether the ACKs so far tell that the packet at snd_una is lost (RFC 6675, 5, step 2).
+
+    They do without three duplicate ACKs of it where those that reported what arrived beyond it were
+    duplicates of an earlier one, in the recovery that has just ended.
+    """
+    beyond = ack.rcv_max - flow.snd_una
+    if beyond < THRESHOLD or flow.snd_una < flow.recover - TINY:  # RFC 6675, 5.1: after a timeout
+        return False
+    return bool(beyond - missing_below(flow, holes, ack.rcv_max) >= THRESHOLD - TINY)
+
+
+@compiled
+def start_sack(flow: Any, holes: Any, ack: Any) -> None:
+    """Begin a recovery: in flight is what was sent and not reported (RFC 6675, 4, SetPipe).
+
+    What is lost of it, and the ACKs of the step, are taken out by `advance_sack`.
+    """
+    unseen = flow.snd_max - ack.rcv_max
+    flow.pipe = unseen + missing_below(flow, holes, ack.rcv_max) + ack.acks
     flow.sack_scanned = int(flow.snd_una)
     flow.sack_next = int(flow.snd_una)
 
@@ -29,7 +58,7 @@ def advance_sack(flow: Any, holes: Any, ack: Any) -> None:
     if ack.acks <= 0.0:
         return
     flow.pipe -= ack.acks
-    end = min(flow.recover, ack.rcv_max - THRESHOLD)
+    end = ack.rcv_max - THRESHOLD
     while flow.sack_scanned + 1.0 <= end:
         hole = holes[flow.holes_at + (flow.sack_scanned & flow.holes_mask)]
         if hole.extent > 0.0:

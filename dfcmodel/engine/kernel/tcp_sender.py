@@ -18,7 +18,7 @@ from typing import Any
 from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
 from .records import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT, RENO, SACK, TAHOE
-from .sack import advance_sack, start_sack
+from .sack import advance_sack, first_is_lost, start_sack
 
 __all__ = ["send", "send_fast_path"]
 
@@ -165,10 +165,11 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
 
 
 @compiled
-def enter_recovery(flow: Any, events: Any, now: float) -> bool:
+def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> bool:
     """Start fast retransmit at the third duplicate ACK; return whether it resends the first hole.
 
-    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead.
+    RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
+    the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
     """
     reduce_window(flow, events, now, 0.0, 0.0)
     flow.timed_seq = -1.0
@@ -179,8 +180,10 @@ def enter_recovery(flow: Any, events: Any, now: float) -> bool:
     flow.in_recovery = 1
     flow.partial_ack_seen = 0
     if flow.recovery == SACK:
-        start_sack(flow)
-        return False
+        start_sack(flow, holes, ack)
+        flow.sack_next += 1
+        flow.pipe += 1.0
+        return True
     flow.inflation = flow.dup_acks
     return True
 
@@ -277,7 +280,9 @@ def send(
             if flow.dup_acks < DUPLICATE_THRESHOLD:
                 limited = math.floor(flow.dup_acks + TINY)
             elif flow.snd_una > flow.recover + TINY:  # else of losses that were acted on
-                resend = enter_recovery(flow, events, now)
+                resend = enter_recovery(flow, holes, events, now, ack)
+        if flow.recovery == SACK and flow.in_recovery == 0 and first_is_lost(flow, holes, ack):
+            resend = enter_recovery(flow, holes, events, now, ack)
     if marked > 0.0:
         answer_marks(flow, events, now, acks, marked)
     if now >= flow.deadline and flow.snd_max > flow.snd_una + TINY:
@@ -301,7 +306,7 @@ def resend_lost(
     """
     advance_sack(flow, holes, ack)
     window = min(flow.cwnd, flow.max_window)
-    end = min(flow.recover, max(flow.snd_una, ack.rcv_max - DUPLICATE_THRESHOLD))
+    end = max(flow.snd_una, ack.rcv_max - DUPLICATE_THRESHOLD)
     if ack.acks == 0.0:
         end = flow.snd_una
     while flow.sack_next + 1.0 <= end and window - flow.pipe >= 1.0:
@@ -311,7 +316,8 @@ def resend_lost(
                 return False
             flow.pipe += 1.0
         flow.sack_next += 1
-    room = quantize(min(window - flow.pipe, flow.flow_size - flow.snd_nxt), quantum)
+    reach = min(flow.flow_size, flow.snd_una + flow.max_window)
+    room = quantize(min(window - flow.pipe, reach - flow.snd_nxt), quantum)
     if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         if not emit(flow, log, flow.snd_nxt, room):
             return False
