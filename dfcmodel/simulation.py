@@ -10,10 +10,11 @@ import numpy as np
 
 from dfcmodel.engine import driver
 from dfcmodel.engine.kernel.records import RATE_RULE
-from dfcmodel.engine.pause_intervals import intervals_of
+from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import number
@@ -153,7 +154,7 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
         first_loss=flows["first_loss"].copy(),
         finished=flows["finished"].copy(),
         started=starts,
-        paused=intervals_of(plan, record.switches, steps * plan.step),
+        paused=intervals_of(times_of_pauses(plan, record.switches), steps * plan.step),
         **_at_nodes(plan, record, steps),
     )
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.pause_intervals import table_of
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.plans import Plan, plan_packets
 from dfcmodel.packets.reference import run_reference
+from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _paused(plan: Plan, records: Records) -> Any:
             link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
             way = plan.ports[q].delay + port.discipline.signalling
             found.append((link, port.link, asked + way))
-    return table_of(found, plan.samples * plan.sample)
+    return intervals_of(found, plan.samples * plan.sample)
 
 
 def _whole(counts: Any) -> Any:

@@ -8,11 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import xarray as xr
 
     from dfcmodel.results.records import Records
 
-__all__ = ["PauseDeadlock", "chain_of_pauses", "deadlock_of", "pause_table"]
+__all__ = [
+    "PAUSED",
+    "PauseDeadlock",
+    "chain_of_pauses",
+    "deadlock_of",
+    "intervals_of",
+    "pause_table",
+]
+
+PAUSED = np.dtype(
+    [("link", np.int64), ("by", np.int64), ("begin", np.float64), ("end", np.float64)]
+)
+"""A time in which a link was paused: its place in the scenario's links (-1 - flow: the access link of a
+host), that of the link whose queue asked for it, and when it took effect and ended in s (inf: it had not
+ended when the run did)."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,31 @@ class PauseDeadlock:
 
     def __str__(self) -> str:
         return f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
+
+
+def intervals_of(switches: Iterable[tuple[int, int, Any]], end: float) -> Any:
+    """Return the pauses that took effect before ``end`` in s, in the order in which they began.
+
+    Parameters
+    ----------
+    switches
+        Of each pair of links, the paused one and the one that asks for it, the times in s at which pauses
+        took effect, ended, took effect ...
+    end
+        When the run ended, s.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of `PAUSED`.
+    """
+    found: list[tuple[int, int, float, float]] = []
+    for link, by, times in switches:
+        for begin, until in zip(times[::2], [*times[1::2], np.inf], strict=False):
+            if begin < end:
+                found.append((link, by, begin, until if until < end else np.inf))
+    found.sort(key=lambda each: (each[2], each[0], each[1]))
+    return np.array(found, dtype=PAUSED)
 
 
 def recorded(run: Records) -> Any:

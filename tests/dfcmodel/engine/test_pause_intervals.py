@@ -6,8 +6,9 @@ import numpy as np
 
 from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, chain
 from dfcmodel.engine.kernel.records import SWITCH
-from dfcmodel.engine.pause_intervals import intervals_of
+from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.results.pauses import intervals_of
 
 
 def test_an_interval_begins_and_ends_a_message_later() -> None:
@@ -19,11 +20,11 @@ def test_an_interval_begins_and_ends_a_message_later() -> None:
     numbers = plan.feedback.pauses["paused"].tolist()
     host, link = numbers.index(-1), numbers.index(0)
     switches = np.array([(2, link, 1), (3, host, 1), (5.25, link, 0), (10, link, 1)], dtype=SWITCH)
-    found = intervals_of(plan, switches, 3.4e-3)
+    found = intervals_of(times_of_pauses(plan, switches), 3.4e-3)
     h, way = plan.step, 1.1e-3
     expected = [(0, 1, 2 * h + way, 5.25 * h + way), (-1, 0, 3 * h + way, np.inf)]
     np.testing.assert_allclose(found.tolist(), expected, rtol=1e-12)
     # the third has begun, and the first one lasts, depending on when the run ends
-    assert len(intervals_of(plan, switches, 3.7e-3)) == 3
-    assert intervals_of(plan, switches, 2.3e-3)["end"].tolist() == [np.inf, np.inf]
-    assert len(intervals_of(plan, switches[:0], 1.0)) == 0
+    assert len(intervals_of(times_of_pauses(plan, switches), 3.7e-3)) == 3
+    assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["end"].tolist() == [np.inf, np.inf]
+    assert len(intervals_of(times_of_pauses(plan, switches[:0]), 1.0)) == 0
