@@ -21,8 +21,8 @@ from dfcmodel.engine.kernel.records import (
 )
 from hopflow.kernels import build_callbacks
 from responsefn import Elapsed, Feedback, RateRule
+from responsefn.responses.rule_compilation import SIGNATURE
 from responsefn.responses.rule_events import (
-    SIGNATURE,
     RuleSignature,
     events_of,
     on_record,

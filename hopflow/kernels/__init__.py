@@ -129,12 +129,12 @@ def build(
             if module.is_current():
                 return kernel
         module = _written(parts)
-        if compiled and not signature:
-            kernel = load(module, template.__name__, salt)
-        elif signature and compiled:
+        if not compiled:
+            kernel = interpret(module, template.__name__)
+        elif signature:
             kernel = getattr(import_text(module), template.__name__)
         else:
-            kernel = interpret(module, template.__name__)
+            kernel = load(module, template.__name__, salt)
         _built[key] = kernel, module
         while len(_built) > _REMEMBERED:
             _built.pop(next(iter(_built)), None)
@@ -212,13 +212,12 @@ class _Parts(NamedTuple):
         for name, of in self.changes.items():
             module.add_change(name, of, self.functions[of], _owner(of, self.tuples))
         splice = Splice(module, self.rules, self.snippets)
+        entry = callback(self.signature) if self.signature else KERNEL
         for part in (*self.helpers, self.template):
             if part is not self.template:
                 module.called[part, ""] = part.__name__
             tree = module.rewrite(splice.visit(parse(part)), part, None)
-            decorator = callback(self.signature) if self.signature else KERNEL
-            if part is not self.template:
-                decorator = TEMPLATE
+            decorator = entry if part is self.template else TEMPLATE
             module.add_tree(Fields.first(tree), decorator)
         module.checked = self.checked
         return module

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from responsefn.responses.dynamics import Event
 from responsefn.responses.errors import RuleError
+from responsefn.responses.kernel.rows import LARGEST, LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,6 @@ __all__ = [
 ]
 
 EVENTS = ("on_ack", "on_loss", "on_timeout")
-LEAST, LARGEST = 1.0 - 1e-9, 1e15
-"""Bounds of a window in packets, the lower one with room for rounding."""
 WINDOWS = (2.0, 3.7, 14.2, 40.3, 1024.0, 3e4)
 RTT, LONGER, CAPACITY = 0.1, 0.12, 1000.0
 """Round-trip times without and with a queue in s, and packets/s, of the samples."""

@@ -18,10 +18,20 @@ if TYPE_CHECKING:
 
     from responsefn.responses.dynamics import Dynamics
 
-__all__ = ["Kind", "addresses", "compile_step", "is_compiled", "kind_of", "numbers_of", "parameters_in"]  # fmt: skip
+__all__ = [
+    "SIGNATURE",
+    "Kind",
+    "addresses",
+    "compile_step",
+    "is_compiled",
+    "kind_of",
+    "numbers_of",
+    "parameters_in",
+]
 
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
-"""Of a step: the rows of a run or of several, and four numbers (see `rule_kernels`)."""
+"""Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
+`rule_events`) and four numbers."""
 Kind = tuple[type[Any], tuple[str, ...]]
 """A class of rules and its numeric parameters: what a kernel is made of."""
 
@@ -66,10 +76,11 @@ def compile_step(
 ) -> Any:
     """Return a step of `rule_kernels` with the functions of a rule in it.
 
-    Compiled it has an ``address``, else it is a Python function. In the template ``load()`` and ``store()`` read and write the state ``s`` and the parameters ``q``
-    of a single run, ``take()`` and ``put()`` the state of run ``i`` of ``width``; ``move()`` is `ack` or
-    `block`; ``advance()`` moves the state ``s`` by ``k`` ACKs of which each adds ``more``, to what one
-    ACK makes ``new`` in the fields that are set outright.
+    Compiled it has an ``address``, else it is a Python function. In the template ``load()`` and
+    ``store()`` read and write the state ``s`` and the parameters ``q`` of a single run, ``take()`` and
+    ``put()`` the state of run ``i`` of ``width``; ``move()`` is `ack` or `block`; ``advance()`` moves the
+    state ``s`` by ``k`` ACKs of which each adds ``more``, to what one ACK makes ``new`` in the fields
+    that are set outright.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Window rules as data: compiled apart, called by address from the engines of both levels.
 
 An event applies a rule's function to the window in a flow's record, ``w``: its state from w[0] on, its
-parameters from w[16] on.
+parameters from w[16] on. It also takes the time and the round-trip time in s, and how many ACKs came and
+how many of them are marked.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_compilation import Kind, kind_of
+from responsefn.responses.rule_compilation import SIGNATURE, Kind, kind_of
 
 if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
@@ -36,8 +37,6 @@ as many."""
 RuleSignature = Kind
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
-SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
-"""Of an event: window, time in s, round-trip time in s, ACKs, marked ones among them."""
 
 
 def signature_of(rule: Dynamics) -> RuleSignature:
