@@ -50,15 +50,18 @@ if TYPE_CHECKING:
         write_explicit,
     )
     from markov.lumping import Lumped, lump
+    from markov.optima import Best, best
     from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
+    from markov.thresholds import ThresholdAdvice, pause_thresholds
     from markov.transients import Transient, transient
 
 __all__ = [
     "GTH",
     "MM1K",
     "NO_END",
+    "Best",
     "BirthDeath",
     "ChainModel",
     "Cluster",
@@ -96,15 +99,18 @@ __all__ = [
     "SparseLU",
     "Stationary",
     "StationaryByLevel",
+    "ThresholdAdvice",
     "TooLargeError",
     "Transient",
     "add_at",
+    "best",
     "explore",
     "from_networkx",
     "generator",
     "lump",
     "passage",
     "paths",
+    "pause_thresholds",
     "quasi_stationary",
     "read_explicit",
     "read_jani",
@@ -132,9 +138,11 @@ _LOADED_ON_USE = {
         "write_explicit",
     ),
     "lumping": ("Lumped", "lump"),
+    "optima": ("Best", "best"),
     "passages": ("Passage", "QuasiStationary", "passage", "quasi_stationary"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
+    "thresholds": ("ThresholdAdvice", "pause_thresholds"),
     "transients": ("Transient", "transient"),
 }
 """Modules that a stationary distribution does not need, with their public names."""
