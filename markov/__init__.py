@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from markov.lumping import Lumped, lump
     from markov.optima import Best, best
     from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
+    from markov.phases.arrivals import MAP
+    from markov.phases.fitting import PhaseFit, fit_phase_type, phase_type_of
+    from markov.phases.phase_types import PhaseType
+    from markov.phases.queues import PhaseQueue
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
     from markov.thresholds import ThresholdAdvice, pause_thresholds
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GTH",
+    "MAP",
     "MM1K",
     "NO_END",
     "Best",
@@ -86,6 +91,9 @@ __all__ = [
     "Paths",
     "PauseChain",
     "PauseTandem",
+    "PhaseFit",
+    "PhaseQueue",
+    "PhaseType",
     "Polling",
     "Power",
     "PropertyResult",
@@ -105,12 +113,14 @@ __all__ = [
     "add_at",
     "best",
     "explore",
+    "fit_phase_type",
     "from_networkx",
     "generator",
     "lump",
     "passage",
     "paths",
     "pause_thresholds",
+    "phase_type_of",
     "quasi_stationary",
     "read_explicit",
     "read_jani",
@@ -140,6 +150,10 @@ _LOADED_ON_USE = {
     "lumping": ("Lumped", "lump"),
     "optima": ("Best", "best"),
     "passages": ("Passage", "QuasiStationary", "passage", "quasi_stationary"),
+    "phases.arrivals": ("MAP",),
+    "phases.fitting": ("PhaseFit", "fit_phase_type", "phase_type_of"),
+    "phases.phase_types": ("PhaseType",),
+    "phases.queues": ("PhaseQueue",),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),

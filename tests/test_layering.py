@@ -47,6 +47,9 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
         "markov.selections", "markov.proofs.bounded", "markov.transients",
     },
+    "markov.phases": {
+        "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.structure",
+    },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
         "markov.driver", "markov.selections", "markov.transients", "markov.passages",
