@@ -72,6 +72,13 @@ class Best(Result):
     table
         An `xarray.Dataset` over the values tried: the measure with ``lower`` and ``upper`` bound,
         the measures of the limits, and ``allowed``.
+
+    Examples
+    --------
+    >>> from markov import PauseTandem, best
+    >>> found = best(PauseTandem(), "high_threshold", among=[15, 18], maximize="throughput")
+    >>> found.value, found.rivals, found.table.allowed.values.tolist()
+    (18, (), [True, True])
     """
 
     parameter: str

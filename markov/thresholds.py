@@ -56,6 +56,15 @@ class ThresholdAdvice(Result):
         The chain of each number of levels at the threshold ``high``.
     within, most_loss
         As asked.
+
+    Examples
+    --------
+    >>> from markov import pause_thresholds
+    >>> found = pause_thresholds(
+    ...     link_rate=100.0, bottleneck_rate=15.0, rtt=1.0, buffers=(5, 10), levels=(2,)
+    ... )
+    >>> found.ceiling, found.table.sizes["threshold"]
+    (9, 10)
     """
 
     low: int

@@ -100,6 +100,13 @@ class PhaseFit(NamedTuple):
         Of all times, for densities in 1/s.
     branches
         Phases of each Erlang branch.
+
+    Examples
+    --------
+    >>> from markov import fit_phase_type
+    >>> found = fit_phase_type([1.0, 2.0, 6.0], phases=1)
+    >>> found.branches, round(found.distribution.mean, 12), round(found.log_likelihood, 3)
+    ((1,), 3.0, -6.296)
     """
 
     distribution: PhaseType
