@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from markov.phases.fitting import PhaseFit, fit_phase_type, phase_type_of
     from markov.phases.phase_types import PhaseType
     from markov.phases.queues import PhaseQueue
+    from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
     from markov.thresholds import ThresholdAdvice, pause_thresholds
@@ -111,12 +112,14 @@ __all__ = [
     "TooLargeError",
     "Transient",
     "add_at",
+    "autocovariance",
     "best",
     "explore",
     "fit_phase_type",
     "from_networkx",
     "generator",
     "lump",
+    "mixing_time",
     "passage",
     "paths",
     "pause_thresholds",
@@ -154,6 +157,7 @@ _LOADED_ON_USE = {
     "phases.fitting": ("PhaseFit", "fit_phase_type", "phase_type_of"),
     "phases.phase_types": ("PhaseType",),
     "phases.queues": ("PhaseQueue",),
+    "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),
