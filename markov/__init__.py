@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from markov.phases.fitting import PhaseFit, fit_phase_type, phase_type_of
     from markov.phases.phase_types import PhaseType
     from markov.phases.queues import PhaseQueue
+    from markov.phases.sojourns import SemiMarkov
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
@@ -103,6 +104,7 @@ __all__ = [
     "Reachable",
     "RuleError",
     "RuleWarning",
+    "SemiMarkov",
     "Sensitivity",
     "Solution",
     "SparseLU",
@@ -157,6 +159,7 @@ _LOADED_ON_USE = {
     "phases.fitting": ("PhaseFit", "fit_phase_type", "phase_type_of"),
     "phases.phase_types": ("PhaseType",),
     "phases.queues": ("PhaseQueue",),
+    "phases.sojourns": ("SemiMarkov",),
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
