@@ -8,6 +8,9 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.levels.explaining import explain
+from dfcmodel.levels.explanations import Explanation
+from dfcmodel.levels.refinements import Refinement, default_refinements
 from dfcmodel.lossless import (
     FrameScenario,
     Headroom,
@@ -52,6 +55,7 @@ __all__ = [
     "Empty",
     "Ensemble",
     "Evaluation",
+    "Explanation",
     "Fair",
     "FeedbackEquation",
     "Flow",
@@ -67,6 +71,7 @@ __all__ = [
     "Priority",
     "QueueManager",
     "RampMarking",
+    "Refinement",
     "Scenario",
     "ScenarioFileError",
     "Spectrum",
@@ -79,10 +84,12 @@ __all__ = [
     "chain",
     "check_step",
     "compare",
+    "default_refinements",
     "dumbbell",
     "ensemble",
     "evaluate_rfc9743",
     "evolve",
+    "explain",
     "from_networkx",
     "headroom",
     "headroom_table",
