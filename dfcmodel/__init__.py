@@ -31,6 +31,7 @@ from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takan
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
+from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison, compare
 from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
@@ -65,6 +66,7 @@ __all__ = [
     "Lines",
     "Link",
     "OnOff",
+    "PacketTrace",
     "Packets",
     "Pause",
     "PausedLink",
@@ -104,6 +106,7 @@ __all__ = [
     "stability_map",
     "takano2006",
     "to_ns2",
+    "trace_packets",
     "tree",
     "witness",
 ]

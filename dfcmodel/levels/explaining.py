@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.ensembles import cores
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import Refinement, default_refinements, with_refinements
@@ -184,7 +184,7 @@ def _mapped(
     run: Callable[[_Task], Any], tasks: list[_Task], executor: Executor | None, bar: Any
 ) -> list[Any]:
     """Return the results of all tasks, in order, computed on all cores."""
-    own = None if executor else ThreadPoolExecutor(os.cpu_count() or 1)
+    own = None if executor else ThreadPoolExecutor(cores())
     pool = executor or own
     assert pool is not None
     found = []
