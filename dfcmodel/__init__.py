@@ -10,6 +10,8 @@ from __future__ import annotations
 from dfcmodel.ensembles import Ensemble, ensemble
 from dfcmodel.levels.explaining import explain
 from dfcmodel.levels.explanations import Explanation
+from dfcmodel.levels.packet_limits import PacketLimit, packet_limit
+from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.refinements import Refinement, default_refinements
 from dfcmodel.lossless import (
     FrameScenario,
@@ -66,6 +68,7 @@ __all__ = [
     "Lines",
     "Link",
     "OnOff",
+    "PacketLimit",
     "PacketTrace",
     "Packets",
     "Pause",
@@ -96,10 +99,12 @@ __all__ = [
     "headroom",
     "headroom_table",
     "load_scenario",
+    "packet_limit",
     "parking_lot",
     "ring",
     "save_scenario",
     "search_worst",
+    "shrink_packets",
     "simulate",
     "spectrum",
     "stability_limit",

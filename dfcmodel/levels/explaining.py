@@ -5,25 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.ensembles import cores
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
+from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import Refinement, default_refinements, with_refinements
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import number, whole
+from hopflow.checks import whole
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from hopflow.status import Status
 
-__all__ = ["explain", "instance", "refuse_one_level"]
+__all__ = ["explain"]
 
 MOST = 6
 """Refinements of one level: 64 settings."""
@@ -90,21 +90,15 @@ def explain(
     began = time.perf_counter()
     fluid, packets = fluid or Fluid(), packets or Packets()
     refuse_one_level(scenario, packets)
-    whole("runs", runs, 2, 10**5, why="one run has no spread")
-    whole("seed", seed, 0, 2**63)
-    end = scenario.duration if duration is None else number("duration", duration, above=0.0)
-    number("since", since, at_least=0.0, below=float(end), hint="in s, before the end")
-    if jitter is None:
-        jitter = min(scenario.base_rtt(flow) for flow in scenario.flows)
-    number("jitter", jitter, at_least=0.0, at_most=float(end), hint="in s")
+    asked = checked_runs(
+        scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
+    )
     quantities = quantities_of(scenario, measures, since)
     given = default_refinements(scenario) if refinements is None else tuple(refinements)
     settings = _settings(given, fluid, packets)
-    step = min(link.delay for link in scenario.links) / fluid.steps_per_delay
-    sample = min(max(float(end) / 100.0, step), float(end))
     tasks = [
-        _Task(*instance(scenario, each, float(jitter)), setting, float(end), sample, quantities)
-        for each in np.random.SeedSequence(seed).spawn(runs)
+        _Task(*asked.instance(scenario, each), setting, asked, quantities)
+        for each in asked.seeds()
         for setting in settings
     ]
     first = _run(tasks[0])  # compiles the kernels for all
@@ -120,31 +114,9 @@ def explain(
         packets=values[:, fluids:],
         statuses=tuple(status for _, status in found),
         seed=seed,
-        jitter=float(jitter),
+        jitter=asked.jitter,
         seconds=time.perf_counter() - began,
     )
-
-
-def refuse_one_level(scenario: Scenario, packets: Packets) -> None:
-    """Raise ValueError for what only one of the levels can run."""
-    try:
-        check_scenario(scenario, packets)
-    except ValueError as error:
-        raise ValueError(f"{scenario.name}: both levels are needed, but {error}") from None
-    if any(packets.loss or {}):
-        msg = "random loss is of the packet level alone; use None to compare both levels"
-        raise ValueError(f"loss = {packets.loss!r}: {msg}")
-
-
-def instance(
-    scenario: Scenario, seeds: np.random.SeedSequence, jitter: float
-) -> tuple[Scenario, int]:
-    """Return a scenario with random starts, and a seed for the rest, the same at both levels."""
-    random = np.random.default_rng(seeds)
-    delays = random.uniform(0.0, jitter, len(scenario.flows))
-    pairs = zip(scenario.flows, delays, strict=True)
-    flows = tuple(replace(flow, start=flow.start + float(delay)) for flow, delay in pairs)
-    return replace(scenario, flows=flows), int(random.integers(1, 2**31 - 1))
 
 
 def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets) -> list[dict[str, Any]]:
@@ -168,14 +140,14 @@ class _Task:
     scenario: Scenario
     seed: int
     setting: dict[str, Any]
-    duration: float
-    sample: float
+    asked: Runs
     quantities: tuple[Quantity, ...]
 
 
 def _run(task: _Task) -> tuple[list[float], Status]:
+    asked = task.asked
     run = simulate(
-        task.scenario, duration=task.duration, sample=task.sample, rng=task.seed, **task.setting
+        task.scenario, duration=asked.duration, sample=asked.sample, rng=task.seed, **task.setting
     )
     return [each.of(run) for each in task.quantities], run.status
 

@@ -18,6 +18,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels import explaining
+from dfcmodel.levels.instances import Runs
 from dfcmodel.levels.refinements import packet_time
 
 
@@ -28,8 +29,8 @@ def test_parts_add_up_to_the_gap_in_every_run(explanation) -> None:
 
 
 def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation) -> None:
-    first = np.random.SeedSequence(0).spawn(2)[0]
-    scenario, seed = explaining.instance(bottleneck, first, explanation.jitter)
+    runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=explanation.jitter)
+    scenario, seed = runs.instance(bottleneck, runs.seeds()[0])
     bare = Fluid(store_and_forward=False, timeouts=False, recovery="sack")
     wait = packet_time(bottleneck)
     for found, run in (
