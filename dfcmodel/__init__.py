@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.levels.choices import LevelChoice, choose_level
 from dfcmodel.levels.explaining import explain
 from dfcmodel.levels.explanations import Explanation
 from dfcmodel.levels.packet_limits import PacketLimit, packet_limit
@@ -65,6 +66,7 @@ __all__ = [
     "Fluid",
     "FrameScenario",
     "Headroom",
+    "LevelChoice",
     "Lines",
     "Link",
     "OnOff",
@@ -88,6 +90,7 @@ __all__ = [
     "bare_law",
     "chain",
     "check_step",
+    "choose_level",
     "compare",
     "default_refinements",
     "dumbbell",

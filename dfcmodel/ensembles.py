@@ -248,7 +248,7 @@ def ensemble(
     steps_per_delay: int = 4,
     sample: float = 1e-2,
     packet_jitter: float = 0.0,
-    method: Fluid | Packets | None = None,
+    method: Fluid | Packets | str | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 

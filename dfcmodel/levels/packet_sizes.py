@@ -45,12 +45,12 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
     >>> from dfcmodel import shrink_packets, takano2006
     >>> small = shrink_packets(takano2006("1", dfc=False, tcp="newreno"), 4)
     >>> small.packet_size, small.links[0].buffer, small.flows[0].source
-    (375.0, 7200, AIMD(a=4.0, b=0.5, form='sqrt'))
+    (375.0, 7200.0, AIMD(a=4.0))
     """
     k = one_number("factor", factor, at_least=1.0, at_most=1e4)
     links = tuple(
         replace(
-            link, rate=link.rate * k, buffer=link.buffer * factor,
+            link, rate=link.rate * k, buffer=link.buffer * k,
             discipline=_discipline(link.discipline, k, link.name),
         )
         for link in scenario.links
