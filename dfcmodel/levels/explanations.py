@@ -219,7 +219,7 @@ class Explanation(Result):
         verdict = "cannot be told from 0" if low <= 0.0 <= high else "is not explained"
         units = "" if quantity.units in ("", "1") else f" {quantity.units}"
         return (
-            f"{quantity.name}: fluid {self.fluid[:, 0, q].mean():.4g}, packets "
+            f"{quantity.name}: bare fluid {self.fluid[:, 0, q].mean():.4g}, packets "
             f"{self.packets[:, -1, q].mean():.4g}, gap {whole}{units}: {shown or 'no refinement'}; "
             f"{interval_text(rest)} {verdict}"
         )
