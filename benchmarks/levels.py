@@ -4,7 +4,8 @@
 scenarios, and ``results/explanations.md``, the table of the documentation. Every number follows from the seeds.
 
 ``choice`` writes ``dfcmodel/levels/measured.csv``, by which ``simulate(..., method="auto")`` chooses: shares and losses
-of both levels on dumbbells over flows and bandwidth times delay, and CPU seconds.
+of both levels on dumbbells over flows and bandwidth times delay, and CPU seconds. ``costs`` prints predicted and measured
+CPU seconds on other networks.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.levels.choices import fluid_work, packet_work
+from dfcmodel.levels.choices import choose_level, fluid_work, packet_work
 from dfcmodel.levels.instances import Runs
 from dfcmodel.levels.quantities import Measure
 from dfcmodel.results.trajectories import Trajectory
 from hopflow import gbps, mbps, ms, us
 from responsefn import HSTCP, Fusion, NewReno, Reno, WindowRule
+from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
 
 FOLDER = Path(__file__).parent / "results"
 FLOWS, WINDOWS = (2, 8, 32, 128), (2.0, 5.0, 10.0, 30.0, 100.0)
@@ -262,8 +264,26 @@ def _cell(rows: pd.DataFrame, name: str, unit: float) -> str:
     return f"**{text}**" if name == "unexplained" and not low <= 0.0 <= high else text
 
 
+def costs() -> None:
+    """Print predicted and measured CPU seconds on networks that the unit costs were not taken from."""
+    given = [takano2006(name, dfc=False, tcp="newreno") for name in ("1", "4", "5")]
+    given += [parking_lot_scenario("newreno", long, 1) for long in (4, 16)]
+    for scenario in [*given, dumbbell_scenario("newreno", 32, 1)]:
+        chosen = choose_level(scenario)
+        predicted = {"fluid": chosen.fluid_seconds, "packets": chosen.packet_seconds}
+        shown = []
+        for name, method in {"fluid": Fluid(), "packets": Packets(seed=1)}.items():
+            began = time.process_time()
+            simulate(scenario, method, sample=0.1)
+            seconds = time.process_time() - began
+            shown.append(
+                f"{name} {seconds:.3f} s, predicted {predicted[name] / seconds:.1f} times that"
+            )
+        print(f"{scenario.name}: {'; '.join(shown)}")
+
+
 def main(
-    what: Annotated[str, typer.Argument(help="explanations or choice")],
+    what: Annotated[str, typer.Argument(help="explanations, choice or costs")],
     runs: Annotated[int | None, typer.Option(help="Seeds of each setting.")] = None,
     only: Annotated[str, typer.Option(help="Part of a scenario's name.")] = "",
     folder: Annotated[Path | None, typer.Option(help="Where the tables go.")] = None,
@@ -273,8 +293,11 @@ def main(
         explanations(runs or RUNS[what], only, folder or FOLDER)
     elif what == "choice":
         choice(runs or RUNS[what], folder or Path(dfcmodel.levels.choices.__file__).parent)
+    elif what == "costs":
+        measure(2, 10.0, 2)  # compiles
+        costs()
     else:
-        raise typer.BadParameter(f"{what!r}: must be explanations or choice")
+        raise typer.BadParameter(f"{what!r}: must be explanations, choice or costs")
 
 
 if __name__ == "__main__":
