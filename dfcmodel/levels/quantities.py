@@ -75,23 +75,39 @@ def quantities_of(
 
 def _shares(scenario: Scenario, since: float) -> list[Quantity]:
     """Return the shares of the flows, or of many flows their mean and the smallest."""
-    rates = np.array([min(link.rate for link in scenario.path(f)) for f in scenario.flows])
+    names = [flow.name for flow in scenario.flows]
+    if len(names) > MOST_FLOWS:
+        return [
+            Quantity(f"{which} share", "1", _Share(since, which)) for which in ("mean", "smallest")
+        ]
+    return [Quantity(f"share of {name}", "1", _Share(since, f)) for f, name in enumerate(names)]
 
-    def shares(run: Trajectory) -> np.ndarray:
-        before = int(np.searchsorted(run.time, since * (1.0 + 1e-9), side="right"))
+
+@dataclass(frozen=True)
+class _Share:
+    """The share of a flow by its index, or the mean or smallest share, measured from ``since`` on."""
+
+    since: float
+    which: int | str
+
+    def __call__(self, run: Trajectory) -> float:
+        paths = (run.scenario.path(flow) for flow in run.scenario.flows)
+        rates = np.array([min(link.rate for link in path) for path in paths])
+        before = int(np.searchsorted(run.time, self.since * (1.0 + 1e-9), side="right"))
         began = float(run.time[before - 1]) if before else 0.0
         sent = run.delivered[:, -1] - (run.delivered[:, before - 1] if before else 0.0)
-        return np.asarray(sent / (run.time[-1] - began) / rates)
+        shares = sent / (run.time[-1] - began) / rates
+        if isinstance(self.which, int):
+            return float(shares[self.which])
+        return float(shares.mean() if self.which == "mean" else shares.min())
 
-    if len(rates) > MOST_FLOWS:
-        return [
-            Quantity("mean share", "1", lambda run: float(shares(run).mean())),
-            Quantity("smallest share", "1", lambda run: float(shares(run).min())),
-        ]
-    return [
-        Quantity(f"share of {flow.name}", "1", lambda run, f=f: float(shares(run)[f]))  # type: ignore[misc]
-        for f, flow in enumerate(scenario.flows)
-    ]
+
+def _losses(run: Trajectory) -> float:
+    return float(run.lost.sum())
+
+
+def _paused(run: Trajectory) -> float:
+    return float(np.sum(run.pauses()["duration"].to_numpy()))
 
 
 def _first_loss(run: Trajectory) -> float:
@@ -105,10 +121,8 @@ def _completion(run: Trajectory) -> float:
 
 
 _NAMED = {
-    "losses": Quantity("packets lost", "packets", lambda run: float(run.lost.sum())),
+    "losses": Quantity("packets lost", "packets", _losses),
     "first_loss": Quantity("first loss", "s", _first_loss),
     "completion": Quantity("last completion", "s", _completion),
-    "paused": Quantity(
-        "time paused", "s", lambda run: float(np.sum(run.pauses()["duration"].values))
-    ),
+    "paused": Quantity("time paused", "s", _paused),
 }

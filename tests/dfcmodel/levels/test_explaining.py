@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 
 import numpy as np
@@ -107,3 +109,23 @@ def test_what_one_level_cannot_run_is_refused_before_any_run(
 
 def test_defaults_are_those_of_the_scenario(bottleneck, explanation) -> None:
     assert explanation.refinements == default_refinements(bottleneck)
+
+
+def test_processes_give_the_same_as_threads(bottleneck) -> None:
+    """What crosses the border of a process can be pickled, and the answer too."""
+    given = {"measures": ["share", "losses"], "runs": 2, "duration": 0.1, "refinements": []}
+    one = explain(bottleneck, **given)
+    with _Pickling() as pool:
+        other = explain(bottleneck, **given, executor=pool)
+    np.testing.assert_array_equal(one.fluid, other.fluid)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(other)).packets, one.packets)
+
+
+class _Pickling(Executor):
+    """An executor that pickles as processes do, without their start."""
+
+    def submit(self, call, /, *given):
+        future: Future = Future()
+        call, given = pickle.loads(pickle.dumps((call, given)))
+        future.set_result(pickle.loads(pickle.dumps(call(*given))))
+        return future
