@@ -38,5 +38,6 @@ def test_explanations_follow_from_their_seeds() -> None:
     values = pd.read_csv(FOLDER / "results" / "explanations.csv")
     (case,) = (each for each in levels.cases() if each.scenario.name == "incast under pause")
     own = values[values["scenario"] == case.scenario.name]
-    found = explain(case.scenario, case.measures, runs=int(own["runs"].iloc[0])).table()
+    runs = int(own["runs"].iloc[0])
+    found = explain(case.scenario, case.measures, runs=runs, **case.arguments).table()
     np.testing.assert_allclose(found["mean"], own["mean"], rtol=1e-5, atol=1e-9)
