@@ -53,7 +53,8 @@ def simulate(
         typer.Option(help="shaped, unshaped or direct; default: shaped with DFC, else direct."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
-    steps: Annotated[int, typer.Option(help="Time steps per link delay.")] = 4,
+    level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
+    steps: Annotated[int, typer.Option(help="Time steps of the fluid per link delay.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
@@ -63,13 +64,18 @@ def simulate(
     netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML here.")] = None,
 ) -> None:
-    """Simulate a network as a fluid and print a summary."""
+    """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import Ensemble, ensemble
+    from dfcmodel.methods import Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
     from dfcmodel.results.trajectories import Trajectory
     from dfcmodel.simulation import simulate as run_once
+    from hopflow.checks import choice
 
+    methods: dict[str, Packets | str | None]
+    methods = {"fluid": None, "packets": Packets(), "auto": "auto"}
+    method = methods[choice("level", level, methods)]
     chosen = _scenario(scenario, dfc, tcp, host)
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}")
@@ -77,12 +83,14 @@ def simulate(
     if runs == 1:
         if animation is not None:
             animation_format(animation)
-        found = run_once(chosen, duration=duration, steps_per_delay=steps, rng=seed)
+        found = run_once(chosen, method, duration=duration, steps_per_delay=steps, rng=seed)
     else:
         for option, value in (("animation", animation), ("netcdf", netcdf)):
             if value is not None:
                 raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
-        found = ensemble(chosen, runs, seed=seed, duration=duration, steps_per_delay=steps)
+        found = ensemble(
+            chosen, runs, seed=seed, duration=duration, steps_per_delay=steps, method=method
+        )
     typer.echo(found)
     if plot is not None:
         plot.parent.mkdir(parents=True, exist_ok=True)
@@ -93,6 +101,40 @@ def simulate(
             typer.echo(f"animation: {found.animate().save(animation)}")
         if netcdf is not None:
             typer.echo(f"records: {found.to_netcdf(netcdf)}")
+
+
+@commands.command()
+def explain(
+    scenario: Annotated[str, typer.Argument(help="takano2006/4 (without DFC), or my_network.toml")],
+    measures: Annotated[
+        str, typer.Option(help="Of share, losses, first_loss, completion, paused; by commas.")
+    ] = "share",
+    tcp: Annotated[
+        str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
+    runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    table: Annotated[Path | None, typer.Option(help="Write the numbers as CSV here.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
+) -> None:
+    """Explain how far packets are from a fluid: what each refinement accounts for."""
+    from dfcmodel.levels.explaining import explain as explain_gap
+
+    no_dfc = None if scenario.endswith(".toml") else False
+    found = explain_gap(
+        _scenario(scenario, no_dfc, tcp, None), measures.split(","), runs=runs, duration=duration,
+        seed=seed,
+    )  # fmt: skip
+    typer.echo(found)
+    if table is not None:
+        table.parent.mkdir(parents=True, exist_ok=True)
+        found.table().to_csv(table, index=False)
+        typer.echo(f"table: {table}")
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        found.plot().figure.savefig(plot)
+        typer.echo(f"figure: {plot}")
 
 
 @commands.command()

@@ -67,6 +67,10 @@ MAY_IMPORT = {
     },
     "dfcmodel.packets.kernel": {"hopflow.kernels"},
     "dfcmodel.sharing": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets"},
+    "dfcmodel.levels": {
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets", "dfcmodel.results",
+        "dfcmodel.methods", "dfcmodel.simulation", "dfcmodel.ensembles",
+    },
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
