@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
+    from markov.steps import DiscreteChain, Steps
     from markov.thresholds import ThresholdAdvice, pause_thresholds
     from markov.transients import Transient, transient
 
@@ -75,6 +76,7 @@ __all__ = [
     "ConvergenceError",
     "Courtois",
     "CoxTandem",
+    "DiscreteChain",
     "ExplicitModel",
     "FileError",
     "FileModel",
@@ -110,6 +112,7 @@ __all__ = [
     "SparseLU",
     "Stationary",
     "StationaryByLevel",
+    "Steps",
     "ThresholdAdvice",
     "TooLargeError",
     "Transient",
@@ -163,6 +166,7 @@ _LOADED_ON_USE = {
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
+    "steps": ("DiscreteChain", "Steps"),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),
     "transients": ("Transient", "transient"),
 }
