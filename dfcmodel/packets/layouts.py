@@ -9,22 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import Fair, Pause, Priority
+from dfcmodel.network.disciplines import Fair, Pause, Priority, manager_of
 from dfcmodel.network.flows import OnOff
-from dfcmodel.network.managers import RED
-from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
+from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, signature_of
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plans import Plan, Port
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "called_managers", "lay_out"]
 
+MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3}
+"""Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
+BY_ADDRESS = 4
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
@@ -73,9 +78,11 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "passage": plan.passage,
         "sizes": plan.sizes,
         "early": _early(plan),
+        "control": _control(plan),
+        "called": _called(plan),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
-        "out": np.empty(2 * most + 64, dtype=np.int32),
+        "out": np.empty((2 * most + 64, 2), dtype=np.int32),
         "clock": np.array(
             [0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto, plan.jitter]
         ),
@@ -182,7 +189,8 @@ def _units(
     unit["free"] = -math.inf
     places = np.minimum([port.room for port in plan.ports], _outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
-    unit["kind"][:P] = [int(isinstance(port.discipline, RED)) for port in plan.ports]
+    unit["manager"][:P] = [_manager_number(port) for port in plan.ports]
+    unit["kind"][:P] = unit["manager"][:P] == MANAGERS[RED.on_step]
     unit["rank"][:P] = plan.ranks
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
@@ -252,12 +260,59 @@ def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
     return np.array(found or [0], dtype=np.int64)
 
 
+def _manager_number(port: Port) -> int:
+    """Return which manager a port has: one that is compiled with the kernel, or by address."""
+    manager = manager_of(port.discipline)
+    return 0 if manager is None else MANAGERS.get(type(manager).on_step, BY_ADDRESS)
+
+
+def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
+    """Return the signatures of the managers that are called by address, each once."""
+    managers = [
+        manager_of(port.discipline) for port in plan.ports if _manager_number(port) == BY_ADDRESS
+    ]
+    return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
+
+
+def _called(plan: Plan) -> NDArray[Any]:
+    """Return the parameters and state of managers called by address; rows of other ports are unused."""
+    called = np.zeros(len(plan.ports), CALLED)
+    signatures = called_managers(plan)
+    for p, port in enumerate(plan.ports):
+        manager = manager_of(port.discipline)
+        if manager is not None and _manager_number(port) == BY_ADDRESS:
+            row, state = called[p], type(manager).State()
+            row["drop"], row["mark"] = state[:2]
+            row["state"][: len(state) - 2] = state[2:]
+            numbers = list(manager.numbers(plan.scenario.packet_size).values())
+            row["parameters"][: len(numbers)] = numbers
+            row["capacity"] = 1.0 / plan.transmission[p, 0]
+            row["kind"] = signatures.index(manager_signature_of(manager))
+    return called
+
+
+def _control(plan: Plan) -> NDArray[Any]:
+    """Return the parameters and state of CoDel and PIE; rows of other ports are unused."""
+    control = np.zeros(len(plan.ports), CONTROL)
+    for p, port in enumerate(plan.ports):
+        rule: Any = manager_of(port.discipline)
+        row = control[p]
+        if _manager_number(port) == MANAGERS[CoDel.on_step]:
+            row["target"], row["interval"] = rule.target, rule.interval
+        elif _manager_number(port) == MANAGERS[PIE.on_step]:
+            row["target"], row["interval"] = rule.target, rule.update
+            row["alpha"], row["beta"] = rule.alpha, rule.beta
+            row["next"], row["pace"] = rule.update, 8.0 / port.bits
+            row["burst"] = row["most_burst"] = rule.burst
+    return control
+
+
 def _early(plan: Plan) -> NDArray[Any]:
     """Return the RED parameters and state of each port; rows of other ports are unused."""
     early = np.zeros(len(plan.ports), EARLY)
     for p, port in enumerate(plan.ports):
-        rule = port.discipline
-        if isinstance(rule, RED):
+        rule: Any = manager_of(port.discipline)
+        if _manager_number(port) == MANAGERS[RED.on_step]:
             row = early[p]
             size = rule.mean_packet or plan.scenario.packet_size
             row["pace"] = port.bits / (8.0 * size)
@@ -307,6 +362,7 @@ def _flows(
         if isinstance(source, WindowRule):
             row["due"] = plan.starts[f]
             row["kind"] = signatures.index(signature_of(source))
+            row["accurate"] = answers_marks(type(source))
             row["bits"] = total
             count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
             row["bit_mask"] = count - 1

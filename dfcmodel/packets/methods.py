@@ -43,8 +43,8 @@ class Packets:
         ``convention="ns2"`` only.
     loss
         Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
-        its queue, independently of all others: a mapping from link names (``"a->b"``) of links with
-        a FIFO or RED queue; None: no random loss.
+        its queue, independently of all others: a mapping from link names (``"a->b"``);
+        None: no random loss.
     backend
         ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
         results, a thousand times slower.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority
+from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority, manager_of
+from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number
 from responsefn import WindowRule
@@ -72,7 +73,9 @@ class Port:
     @property
     def has_lanes(self) -> bool:
         """Whether the queued packets must be known at the start of each transmission."""
-        return isinstance(self.discipline, (Pause, Fair, Priority))
+        manager = manager_of(self.discipline)
+        managed = manager is not None and type(manager).on_step is not RED.on_step
+        return managed or isinstance(self.discipline, (Pause, Fair, Priority))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from dfcmodel.packets.reference_queues import queue_of
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
 from dfcmodel.packets.reference_sources import Blind
+from responsefn import WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,10 @@ def run_reference(plan: Plan) -> Records:
     return simulation.records
 
 
+def _answers_marks(source: Any) -> bool:
+    return isinstance(source, WindowRule) and answers_marks(type(source))
+
+
 class Simulation:
     """Ports, senders, receivers and the heap of events."""
 
@@ -44,7 +50,11 @@ class Simulation:
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
         self.queues = [queue_of(self, p) for p in range(len(plan.ports))]
-        self.receivers = [Receiver(kind == "sack") for kind in plan.recoveries]
+        accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
+        self.receivers = [
+            Receiver(kind == "sack", echo)
+            for kind, echo in zip(plan.recoveries, accurate, strict=True)
+        ]
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))

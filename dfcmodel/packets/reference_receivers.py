@@ -14,7 +14,8 @@ class Packet:
     """A data packet or an ACK; ``number`` is its sequence number, or the last one acknowledged.
 
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
-    class. Queues may mark packets of ECN-capable senders (``listens``); the ACK echoes the mark.
+    class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
+    the sender says that it has reduced its window (RFC 3168, CWR).
     """
 
     flow: int
@@ -26,13 +27,18 @@ class Packet:
     blocks: tuple[tuple[int, int], ...] = ()
     listens: bool = False
     marked: bool = False
+    reduced: bool = False
 
 
 class Receiver:
-    """Buffer for packets that arrive out of order; generates cumulative and selective ACKs."""
+    """Buffer for packets that arrive out of order; generates cumulative and selective ACKs.
 
-    def __init__(self, selective: bool) -> None:
-        self.selective = selective
+    ``accurate`` receivers echo each mark once (RFC 8257), others up to a packet with CWR (RFC 3168).
+    """
+
+    def __init__(self, selective: bool, accurate: bool = False) -> None:
+        self.selective, self.accurate = selective, accurate
+        self.echo = False
         self.next = 0
         self.highest = 0
         self.seen: set[int] = set()
@@ -50,9 +56,13 @@ class Receiver:
     def answer(self, packet: Packet) -> Packet:
         """Return the ACK for a packet that was just received."""
         blocks = self._report(packet.number) if self.selective else ()
+        if self.accurate:
+            self.echo = packet.marked
+        else:  # RFC 3168, 6.1.3
+            self.echo = packet.marked or (self.echo and not packet.reduced)
         return Packet(
             packet.flow, self.next - 1, packet.sent, 1 + len(blocks), True, 0, tuple(blocks),
-            marked=packet.marked,
+            marked=self.echo,
         )  # fmt: skip
 
     def _report(self, number: int) -> list[tuple[int, int]]:

@@ -8,9 +8,9 @@ import numpy as np
 from .boxes import push, release
 from .early import admit_early
 from .jit import inlined
-from .senders import uniform
+from .senders import REDUCED, UNMARKABLE, uniform
 
-__all__ = ["deliver", "drop", "report", "travel"]
+__all__ = ["deliver", "drop", "enter_ring", "is_markable", "receive_data", "report", "travel"]
 
 SACK, BLIND = 3, 4
 FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
@@ -115,6 +115,97 @@ def report(flow, bits, known, block, e, f, number):
 
 
 @inlined
+def receive_data(
+    element, flow, bits, known, block, delivered, tally, scale, e, time, rows
+):  # fmt: skip
+    """Deliver a packet to its receiver and turn it into the ACK; return whether there is one."""
+    it = element[e]
+    f = np.int64(it.flow)
+    s = flow[f]
+    it.hop += 1
+    s.arrived += 1
+    came = 1
+    if s.recovery != BLIND:
+        came = deliver(flow, bits, f, it.number)
+    row = int(time * scale)
+    if came > 0 and row < rows:
+        delivered[row, f] += came
+        s.total += came
+        if s.total >= s.size and not s.finished >= 0.0:
+            s.finished = time
+    if s.recovery == BLIND:
+        release(element, tally, e)
+        return False
+    if s.accurate == 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
+        if it.ecn & REDUCED != 0:
+            s.echo = 0
+        if it.marked == 1:
+            s.echo = 1
+        it.marked = s.echo
+    it.size = 1
+    if s.recovery == SACK:
+        it.size = 1 + report(flow, bits, known, block, e, f, it.number)
+    it.number = s.came - 1
+    return True
+
+
+@inlined
+def is_markable(flow, element, e):
+    """Return whether a packet may be marked instead of dropped (RFC 3168, ECT)."""
+    it = element[e]
+    s = flow[it.flow]
+    return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
+
+
+@inlined
+def enter_ring(
+    element, unit, flow, hop, ring, sizes, early, stream, waiting, lost, tally, scale, rows, e, h,
+    p, time,
+):  # fmt: skip
+    """Queue a packet at a port without lanes; return when its transmission starts; -1: dropped."""
+    port = unit[p]
+    it = element[e]
+    lose = port.loss > 0.0 and it.hop < flow[it.flow].turn and uniform(stream, p) < port.loss
+    n = port.first
+    if port.free >= time and not lose:
+        while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
+            n += 1
+        port.first = n
+    if port.kind == EARLY and not lose:
+        idle = -1.0
+        queued = port.last - n
+        if port.free < time:
+            idle = time - max(0.0, port.free)
+            queued = 0
+        listens = is_markable(flow, element, e)
+        verdict = admit_early(early, stream, p, queued, idle, sizes[it.size], listens)
+        lose = verdict == 0
+        if verdict == 2:
+            it.marked = 1
+    if port.free < time and not lose:
+        port.first = 0
+        port.last = 0
+        return time
+    row = min(int(time * scale), rows)
+    if lose or port.last - n >= port.room:
+        drop(element, flow, lost, e, h, row, time)
+        release(element, tally, e)
+        return -1.0
+    start = port.free
+    ring[port.ring + (port.last & port.ring_mask)] = start
+    port.last += 1
+    if row < rows:
+        port.peak = max(port.peak, port.last - n)
+    later = min(int(start * scale), rows)
+    if later < rows:
+        hop[h].waited += start - time
+    if later != row:
+        waiting[row, p] += 1
+        waiting[later, p] -= 1
+    return start
+
+
+@inlined
 def travel(
     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
     sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, at,
@@ -128,25 +219,10 @@ def travel(
     s = flow[f]
     rows = len(transit) - 1
     while True:
-        if it.hop == s.turn:
-            it.hop += 1
-            s.arrived += 1
-            came = 1
-            if s.recovery != BLIND:
-                came = deliver(flow, bits, f, it.number)
-            row = int(time * scale)
-            if came > 0 and row < rows:
-                delivered[row, f] += came
-                s.total += came
-                if s.total >= s.size and not s.finished >= 0.0:
-                    s.finished = time
-            if s.recovery == BLIND:
-                release(element, tally, e)
-                return
-            it.size = 1
-            if s.recovery == SACK:
-                it.size = 1 + report(flow, bits, known, block, e, f, it.number)
-            it.number = s.came - 1
+        if it.hop == s.turn and not receive_data(
+            element, flow, bits, known, block, delivered, tally, scale, e, time, rows
+        ):
+            return
         if it.hop == s.end:
             push(element, unit, slot, e, len(unit) - 1, time, key)
             return
@@ -156,52 +232,16 @@ def travel(
             push(element, unit, slot, e, p, time, key)
             return
         at = len(unit) - 1
-        port = unit[p]
-        start = time
-        row = min(int(time * scale), rows)
-        if port.loss > 0.0 and it.hop < s.turn and uniform(stream, p) < port.loss:
-            drop(element, flow, lost, e, h, row, time)
-            release(element, tally, e)
+        start = enter_ring(
+            element, unit, flow, hop, ring, sizes, early, stream, waiting, lost, tally, scale, rows,
+            e, h, p, time,
+        )  # fmt: skip
+        if start < 0.0:
             return
-        n = port.first
-        if port.free >= time:
-            while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
-                n += 1
-            port.first = n
-        admitted = 1
-        if port.kind == EARLY:
-            idle = -1.0
-            queued = port.last - n
-            if port.free < time:
-                idle = time - max(0.0, port.free)
-                queued = 0
-            listens = it.hop < s.turn and s.recovery != BLIND
-            admitted = admit_early(early, stream, p, queued, idle, sizes[it.size], listens)
-            if admitted == 2:
-                it.marked = 1
-        if port.free >= time or admitted == 0:
-            if admitted == 0 or port.last - n >= port.room:
-                drop(element, flow, lost, e, h, row, time)
-                release(element, tally, e)
-                return
-            start = port.free
-            ring[port.ring + (port.last & port.ring_mask)] = start
-            port.last += 1
-            if row < rows:
-                port.peak = max(port.peak, port.last - n)
-            later = min(int(start * scale), rows)
-            if later < rows:
-                hop[h].waited += start - time
-            if later != row:
-                waiting[row, p] += 1
-                waiting[later, p] -= 1
-                row = later
-        else:
-            port.first = 0
-            port.last = 0
-        size = it.size
-        port.free = start + transmission[p, size]
-        time = start + passage[p, size]
+        port = unit[p]
+        port.free = start + transmission[p, it.size]
+        time = start + passage[p, it.size]
+        row = min(int(start * scale), rows)
         if row < rows:
             hop[h].carried += 1
             if it.hop < s.turn:

@@ -35,7 +35,8 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
             s.off_at = now + span(unit, flow, stream, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
-    out[tally[OUT]] = s.sent
+    out[tally[OUT], 0] = s.sent
+    out[tally[OUT], 1] = 0
     tally[OUT] += 1
     s.sent += 1
     s.due += s.gap
