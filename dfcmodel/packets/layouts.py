@@ -84,7 +84,10 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "stream": plan.seeds.astype(np.int64),
         "out": np.empty((2 * most + 64, 2), dtype=np.int32),
         "clock": np.array(
-            [0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto, plan.jitter]
+            [
+                *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
+                *(plan.jitter, plan.method.ack_delay),
+            ]
         ),
         "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
     }
@@ -98,11 +101,14 @@ def way_of(plan: Plan, f: int) -> tuple[int, ...]:
 
 
 def _feeders(plan: Plan) -> Iterable[tuple[int, int, int]]:
-    """Yield (flow, port, previous port) for all hops; -1 for the first port after a sender."""
+    """Yield (flow, port, previous port) for all hops; -1 for the first port after an end of a flow.
+
+    Receivers that delay ACKs share the calendar queue of the senders.
+    """
     for f, ports in enumerate(plan.forward):
         before = -1
-        for p in (*ports, *plan.backward[f]):
-            yield f, p, before
+        for n, p in enumerate((*ports, *plan.backward[f])):
+            yield f, p, -1 if n == len(ports) and plan.delayed[f] else before
             before = p
 
 
@@ -130,7 +136,10 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
     edges: dict[tuple[int, int], float] = {}
     for f, ports in enumerate(plan.forward):
         at, time = senders, 0.0
-        for p in (*ports, *plan.backward[f]):
+        for n, p in enumerate((*ports, *plan.backward[f])):
+            if n == len(ports) and plan.delayed[f]:
+                edges[at, senders] = min(edges.get((at, senders), math.inf), time)
+                at, time = senders, 0.0
             if not inline[p]:
                 if at != senders or time > 0.0:
                     edges[at, p] = min(edges.get((at, p), math.inf), time)
@@ -347,11 +356,12 @@ def _flows(
     for name, value in (("acked", -1), ("last", -1), ("highest", -1), ("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
-                        ("deadline", math.inf), ("held_until", math.inf), ("off_at", math.inf),
+                        ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0)):  # fmt: skip
         flow[name] = value
     flow["phase"] = plan.phases
+    flow["delayed"] = plan.delayed
     flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
     total = 0
     for f, given in enumerate(plan.scenario.flows):
@@ -388,4 +398,4 @@ def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
 
     element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
     for f, start in enumerate(plan.starts):
-        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start))  # type: ignore[no-untyped-call]
+        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start), f)  # type: ignore[no-untyped-call]

@@ -45,6 +45,9 @@ class Packets:
         Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
         its queue, independently of all others: a mapping from link names (``"a->b"``);
         None: no random loss.
+    ack_delay
+        For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).
+        The default is that of ns-2's ``DelAck``.
     backend
         ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
         results, a thousand times slower.
@@ -67,6 +70,7 @@ class Packets:
     recovery: str | Mapping[str, str] | None = None
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
+    ack_delay: float = 0.1
     backend: str = "numba"
 
     def __post_init__(self) -> None:
@@ -81,6 +85,7 @@ class Packets:
                 choice(f"recovery of flow {name!r}", kind, RECOVERIES)
         for name, p in (self.loss or {}).items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
+        one_number("ack_delay", self.ack_delay, above=0.0, at_most=0.5, hint="in s")
         choice("backend", self.backend, ("numba", "reference"))
         if self.phases is not None:
             object.__setattr__(self, "phases", tuple(self.phases))

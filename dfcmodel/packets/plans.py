@@ -86,6 +86,8 @@ class Plan:
     ----------
     forward, backward
         Ports on the path of each flow's packets and of its ACKs, in order.
+    delayed
+        Whether the receiver of each flow delays ACKs, (F,).
     transmission
         Transmission times in s, shape (P, SIZES).
     passage
@@ -113,6 +115,7 @@ class Plan:
     forward: tuple[tuple[int, ...], ...]
     backward: tuple[tuple[int, ...], ...]
     recoveries: tuple[str, ...]
+    delayed: tuple[bool, ...]
     transmission: Floats
     passage: Floats
     ranks: NDArray[np.int64]
@@ -189,6 +192,9 @@ def plan_packets(
         forward=tuple(forward),
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
+        delayed=tuple(
+            flow.delayed_acks and _listens(scenario, f) for f, flow in enumerate(scenario.flows)
+        ),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(method, transmission[:, 0] + delays),

@@ -118,7 +118,7 @@ class Records:
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
         flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
-        inside = used[(used["number"] >= 0) & (used["hop"] < flow["turn"][used["flow"]])]
+        inside = used[(used["number"] >= 0) & (used["hop"] <= flow["turn"][used["flow"]])]
         missing = flow["emitted"].astype(float) - flow["arrived"]
         missing -= np.bincount(inside["flow"], minlength=len(flow))
         dropped = self.lost.sum(axis=0)

@@ -42,9 +42,6 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if flow.host == "shaped":
             msg = "needs the rate reported by DFC, which is fluid only; use method=Fluid()"
             raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
-        if flow.delayed_acks:
-            msg = "receivers of the packet level answer every packet; use method=Fluid()"
-            raise ValueError(f"delayed_acks of flow {flow.name!r} = True: {msg}")
         rule = flow.source
         if isinstance(rule, RateRule):
             msg = "a rate rule is fluid only; use method=Fluid()"

@@ -215,6 +215,9 @@ FLOW = np.dtype(
         ("top", "i4"),  # highest selectively acknowledged packet
         ("timeouts", "i4"),
         ("loss_events", "i4"),
+        ("delayed", "i4"),  # receiver, 1: delays ACKs
+        ("pending", "i4"),  # receiver: the packet whose ACK is delayed; -1: none
+        ("ack_due", "f8"),  # receiver: when a delayed ACK is sent, s
         ("blocks", "i4"),  # receiver: number of recent SACK blocks
         ("sent", "i4"),  # packets sent by a source without window
         ("emitted", "i4"),  # packets that entered the network

@@ -15,15 +15,70 @@ from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
 from .jit import entry, inlined
 from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
 from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
-from .ports import LANES, drop, is_markable, travel
+from .ports import DUE, LANES, answer_late, drop, is_markable, travel
 from .senders import receive, uniform
 from .sources import look_at_timers, wake
 from .timers import CHECK, END, NOW, NS2
 
-__all__ = ["depart", "enqueue", "handle", "look", "next_arrival", "run", "turn_of"]
+__all__ = [
+    "act",
+    "depart",
+    "enqueue",
+    "handle",
+    "look",
+    "new_packet",
+    "next_arrival",
+    "run",
+    "turn_of",
+]
 
 EMPTY_WINDOWS = 8
 """Number of consecutive windows without events after which the loop skips to the next event."""
+
+
+@inlined
+def act(
+    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e, key
+):  # fmt: skip
+    """Process an event at the ends of flow f; list in ``out`` what they send.
+
+    Rows are numbers and flags of new packets, or -1 less an element and where it goes on from.
+    """
+    ends = len(unit) - 1
+    tally[OUT] = 0
+    if key >= ends + len(flow):
+        if flow[f].ack_due == clock[NOW]:
+            out[0, 0] = -1 - flow[f].pending
+            out[0, 1] = DUE
+            tally[OUT] = 1
+    elif key >= ends:
+        wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f)
+    elif element[e].hop == flow[f].turn:
+        answer_late(element, flow, tally, out, f, e)
+        return
+    else:
+        receive(
+            element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e
+        )
+    release(element, tally, e)
+
+
+@inlined
+def new_packet(element, flow, clock, tally, f, number, flags):
+    """Return the element of a packet that enters the network."""
+    e = take(element, tally)
+    it = element[e]
+    it.flow = f
+    it.number = number
+    it.ecn = flags
+    it.sent = clock[NOW]
+    it.hop = 0
+    it.marked = 0
+    it.size = 0
+    if clock[NS2] == 1.0 and number == 0 and flow[f].end > flow[f].turn + 1:
+        it.size = 1
+    flow[f].emitted += 1
+    return e
 
 
 @inlined
@@ -31,7 +86,7 @@ def handle(
     element, unit, slot, flow, hop, events, ring, bits, known, noted, block, transmission, passage,
     sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
-    """Process the arrivals of a window at the senders, or at a port without lanes."""
+    """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     senders = len(unit) - 1
     inverse = unit[u].inverse
     mask = unit[u].mask
@@ -48,38 +103,25 @@ def handle(
             packets = 1
             if u == senders:
                 clock[NOW] = time
-                tally[OUT] = 0
-                if key >= senders:
-                    wake(
-                        element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f
-                    )
-                else:
-                    receive(
-                        element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
-                        out, f, e,
-                    )  # fmt: skip
-                release(element, tally, e)
+                act(
+                    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
+                    out, f, e, key,
+                )  # fmt: skip
                 packets = tally[OUT]
             for i in range(packets):
+                begin = u
                 if u == senders:
-                    e = take(element, tally)
-                    it = element[e]
-                    it.flow = f
-                    it.number = out[i, 0]
-                    it.ecn = out[i, 1]
-                    it.sent = time
-                    it.hop = 0
-                    it.marked = 0
-                    it.size = (
-                        1
-                        if clock[NS2] == 1.0 and out[i, 0] == 0 and flow[f].end > flow[f].turn + 1
-                        else 0
-                    )
-                    flow[f].emitted += 1
+                    number = np.int64(out[i, 0])
+                    flags = np.int64(out[i, 1])
+                    if number >= 0:
+                        e = new_packet(element, flow, clock, tally, f, number, flags)
+                    else:
+                        e = -1 - number
+                        begin = flags
                 travel(
                     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-                    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time,
-                    key, u,
+                    sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, e,
+                    time, key, begin,
                 )  # fmt: skip
             e = np.int64(slot[place, 0])
 
@@ -154,7 +196,7 @@ def depart(
 @inlined
 def turn_of(
     managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission,
-    passage, sizes, early, control, called, stream, tally, delivered, transit, waiting, lost,
+    passage, sizes, early, control, called, stream, clock, tally, delivered, transit, waiting, lost,
     switches, scale, u, now, end,
 ):  # fmt: skip
     """Process a window at a port with lanes: departures, arrivals, messages; return if any."""
@@ -203,7 +245,7 @@ def turn_of(
             it = element[sent]
             travel(
                 element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-                sizes, early, stream, delivered, transit, waiting, lost, tally, scale, sent,
+                sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, sent,
                 time + passage[u, it.size], port.rank, len(unit) - 1,
             )  # fmt: skip
 
@@ -244,8 +286,8 @@ def run(
             if unit[u].kind == LANES:
                 if (unit[u].waiting > 0 or unit[u].count > 0) and turn_of(
                     managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known,
-                    block, transmission, passage, sizes, early, control, called, stream, tally,
-                    delivered, transit, waiting, lost, switches, scale, u, now, end,
+                    block, transmission, passage, sizes, early, control, called, stream, clock,
+                    tally, delivered, transit, waiting, lost, switches, scale, u, now, end,
                 ):  # fmt: skip
                     idle = 0
             elif unit[u].count > 0:

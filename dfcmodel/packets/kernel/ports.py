@@ -3,18 +3,32 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from .boxes import push, release
+from .boxes import OUT, push, release
 from .early import admit_early
 from .jit import inlined
 from .senders import REDUCED, UNMARKABLE, uniform
+from .timers import ACK_DELAY, NS2, schedule
 
-__all__ = ["deliver", "drop", "enter_ring", "is_markable", "receive_data", "report", "travel"]
+__all__ = [
+    "DUE",
+    "answer_late",
+    "deliver",
+    "drop",
+    "enter_ring",
+    "is_markable",
+    "receive_data",
+    "report",
+    "travel",
+]
 
 SACK, BLIND = 3, 4
 FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
 MOST_BLOCKS = 3
+ARRIVED, DUE = -1, -2  # where `travel` begins, besides at ports and senders
 
 
 @inlined
@@ -116,37 +130,66 @@ def report(flow, bits, known, block, e, f, number):
 
 @inlined
 def receive_data(
-    element, flow, bits, known, block, delivered, tally, scale, e, time, rows
+    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, rows, at,
 ):  # fmt: skip
-    """Deliver a packet to its receiver and turn it into the ACK; return whether there is one."""
+    """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
     it = element[e]
     f = np.int64(it.flow)
     s = flow[f]
-    it.hop += 1
-    s.arrived += 1
-    came = 1
-    if s.recovery != BLIND:
-        came = deliver(flow, bits, f, it.number)
-    row = int(time * scale)
-    if came > 0 and row < rows:
-        delivered[row, f] += came
-        s.total += came
-        if s.total >= s.size and not s.finished >= 0.0:
-            s.finished = time
-    if s.recovery == BLIND:
-        release(element, tally, e)
-        return False
-    if s.accurate == 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
-        if it.ecn & REDUCED != 0:
-            s.echo = 0
-        if it.marked == 1:
-            s.echo = 1
+    if at != DUE:
+        it.hop += 1
+        s.arrived += 1
+        came = 1
+        if s.recovery != BLIND:
+            came = deliver(flow, bits, f, it.number)
+        row = int(time * scale)
+        if came > 0 and row < rows:
+            delivered[row, f] += came
+            s.total += came
+            if s.total >= s.size and not s.finished >= 0.0:
+                s.finished = time
+        if s.recovery == BLIND:
+            release(element, tally, e)
+            return False
+        if s.accurate == 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
+            if it.ecn & REDUCED != 0:
+                s.echo = 0
+            if it.marked == 1:
+                s.echo = 1
+        if s.delayed == 1:
+            new = it.number > 0 if clock[NS2] == 1.0 else came > 0
+            if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
+                s.pending = e
+                s.ack_due = time + clock[ACK_DELAY]
+                schedule(element, unit, slot, clock, tally, f, s.ack_due, len(flow) + f)
+                return False
+            if s.pending >= 0:
+                release(element, tally, np.int64(s.pending))
+    s.pending = -1
+    s.ack_due = math.inf
+    if s.accurate == 0:
         it.marked = s.echo
     it.size = 1
     if s.recovery == SACK:
         it.size = 1 + report(flow, bits, known, block, e, f, it.number)
     it.number = s.came - 1
     return True
+
+
+@inlined
+def answer_late(element, flow, tally, out, f, e):
+    """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
+
+    Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
+    """
+    s = flow[f]
+    if s.accurate == 1 and s.pending >= 0 and element[s.pending].marked != element[e].marked:
+        out[0, 0] = -1 - s.pending
+        out[0, 1] = DUE
+        tally[OUT] = 1
+    out[tally[OUT], 0] = -1 - e
+    out[tally[OUT], 1] = ARRIVED
+    tally[OUT] += 1
 
 
 @inlined
@@ -208,20 +251,25 @@ def enter_ring(
 @inlined
 def travel(
     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time, key, at,
+    sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, e, time, key, at,
 ):  # fmt: skip
     """Advance an arriving element hop by hop until a calendar queue, a lane, or its end.
 
-    ``at`` is the port whose calendar queue it has left, or the number of the senders.
+    ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
+    receiver that delays ACKs, which share the calendar queue of the senders; DUE for a delayed ACK.
     """
     it = element[e]
     f = np.int64(it.flow)
     s = flow[f]
     rows = len(transit) - 1
     while True:
-        if it.hop == s.turn and not receive_data(
-            element, flow, bits, known, block, delivered, tally, scale, e, time, rows
-        ):
+        if it.hop == s.turn and s.delayed == 1 and at >= 0:
+            push(element, unit, slot, e, len(unit) - 1, time, key)
+            return
+        if (it.hop == s.turn or at == DUE) and not receive_data(
+            element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time,
+            rows, at,
+        ):  # fmt: skip
             return
         if it.hop == s.end:
             push(element, unit, slot, e, len(unit) - 1, time, key)

@@ -99,7 +99,7 @@ def send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, 
     while s.next <= s.acked + window and s.next < s.size:
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
-            wake_at(element, unit, slot, tally, f, s.held_until)
+            wake_at(element, unit, slot, tally, f, s.held_until, f)
             return
         output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
         s.next += 1
@@ -123,7 +123,7 @@ def send_selective(element, unit, slot, flow, events, bits, clock, tally, stream
             break
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
-            wake_at(element, unit, slot, tally, f, s.held_until)
+            wake_at(element, unit, slot, tally, f, s.held_until, f)
             return
         number = next_hole(flow, bits, f)
         if number == -1:

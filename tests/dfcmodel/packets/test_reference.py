@@ -55,6 +55,20 @@ def test_random_networks_run_bit_equal_in_both_engines(discipline: str, seed: in
     assert (run.imbalance == 0.0).all()
 
 
+@pytest.mark.parametrize("discipline", ["fifo", "ecn", "pause", "fair", "ramp marking", "codel"])
+def test_receivers_that_delay_acks_run_bit_equal_in_both_engines(discipline: str) -> None:
+    """Some flows of a network delay ACKs, others do not."""
+    for seed in (2, 3):
+        scenario = replace(random_scenario(discipline, seed), duration=0.8)
+        flows = tuple(
+            replace(flow, delayed_acks=(n + seed) % 3 > 0) for n, flow in enumerate(scenario.flows)
+        )
+        plan = plan_of(replace(scenario, flows=flows), random_method(seed, ack_delay=0.03))
+        run = run_engine(plan)
+        check_equal(run, run_reference(plan))
+        assert (run.imbalance == 0.0).all()
+
+
 @pytest.mark.parametrize("discipline", MANAGED)
 def test_networks_with_queue_managers_run_bit_equal_in_both_engines(discipline: str) -> None:
     for seed in (1, 3):
@@ -83,11 +97,14 @@ def shared_link(discipline: Any) -> Scenario:
     [RampMarking(2.0, 10.0, 0.4), RED(low=2.0, high=10.0, weight=0.1, ecn=True), CoDel(), Own()],
     ids=lambda each: type(each).__name__,
 )
-@pytest.mark.parametrize("recovery", ["newreno", "sack"])
-def test_rules_that_answer_marks_run_bit_equal_in_both_engines(discipline, recovery) -> None:
-    plan = plan_of(
-        shared_link(discipline), Packets(seed=3, recovery=recovery, loss={"in->out": 1e-3})
-    )
+@pytest.mark.parametrize(("recovery", "delayed"), [("newreno", True), ("sack", False)])
+def test_rules_that_answer_marks_run_bit_equal_in_both_engines(
+    discipline, recovery, delayed
+) -> None:
+    scenario = shared_link(discipline)
+    flows = tuple(replace(flow, delayed_acks=delayed) for flow in scenario.flows)
+    scenario = replace(scenario, flows=flows)
+    plan = plan_of(scenario, Packets(seed=3, recovery=recovery, loss={"in->out": 1e-3}))
     run = run_engine(plan)
     check_equal(run, run_reference(plan))
     assert (run.loss_events > 0).all()

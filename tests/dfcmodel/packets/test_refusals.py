@@ -42,11 +42,6 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
 
 
-def test_delayed_acks_are_refused(one_link, refused) -> None:
-    late = replace(one_link, flows=(replace(one_link.flows[0], delayed_acks=True),))
-    refused(("delayed_acks", "Fluid"), lambda: simulate(late, method=Packets()))
-
-
 def test_random_loss_needs_a_link_that_exists(one_link, refused) -> None:
     refused(("loss: link", "a->b"), lambda: simulate(one_link, method=Packets(loss={"b->c": 0.1})))
 
