@@ -121,6 +121,7 @@ class Records:
         inside = used[(used["number"] >= 0) & (used["hop"] <= flow["turn"][used["flow"]])]
         missing = flow["emitted"].astype(float) - flow["arrived"]
         missing -= np.bincount(inside["flow"], minlength=len(flow))
+        missing += flow["pending"] >= 0  # it has arrived
         dropped = self.lost.sum(axis=0)
         for f, out in enumerate(self.plan.forward):
             missing[f] -= dropped[self.first_hop[f] : self.first_hop[f] + len(out)].sum()

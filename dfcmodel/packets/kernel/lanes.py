@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .boxes import SWITCHED, push, release, take
+from .boxes import SWITCHED, push, take
 from .jit import inlined
 from .managers import CODEL, DELIVER, control_delay
 from .ports import drop
@@ -78,8 +78,7 @@ def discard(element, flow, waiting, lost, tally, p, e, time, scale, rows):
     row = min(int(time * scale), rows)
     waiting[min(int(element[e].time * scale), rows), p] += 1
     waiting[row, p] -= 1
-    drop(element, flow, lost, e, flow[element[e].flow].way + element[e].hop, row, time)
-    release(element, tally, e)
+    drop(element, flow, lost, tally, e, flow[element[e].flow].way + element[e].hop, row, time)
 
 
 @inlined

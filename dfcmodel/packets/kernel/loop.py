@@ -155,8 +155,7 @@ def enqueue(
         )  # fmt: skip
     full = port.by_turns == 0 and port.waiting >= port.room and port.free >= time
     if lose or full:
-        drop(element, flow, lost, e, h, min(int(time * scale), rows), time)
-        release(element, tally, e)
+        drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
         return False
     if port.free < time and port.waiting == 0 and port.paused == 0:
         if port.manager == CODEL:  # a packet that does not wait is below the target

@@ -17,6 +17,7 @@ __all__ = [
     "DUE",
     "answer_late",
     "deliver",
+    "detect_early",
     "drop",
     "enter_ring",
     "is_markable",
@@ -32,12 +33,13 @@ ARRIVED, DUE = -1, -2  # where `travel` begins, besides at ports and senders
 
 
 @inlined
-def drop(element, flow, lost, e, h, row, time):
-    """Record the drop of a packet."""
+def drop(element, flow, lost, tally, e, h, row, time):
+    """Drop a packet, and record it."""
     s = flow[element[e].flow]
     lost[row, h] += 1
     if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss >= 0.0:
         s.first_loss = time
+    release(element, tally, e)
 
 
 @inlined
@@ -130,14 +132,17 @@ def report(flow, bits, known, block, e, f, number):
 
 @inlined
 def receive_data(
-    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, rows, at,
+    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, key,
+    rows, at,
 ):  # fmt: skip
     """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
     it = element[e]
     f = np.int64(it.flow)
     s = flow[f]
+    if s.delayed == 1 and at >= 0:
+        push(element, unit, slot, e, len(unit) - 1, time, key)
+        return False
     if at != DUE:
-        it.hop += 1
         s.arrived += 1
         came = 1
         if s.recovery != BLIND:
@@ -151,11 +156,10 @@ def receive_data(
         if s.recovery == BLIND:
             release(element, tally, e)
             return False
-        if s.accurate == 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
-            if it.ecn & REDUCED != 0:
-                s.echo = 0
-            if it.marked == 1:
-                s.echo = 1
+        if it.ecn & REDUCED != 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
+            s.echo = 0
+        if it.marked == 1:
+            s.echo = 1
         if s.delayed == 1:
             new = it.number > 0 if clock[NS2] == 1.0 else came > 0
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
@@ -165,10 +169,12 @@ def receive_data(
                 return False
             if s.pending >= 0:
                 release(element, tally, np.int64(s.pending))
-    s.pending = -1
-    s.ack_due = math.inf
+    if s.delayed == 1:
+        s.pending = -1
+        s.ack_due = math.inf
     if s.accurate == 0:
         it.marked = s.echo
+    it.hop += 1
     it.size = 1
     if s.recovery == SACK:
         it.size = 1 + report(flow, bits, known, block, e, f, it.number)
@@ -201,39 +207,25 @@ def is_markable(flow, element, e):
 
 
 @inlined
-def enter_ring(
-    element, unit, flow, hop, ring, sizes, early, stream, waiting, lost, tally, scale, rows, e, h,
-    p, time,
-):  # fmt: skip
-    """Queue a packet at a port without lanes; return when its transmission starts; -1: dropped."""
+def detect_early(element, unit, flow, sizes, early, stream, e, p, n, time):
+    """Return the decision of RED on a packet at a port without lanes: 0 for a drop."""
     port = unit[p]
-    it = element[e]
-    lose = port.loss > 0.0 and it.hop < flow[it.flow].turn and uniform(stream, p) < port.loss
-    n = port.first
-    if port.free >= time and not lose:
-        while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
-            n += 1
-        port.first = n
-    if port.kind == EARLY and not lose:
-        idle = -1.0
-        queued = port.last - n
-        if port.free < time:
-            idle = time - max(0.0, port.free)
-            queued = 0
-        listens = is_markable(flow, element, e)
-        verdict = admit_early(early, stream, p, queued, idle, sizes[it.size], listens)
-        lose = verdict == 0
-        if verdict == 2:
-            it.marked = 1
-    if port.free < time and not lose:
-        port.first = 0
-        port.last = 0
-        return time
-    row = min(int(time * scale), rows)
-    if lose or port.last - n >= port.room:
-        drop(element, flow, lost, e, h, row, time)
-        release(element, tally, e)
-        return -1.0
+    idle = -1.0
+    queued = port.last - n
+    if port.free < time:
+        idle = time - max(0.0, port.free)
+        queued = 0
+    listens = is_markable(flow, element, e)
+    verdict = admit_early(early, stream, p, queued, idle, sizes[element[e].size], listens)
+    if verdict == 2:
+        element[e].marked = 1
+    return verdict
+
+
+@inlined
+def enter_ring(unit, hop, ring, waiting, scale, rows, h, p, n, time, row):
+    """Queue a packet at a port without lanes; return the sample in which its transmission starts."""
+    port = unit[p]
     start = port.free
     ring[port.ring + (port.last & port.ring_mask)] = start
     port.last += 1
@@ -245,7 +237,7 @@ def enter_ring(
     if later != row:
         waiting[row, p] += 1
         waiting[later, p] -= 1
-    return start
+    return later
 
 
 @inlined
@@ -263,12 +255,9 @@ def travel(
     s = flow[f]
     rows = len(transit) - 1
     while True:
-        if it.hop == s.turn and s.delayed == 1 and at >= 0:
-            push(element, unit, slot, e, len(unit) - 1, time, key)
-            return
-        if (it.hop == s.turn or at == DUE) and not receive_data(
+        if it.hop == s.turn and not receive_data(
             element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time,
-            rows, at,
+            key, rows, at,
         ):  # fmt: skip
             return
         if it.hop == s.end:
@@ -280,16 +269,31 @@ def travel(
             push(element, unit, slot, e, p, time, key)
             return
         at = len(unit) - 1
-        start = enter_ring(
-            element, unit, flow, hop, ring, sizes, early, stream, waiting, lost, tally, scale, rows,
-            e, h, p, time,
-        )  # fmt: skip
-        if start < 0.0:
-            return
         port = unit[p]
+        start = time
+        row = min(int(time * scale), rows)
+        if port.loss > 0.0 and it.hop < s.turn and uniform(stream, p) < port.loss:
+            drop(element, flow, lost, tally, e, h, row, time)
+            return
+        n = port.first
+        if port.free >= time:
+            while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
+                n += 1
+            port.first = n
+        admitted = 1
+        if port.kind == EARLY:
+            admitted = detect_early(element, unit, flow, sizes, early, stream, e, p, n, time)
+        if port.free >= time or admitted == 0:
+            if admitted == 0 or port.last - n >= port.room:
+                drop(element, flow, lost, tally, e, h, row, time)
+                return
+            start = port.free
+            row = enter_ring(unit, hop, ring, waiting, scale, rows, h, p, n, time, row)
+        else:
+            port.first = 0
+            port.last = 0
         port.free = start + transmission[p, it.size]
         time = start + passage[p, it.size]
-        row = min(int(start * scale), rows)
         if row < rows:
             hop[h].carried += 1
             if it.hop < s.turn:
