@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SWITCHES_FULL
-from dfcmodel.engine.manager_events import manager_events_of
 from dfcmodel.engine.source_events import source_events_of
+from dfcmodel.network.manager_events import manager_events_of
 from hopflow.kernels import compiled_package, loop_of
 
 if TYPE_CHECKING:

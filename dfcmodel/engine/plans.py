@@ -29,7 +29,6 @@ from dfcmodel.engine.kernel.records import (
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
@@ -38,6 +37,7 @@ from dfcmodel.engine.sender_tables import (
 )
 from dfcmodel.network.disciplines import DFC, manager_of
 from dfcmodel.network.flows import CBR, OnOff, rules_of
+from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:

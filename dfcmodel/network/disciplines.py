@@ -31,7 +31,7 @@ class Discipline:
 
 
 class Arrivals(NamedTuple):
-    """What a manager sees of a step.
+    """What a manager sees of a step: at packet level of each arriving packet, since the one before.
 
     Attributes
     ----------

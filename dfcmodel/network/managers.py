@@ -108,7 +108,7 @@ class RED(QueueManager):
 class CoDel(QueueManager):
     """Controlled delay (RFC 8289): drop ever faster while packets have waited too long.
 
-    It drops packets as they come, not at the head of the queue.
+    At packet level it drops at the head of the queue, as the RFC has it. A fluid drops what comes.
 
     Parameters
     ----------
@@ -186,6 +186,9 @@ class PIE(QueueManager):
         Time between two updates of the probability, s.
     alpha, beta
         Gains of the delay's distance from the target and of its change, 1/s.
+    burst
+        For how long nothing is dropped when a queue builds up after the probability and the delay
+        were small, s (4.4, MAX_BURST); 0: no allowance.
 
     Examples
     --------
@@ -199,25 +202,31 @@ class PIE(QueueManager):
     update: float = 0.015
     alpha: float = 0.125
     beta: float = 1.25
+    burst: float = 0.15
 
     class State(NamedTuple):
-        """Dropped, marked; probability; time of its next update, s; delay at the last one, s."""
+        """Dropped, marked; probability; time of its next update, s; delay at the last one, s.
+
+        spent: how much of the burst allowance is used, s.
+        """
 
         drop: float = 0.0
         mark: float = 0.0
         p: float = 0.0
         next: float = 0.0
         delay: float = 0.0
+        spent: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("target", "update", "alpha", "beta"):
             one_number(name, getattr(self, name), above=0.0)
+        one_number("burst", self.burst, at_least=0.0, hint="in s")
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
         """Update the probability (RFC 8033, 4.2), and drop that part of what comes (4.1)."""
         delay = e.backlog / e.capacity if e.capacity > 0.0 else s.delay
-        p, old, at = s.p, s.delay, s.next
+        p, old, at, spent = s.p, s.delay, s.next, s.spent
         if e.time >= at:
             change = q.alpha * (delay - q.target) + q.beta * (delay - old)
             scale = 1.0
@@ -228,7 +237,11 @@ class PIE(QueueManager):
             p = min(1.0, max(0.0, p + scale * change))
             if delay == 0.0 and old == 0.0:
                 p *= 0.98
+            spent = min(q.burst, spent + q.update)
+            if p == 0.0 and delay < 0.5 * q.target and old < 0.5 * q.target:
+                spent = 0.0
             old = delay
             at = max(at, e.time) + q.update
-        spared = (old < 0.5 * q.target and p < 0.2) or e.backlog <= 2.0
-        return s._replace(drop=0.0 if spared else p * e.arrivals, p=p, next=at, delay=old)
+        spared = (old < 0.5 * q.target and p < 0.2) or e.backlog <= 2.0 or spent < q.burst
+        drop = 0.0 if spared else p * e.arrivals
+        return s._replace(drop=drop, p=p, next=at, delay=old, spent=spent)

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.flows import window_rules
+from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.packets.kernel.boxes import FAULT, SWITCHED
-from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.kernel.layout import ON_LOSS, ON_MARK
+from dfcmodel.packets.layouts import called_managers, lay_out
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
-from responsefn.responses.rule_events import events_of, signatures_of
+from responsefn import Feedback
+from responsefn.responses.rule_events import RuleSignature, event_of, events_of, signatures_of
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["run_engine"]
+__all__ = ["run_engine", "sender_events"]
 
 KERNEL = "dfcmodel.packets.kernel"
+
+
+def sender_events(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
+    """Return the events of window rules, shape (rules, 4): addresses, or Python functions.
+
+    The columns are an ACK, a loss, a timeout, a mark. A mark is `on_mark` of rules that have one, of others
+    `on_loss`; a loss is `on_drop` of rules whose signal is a mark.
+    """
+    table = events_of(signatures, several=False, compiled=compiled)
+    table = np.column_stack([table, table[:, ON_LOSS]])
+    for row, signature in zip(table, signatures, strict=False):
+        rule, seen = signature[0], Feedback._fields
+        if rule.signal == "mark":
+            row[ON_LOSS] = event_of(signature, rule.on_drop, seen, compiled)
+        if answers_marks(rule):
+            row[ON_MARK] = event_of(signature, rule.on_mark, seen, compiled)
+    return table
 
 
 def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
@@ -39,14 +60,15 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     signatures = signatures_of(window_rules(plan.scenario.flows))
     layout = lay_out(plan, signatures)
     records = Records(plan)
-    events = events_of(signatures, several=False, compiled=compiled)
+    events = sender_events(signatures, compiled=compiled)
+    managers = manager_events_of(called_managers(plan), compiled=compiled)
     arrays = list(layout.arrays.values())
     if not compiled:  # fields of records as attributes, which compiled code has
         arrays = [each.view(np.recarray) if each.dtype.names else each for each in arrays]
     run, tally, done = loop_of(KERNEL, compiled=compiled), layout.arrays["tally"], 0
     while done < plan.samples:
         done = run(
-            events, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, done,
+            events, managers, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, done,
             plan.samples,
         )  # fmt: skip
         if tally[FAULT]:

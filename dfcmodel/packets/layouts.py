@@ -9,22 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import Fair, Pause, Priority
+from dfcmodel.network.disciplines import Fair, Pause, Priority, manager_of
 from dfcmodel.network.flows import OnOff
-from dfcmodel.network.managers import RED
-from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
+from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
 from dfcmodel.packets.plans import ENDLESS, HEADER
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, signature_of
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plans import Plan, Port
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "called_managers", "lay_out"]
 
+MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3}
+"""Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
+BY_ADDRESS = 4
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
@@ -73,11 +78,16 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "passage": plan.passage,
         "sizes": plan.sizes,
         "early": _early(plan),
+        "control": _control(plan),
+        "called": _called(plan),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
-        "out": np.empty(2 * most + 64, dtype=np.int32),
+        "out": np.empty((2 * most + 64, 2), dtype=np.int32),
         "clock": np.array(
-            [0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto, plan.jitter]
+            [
+                *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
+                *(plan.jitter, plan.method.ack_delay),
+            ]
         ),
         "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
     }
@@ -91,11 +101,14 @@ def way_of(plan: Plan, f: int) -> tuple[int, ...]:
 
 
 def _feeders(plan: Plan) -> Iterable[tuple[int, int, int]]:
-    """Yield (flow, port, previous port) for all hops; -1 for the first port after a sender."""
+    """Yield (flow, port, previous port) for all hops; -1 for the first port after an end of a flow.
+
+    Receivers that delay ACKs share the calendar queue of the senders.
+    """
     for f, ports in enumerate(plan.forward):
         before = -1
-        for p in (*ports, *plan.backward[f]):
-            yield f, p, before
+        for n, p in enumerate((*ports, *plan.backward[f])):
+            yield f, p, -1 if n == len(ports) and plan.delayed[f] else before
             before = p
 
 
@@ -123,7 +136,10 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
     edges: dict[tuple[int, int], float] = {}
     for f, ports in enumerate(plan.forward):
         at, time = senders, 0.0
-        for p in (*ports, *plan.backward[f]):
+        for n, p in enumerate((*ports, *plan.backward[f])):
+            if n == len(ports) and plan.delayed[f]:
+                edges[at, senders] = min(edges.get((at, senders), math.inf), time)
+                at, time = senders, 0.0
             if not inline[p]:
                 if at != senders or time > 0.0:
                     edges[at, p] = min(edges.get((at, p), math.inf), time)
@@ -182,7 +198,8 @@ def _units(
     unit["free"] = -math.inf
     places = np.minimum([port.room for port in plan.ports], _outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
-    unit["kind"][:P] = [int(isinstance(port.discipline, RED)) for port in plan.ports]
+    unit["manager"][:P] = [_manager_number(port) for port in plan.ports]
+    unit["kind"][:P] = unit["manager"][:P] == MANAGERS[RED.on_step]
     unit["rank"][:P] = plan.ranks
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
@@ -252,12 +269,59 @@ def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
     return np.array(found or [0], dtype=np.int64)
 
 
+def _manager_number(port: Port) -> int:
+    """Return which manager a port has: one that is compiled with the kernel, or by address."""
+    manager = manager_of(port.discipline)
+    return 0 if manager is None else MANAGERS.get(type(manager).on_step, BY_ADDRESS)
+
+
+def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
+    """Return the signatures of the managers that are called by address, each once."""
+    managers = [
+        manager_of(port.discipline) for port in plan.ports if _manager_number(port) == BY_ADDRESS
+    ]
+    return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
+
+
+def _called(plan: Plan) -> NDArray[Any]:
+    """Return the parameters and state of managers called by address; rows of other ports are unused."""
+    called = np.zeros(len(plan.ports), CALLED)
+    signatures = called_managers(plan)
+    for p, port in enumerate(plan.ports):
+        manager = manager_of(port.discipline)
+        if manager is not None and _manager_number(port) == BY_ADDRESS:
+            row, state = called[p], type(manager).State()
+            row["drop"], row["mark"] = state[:2]
+            row["state"][: len(state) - 2] = state[2:]
+            numbers = list(manager.numbers(plan.scenario.packet_size).values())
+            row["parameters"][: len(numbers)] = numbers
+            row["capacity"] = 1.0 / plan.transmission[p, 0]
+            row["kind"] = signatures.index(manager_signature_of(manager))
+    return called
+
+
+def _control(plan: Plan) -> NDArray[Any]:
+    """Return the parameters and state of CoDel and PIE; rows of other ports are unused."""
+    control = np.zeros(len(plan.ports), CONTROL)
+    for p, port in enumerate(plan.ports):
+        rule: Any = manager_of(port.discipline)
+        row = control[p]
+        if _manager_number(port) == MANAGERS[CoDel.on_step]:
+            row["target"], row["interval"] = rule.target, rule.interval
+        elif _manager_number(port) == MANAGERS[PIE.on_step]:
+            row["target"], row["interval"] = rule.target, rule.update
+            row["alpha"], row["beta"] = rule.alpha, rule.beta
+            row["next"], row["pace"] = rule.update, 8.0 / port.bits
+            row["burst"] = row["most_burst"] = rule.burst
+    return control
+
+
 def _early(plan: Plan) -> NDArray[Any]:
     """Return the RED parameters and state of each port; rows of other ports are unused."""
     early = np.zeros(len(plan.ports), EARLY)
     for p, port in enumerate(plan.ports):
-        rule = port.discipline
-        if isinstance(rule, RED):
+        rule: Any = manager_of(port.discipline)
+        if _manager_number(port) == MANAGERS[RED.on_step]:
             row = early[p]
             size = rule.mean_packet or plan.scenario.packet_size
             row["pace"] = port.bits / (8.0 * size)
@@ -292,11 +356,12 @@ def _flows(
     for name, value in (("acked", -1), ("last", -1), ("highest", -1), ("timed", -1), ("hole", -1),
                         ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0),
-                        ("deadline", math.inf), ("held_until", math.inf), ("off_at", math.inf),
+                        ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0)):  # fmt: skip
         flow[name] = value
     flow["phase"] = plan.phases
+    flow["delayed"] = plan.delayed
     flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
     total = 0
     for f, given in enumerate(plan.scenario.flows):
@@ -307,6 +372,7 @@ def _flows(
         if isinstance(source, WindowRule):
             row["due"] = plan.starts[f]
             row["kind"] = signatures.index(signature_of(source))
+            row["accurate"] = answers_marks(type(source))
             row["bits"] = total
             count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
             row["bit_mask"] = count - 1
@@ -332,4 +398,4 @@ def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
 
     element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
     for f, start in enumerate(plan.starts):
-        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start))  # type: ignore[no-untyped-call]
+        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start), f)  # type: ignore[no-untyped-call]

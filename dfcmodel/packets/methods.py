@@ -43,8 +43,11 @@ class Packets:
         ``convention="ns2"`` only.
     loss
         Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
-        its queue, independently of all others: a mapping from link names (``"a->b"``) of links with
-        a FIFO or RED queue; None: no random loss.
+        its queue, independently of all others: a mapping from link names (``"a->b"``);
+        None: no random loss.
+    ack_delay
+        For how long, at most, a flow with ``delayed_acks`` delays an ACK, in s, up to 0.5 (RFC 5681, 4.2).
+        The default is that of ns-2's ``DelAck``.
     ack_transmission
         Whether ACKs take time on each link of their way, and so queue there; otherwise they return after
         the propagation delays alone, as in the fluid. ns-2 always has them take time.
@@ -71,6 +74,7 @@ class Packets:
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
     ack_transmission: bool = True
+    ack_delay: float = 0.1
     backend: str = "numba"
 
     def __post_init__(self) -> None:
@@ -85,6 +89,7 @@ class Packets:
                 choice(f"recovery of flow {name!r}", kind, RECOVERIES)
         for name, p in (self.loss or {}).items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
+        one_number("ack_delay", self.ack_delay, above=0.0, at_most=0.5, hint="in s")
         choice("backend", self.backend, ("numba", "reference"))
         flag("ack_transmission", self.ack_transmission)
         if self.is_ns2 and not self.ack_transmission:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["to_ns2"]
 
 AGENTS = {"tahoe": "TCP", "reno": "TCP/Reno", "newreno": "TCP/Newreno", "sack": "TCP/Sack1"}
-SINKS = {"sack": "TCPSink/Sack1"}
 HEAD = """\
 # {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
 #
@@ -178,14 +177,19 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> list[str]:
             f'$source({f}) attach-agent $tcp({f}); $ns at {start} "$source({f}) start"',
         ]
     kind = plan.recoveries[f]
-    sink = SINKS.get(kind, "TCPSink")
+    sink = "TCPSink" + ("/Sack1" if kind == "sack" else "")
+    if flow.delayed_acks:
+        sink += "/DelAck"
+    delay = (
+        f"; $sink({f}) set interval_ {_exact(plan.method.ack_delay)}" if flow.delayed_acks else ""
+    )
     begin = "start" if math.isinf(flow.size) else f"send {int(flow.size) * int(size - 40)}"
     return [
         f"set tcp({f}) [new Agent/{AGENTS[kind]}]",
         f"$tcp({f}) set packetSize_ {_exact(size - 40.0)}; $tcp({f}) set fid_ {f}",
         f"$tcp({f}) set window_ {_exact(flow.max_window)}; $tcp({f}) set ttl_ 255",
         f"$tcp({f}) set minrto_ {_exact(scenario.min_rto)}; $tcp({f}) set overhead_ {_exact(plan.jitter)}",
-        f"set sink({f}) [new Agent/{sink}]; $sink({f}) set ttl_ 255",
+        f"set sink({f}) [new Agent/{sink}]; $sink({f}) set ttl_ 255{delay}",
         f"$ns attach-agent $node({a}) $tcp({f}); $ns attach-agent $node({b}) $sink({f})",
         f"$ns connect $tcp({f}) $sink({f})",
         f"set ftp({f}) [new Application/FTP]; $ftp({f}) attach-agent $tcp({f})",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority
+from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority, manager_of
+from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number
 from responsefn import WindowRule
@@ -72,7 +73,9 @@ class Port:
     @property
     def has_lanes(self) -> bool:
         """Whether the queued packets must be known at the start of each transmission."""
-        return isinstance(self.discipline, (Pause, Fair, Priority))
+        manager = manager_of(self.discipline)
+        managed = manager is not None and type(manager).on_step is not RED.on_step
+        return managed or isinstance(self.discipline, (Pause, Fair, Priority))
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Plan:
     ----------
     forward, backward
         Ports on the path of each flow's packets and of its ACKs, in order.
+    delayed
+        Whether the receiver of each flow delays ACKs, (F,).
     transmission
         Transmission times in s, shape (P, SIZES).
     passage
@@ -110,6 +115,7 @@ class Plan:
     forward: tuple[tuple[int, ...], ...]
     backward: tuple[tuple[int, ...], ...]
     recoveries: tuple[str, ...]
+    delayed: tuple[bool, ...]
     transmission: Floats
     passage: Floats
     ranks: NDArray[np.int64]
@@ -187,6 +193,9 @@ def plan_packets(
         forward=tuple(forward),
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
+        delayed=tuple(
+            flow.delayed_acks and _listens(scenario, f) for f, flow in enumerate(scenario.flows)
+        ),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
         ranks=_ranks(method, transmission[:, 0] + delays),

@@ -118,9 +118,10 @@ class Records:
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
         flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
-        inside = used[(used["number"] >= 0) & (used["hop"] < flow["turn"][used["flow"]])]
+        inside = used[(used["number"] >= 0) & (used["hop"] <= flow["turn"][used["flow"]])]
         missing = flow["emitted"].astype(float) - flow["arrived"]
         missing -= np.bincount(inside["flow"], minlength=len(flow))
+        missing += flow["pending"] >= 0  # it has arrived
         dropped = self.lost.sum(axis=0)
         for f, out in enumerate(self.plan.forward):
             missing[f] -= dropped[self.first_hop[f] : self.first_hop[f] + len(out)].sum()

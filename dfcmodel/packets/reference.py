@@ -17,6 +17,8 @@ from dfcmodel.packets.reference_queues import queue_of
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
 from dfcmodel.packets.reference_sources import Blind
+from responsefn import WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,10 @@ def run_reference(plan: Plan) -> Records:
     return simulation.records
 
 
+def _answers_marks(source: Any) -> bool:
+    return isinstance(source, WindowRule) and answers_marks(type(source))
+
+
 class Simulation:
     """Ports, senders, receivers and the heap of events."""
 
@@ -44,7 +50,11 @@ class Simulation:
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
         self.queues = [queue_of(self, p) for p in range(len(plan.ports))]
-        self.receivers = [Receiver(kind == "sack") for kind in plan.recoveries]
+        accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
+        self.receivers = [
+            Receiver(kind == "sack", echo)
+            for kind, echo in zip(plan.recoveries, accurate, strict=True)
+        ]
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
@@ -92,13 +102,32 @@ class Simulation:
         """Pass a packet to its receiver and return the ACK, if its source uses ACKs."""
         f = packet.flow
         receiver = self.receivers[f]
+        pending = receiver.pending
+        if receiver.accurate and pending and pending.marked != packet.marked:  # RFC 8257, 3.2
+            self.emit(receiver.answer_pending())
         before = receiver.next
-        receiver.take(packet.number)
+        receiver.take(packet)
         listens = isinstance(self.senders[f], Sender)
         came = receiver.next - before if listens else 1
         self.records.deliver(f, came, self.now)
-        if listens:
+        if not listens:
+            return
+        new = (
+            packet.number > 0 if self.plan.method.is_ns2 else came > 0
+        )  # ns-2 answers its SYN at once
+        last = packet.number == receiver.next - 1 == receiver.highest
+        if self.plan.delayed[f] and new and last and receiver.pending is None:
+            receiver.delay(packet, self.now + self.plan.method.ack_delay)
+            key = len(self.queues) + len(self.senders) + f
+            self.at(receiver.due, key, lambda: self.answer_late(f))
+        else:
             self.emit(receiver.answer(packet))
+
+    def answer_late(self, f: int) -> None:
+        """Send the ACK that a receiver has delayed up to now."""
+        receiver = self.receivers[f]
+        if receiver.due == self.now:
+            self.emit(receiver.answer_pending())
 
     def run(self) -> None:
         """Process the events up to the end of the simulated time."""

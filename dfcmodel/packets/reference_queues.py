@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.disciplines import Fair, Pause, Priority
-from dfcmodel.network.managers import RED
+from dfcmodel.packets.reference_managers import manager_of_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,9 +23,7 @@ ENDS = 1 << 24
 
 def queue_of(simulation: EventSimulation, p: int) -> Queue:
     """Return the queue of a port."""
-    kinds: dict[type, type[Queue]] = {
-        RED: RandomEarly, Pause: Pausing, Fair: RoundRobin, Priority: ByPriority,
-    }  # fmt: skip
+    kinds: dict[type, type[Queue]] = {Pause: Pausing, Fair: RoundRobin, Priority: ByPriority}
     return kinds.get(type(simulation.plan.ports[p].discipline), Queue)(simulation, p)
 
 
@@ -38,6 +36,9 @@ class Queue:
         self.waiting: deque[tuple[float, Packet]] = deque()
         self.busy = False
         self.paused_by: set[int] = set()
+        self.idle_since = 0.0
+        self.bytes = 0.0
+        self.manager = manager_of_queue(self, self.port.discipline)
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -47,17 +48,25 @@ class Queue:
         """Return how many packets wait."""
         return len(self.waiting)
 
-    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
-        """Return whether a packet is accepted: the port is idle or its buffer has space."""
-        return not self.busy or self.length() < self.port.room
+    def admit(self, packet: Packet) -> bool:
+        """Return whether a packet is accepted: by the manager, and the port is idle or has space."""
+        accepted = self.manager.admit(packet)
+        return accepted and (not self.busy or self.length() < self.port.room)
+
+    def size_of(self, packet: Packet) -> float:
+        """Return the size of a packet in bytes."""
+        return float(self.simulation.plan.sizes[packet.size])
 
     def put(self, packet: Packet) -> None:
         """Queue a packet."""
         self.waiting.append((self.simulation.now, packet))
+        self.bytes += self.size_of(packet)
 
     def pop(self) -> tuple[float, Packet]:
         """Remove the next packet; return its arrival time and the packet."""
-        return self.waiting.popleft()
+        came, packet = self.waiting.popleft()
+        self.bytes -= self.size_of(packet)
+        return came, packet
 
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
@@ -67,6 +76,7 @@ class Queue:
         ):
             self.drop(packet)
         elif not self.busy and not self.paused_by and not self.length():
+            self.manager.pass_by()
             self.send(self.simulation.now, packet)
         else:
             self.put(packet)
@@ -76,6 +86,11 @@ class Queue:
     def drop(self, packet: Packet) -> None:
         """Drop a packet."""
         self.simulation.records.drop(self.p, packet, self.simulation.now)
+
+    def drop_queued(self, came: float, packet: Packet) -> None:
+        """Drop a packet that was queued since it arrived at time ``came``."""
+        self.simulation.records.wait_until(self.p, came, self.simulation.now)
+        self.drop(packet)
 
     def send(self, came: float, packet: Packet) -> None:
         """Start the transmission of a packet that arrived at time ``came``."""
@@ -95,11 +110,13 @@ class Queue:
         """End a transmission and start the next one."""
         self.busy = False
         self.go()
+        if not self.busy:
+            self.idle_since = self.simulation.now
 
     def go(self) -> None:
         """Start the next transmission if the port is idle, not paused and has a packet."""
         if not self.busy and not self.paused_by and self.length():
-            came, packet = self.pop()
+            came, packet = self.manager.take()
             self.send(came, packet)
             self.watch()
 
@@ -113,61 +130,6 @@ class Queue:
 
     def watch(self) -> None:
         """React to a change of the queue length; a FIFO queue does nothing."""
-
-
-class RandomEarly(Queue):
-    """Random early detection as implemented in ns-2 (Floyd and Jacobson 1993)."""
-
-    def __init__(self, simulation: EventSimulation, p: int) -> None:
-        super().__init__(simulation, p)
-        self.average = 0.0
-        self.since = 0
-        self.above = False
-        self.idle_since = 0.0
-
-    def finish(self) -> None:
-        """End a transmission."""
-        super().finish()
-        if not self.busy:
-            self.idle_since = self.simulation.now
-
-    def admit(self, packet: Packet) -> bool:
-        """Return whether a packet is queued, by the average queue, then by the buffer size."""
-        rule = self.port.discipline
-        assert isinstance(rule, RED)
-        queued, missed = self.length(), 0
-        if not self.busy:
-            size = self.simulation.plan.scenario.packet_size
-            pace = self.port.bits / (8.0 * (rule.mean_packet or size))
-            missed = int(pace * (self.simulation.now - self.idle_since))
-        for _ in range(missed):
-            self.average *= 1.0 - rule.weight
-        self.average = self.average * (1.0 - rule.weight) + rule.weight * queued
-        self.since += 1
-        if not (self.average >= rule.low and queued > 1):
-            self.above = False
-        elif self.average >= rule.high * (2.0 if rule.gentle else 1.0):
-            return False
-        elif not self.above:
-            self.since, self.above = 1, True
-        elif self.simulation.draw(self.p) <= self.chance(rule, packet):
-            self.since = 0
-            if not (rule.ecn and packet.listens):
-                return False
-            packet.marked = True
-        return queued < self.port.room
-
-    def chance(self, rule: RED, packet: Packet) -> float:
-        """Return the probability of dropping or marking a packet."""
-        if rule.gentle and self.average >= rule.high:
-            chance = (1.0 - rule.max_p) / rule.high * self.average + 2.0 * rule.max_p - 1.0
-        else:
-            chance = (self.average - rule.low) / (rule.high - rule.low) * rule.max_p
-        passed = self.since * chance
-        chance = chance / (1.0 - passed) if passed < 1.0 else 1.0
-        if rule.mean_packet is not None and chance < 1.0:
-            chance *= self.simulation.plan.sizes[packet.size] / rule.mean_packet
-        return min(chance, 1.0)
 
 
 class Pausing(Queue):
@@ -210,9 +172,9 @@ class RoundRobin(Queue):
         """Return how many packets wait."""
         return sum(map(len, self.lanes.values()))
 
-    def admit(self, packet: Packet) -> bool:  # noqa: ARG002
-        """Return True: every arrival is queued, and `put` drops another packet on overflow."""
-        return True
+    def admit(self, packet: Packet) -> bool:
+        """Return what the manager says: the rest is queued, and `put` drops another on overflow."""
+        return self.manager.admit(packet)
 
     def level(self, f: int) -> int:  # noqa: ARG002
         """Return the priority level of a flow: 0 for all."""
@@ -227,6 +189,7 @@ class RoundRobin(Queue):
             turns.append(f)
             self.deficit[f] = float(self.simulation.plan.sizes[0])
         lane.append((self.simulation.now, packet))
+        self.bytes += self.size_of(packet)
         if self.length() <= self.port.room:
             return
         last = max(level for level, turns in self.turns.items() if turns)
@@ -235,8 +198,8 @@ class RoundRobin(Queue):
         came, victim = self.lanes[g].popleft()
         if not self.lanes[g]:
             self.turns[last].remove(g)
-        self.simulation.records.wait_until(self.p, came, self.simulation.now)
-        self.drop(victim)
+        self.bytes -= self.size_of(victim)
+        self.drop_queued(came, victim)
 
     def pop(self) -> tuple[float, Packet]:
         """Return the arrival time and the next packet, by DRR in the first busy level."""
@@ -251,6 +214,7 @@ class RoundRobin(Queue):
             self.deficit[f] += sizes[0]
         self.lanes[f].popleft()
         self.deficit[f] -= sizes[packet.size]
+        self.bytes -= self.size_of(packet)
         if not self.lanes[f]:
             turns.popleft()
         return came, packet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["Packet", "Receiver"]
@@ -14,7 +15,8 @@ class Packet:
     """A data packet or an ACK; ``number`` is its sequence number, or the last one acknowledged.
 
     ``sent`` is the time at which the data left the sender, echoed by the ACK; ``size`` is a size
-    class. Queues may mark packets of ECN-capable senders (``listens``); the ACK echoes the mark.
+    class. Queues may mark ECN-capable packets (``listens``), of which the ACK tells; with ``reduced``
+    the sender says that it has reduced its window (RFC 3168, CWR).
     """
 
     flow: int
@@ -26,20 +28,30 @@ class Packet:
     blocks: tuple[tuple[int, int], ...] = ()
     listens: bool = False
     marked: bool = False
+    reduced: bool = False
 
 
 class Receiver:
-    """Buffer for packets that arrive out of order; generates cumulative and selective ACKs."""
+    """Buffer for packets that arrive out of order; generates cumulative and selective ACKs.
 
-    def __init__(self, selective: bool) -> None:
-        self.selective = selective
+    ``accurate`` receivers echo each mark once (RFC 8257), others up to a packet with CWR (RFC 3168).
+    """
+
+    def __init__(self, selective: bool, accurate: bool = False) -> None:
+        self.selective, self.accurate = selective, accurate
+        self.echo = False
+        self.pending: Packet | None = None
+        self.due = math.inf
         self.next = 0
         self.highest = 0
         self.seen: set[int] = set()
         self.blocks: list[tuple[int, int]] = []
 
-    def take(self, number: int) -> None:
+    def take(self, packet: Packet) -> None:
         """Store an arriving packet and advance the next expected one."""
+        number = packet.number
+        if not self.accurate:  # RFC 3168, 6.1.3
+            self.echo = packet.marked or (self.echo and not packet.reduced)
         self.highest = max(self.highest, number)
         if number >= self.next:
             self.seen.add(number)
@@ -47,12 +59,22 @@ class Receiver:
             self.seen.remove(self.next)
             self.next += 1
 
+    def delay(self, packet: Packet, due: float) -> None:
+        """Delay the ACK of a packet up to a time."""
+        self.pending, self.due = packet, due
+
+    def answer_pending(self) -> Packet:
+        """Return the ACK that was delayed."""
+        assert self.pending is not None
+        return self.answer(self.pending)
+
     def answer(self, packet: Packet) -> Packet:
         """Return the ACK for a packet that was just received."""
+        self.pending, self.due = None, math.inf
         blocks = self._report(packet.number) if self.selective else ()
         return Packet(
             packet.flow, self.next - 1, packet.sent, 1 + len(blocks), True, 0, tuple(blocks),
-            marked=packet.marked,
+            marked=packet.marked if self.accurate else self.echo,
         )  # fmt: skip
 
     def _report(self, number: int) -> list[tuple[int, int]]:

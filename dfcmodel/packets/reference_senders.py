@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.ns2_random import TICK
 from dfcmodel.packets.reference_receivers import Packet
-from responsefn.rules.base import Event
+from responsefn import Feedback
+from responsefn.rules.base import Event, answers_marks
 
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
@@ -101,6 +102,8 @@ class Sender:
         self.held_until = math.inf
         self.rtt = 0.0
         self.timeouts = self.loss_events = 0
+        self.accurate = answers_marks(type(self.rule))
+        self.reduced = False
 
     def window(self) -> int:
         """Return the window in whole packets."""
@@ -108,12 +111,20 @@ class Sender:
 
     def apply(self, event: str, **changed: float) -> None:
         """Apply an event to the window rule."""
-        at = Event(self.simulation.now, self.rtt)
+        at: Any = Event(self.simulation.now, self.rtt)
+        if event == "on_drop":
+            at = Feedback(self.simulation.now, self.rtt, 1.0, 0.0)
         self.state = getattr(self.rule, event)(self.state._replace(**changed), self.rule.params, at)
         if event != "on_ack":
             if self.ns2:
                 self.state = self.state._replace(ssthresh=float(int(self.state.ssthresh)))
             self.loss_events += 1
+            self.reduced = True
+
+    def cut_back(self, window: float) -> None:
+        """Apply a loss to the window rule."""
+        event = "on_drop" if self.rule.signal == "mark" else "on_loss"
+        self.apply(event, cwnd=min(window, self.most))
 
     def start(self) -> None:
         """Send the first packets."""
@@ -124,7 +135,14 @@ class Sender:
         now = self.simulation.now
         idle = self.acked == self.highest
         size = 1 if self.ns2 and number == 0 else 0
-        self.simulation.emit(Packet(self.f, number, now, size, listens=True))
+        new = number > self.highest
+        self.simulation.emit(
+            Packet(
+                self.f, number, now, size, listens=new or self.accurate or self.ns2,
+                reduced=new and self.reduced,
+            )
+        )  # fmt: skip
+        self.reduced = self.reduced and not new
         if number > self.highest:
             self.highest = number
             if not self.timing:
@@ -178,6 +196,7 @@ class Sender:
             self.advance(ack)
         elif ack.number == self.last:
             self.duplicate()
+        self.answer_mark(ack)
         self.after()
 
     def after(self) -> None:
@@ -193,13 +212,23 @@ class Sender:
 
     def heed(self, ack: Packet) -> None:
         """Respond to a congestion mark, once per window (RFC 3168)."""
-        if ack.marked and ack.number > self.recover:
+        if ack.marked and not self.accurate and ack.number > self.recover:
             self.recover = self.highest
             self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
 
+    def answer_mark(self, ack: Packet) -> None:
+        """Apply a congestion mark to a rule that answers each of them (RFC 8257)."""
+        if ack.marked and self.accurate:
+            seen = Feedback(self.simulation.now, self.rtt, 1.0, 1.0)
+            before = self.state.cwnd
+            self.state = self.rule.on_mark(self.state, self.rule.params, seen)
+            if self.state.cwnd < before:
+                self.loss_events += 1
+                self.reduced = True
+
     def grow(self, ack: Packet) -> None:
-        """Apply an unmarked ACK of new data to the window rule."""
-        if not ack.marked:
+        """Apply an ACK of new data to the window rule, unless it is marked (RFC 3168, 6.1.2)."""
+        if self.accurate or not ack.marked:
             self.apply("on_ack")
 
     def forget(self, ack: Packet) -> None:
@@ -245,7 +274,7 @@ class Sender:
             return
         self.recover = self.highest
         self.action = "loss"
-        self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+        self.cut_back(self.state.cwnd)
         self.set_timer()
         self.next = self.acked + 1
         self.timing = False
@@ -302,7 +331,7 @@ class Reno(Sender):
             return
         self.recover = self.highest
         self.action = "loss"
-        self.apply("on_loss", cwnd=min(self.state.cwnd + self.inflation, self.most))
+        self.cut_back(self.state.cwnd + self.inflation)
         self.set_timer()
         self.timing = False
         self.output(self.last + 1)
@@ -386,6 +415,7 @@ class Sack(Sender):
         self.heed(ack)
         if self.recovering:
             self.recover_on(ack)
+            self.answer_mark(ack)
             self.send()
             return
         if ack.number > self.last:
@@ -402,6 +432,7 @@ class Sack(Sender):
                 self.lose()
             elif self.duplicates < DUPLICATES:
                 self.send_one()
+        self.answer_mark(ack)
         if self.duplicates == 0:
             self.send()
 
@@ -462,7 +493,7 @@ class Sack(Sender):
         self.recovering = True
         self.hole = max(self.hole, self.acked + 2)
         self.action = "loss"
-        self.apply("on_loss", cwnd=min(self.state.cwnd, self.most))
+        self.cut_back(self.state.cwnd)
         self.output(self.last + 1)
 
     def timeout(self) -> None:

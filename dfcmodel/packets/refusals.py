@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.disciplines import FIFO, Fair, Pause, Priority, manager_of
+from dfcmodel.network.disciplines import (
+    FIFO,
+    Fair,
+    Pause,
+    Priority,
+    QueueManager,
+)
 from dfcmodel.network.managers import RED
 from hopflow.checks import choice
 from responsefn import NewReno, RateRule, Reno, Tahoe, WindowRule
-from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link, Scenario
@@ -16,21 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["check_scenario"]
 
-KINDS = (FIFO, RED, Pause, Fair, Priority)
+KINDS = (FIFO, Pause, Fair, Priority)
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
-    for name, p in (method.loss or {}).items():
-        known = {link.name: link.discipline for link in scenario.links}
-        choice("loss: link", name, list(known))
-        if p > 0.0 and not isinstance(known[name], (FIFO, RED)):
-            msg = "random loss is before a FIFO or RED queue only; use one of these"
-            raise ValueError(f"loss of link {name} = {p:g}: {msg}")
+    for name in method.loss or {}:
+        choice("loss: link", name, [link.name for link in scenario.links])
     for link in scenario.links:
         kind = type(link.discipline)
-        if kind not in KINDS:
-            names = ", ".join(known.__name__ for known in KINDS)
+        if kind not in KINDS and not issubclass(kind, QueueManager):
+            names = ", ".join(known.__name__ for known in KINDS) + " and queue managers"
             msg = f"the packet level supports {names}; for {kind.__name__} use method=Fluid()"
             raise ValueError(f"discipline of link {link.name}: {msg}")
         if not link.shared:
@@ -41,16 +42,10 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         if flow.host == "shaped":
             msg = "needs the rate reported by DFC, which is fluid only; use method=Fluid()"
             raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
-        if flow.delayed_acks:
-            msg = "receivers of the packet level answer every packet; use method=Fluid()"
-            raise ValueError(f"delayed_acks of flow {flow.name!r} = True: {msg}")
         rule = flow.source
         if isinstance(rule, RateRule):
             msg = "a rate rule is fluid only; use method=Fluid()"
             raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")  # noqa: TRY004
-        if isinstance(rule, WindowRule) and answers_marks(type(rule)):
-            msg = "rules with an on_mark of their own run in the fluid only; use method=Fluid()"
-            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
         if (
             method.is_ns2
             and isinstance(rule, WindowRule)
@@ -63,9 +58,6 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 def _check_discipline(link: Link, method: Packets) -> None:
     """Raise ValueError for options of a discipline that the packet level does not support."""
     rule, name = link.discipline, f"link {link.name}"
-    if getattr(rule, "manager", None) is not None:
-        msg = "at packet level RED alone drops or marks early; use method=Fluid()"
-        raise ValueError(f"manager of {name} = {manager_of(rule)!r}: {msg}")
     if isinstance(rule, Pause):
         if rule.quanta is not None:
             msg = "the packet level has ON and OFF messages only; use None, or method=Fluid()"
@@ -73,6 +65,6 @@ def _check_discipline(link: Link, method: Packets) -> None:
         if rule.paused_rate > 0.0:
             msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
             raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
-    if method.is_ns2 and isinstance(rule, (Pause, Fair, Priority)):
+    if method.is_ns2 and type(rule) not in (FIFO, RED):
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
         raise ValueError(f"discipline of {name}: {msg}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO, Discipline
+from dfcmodel.network.disciplines import FIFO, Discipline, manager_of
 from dfcmodel.network.flows import CBR, Flow
+from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
@@ -89,7 +90,8 @@ class Bottleneck:
     recovery
         Loss recovery of all senders; None: that of each rule.
     discipline
-        Of the queue: ``FIFO()`` or ``RED(...)``.
+        Of the queue: ``FIFO()``, a queue manager such as ``RED()``, ``CoDel()`` or ``PIE()``, or another
+        that the packet level has.
 
     Examples
     --------
@@ -190,19 +192,32 @@ class Bottleneck:
         return replace(self, **fields)
 
 
-def checked_rules(rules: Sequence[WindowRule]) -> tuple[WindowRule, ...]:
-    """Return the rules as a tuple; TypeError or ValueError for what is no rule, or one for marks."""
+def checked_rules(
+    rules: Sequence[WindowRule], discipline: Discipline | None = None
+) -> tuple[WindowRule, ...]:
+    """Return the rules as a tuple; TypeError or ValueError for what is no rule, or one for marks.
+
+    Rules for marks are accepted where the queue's discipline marks; None is a drop-tail queue.
+    """
     chosen = tuple(rules)
     for rule in chosen:
         if not isinstance(rule, WindowRule):
             raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
-        if rule.signal != "loss":
+        if rule.signal != "loss" and not _marks(discipline):
             raise ValueError(
                 f"rules: {rule!r} answers congestion marks, and this queue drops packets"
             )
     if len(set(chosen)) < len(chosen):
         raise ValueError("rules: must differ from each other")
     return chosen
+
+
+def _marks(discipline: Discipline | None) -> bool:
+    """Return whether a discipline may mark packets; a user's queue manager may."""
+    manager = None if discipline is None else manager_of(discipline)
+    if isinstance(manager, RED):
+        return manager.ecn
+    return manager is not None and not isinstance(manager, (CoDel, PIE))
 
 
 def mean_of(runs: Sequence[float]) -> tuple[float, float]:

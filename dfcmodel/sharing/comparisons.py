@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
 from hopflow.checks import whole
 from hopflow.results import Result, figure
@@ -124,7 +125,7 @@ class Comparison(Result):
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, {path.buffer} wait, "
-            f"random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
+            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
         }
         for n, rule in enumerate(self.rules):
             others = [
@@ -170,11 +171,12 @@ def compare(
     runs: int = 3,
     recovery: str | None = "sack",
     seed: int = 0,
+    discipline: Discipline | None = None,
 ) -> Comparison:
     """Return which of some rules wins on a path, by packet-level simulation.
 
     Each rule runs alone, two flows of it together, with equal and with unequal round-trip times, and
-    one flow of it against one of every other rule, over a drop-tail queue.
+    one flow of it against one of every other rule, over a drop-tail or a managed queue.
 
     Parameters
     ----------
@@ -197,6 +199,9 @@ def compare(
         Loss recovery of all senders (see `Packets`); None: that of each rule.
     seed
         The first of the seeds.
+    discipline
+        Of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
+        such as DCTCP, need one that marks: ``StepMarking(20)``.
 
     Raises
     ------
@@ -213,12 +218,12 @@ def compare(
     """
     from tqdm import tqdm
 
-    chosen = checked_rules(tuple(rules))
+    chosen = checked_rules(tuple(rules), discipline)
     whole("number of rules", len(chosen), 1, 100)
     seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
     path = Bottleneck(
         bandwidth, rtt, buffer, loss, duration=seconds, recovery=recovery,
-        warm_up=0.2 * seconds if warm_up is None else warm_up,
+        warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=discipline or FIFO(),
     )  # fmt: skip
     R = len(chosen)
     share, half = np.empty((R, R)), np.empty((R, R))

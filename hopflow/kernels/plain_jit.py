@@ -47,7 +47,7 @@ def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks
 
 
 def call_manager(manager: Any, link: Any) -> None:
-    """Let a queue manager see a link's arrivals; see `dfcmodel.engine.manager_events`."""
+    """Let a queue manager see a link's arrivals; see `dfcmodel.network.manager_events`."""
     manager(link)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "MAX_STATE",
     "RuleSignature",
     "checked_signature",
+    "event_of",
     "events_of",
     "on_record",
     "places",
@@ -96,6 +97,28 @@ def events_of(
             callback = callbacks[event]
             row[n] = callback.address if compiled else on_record(callback)
     return table
+
+
+def event_of(
+    signature: RuleSignature, function: Callable[..., Any], fields: tuple[str, ...], compiled: bool
+) -> Any:
+    """Return the event of another function of a rule, which sees as many of four numbers as ``fields`` has names."""
+    rule, names = signature
+    state, params = rule.State._fields, places(MAX_STATE, len(names))
+    seen = ", ".join(("time", "second", "third", "fourth")[: len(fields)])
+    lines = [
+        "def event(w, time, second, third, fourth):",
+        f"    new = rule(State({places(0, len(state))}), Params({params}), Event({seen}))",
+        *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
+    ]
+    callback = build_callbacks(
+        {"rule": function},
+        {"State": state, "Params": names, "Event": fields},
+        {"event": "\n".join(lines)},
+        SIGNATURE,
+        compiled=compiled,
+    )["event"]
+    return callback.address if compiled else on_record(callback)
 
 
 def _adapter(rule: type[Any], names: tuple[str, ...], event: str, several: bool) -> str:

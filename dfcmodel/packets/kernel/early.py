@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .jit import inlined
+from .jit import compiled, inlined
 from .senders import uniform
 
 __all__ = ["admit_early", "chance_of"]
@@ -24,7 +24,7 @@ def chance_of(early, p, size):
     return min(chance, 1.0)
 
 
-@inlined
+@compiled
 def admit_early(early, stream, p, queued, idle, size, listens):
     """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .boxes import SWITCHED, push, release, take
+from .boxes import SWITCHED, push, take
 from .jit import inlined
+from .managers import CODEL, DELIVER, control_delay
 from .ports import drop
 
-__all__ = ["enter_lane", "leave_lane", "longest_lane", "overflow", "send_message", "watch"]
+__all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "watch"]
 
 PAUSE, RESUME = -3, -4  # numbers of elements that are messages
 
@@ -48,14 +49,14 @@ def watch(element, unit, slot, feeder, tally, switches, p, time):
 
 
 @inlined
-def enter_lane(element, unit, lane, p, c, e, quantum):
+def enter_lane(element, unit, lane, p, c, e, sizes):
     """Append a packet to a lane."""
     port = unit[p]
     it = lane[c]
     element[e].next = -1
     if it.count == 0:
         it.head = e
-        it.deficit = quantum
+        it.deficit = sizes[0]
         it.next = -1
         level = lane[port.lane + it.level]
         if level.first < 0:
@@ -68,6 +69,16 @@ def enter_lane(element, unit, lane, p, c, e, quantum):
     it.tail = e
     it.count += 1
     port.waiting += 1
+    port.bytes += sizes[element[e].size]
+
+
+@inlined
+def discard(element, flow, waiting, lost, tally, p, e, time, scale, rows):
+    """Drop a packet that was queued."""
+    row = min(int(time * scale), rows)
+    waiting[min(int(element[e].time * scale), rows), p] += 1
+    waiting[row, p] -= 1
+    drop(element, flow, lost, tally, e, flow[element[e].flow].way + element[e].hop, row, time)
 
 
 @inlined
@@ -89,7 +100,7 @@ def longest_lane(unit, lane, p):
 
 
 @inlined
-def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scale, rows):
+def overflow(element, unit, flow, lane, sizes, waiting, lost, tally, p, time, scale, rows):
     """Drop the first packet of the longest lane."""
     port = unit[p]
     c = longest_lane(unit, lane, p)
@@ -98,6 +109,7 @@ def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scal
     it.head = element[e].next
     it.count -= 1
     port.waiting -= 1
+    port.bytes -= sizes[element[e].size]
     if it.count == 0:
         level = lane[port.lane + it.level]
         before = -1
@@ -111,11 +123,7 @@ def overflow(element, unit, flow, hop, lane, waiting, lost, tally, p, time, scal
             lane[before].next = it.next
         if level.last == c:
             level.last = before
-    row = min(int(time * scale), rows)
-    waiting[min(int(element[e].time * scale), rows), p] += 1
-    waiting[row, p] -= 1
-    drop(element, flow, lost, e, flow[element[e].flow].way + element[e].hop, row, time)
-    release(element, tally, e)
+    discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)
 
 
 @inlined
@@ -142,8 +150,26 @@ def leave_lane(element, unit, lane, sizes, p):
     it.count -= 1
     it.deficit -= sizes[element[e].size]
     port.waiting -= 1
+    port.bytes -= sizes[element[e].size]
     if it.count == 0:
         level.first = it.next
         if level.first < 0:
             level.last = -1
     return e
+
+
+@inlined
+def dequeue(
+    element, unit, flow, lane, sizes, control, waiting, lost, tally, p, time, scale, rows
+):  # fmt: skip
+    """Remove the next packet to be sent from a port and return it; CoDel drops some before it."""
+    port = unit[p]
+    after = DELIVER
+    while True:
+        e = leave_lane(element, unit, lane, sizes, p)
+        if port.manager != CODEL:
+            return e
+        after = control_delay(control, p, time, element[e].time, port.bytes, sizes[0], after)
+        if after == DELIVER:
+            return e
+        discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 __all__ = [
+    "CALLED",
+    "CONTROL",
     "EARLY",
     "ELEMENT",
     "FLOW",
@@ -14,14 +16,17 @@ __all__ = [
     "MAX_STATE",
     "ON_ACK",
     "ON_LOSS",
+    "ON_MARK",
     "ON_TIMEOUT",
+    "SEEN",
     "UNIT",
 ]
 
-ON_ACK, ON_LOSS, ON_TIMEOUT = 0, 1, 2
+ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK = 0, 1, 2, 3
 """Events of a window rule: columns of ``events``."""
-MAX_STATE, MAX_PARAMETERS = 16, 16
-"""Numbers that a window rule may have; see `responsefn.responses.rule_events`."""
+MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
+"""Numbers that a window rule or a queue manager may have (`responsefn.responses.rule_events`), and
+that a manager sees of an arrival."""
 
 ELEMENT = np.dtype(
     [
@@ -33,7 +38,8 @@ ELEMENT = np.dtype(
         ("key", "i4"),  # order of elements with equal times
         ("hop", "i4"),  # index in the flow's route
         ("size", "i4"),  # size class
-        ("marked", "i4"),  # 1: congestion was experienced (ECN)
+        ("marked", "i4"),  # 1: congestion was experienced; of an ACK: its echo (RFC 3168, CE, ECE)
+        ("ecn", "i4"),  # REDUCED, UNMARKABLE
     ],
     align=True,
 )
@@ -56,6 +62,8 @@ UNIT = np.dtype(
         ("peak", "i8"),
         ("kind", "i8"),  # FIFO, EARLY, LANES
         ("waiting", "i8"),  # packets in its lanes
+        ("bytes", "f8"),  # in its lanes
+        ("manager", "i8"),  # of its lanes: NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS
         ("lane", "i8"),  # its first lane
         ("lanes", "i8"),
         ("levels", "i8"),
@@ -110,6 +118,47 @@ EARLY = np.dtype(
 )
 """Random early detection at a port."""
 
+CONTROL = np.dtype(
+    [
+        ("target", "f8"),  # s
+        ("interval", "f8"),  # of CoDel; between updates of PIE; s
+        ("next", "f8"),  # time of CoDel's next drop, of PIE's next update, s
+        (
+            "deadline",
+            "f8",
+        ),  # CoDel: when drops begin unless the delay falls below the target; 0: none
+        ("dropping", "i8"),
+        ("count", "f8"),  # drops since CoDel began to drop
+        ("last_count", "f8"),
+        ("alpha", "f8"),  # PIE's gains, 1/s
+        ("beta", "f8"),
+        ("p", "f8"),
+        ("delay", "f8"),  # at PIE's last update, s
+        ("burst", "f8"),  # for how long PIE admits all packets of a burst, s
+        ("most_burst", "f8"),
+        ("pace", "f8"),  # of the link, s/byte
+    ],
+    align=True,
+)
+"""CoDel or PIE at a port."""
+
+CALLED = np.dtype(
+    [
+        ("drop", "f8"),
+        ("mark", "f8"),
+        ("state", "f8", (MAX_STATE - 2,)),
+        ("parameters", "f8", (MAX_PARAMETERS,)),
+        ("seen", "f8", (SEEN,)),
+        ("due", "f8"),  # parts of packets to be dropped
+        ("due_marks", "f8"),
+        ("last", "f8"),  # time of the last arrival, s
+        ("capacity", "f8"),  # packets/s
+        ("kind", "i8"),  # which event
+    ],
+    align=True,
+)
+"""A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
+
 HOP = np.dtype(
     [
         ("port", "i4"),
@@ -144,6 +193,9 @@ FLOW = np.dtype(
         ("timing", "i4"),
         ("recovery", "i4"),
         ("kind", "i4"),  # of window rule
+        ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
+        ("reduced", "i4"),  # 1: the next new packet says that the window was reduced (CWR)
+        ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
         ("turn", "i4"),  # hops to the receiver
         ("end", "i4"),  # hops to the receiver and back
         ("way", "i4"),  # first hop
@@ -163,6 +215,9 @@ FLOW = np.dtype(
         ("top", "i4"),  # highest selectively acknowledged packet
         ("timeouts", "i4"),
         ("loss_events", "i4"),
+        ("delayed", "i4"),  # receiver, 1: delays ACKs
+        ("pending", "i4"),  # receiver: the packet whose ACK is delayed; -1: none
+        ("ack_due", "f8"),  # receiver: when a delayed ACK is sent, s
         ("blocks", "i4"),  # receiver: number of recent SACK blocks
         ("sent", "i4"),  # packets sent by a source without window
         ("emitted", "i4"),  # packets that entered the network

@@ -13,16 +13,72 @@ import numpy as np
 
 from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
 from .jit import entry, inlined
-from .lanes import PAUSE, RESUME, enter_lane, leave_lane, overflow, watch
-from .ports import LANES, drop, travel
-from .senders import receive
+from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
+from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
+from .ports import DUE, LANES, answer_late, drop, is_markable, travel
+from .senders import receive, uniform
 from .sources import look_at_timers, wake
 from .timers import CHECK, END, NOW, NS2
 
-__all__ = ["handle", "look", "run", "turn_of"]
+__all__ = [
+    "act",
+    "depart",
+    "enqueue",
+    "handle",
+    "look",
+    "new_packet",
+    "next_arrival",
+    "run",
+    "turn_of",
+]
 
 EMPTY_WINDOWS = 8
 """Number of consecutive windows without events after which the loop skips to the next event."""
+
+
+@inlined
+def act(
+    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e, key
+):  # fmt: skip
+    """Process an event at the ends of flow f; list in ``out`` what they send.
+
+    Rows are numbers and flags of new packets, or -1 less an element and where it goes on from.
+    """
+    ends = len(unit) - 1
+    tally[OUT] = 0
+    if key >= ends + len(flow):
+        if flow[f].ack_due == clock[NOW]:
+            out[0, 0] = -1 - flow[f].pending
+            out[0, 1] = DUE
+            tally[OUT] = 1
+    elif key >= ends:
+        wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f)
+    elif element[e].hop == flow[f].turn:
+        answer_late(element, flow, tally, out, f, e)
+        return
+    else:
+        receive(
+            element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e
+        )
+    release(element, tally, e)
+
+
+@inlined
+def new_packet(element, flow, clock, tally, f, number, flags):
+    """Return the element of a packet that enters the network."""
+    e = take(element, tally)
+    it = element[e]
+    it.flow = f
+    it.number = number
+    it.ecn = flags
+    it.sent = clock[NOW]
+    it.hop = 0
+    it.marked = 0
+    it.size = 0
+    if clock[NS2] == 1.0 and number == 0 and flow[f].end > flow[f].turn + 1:
+        it.size = 1
+    flow[f].emitted += 1
+    return e
 
 
 @inlined
@@ -30,7 +86,7 @@ def handle(
     element, unit, slot, flow, hop, events, ring, bits, known, noted, block, transmission, passage,
     sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
-    """Process the arrivals of a window at the senders, or at a port without lanes."""
+    """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     senders = len(unit) - 1
     inverse = unit[u].inverse
     mask = unit[u].mask
@@ -47,45 +103,100 @@ def handle(
             packets = 1
             if u == senders:
                 clock[NOW] = time
-                tally[OUT] = 0
-                if key >= senders:
-                    wake(
-                        element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f
-                    )
-                else:
-                    receive(
-                        element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
-                        out, f, e,
-                    )  # fmt: skip
-                release(element, tally, e)
+                act(
+                    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
+                    out, f, e, key,
+                )  # fmt: skip
                 packets = tally[OUT]
             for i in range(packets):
+                begin = u
                 if u == senders:
-                    e = take(element, tally)
-                    it = element[e]
-                    it.flow = f
-                    it.number = out[i]
-                    it.sent = time
-                    it.hop = 0
-                    it.marked = 0
-                    it.size = (
-                        1
-                        if clock[NS2] == 1.0 and out[i] == 0 and flow[f].end > flow[f].turn + 1
-                        else 0
-                    )
-                    flow[f].emitted += 1
+                    number = np.int64(out[i, 0])
+                    flags = np.int64(out[i, 1])
+                    if number >= 0:
+                        e = new_packet(element, flow, clock, tally, f, number, flags)
+                    else:
+                        e = -1 - number
+                        begin = flags
                 travel(
                     element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-                    sizes, early, stream, delivered, transit, waiting, lost, tally, scale, e, time,
-                    key, u,
+                    sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, e,
+                    time, key, begin,
                 )  # fmt: skip
             e = np.int64(slot[place, 0])
 
 
 @inlined
+def next_arrival(element, slot, port, b, past, end):
+    """Return the slot from ``b`` on that has the next arrival of a window and its element; -1: none."""
+    while port.count > 0 and b <= past:
+        e = np.int64(slot[port.at + (b & port.mask), 0])
+        if e >= 0 and element[e].time < end:
+            return b, e
+        b += 1
+    return b, -1
+
+
+@inlined
+def enqueue(
+    managers, element, unit, slot, flow, hop, lane, feeder, transmission, sizes, early, control,
+    called, stream, tally, waiting, lost, switches, scale, rows, u, e,
+):  # fmt: skip
+    """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
+    port = unit[u]
+    it = element[e]
+    time = it.time
+    h = flow[it.flow].way + it.hop
+    lose = port.loss > 0.0 and it.hop < flow[it.flow].turn and uniform(stream, u) < port.loss
+    if not lose and port.manager != 0:
+        lose = not admit_lane(
+            managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
+            is_markable(flow, element, e), sizes[it.size],
+        )  # fmt: skip
+    full = port.by_turns == 0 and port.waiting >= port.room and port.free >= time
+    if lose or full:
+        drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+        return False
+    if port.free < time and port.waiting == 0 and port.paused == 0:
+        if port.manager == CODEL:  # a packet that does not wait is below the target
+            control[u].deadline = 0.0
+            control[u].dropping = 0
+        return True
+    enter_lane(element, unit, lane, u, hop[h].lane, e, sizes)
+    if port.waiting > port.room and port.by_turns == 1:
+        overflow(element, unit, flow, lane, sizes, waiting, lost, tally, u, time, scale, rows)
+    if int(time * scale) < rows:
+        port.peak = max(port.peak, port.waiting)
+    watch(element, unit, slot, feeder, tally, switches, u, time)
+    return False
+
+
+@inlined
+def depart(
+    element, unit, flow, hop, transmission, transit, waiting, scale, rows, u, e, came, time
+):  # fmt: skip
+    """Start the transmission of a packet that came to a port with lanes at time ``came``."""
+    it = element[e]
+    h = flow[it.flow].way + it.hop
+    first = min(int(came * scale), rows)
+    row = min(int(time * scale), rows)
+    if first != row:
+        waiting[first, u] += 1
+        waiting[row, u] -= 1
+    if row < rows:
+        hop[h].carried += 1
+        hop[h].waited += time - came
+        if it.hop < flow[it.flow].turn:
+            transit[row, it.flow] += unit[u].delay
+    unit[u].free = time + transmission[u, it.size]
+    it.hop += 1
+
+
+@inlined
 def turn_of(
-    element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission, passage,
-    sizes, early, stream, tally, delivered, transit, waiting, lost, switches, scale, u, now, end,
+    managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission,
+    passage, sizes, early, control, called, stream, clock, tally, delivered, transit, waiting, lost,
+    switches, scale, u, now, end,
 ):  # fmt: skip
     """Process a window at a port with lanes: departures, arrivals, messages; return if any."""
     port = unit[u]
@@ -94,70 +205,46 @@ def turn_of(
     past = int(end * port.inverse)
     did = False
     while True:
-        e = -1
-        while port.count > 0 and b <= past:
-            e = np.int64(slot[port.at + (b & port.mask), 0])
-            if e >= 0 and element[e].time < end:
-                break
-            e = -1
-            b += 1
-        sent = -1
+        b, e = next_arrival(element, slot, port, b, past, end)
         time = element[e].time if e >= 0 else end
-        came = time
-        queued = False
-        if port.waiting > 0 and port.paused == 0 and port.free < time:
+        queued = port.waiting > 0 and port.paused == 0 and port.free < time
+        if queued:
             time = port.free
-            queued = True
         elif e < 0:
             return did
-        else:
+        if port.manager == PROPORTIONAL:
+            update_probability(control, u, time, port.bytes)
+        sent = -1
+        came = time
+        if not queued:
             slot[port.at + (b & port.mask), 0] = element[e].next
             port.count -= 1
-            if element[e].number <= RESUME + 1 and element[e].number >= RESUME:
+            if element[e].number == PAUSE or element[e].number == RESUME:
                 port.paused += 1 if element[e].number == PAUSE else -1
                 release(element, tally, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
-            elif port.free < time and port.waiting == 0 and port.paused == 0:
+            elif enqueue(
+                managers, element, unit, slot, flow, hop, lane, feeder, transmission, sizes, early,
+                control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
+            ):  # fmt: skip
                 sent = e
-            else:
-                h = flow[element[e].flow].way + element[e].hop
-                row = min(int(time * scale), rows)
-                if port.by_turns == 0 and port.waiting >= port.room and port.free >= time:
-                    drop(element, flow, lost, e, h, row, time)
-                    release(element, tally, e)
-                else:
-                    enter_lane(element, unit, lane, u, hop[h].lane, e, sizes[0])
-                    if port.waiting > port.room and port.by_turns == 1:
-                        overflow(
-                            element, unit, flow, hop, lane, waiting, lost, tally, u, time, scale,
-                            rows,
-                        )  # fmt: skip
-                    if row < rows:
-                        port.peak = max(port.peak, port.waiting)
-                    watch(element, unit, slot, feeder, tally, switches, u, time)
         did = True
         if queued:
-            sent = leave_lane(element, unit, lane, sizes, u)
+            sent = dequeue(
+                element, unit, flow, lane, sizes, control, waiting, lost, tally, u, time, scale,
+                rows,
+            )  # fmt: skip
             came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
         if sent >= 0:
+            depart(
+                element, unit, flow, hop, transmission, transit, waiting, scale, rows, u, sent,
+                came, time,
+            )  # fmt: skip
             it = element[sent]
-            h = flow[it.flow].way + it.hop
-            first = min(int(came * scale), rows)
-            row = min(int(time * scale), rows)
-            if first != row:
-                waiting[first, u] += 1
-                waiting[row, u] -= 1
-            if row < rows:
-                hop[h].carried += 1
-                hop[h].waited += time - came
-                if it.hop < flow[it.flow].turn:
-                    transit[row, it.flow] += port.delay
-            port.free = time + transmission[u, it.size]
-            it.hop += 1
             travel(
                 element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-                sizes, early, stream, delivered, transit, waiting, lost, tally, scale, sent,
+                sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, sent,
                 time + passage[u, it.size], port.rank, len(unit) - 1,
             )  # fmt: skip
 
@@ -174,9 +261,10 @@ def look(flow, events, window, round_trip, acked, n):
 
 @entry
 def run(
-    events, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, noted, block,
-    transmission, passage, sizes, early, order, stream, out, clock, tally, window, round_trip,
-    acked, delivered, transit, waiting, lost, switches, ahead, scale, sample, first, samples,
+    events, managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, noted, block,
+    transmission, passage, sizes, early, control, called, order, stream, out, clock, tally, window,
+    round_trip, acked, delivered, transit, waiting, lost, switches, ahead, scale, sample, first,
+    samples,
 ):  # fmt: skip
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
@@ -196,9 +284,9 @@ def run(
             u = order[k]
             if unit[u].kind == LANES:
                 if (unit[u].waiting > 0 or unit[u].count > 0) and turn_of(
-                    element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block,
-                    transmission, passage, sizes, early, stream, tally, delivered, transit,
-                    waiting, lost, switches, scale, u, now, end,
+                    managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known,
+                    block, transmission, passage, sizes, early, control, called, stream, clock,
+                    tally, delivered, transit, waiting, lost, switches, scale, u, now, end,
                 ):  # fmt: skip
                     idle = 0
             elif unit[u].count > 0:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .boxes import OUT
 from .jit import call_event, inlined
-from .layout import ON_ACK, ON_LOSS, ON_TIMEOUT
+from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT
 from .selective import clear, next_hole, note
 from .timers import (
     JITTER,
@@ -25,7 +25,10 @@ from .timers import (
 )
 
 __all__ = [
+    "REDUCED",
+    "UNMARKABLE",
     "advance",
+    "answer_mark",
     "cut_back",
     "duplicate",
     "expire",
@@ -44,6 +47,7 @@ __all__ = [
 TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # the sender's last action
 DUPLICATES = 3
+REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 
 
 @inlined
@@ -62,7 +66,14 @@ def output(element, unit, slot, flow, clock, tally, out, f, number):
     """Send a packet; start its RTT measurement and the retransmission timer if needed."""
     s = flow[f]
     idle = s.acked == s.highest
-    out[tally[OUT]] = number
+    flags = 0
+    if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
+        flags = s.reduced * REDUCED
+        s.reduced = 0
+    elif s.accurate == 0 and clock[NS2] == 0.0:
+        flags = UNMARKABLE
+    out[tally[OUT], 0] = number
+    out[tally[OUT], 1] = flags
     tally[OUT] += 1
     if number > s.highest:
         s.highest = number
@@ -88,7 +99,7 @@ def send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, 
     while s.next <= s.acked + window and s.next < s.size:
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
-            wake_at(element, unit, slot, tally, f, s.held_until)
+            wake_at(element, unit, slot, tally, f, s.held_until, f)
             return
         output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
         s.next += 1
@@ -112,7 +123,7 @@ def send_selective(element, unit, slot, flow, events, bits, clock, tally, stream
             break
         if not forced and clock[JITTER] > 0.0:
             s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
-            wake_at(element, unit, slot, tally, f, s.held_until)
+            wake_at(element, unit, slot, tally, f, s.held_until, f)
             return
         number = next_hole(flow, bits, f)
         if number == -1:
@@ -197,14 +208,25 @@ def partial_ack(element, unit, slot, flow, events, clock, tally, out, f, number)
 
 
 @inlined
-def cut_back(flow, events, clock, f):
-    """Apply a loss or a congestion mark to the window rule."""
+def cut_back(flow, events, clock, f, event):
+    """Apply a loss or a congestion mark, once per window, to the window rule."""
     flow[f].recover = flow[f].highest
+    flow[f].reduced = 1
     flow[f].cwnd = min(flow[f].cwnd, flow[f].most)
-    call_event(events[flow[f].kind, ON_LOSS], flow[f], clock[NOW], flow[f].rtt, 1.0, 0.0)
+    call_event(events[flow[f].kind, event], flow[f], clock[NOW], flow[f].rtt, 1.0, 0.0)
     if clock[NS2] == 1.0:
         flow[f].ssthresh = float(int(flow[f].ssthresh))
     flow[f].loss_events += 1
+
+
+@inlined
+def answer_mark(flow, events, clock, f):
+    """Apply an ACK with a congestion mark to a rule that answers each of them (RFC 8257)."""
+    before = flow[f].cwnd
+    call_event(events[flow[f].kind, ON_MARK], flow[f], clock[NOW], flow[f].rtt, 1.0, 1.0)
+    if flow[f].cwnd < before:
+        flow[f].loss_events += 1
+        flow[f].reduced = 1
 
 
 @inlined
@@ -217,7 +239,7 @@ def lose(element, unit, slot, flow, events, clock, tally, out, f):
     s.action = LOSS
     if s.recovery == RENO or s.recovery == NEWRENO:
         flow[f].cwnd += float(s.inflation)
-    cut_back(flow, events, clock, f)
+    cut_back(flow, events, clock, f, ON_LOSS)
     set_timer(element, unit, slot, flow, clock, tally, f)
     s.timing = 0
     if s.recovery == TAHOE:
@@ -292,8 +314,9 @@ def receive(element, unit, slot, flow, events, bits, noted, block, clock, tally,
     s = flow[f]
     number = np.int64(element[e].number)
     s.rtt = clock[NOW] - element[e].sent
-    if element[e].marked == 1 and number > s.recover:
-        cut_back(flow, events, clock, f)
+    marked = element[e].marked == 1
+    if marked and s.accurate == 0 and number > s.recover:
+        cut_back(flow, events, clock, f, ON_MARK)
     if s.recovery == SACK:
         act = receive_selective(
             element, unit, slot, flow, events, bits, noted, block, clock, tally, out, f, e, number
@@ -308,8 +331,10 @@ def receive(element, unit, slot, flow, events, bits, noted, block, clock, tally,
                 act = 2
         elif number == s.last:
             duplicate(element, unit, slot, flow, events, clock, tally, out, f)
-    if act == 2 and element[e].marked == 0:
+    if act == 2 and (s.accurate == 1 or not marked):
         grow(flow, events, clock, f)
+    if marked and s.accurate == 1:
+        answer_mark(flow, events, clock, f)
     if s.recovery == SACK:
         if act > 0:
             send_selective(
@@ -345,6 +370,7 @@ def expire(element, unit, slot, flow, events, bits, noted, clock, tally, f):
     if clock[NS2] == 1.0:
         flow[f].ssthresh = float(int(flow[f].ssthresh))
     s.loss_events += 1
+    s.reduced = 1
     back_off(flow, clock, f)
     set_timer(element, unit, slot, flow, clock, tally, f)
     s.next = s.acked + 1

@@ -35,14 +35,15 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
             s.off_at = now + span(unit, flow, stream, f, s.on)
     if now != s.due or s.sent >= s.size:
         return
-    out[tally[OUT]] = s.sent
+    out[tally[OUT], 0] = s.sent
+    out[tally[OUT], 1] = 0
     tally[OUT] += 1
     s.sent += 1
     s.due += s.gap
     while s.due >= s.off_at:
         s.due = max(s.due, s.off_at + span(unit, flow, stream, f, s.off))
         s.off_at = s.due + span(unit, flow, stream, f, s.on)
-    wake_at(element, unit, slot, tally, f, s.due)
+    wake_at(element, unit, slot, tally, f, s.due, f)
 
 
 @inlined
@@ -76,14 +77,15 @@ def wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, o
 
 @inlined
 def look_at_timers(element, unit, slot, flow, clock, tally, now):
-    """Schedule the timeouts of this window, and record the next deadline after it."""
+    """Schedule the timers that expire in this window, and record the next one after it."""
     end = clock[END]
     least = math.inf
     for f in range(len(flow)):
-        deadline = flow[f].deadline
-        if deadline < end:
-            if deadline >= now:
-                wake_at(element, unit, slot, tally, f, deadline)
-        elif deadline < least:
-            least = deadline
+        for agent in range(2):
+            deadline = flow[f].deadline if agent == 0 else flow[f].ack_due
+            if deadline < end:
+                if deadline >= now:
+                    wake_at(element, unit, slot, tally, f, deadline, f + agent * len(flow))
+            elif deadline < least:
+                least = deadline
     clock[CHECK] = least

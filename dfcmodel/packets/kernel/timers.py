@@ -6,11 +6,12 @@ from __future__ import annotations
 from .boxes import push, take
 from .jit import inlined
 
-__all__ = ["back_off", "measure", "set_timer", "timeout_span", "wake_at"]
+__all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
 
 WAKE = -1  # number of a timer event
 NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
 NS2, LEAST, JITTER = 3, 4, 5  # convention, minimum timeout, upper end of the random packet delay
+ACK_DELAY = 6  # longest delay of an ACK
 TICK = 0.01
 MOST_TIMER = 60.0
 
@@ -66,12 +67,21 @@ def back_off(flow, clock, f):
 
 
 @inlined
-def wake_at(element, unit, slot, tally, f, time):
-    """Schedule a timer event of a sender."""
+def wake_at(element, unit, slot, tally, f, time, agent):
+    """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
     e = take(element, tally)
     element[e].number = WAKE
     element[e].flow = f
-    push(element, unit, slot, e, len(unit) - 1, time, len(unit) - 1 + f)
+    push(element, unit, slot, e, len(unit) - 1, time, len(unit) - 1 + agent)
+
+
+@inlined
+def schedule(element, unit, slot, clock, tally, f, time, agent):
+    """Schedule a timer event if it is in this window; otherwise `look_at_timers` finds it."""
+    if time < clock[END]:
+        wake_at(element, unit, slot, tally, f, time, agent)
+    elif time < clock[CHECK]:
+        clock[CHECK] = time
 
 
 @inlined
@@ -79,7 +89,4 @@ def set_timer(element, unit, slot, flow, clock, tally, f):
     """Restart the retransmission timer."""
     deadline = clock[NOW] + timeout_span(flow, clock, f)
     flow[f].deadline = deadline
-    if deadline < clock[END]:
-        wake_at(element, unit, slot, tally, f, deadline)
-    elif deadline < clock[CHECK]:
-        clock[CHECK] = deadline
+    schedule(element, unit, slot, clock, tally, f, deadline, f)

@@ -204,9 +204,6 @@ def test_other_engines_refuse_rate_rules(tmp_path) -> None:
     scenario = Scenario("one", [Link(1, 2, 1e4, 1e-3, 50.0)], [Flow("a", (1, 2), DCQCN())])
     with pytest.raises(ValueError, match=r"source of flow 'a' = DCQCN\(\): .* method=Fluid\(\)"):
         simulate(scenario, Packets())
-    marked = Scenario("two", scenario.links, [Flow("a", (1, 2), DCTCP())])
-    with pytest.raises(ValueError, match=r"source of flow 'a' = DCTCP\(\): .* method=Fluid\(\)"):
-        simulate(marked, Packets())
     links = chain(3, rate=1e4, delay=1e-3, buffer=50.0, discipline=DFC())
     with pytest.raises(TypeError, match="DCQCN"):
         Twin(Scenario("law", links, [Flow("a", (1, 2, 3), DCQCN())]))

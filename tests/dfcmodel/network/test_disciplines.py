@@ -321,11 +321,16 @@ def test_what_is_no_manager_is_refused(kind) -> None:
         kind(manager=FIFO())
 
 
-def test_the_packet_level_refuses_managers_that_it_would_leave_out() -> None:
-    with pytest.raises(
-        ValueError, match=r"manager of link in->out = StepMarking.*method=Fluid\(\)"
-    ):
-        simulate(incast(Pause(high=100.0, low=50.0, manager=StepMarking(20.0))), Packets(seed=1))
+def test_the_packet_level_marks_below_the_thresholds_of_pauses_too() -> None:
+    plain, managed = (
+        simulate(incast(Pause(high=100.0, low=50.0, manager=manager)), Packets(seed=1))
+        for manager in (None, StepMarking(20.0))
+    )
+    node = list(plain.scenario.senders).index("in")
+    late = plain.time > 1.0
+    assert plain.queued[node, late].max() > 100.0
+    assert managed.queued[node, late].max() < 50.0
+    assert managed.lost.sum() == 0.0
 
 
 def test_files_hold_a_discipline_with_its_manager(tmp_path) -> None:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, FIFO, RED, Fair, Flow, Link, OnOff, Packets, Pause, Priority, Scenario
+from dfcmodel import (
+    CBR,
+    FIFO,
+    PIE,
+    RED,
+    CoDel,
+    Fair,
+    Flow,
+    Link,
+    OnOff,
+    Packets,
+    Pause,
+    Priority,
+    QueueManager,
+    RampMarking,
+    Scenario,
+    StepMarking,
+)
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn import NewReno, Reno, Tahoe
@@ -21,6 +39,39 @@ DISCIPLINES: dict[str, Any] = {
     "fair": Fair(),
     "priority": Priority(),
 }
+
+
+@dataclass(frozen=True)
+class Own(QueueManager):
+    """A user's manager with memory: it drops parts of packets that add up, and marks long queues."""
+
+    part: float = 0.05
+
+    class State(NamedTuple):
+        """The sum of all it saw, so that every field of an arrival counts."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        seen: float = 0.0
+
+    @staticmethod
+    def on_step(s: Any, q: Any, e: Any) -> Any:
+        """Drop ``part`` where the head of the queue waited for 1 ms."""
+        seen = s.seen + e.time * e.step + e.capacity * e.delay + e.random
+        dropped = q.part * e.arrivals if e.delay > 1e-3 and seen > 0.0 else 0.0
+        return s._replace(drop=dropped, mark=0.1 * e.backlog, seen=seen)
+
+
+MANAGED: dict[str, Any] = {
+    "codel": CoDel(target=2e-3, interval=0.02),
+    "pie": PIE(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, burst=0.02),
+    "step marking": StepMarking(4.0),
+    "ramp marking": RampMarking(2.0, 8.0, 0.5),
+    "own": Own(),
+    "fair codel": Fair(CoDel(target=2e-3, interval=0.02)),
+    "priority pie": Priority(PIE(target=3e-3, update=4e-3, burst=0.02)),
+    "pause red": Pause(high=6.0, low=3.0, manager=RED(low=2.0, high=6.0, weight=0.05, ecn=True)),
+}
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 RULES = (Tahoe(), Reno(), NewReno())
 """They share one kernel."""
@@ -29,6 +80,7 @@ RULES = (Tahoe(), Reno(), NewReno())
 def random_scenario(discipline: str, seed: int) -> Scenario:
     """Return a random tree of links under a discipline, with three to six flows on random paths."""
     rng = np.random.default_rng([seed, len(discipline)])
+    kinds = {**DISCIPLINES, **MANAGED}
     nodes = int(rng.integers(4, 8))
     parent = {n: int(rng.integers(0, n)) for n in range(1, nodes)}
     links: dict[tuple[int, int], Link] = {}
@@ -37,7 +89,7 @@ def random_scenario(discipline: str, seed: int) -> Scenario:
             rate = float(rng.choice([500.0, 1000.0, 2000.0, 4000.0]))
             delay = float(rng.choice([1e-3, 2e-3, 3.7e-3]))
             buffer = float(rng.integers(8 if "pause" in discipline else 3, 20))
-            links[ends] = Link(*ends, rate, delay, buffer, DISCIPLINES[discipline])
+            links[ends] = Link(*ends, rate, delay, buffer, kinds[discipline])
     flows = []
     for f in range(int(rng.integers(3, 7))):
         first, last = (int(n) for n in rng.choice(nodes, 2, replace=False))

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dfcmodel import Packets, simulate
+from dfcmodel import RED, CoDel, Flow, Link, Packets, RampMarking, Scenario, simulate
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference import run_reference
-from tests.dfcmodel.packets.conftest import DISCIPLINES, plan_of, random_method, random_scenario
+from responsefn import CUBIC, DCTCP, NewReno
+from tests.dfcmodel.packets.conftest import (
+    DISCIPLINES,
+    MANAGED,
+    Own,
+    plan_of,
+    random_method,
+    random_scenario,
+)
 
 EXACT = (
     "window", "round_trip", "acked", "delivered", "lost", "waiting", "peak", "drops", "carried",
@@ -50,6 +59,61 @@ def test_random_networks_run_bit_equal_in_both_engines(discipline: str, seed: in
 def test_acks_without_transmission_times_run_bit_equal_in_both_engines(discipline: str) -> None:
     plan = plan_of(random_scenario(discipline, 1), random_method(1, ack_transmission=False))
     check_equal(run_engine(plan), run_reference(plan))
+
+
+@pytest.mark.parametrize("discipline", ["fifo", "ecn", "pause", "fair", "ramp marking", "codel"])
+def test_receivers_that_delay_acks_run_bit_equal_in_both_engines(discipline: str) -> None:
+    """Some flows of a network delay ACKs, others do not."""
+    for seed in (2, 3):
+        scenario = replace(random_scenario(discipline, seed), duration=0.8)
+        flows = tuple(
+            replace(flow, delayed_acks=(n + seed) % 3 > 0) for n, flow in enumerate(scenario.flows)
+        )
+        plan = plan_of(replace(scenario, flows=flows), random_method(seed, ack_delay=0.03))
+        run = run_engine(plan)
+        check_equal(run, run_reference(plan))
+        assert (run.imbalance == 0.0).all()
+
+
+@pytest.mark.parametrize("discipline", MANAGED)
+def test_networks_with_queue_managers_run_bit_equal_in_both_engines(discipline: str) -> None:
+    for seed in (1, 3):
+        scenario = replace(random_scenario(discipline, seed), duration=0.8)
+        plan = plan_of(scenario, random_method(seed), jitter=0.0 if seed == 1 else 2e-4)
+        run = run_engine(plan)
+        check_equal(run, run_reference(plan))
+        assert (run.imbalance == 0.0).all()
+        assert run.drops.sum() > 0
+
+
+def shared_link(discipline: Any) -> Scenario:
+    """Return four flows with different rules over one link under a discipline."""
+    links = [Link("in", "out", 1000.0, 2e-3, 40, discipline)]
+    links += [Link(f"s{n}", "in", 1e4, 1e-3 * (1 + 0.1 * n), 1000) for n in range(4)]
+    rules = (DCTCP(), NewReno(), DCTCP(g=0.2), CUBIC())
+    flows = [
+        Flow(f"{n}", (f"s{n}", "in", "out"), rule, 200.0, start=0.013 * n)
+        for n, rule in enumerate(rules)
+    ]
+    return Scenario("shared", tuple(links), tuple(flows), duration=1.0)
+
+
+@pytest.mark.parametrize(
+    "discipline",
+    [RampMarking(2.0, 10.0, 0.4), RED(low=2.0, high=10.0, weight=0.1, ecn=True), CoDel(), Own()],
+    ids=lambda each: type(each).__name__,
+)
+@pytest.mark.parametrize(("recovery", "delayed"), [("newreno", True), ("sack", False)])
+def test_rules_that_answer_marks_run_bit_equal_in_both_engines(
+    discipline, recovery, delayed
+) -> None:
+    scenario = shared_link(discipline)
+    flows = tuple(replace(flow, delayed_acks=delayed) for flow in scenario.flows)
+    scenario = replace(scenario, flows=flows)
+    plan = plan_of(scenario, Packets(seed=3, recovery=recovery, loss={"in->out": 1e-3}))
+    run = run_engine(plan)
+    check_equal(run, run_reference(plan))
+    assert (run.loss_events > 0).all()
 
 
 @pytest.mark.parametrize("recovery", ["tahoe", "reno", "newreno", "sack"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dfcmodel import DFC, Packets, Pause, simulate, takano2006
+from dfcmodel import DFC, CoDel, Packets, Pause, simulate, takano2006
 from responsefn import CUBIC
 
 
@@ -42,14 +42,20 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
 
 
-def test_delayed_acks_are_refused(one_link, refused) -> None:
-    late = replace(one_link, flows=(replace(one_link.flows[0], delayed_acks=True),))
-    refused(("delayed_acks", "Fluid"), lambda: simulate(late, method=Packets()))
-
-
-def test_random_loss_needs_a_link_that_exists_and_a_plain_queue(one_link, refused) -> None:
-    pause = replace(
-        one_link, links=(replace(one_link.links[0], discipline=Pause(high=6.0, low=3.0)),)
-    )
+def test_random_loss_needs_a_link_that_exists(one_link, refused) -> None:
     refused(("loss: link", "a->b"), lambda: simulate(one_link, method=Packets(loss={"b->c": 0.1})))
-    refused(("loss of link a->b",), lambda: simulate(pause, method=Packets(loss={"a->b": 0.1})))
+
+
+def test_random_loss_is_before_queues_of_every_kind(one_link) -> None:
+    for discipline in (Pause(high=6.0, low=3.0), CoDel()):
+        lossy = replace(one_link, links=(replace(one_link.links[0], discipline=discipline),))
+        run = simulate(lossy, method=Packets(seed=1, loss={"a->b": 0.1}))
+        assert run.lost.sum() / (run.lost.sum() + run.delivered[0, -1]) > 0.05
+
+
+def test_ns2_has_no_managers_but_red(one_link, refused) -> None:
+    managed = replace(one_link, links=(replace(one_link.links[0], discipline=CoDel()),))
+    refused(
+        ("discipline of link a->b", "CoDel"),
+        lambda: simulate(managed, method=Packets(convention="ns2")),
+    )

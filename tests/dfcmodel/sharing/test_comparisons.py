@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hopflow
-from dfcmodel import compare
-from responsefn import CUBIC, NewReno, Reno
+from dfcmodel import PIE, CoDel, StepMarking, compare
+from responsefn import CUBIC, DCTCP, NewReno, Reno
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "seconds": 40.0}
 
@@ -58,3 +58,21 @@ def test_one_rule_alone_has_no_others() -> None:
     alone = compare([Reno()], runs=1, **PATH)
     assert np.isnan(alone.against_others).all()
     assert alone.rate[0] > 0.9 * 2000.0
+
+
+def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
+    """PIE holds its target of 5 ms under two flows; the drop-tail queue of 40 ms is full at its peaks."""
+    managed = compare([NewReno(), CUBIC()], runs=2, discipline=PIE(target=0.005), **PATH)
+    assert (managed.delay < 0.006).all()
+    assert (found.delay > 2.0 * managed.delay).all()
+    assert "PIE" in repr(managed)
+
+
+def test_dctcp_runs_where_the_queue_marks() -> None:
+    """Two flows of it share alike, at half the threshold's delay or less, and lose nothing."""
+    marked = compare([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
+    assert marked.loss[0] == 0.0
+    assert marked.delay[0] < 20.0 / PATH["bandwidth"]
+    assert marked.jain[0] > 0.95
+    with pytest.raises(ValueError, match="answers congestion marks"):
+        compare([DCTCP()], discipline=CoDel(), **PATH)

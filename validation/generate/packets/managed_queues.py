@@ -1,4 +1,4 @@
-"""NewReno flows over a bottleneck with CoDel in ns-3: drops, queue, goodputs.
+"""NewReno flows over a bottleneck with CoDel or PIE in ns-3: drops, queue, goodputs.
 
 `managed_scenario` is the same network as a scenario.
 """
@@ -17,7 +17,7 @@ from validation.generate.programs import Ns3, flags
 __all__ = ["CASES", "managed_scenario"]
 
 BITS = 8 * 1500
-DISCS = {"codel": "ns3::CoDelQueueDisc"}
+DISCS = {"codel": "ns3::CoDelQueueDisc", "pie": "ns3::PieQueueDisc"}
 RATE, DELAY, ACCESS, BUFFER = 20e6, 20e-3, 5e-3, 200
 BEGIN, END = 10.0, 60.0
 FLOWS, SEEDS = (2, 8, 32), tuple(range(1, 5))
@@ -60,10 +60,11 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     return {"runs": [row]}
 
 
-CASES = (
-    Case(
-        name="packets/codel-ns3",
-        title="2 to 32 NewReno flows over a queue with CoDel, 4 seeds",
+def _case(disc: str, title: str, parameters: dict[str, tuple[float, str]], *notes: str) -> Case:
+    """Return the case of a queue discipline with its defaults in ns-3."""
+    return Case(
+        name=f"packets/{disc}-ns3",
+        title=f"2 to 32 NewReno flows over a queue with {title}, 4 seeds",
         claims=(),
         program=Ns3(
             "managed-queue",
@@ -78,15 +79,14 @@ CASES = (
             "rate of the access links": (10 * RATE, "bit/s"),
             "delay of the access links, up to 1 % longer": (ACCESS, "s"),
             "buffer of the bottleneck": (BUFFER, "packets"),
-            "target of CoDel": (5e-3, "s"),
-            "interval of CoDel": (0.1, "s"),
+            **parameters,
             "beginning of the measurement": (BEGIN, "s"),
             "end": (END, "s"),
         },
         tables={
             "runs": Table(
                 {
-                    "disc": Column("", "queue discipline: codel"),
+                    "disc": Column("", f"queue discipline: {disc}"),
                     "flows": Column("1", "number of flows"),
                     "seed": Column("1", "of the start times below 1 s and of the access delays"),
                 },
@@ -99,15 +99,21 @@ CASES = (
                 },
             )
         },
-        runs=[
-            {"disc": disc, "flows": flows, "seed": seed}
-            for disc in DISCS
-            for flows in FLOWS
-            for seed in SEEDS
-        ],
+        runs=[{"disc": disc, "flows": flows, "seed": seed} for flows in FLOWS for seed in SEEDS],
         calls=calls,
         read=read,
         simulated_seconds=lambda _: END,
-        notes=("No SACK, no delayed ACKs, first window of one packet; ACKs are never lost.",),
+        notes=(
+            "No SACK, no delayed ACKs, first window of one packet; ACKs are never lost.",
+            *notes,
+        ),
+    )
+
+
+CASES = (
+    _case("codel", "CoDel", {"target of CoDel": (5e-3, "s"), "interval of CoDel": (0.1, "s")}),
+    _case(
+        "pie", "PIE", {"target of PIE": (15e-3, "s"), "time between updates of PIE": (15e-3, "s")},
+        "ns-3 also limits how fast the probability of PIE rises (RFC 8033, 5.5).",
     ),
-)
+)  # fmt: skip

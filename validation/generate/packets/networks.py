@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,10 @@ SCENARIOS = {"dumbbell": dumbbell_scenario, "parking lot": parking_lot_scenario}
 
 def scenario_of(run: Run) -> Scenario:
     """Return the scenario of a run."""
-    return SCENARIOS[run["topology"]](run["recovery"], run["size"], run["seed"])
+    scenario = SCENARIOS[run["topology"]](run["recovery"], run["size"], run["seed"])
+    late = bool(run.get("delayed"))
+    flows = tuple(replace(flow, delayed_acks=late) for flow in scenario.flows)
+    return replace(scenario, flows=flows)
 
 
 def sample_hash(windows: Iterable[float], acknowledged: Iterable[int]) -> str:
@@ -92,9 +96,10 @@ def calls(run: Run) -> Calls:
     for flow in scenario.flows:
         first, last = nodes[flow.path[0]], nodes[flow.path[-1]]
         flows.append(f"{first} {last} {flow.start:.17g} {flow.max_window:.0f}")
-    sack = "/Sack1" if run["recovery"] == "sack" else ""
+    sink = "Agent/TCPSink" + ("/Sack1" if run["recovery"] == "sack" else "")
+    sink += "/DelAck" if run.get("delayed") else ""
     options = {
-        "agent": f"Agent/TCP{AGENTS[run['recovery']]}", "sink": f"Agent/TCPSink{sack}",
+        "agent": f"Agent/TCP{AGENTS[run['recovery']]}", "sink": sink,
         "nodes": len(nodes), "links": " ".join(links), "flows": " ".join(flows),
         "duration": DURATION, "sample": SAMPLE, "seed": run["seed"],
     }  # fmt: skip
@@ -146,16 +151,20 @@ TABLES = {
 }
 
 
-def _runs(topology: str, sizes: tuple[int, ...]) -> list[Run]:
+def _runs(topology: str, sizes: tuple[int, ...], delayed: bool) -> list[Run]:
+    """Return the runs of a topology; those with delayed ACKs are of two seeds."""
     return [
         {"topology": topology, "recovery": recovery, "size": size, "seed": seed}
+        | ({"delayed": True} if delayed else {})
         for recovery in AGENTS
         for size in sizes
-        for seed in (SEEDS[:2] if size > 100 else SEEDS)
+        for seed in (SEEDS[:2] if delayed or size > 100 else SEEDS)
     ]
 
 
-def _case(name: str, topology: str, title: str, sizes: tuple[int, ...]) -> Case:
+def _case(
+    name: str, topology: str, title: str, sizes: tuple[int, ...], *, delayed: bool = False
+) -> Case:
     return Case(
         name=name,
         title=title,
@@ -172,11 +181,14 @@ def _case(name: str, topology: str, title: str, sizes: tuple[int, ...]) -> Case:
             "interval of the samples": (SAMPLE, "s"),
         },
         tables=TABLES,
-        runs=_runs(topology, sizes),
+        runs=_runs(topology, sizes, delayed),
         calls=calls,
         read=read,
         simulated_seconds=lambda _: DURATION,
-        notes=("Random starts below 0.5 s; acknowledgements of 40 bytes queue on the way back.",),
+        notes=(
+            "Random starts below 0.5 s; acknowledgements of 40 bytes queue on the way back.",
+            *(("Receivers delay ACKs by up to 100 ms, ns-2's default.",) if delayed else ()),
+        ),
     )
 
 
@@ -187,5 +199,9 @@ CASES = (
     _case(
         "packets/parking-lots-ns2", "parking lot",
         "1 to 16 flows over three bottlenecks and as many over each, 8 seeds", LONG,
+    ),
+    _case(
+        "packets/delayed-acks-ns2", "dumbbell",
+        "2 to 32 flows over one bottleneck whose receivers delay ACKs, 2 seeds", PAIRS[:3], delayed=True,
     ),
 )  # fmt: skip

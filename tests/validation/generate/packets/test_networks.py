@@ -8,9 +8,9 @@ from validation.generate.packets import networks
 
 
 @pytest.mark.simulators
-@pytest.mark.parametrize("case", ["dumbbells-ns2", "parking-lots-ns2"])
+@pytest.mark.parametrize("case", ["dumbbells-ns2", "parking-lots-ns2", "delayed-acks-ns2"])
 def test_ns2_repeats_the_bundled_rows(repeats, case: str) -> None:
-    size = 2 if case[0] == "d" else 1
+    size = 1 if case == "parking-lots-ns2" else 2
     repeats(f"packets/{case}", recovery="sack", size=size, seed=2)
 
 
@@ -24,6 +24,13 @@ def test_every_link_has_its_mirror() -> None:
     assert {(b, a) for a, b in ends} == ends
     assert options["agent"] == "Agent/TCP/Sack1"
     assert len(options["flows"].split()) == 4 * 2
+
+
+def test_receivers_that_delay_acks_have_the_sink_for_it() -> None:
+    run = {"topology": "dumbbell", "recovery": "sack", "size": 2, "seed": 1, "delayed": True}
+    ((*words,),) = networks.calls(run)
+    assert "Agent/TCPSink/Sack1/DelAck" in words
+    assert all(flow.delayed_acks for flow in networks.scenario_of(run).flows)
 
 
 def test_a_hash_tells_windows_and_acknowledgements_apart() -> None:

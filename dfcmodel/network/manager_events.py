@@ -1,4 +1,4 @@
-"""Queue managers as data: compiled apart, called by address from the engine.
+"""Queue managers as data: compiled apart, called by address from the engines of both levels.
 
 An event applies a manager's function to the record of a link, ``w``: its state from w[0] on, its parameters
 from w[16] on, and what it sees from w[32] on.
@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
 from dfcmodel.network.disciplines import Arrivals
 from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_events import checked_signature, places
+from responsefn.responses.rule_events import (
+    MAX_PARAMETERS,
+    MAX_STATE,
+    checked_signature,
+    places,
+)
 
 if TYPE_CHECKING:
     from dfcmodel.network.disciplines import QueueManager
@@ -39,7 +43,7 @@ def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: boo
         lines = [
             "def on_step(w):",
             f"    old = State({places(0, len(manager.State._fields))})",
-            f"    seen = Arrivals({places(MAX_STATE + MAX_PARAMETERS, SEEN)})",
+            f"    seen = Arrivals({places(MAX_STATE + MAX_PARAMETERS, len(Arrivals._fields))})",
             f"    new = manager(old, Params({places(MAX_STATE, len(names))}), seen)",
             *(f"    w[{n}] = new.{name}" for n, name in enumerate(manager.State._fields)),
         ]

@@ -11,8 +11,8 @@ import pytest
 
 from dfcmodel import PIE, CoDel, QueueManager
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
-from dfcmodel.engine.manager_events import manager_events_of, manager_signature_of
 from dfcmodel.network.disciplines import Arrivals
+from dfcmodel.network.manager_events import manager_events_of, manager_signature_of
 
 STEPS = [
     Arrivals(0.01 * n, 0.01, backlog, arrivals, 100.0, backlog / 100.0, random)

@@ -1,0 +1,161 @@
+"""Queue managers of ports with lanes: CoDel, PIE, and those called by address.
+
+Functions that run for managed ports alone are calls, not inlined: they cost nothing elsewhere.
+"""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+from .early import admit_early
+from .jit import call_manager, compiled
+from .senders import uniform
+
+__all__ = [
+    "ACCEPT",
+    "BEGIN_DROPPING",
+    "CODEL",
+    "DELIVER",
+    "DROP",
+    "KEEP_DROPPING",
+    "MARK",
+    "PROPORTIONAL",
+    "admit_lane",
+    "admit_proportional",
+    "ask",
+    "control_delay",
+    "update_probability",
+]
+
+NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS = 0, 1, 2, 3, 4  # managers of a port
+DROP, ACCEPT, MARK = 0, 1, 2
+DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
+
+
+@compiled
+def control_delay(control, p, now, came, left, packet, after):
+    """Return what CoDel does with a packet that leaves its queue (RFC 8289, 5.3 to 5.6).
+
+    ``left`` bytes remain in the queue, ``packet`` are those of a data packet; ``after`` is what was
+    done with the packet before it at the same time.
+    """
+    c = control[p]
+    long = now - came >= c.target and left > packet
+    above = long and c.deadline > 0.0 and now >= c.deadline
+    if not long:
+        c.deadline = 0.0
+    elif c.deadline == 0.0:
+        c.deadline = now + c.interval
+    if after == BEGIN_DROPPING:
+        more = c.count - c.last_count
+        c.dropping = 1
+        c.count = more if more > 1.0 and now - c.next < 16.0 * c.interval else 1.0
+        c.last_count = c.count
+        c.next = now + c.interval / math.sqrt(c.count)
+        return DELIVER
+    if c.dropping == 0:
+        return BEGIN_DROPPING if above else DELIVER
+    if not above:
+        c.dropping = 0
+        return DELIVER
+    if after == KEEP_DROPPING:
+        c.next += c.interval / math.sqrt(c.count)
+    if now < c.next:
+        return DELIVER
+    c.count += 1.0
+    return KEEP_DROPPING
+
+
+@compiled
+def update_probability(control, p, now, queued):
+    """Apply PIE's updates due before now while ``queued`` bytes waited (RFC 8033, 4.2 to 4.4)."""
+    c = control[p]
+    delay = queued * c.pace
+    while c.next < now:
+        change = c.alpha * (delay - c.target) + c.beta * (delay - c.delay)
+        if c.p < 1e-6:
+            change /= 2048.0
+        elif c.p < 1e-5:
+            change /= 512.0
+        elif c.p < 1e-4:
+            change /= 128.0
+        elif c.p < 1e-3:
+            change /= 32.0
+        elif c.p < 1e-2:
+            change /= 8.0
+        elif c.p < 0.1:
+            change /= 2.0
+        c.p = min(1.0, max(0.0, c.p + change))
+        if delay == 0.0 and c.delay == 0.0:
+            c.p *= 0.98
+        c.burst = max(0.0, c.burst - c.interval)
+        if c.p == 0.0 and delay < 0.5 * c.target and c.delay < 0.5 * c.target:
+            c.burst = c.most_burst
+        c.delay = delay
+        c.next += c.interval
+
+
+@compiled
+def admit_proportional(control, stream, p, waiting):
+    """Return PIE's decision on an arriving packet: ACCEPT or DROP (RFC 8033, 4.1 and 4.4)."""
+    c = control[p]
+    if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
+        return ACCEPT
+    return DROP if uniform(stream, p) < c.p else ACCEPT
+
+
+@compiled
+def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
+    """Return the decision of a manager called by address: its step is one arriving packet."""
+    m = called[p]
+    m.seen[0] = now
+    m.seen[1] = now - m.last
+    m.seen[2] = waiting
+    m.seen[3] = 1.0
+    m.seen[4] = capacity
+    m.seen[5] = delay
+    m.seen[6] = uniform(stream, p)
+    m.last = now
+    call_manager(managers[m.kind], m)
+    if m.drop == 1.0 or m.mark == 1.0:
+        m.due = 0.0
+        m.due_marks = 0.0
+        return DROP if m.drop == 1.0 else MARK
+    m.due = min(most, m.due + m.drop)
+    m.due_marks = min(most, m.due_marks + m.mark)
+    if m.due >= 1.0:
+        m.due -= 1.0
+        return DROP
+    if m.due_marks >= 1.0:
+        m.due_marks -= 1.0
+        return MARK
+    return ACCEPT
+
+
+@compiled
+def admit_lane(
+    managers, element, unit, lane, transmission, early, control, called, stream, p, e, now,
+    listens, size,
+):  # fmt: skip
+    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
+    port = unit[p]
+    verdict = ACCEPT
+    if port.manager == EARLY_DETECTION:
+        idle = now - max(0.0, port.free) if port.free < now else -1.0
+        verdict = admit_early(early, stream, p, port.waiting, idle, size, listens)
+    elif port.manager == PROPORTIONAL:
+        verdict = admit_proportional(control, stream, p, port.waiting)
+    elif port.manager == BY_ADDRESS:
+        delay = 0.0
+        for c in range(port.lane, port.lane + port.lanes):
+            if lane[c].count > 0:
+                delay = max(delay, now - element[lane[c].head].time)
+        capacity = called[p].capacity if port.paused == 0 else 0.0
+        most = float(port.room) + 1.0
+        verdict = ask(managers, called, stream, p, now, float(port.waiting), most, capacity, delay)
+    if verdict == MARK:
+        if not listens:
+            return False
+        element[e].marked = 1
+    return verdict != DROP
