@@ -21,6 +21,7 @@ __all__ = [
     "Pause",
     "Priority",
     "QueueManager",
+    "check_manager",
     "manager_of",
 ]
 
@@ -115,8 +116,8 @@ def manager_of(discipline: Discipline) -> QueueManager | None:
     return getattr(discipline, "manager", None)
 
 
-def _check_manager(manager: object) -> None:
-    """Refuse what is no queue manager."""
+def check_manager(manager: object) -> None:
+    """Raise ValueError for what is no queue manager and not None."""
     if manager is not None and not isinstance(manager, QueueManager):
         msg = "must be a queue manager, such as RED() or RampMarking(), or None"
         raise ValueError(f"manager = {manager!r}: {msg}")
@@ -230,7 +231,7 @@ class Pause(Discipline):
     manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
-        _check_manager(self.manager)
+        check_manager(self.manager)
         one_number("high", self.high, above=0.0)
         one_number("low", self.low, at_least=0.0, at_most=self.high, hint="low <= high")
         if self.quanta is not None:
@@ -264,7 +265,7 @@ class Fair(Discipline):
     manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
-        _check_manager(self.manager)
+        check_manager(self.manager)
 
 
 @dataclass(frozen=True)
@@ -295,4 +296,4 @@ class Priority(Discipline):
     manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
-        _check_manager(self.manager)
+        check_manager(self.manager)

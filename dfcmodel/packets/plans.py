@@ -135,6 +135,19 @@ class Plan:
                 found.setdefault(p, set()).add(before)
         return {p: tuple(sorted(ports)) for p, ports in found.items()}
 
+    def ingress(self, p: int) -> dict[tuple[int, int], float]:
+        """Return for how many packets port p has room, by the port over which they come and class.
+
+        Of a host without access link it is -1 - flow.
+        """
+        if self.ports[p].link < 0:
+            return {}
+        found = {}
+        for u, priority, room in self.scenario.ingress(self.ports[p].link):
+            own = u < 0 and self.scenario.flows[-1 - u].host != "direct"
+            found[self.forward[-1 - u][0] if own else u, priority] = room
+        return found
+
 
 def plan_packets(
     scenario: Scenario,

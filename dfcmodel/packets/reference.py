@@ -12,8 +12,12 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import Fair, Pause, Priority
+from dfcmodel.network.managers import RED
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.reference_queues import queue_of
+from dfcmodel.packets.reference_classes import ClassQueues
+from dfcmodel.packets.reference_queues import ByPriority, Pausing, Queue, RandomEarly, RoundRobin
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
 from dfcmodel.packets.reference_sources import Blind
@@ -24,6 +28,11 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["Simulation", "run_reference"]
+
+QUEUES: dict[type, type[Queue]] = {
+    RED: RandomEarly, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+}  # fmt: skip
+"""The queue of each discipline; of others, and of links without one, it is FIFO."""
 
 
 def run_reference(plan: Plan) -> Records:
@@ -43,7 +52,9 @@ class Simulation:
         self.count = itertools.count()
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
-        self.queues = [queue_of(self, p) for p in range(len(plan.ports))]
+        self.queues = [
+            QUEUES.get(type(port.discipline), Queue)(self, p) for p, port in enumerate(plan.ports)
+        ]
         self.receivers = [Receiver(kind == "sack") for kind in plan.recoveries]
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):

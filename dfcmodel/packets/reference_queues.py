@@ -6,7 +6,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.disciplines import Fair, Pause, Priority
+from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.managers import RED
 
 if TYPE_CHECKING:
@@ -15,18 +16,10 @@ if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
-__all__ = ["Queue", "queue_of"]
+__all__ = ["ByPriority", "Pausing", "Queue", "RandomEarly", "RoundRobin"]
 
 ENDS = 1 << 24
 """Smallest key of ends of transmission: at equal times arrivals and timers are processed first."""
-
-
-def queue_of(simulation: EventSimulation, p: int) -> Queue:
-    """Return the queue of a port."""
-    kinds: dict[type, type[Queue]] = {
-        RED: RandomEarly, Pause: Pausing, Fair: RoundRobin, Priority: ByPriority,
-    }  # fmt: skip
-    return kinds.get(type(simulation.plan.ports[p].discipline), Queue)(simulation, p)
 
 
 class Queue:
@@ -37,7 +30,7 @@ class Queue:
         self.port = simulation.plan.ports[p]
         self.waiting: deque[tuple[float, Packet]] = deque()
         self.busy = False
-        self.paused_by: set[int] = set()
+        self.paused_by: set[tuple[int, int]] = set()  # ports, and classes that they pause
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -103,8 +96,8 @@ class Queue:
             self.send(came, packet)
             self.watch()
 
-    def receive_message(self, sender: int, pause: bool) -> None:
-        """Process a pause or resume message from a port of the next node."""
+    def receive_message(self, sender: tuple[int, int], pause: bool) -> None:
+        """Process a pause or resume message from a port of the next node for a class, or for all."""
         if pause:
             self.paused_by.add(sender)
         else:
@@ -187,7 +180,8 @@ class Pausing(Queue):
         for q in self.simulation.plan.feeders(self.p):
             queue = self.simulation.queues[q]
             time = self.simulation.now + (queue.port.delay + rule.signalling)
-            self.simulation.at(time, -1 - self.p, partial(queue.receive_message, self.p, wanted))
+            message = partial(queue.receive_message, (self.p, ALL), wanted)
+            self.simulation.at(time, -1 - self.p, message)
 
 
 class RoundRobin(Queue):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import time as clock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.plans import Plan, plan_packets
@@ -32,13 +33,13 @@ def simulate_packets(
     packet_jitter: float = 0.0,
 ) -> Trajectory:
     """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
-    began = time.perf_counter()
+    began = clock.perf_counter()
     plan = plan_scenario(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
     run = run_reference if method.backend == "reference" else run_engine
-    return trajectory(plan, run(plan), time.perf_counter() - began)
+    return trajectory(plan, run(plan), clock.perf_counter() - began)
 
 
 def plan_scenario(
@@ -112,14 +113,17 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
 def _paused(plan: Plan, records: Records) -> Any:
     """Return when each link and access link was paused, and by whom."""
     hosts = {ports[0]: -1 - f for f, ports in enumerate(plan.forward)}
+    asked: dict[tuple[int, int, int], list[float]] = {}
+    for time, p, _, q, priority in records.switched:
+        asked.setdefault((p, q, priority), []).append(time)
     found = []
-    for p, port in enumerate(plan.ports):
-        asked = np.array([time for time, who, _ in records.switched if who == p])
-        for q in plan.feeders(p):
-            assert isinstance(port.discipline, Pause)
+    for (p, feeder, priority), times in asked.items():
+        port = plan.ports[p]
+        assert isinstance(port.discipline, (Pause, PFC))
+        for q in plan.feeders(p) if feeder == ALL else (feeder,):
             link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
             way = plan.ports[q].delay + port.discipline.signalling
-            found.append((link, port.link, asked + way))
+            found.append((link, port.link, priority, np.array(times) + way))
     return intervals_of(found, plan.samples * plan.sample)
 
 

@@ -100,7 +100,7 @@ class Records(Recorded):
         Sending rate of rate-controlled flows at the ends of the intervals, packets/s, shape (F, T); nan for
         others. None: no flow can have one (packet level).
     paused
-        The times in which links were paused, a structured array with the fields link, by, begin and end
+        The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
 
     Examples

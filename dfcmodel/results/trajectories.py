@@ -83,7 +83,8 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             link, the one that stood still (``host of NAME``: the access link of a flow's host); by, the
-            one whose queue asked for it; begin and end, when it took effect (s), the end of the run for a
+            one whose queue asked for it; priority, the class that was paused (`PFC`; -1: the link with all that
+            it carries); begin and end, when it took effect (s), the end of the run for a
             pause that was lasting then; duration (s); lasting. ``.to_pandas()`` gives a DataFrame.
 
         Raises
