@@ -31,7 +31,10 @@ class Status(enum.Enum):
         "unproved",
         "the equations are met, but no useful bound on the error was found: try markov's GTH()",
     )
-    INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
+    INACCURATE = (
+        "inaccurate",
+        "the tolerance was not reached: markov's GTH() is the most accurate; a fluid takes finer steps",
+    )
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
     NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"

@@ -103,6 +103,10 @@ class Records(Recorded):
         The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
 
+    step_error, accuracy
+        Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
+        slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
+
     Examples
     --------
     >>> from dfcmodel import simulate, takano2006
@@ -133,12 +137,16 @@ class Records(Recorded):
     started: NDArray[np.float64]
     rate: NDArray[np.float64] | None = None
     paused: NDArray[Any] | None = None
+    step_error: float | None = None
+    accuracy: float | None = None
 
     @property
     def status(self) -> Status:
         """CONVERGED when every packet is accounted for to 1e-12 and every number is finite."""
         if not np.all(np.isfinite(self.in_transit)):
             return Status.NOT_FINITE
+        if self.accuracy is not None and not (self.step_error or 0.0) <= self.accuracy:
+            return Status.INACCURATE
         return Status.CONVERGED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
 
     @cached_property

@@ -54,6 +54,7 @@ class Trajectory(Records, Result):
     def status(self) -> Status:
         """CONVERGED when every packet is accounted for to 1e-12 and every number is finite.
 
+        INACCURATE when an accuracy was asked for (`Fluid`) and the error from the step may be larger.
         DEADLOCKED when besides links pause each other in a circle for ever; `deadlock` names them.
         """
         status = super().status
@@ -217,7 +218,26 @@ class Trajectory(Records, Result):
         )
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
-        return rows
+        if self.step_error is not None:
+            rows["error from the step"] = f"{self.step_error:.2g} of the path's rate, estimated"
+        return rows | self._about_resolution()
+
+    def _about_resolution(self) -> dict[str, object]:
+        """Return a row where timeouts may be an effect of flows with less than a packet per step."""
+        flows, scenario = self.scenario.flows, self.scenario
+        users = np.zeros(len(scenario.links))
+        for flow in flows:
+            users[list(scenario.path_index(flow))] += 1.0
+        rates = np.array([link.rate for link in scenario.links]) / np.maximum(users, 1.0)
+        shares = [self.step * min(rates[n] for n in scenario.path_index(flow)) for flow in flows]
+        few = (np.array(shares) < 1.0) & (self.timeouts > 0)
+        if self.step == 0.0 or not few.any():
+            return {}
+        least = min(share for share, one in zip(shares, few, strict=True) if one)
+        said = (
+            f"{few.sum()} flows with timeouts have less than a packet per step at their equal share"
+        )
+        return {"resolution": f"{said} (from {least:.2g} on): compare with method=Packets()"}
 
     def _about_pauses(self) -> dict[str, object]:
         """Return the rows about pauses, if there were any: a deadlock, and how far they spread."""
