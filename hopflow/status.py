@@ -42,6 +42,10 @@ class Status(enum.Enum):
         "deadlocked",
         "links pause each other in a circle for ever: other routes (dfcmodel.lossless.up_down)",
     )
+    STORM = (
+        "storm",
+        "a port with a fault pauses others for ever: all that waits for it stands still",
+    )
     UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
 
     def __init__(self, label: str, remedy: str) -> None:
@@ -52,13 +56,14 @@ class Status(enum.Enum):
     def ok(self) -> bool:
         """Whether the result may be used: the equations are met to the tolerance.
 
-        So are those of a network that is deadlocked.
+        So are those of a network that is deadlocked, or in which a port has failed.
         """
         return self in (
             Status.CONVERGED,
             Status.SOLVED,
             Status.UNPROVED,
             Status.DEADLOCKED,
+            Status.STORM,
         )
 
     def __str__(self) -> str:

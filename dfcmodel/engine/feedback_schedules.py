@@ -14,6 +14,7 @@ from dfcmodel.engine.kernel.records import (
     PAUSE,
     SENDING,
     SLOT,
+    STORM,
     WHOLE,
 )
 from dfcmodel.network.class_pauses import PFC
@@ -138,9 +139,12 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     for n in layout.order:
         d = scenario.links[n].discipline
         if isinstance(d, Pause):
-            rows += _pairs(scenario, layout, n, d, h, quantum)
+            own = _pairs(scenario, layout, n, d, h, quantum)
         elif isinstance(d, PFC):
-            rows += _ingress(scenario, layout, n, d, h, quantum)
+            own = _ingress(scenario, layout, n, d, h, quantum)
+        else:
+            continue
+        rows += [*own, *(() if d.storm is None else _for_ever(own, d.storm / h))]
     return np.array([row.item() for row in rows], dtype=PAUSE)
 
 
@@ -158,6 +162,15 @@ def _pairs(
         row["quanta"] = (d.quanta or 0) * 512.0 / (fed.rate * 8.0 * scenario.packet_size) / h
         row["paused_rate"] = math.floor(d.paused_rate * h / quantum) * quantum
         found.append(row)
+    return found
+
+
+def _for_ever(rows: list[Any], begin: float) -> list[Any]:
+    """Return rows for the same pauses that begin at a step, whatever waits, and never end."""
+    found = [row.copy() for row in rows if row["high"] < math.inf]
+    for row in found:
+        row["held"], row["room"], row["backlog"] = STORM, begin, -begin
+        row["high"], row["low"], row["quanta"], row["paused_rate"] = 0.0, -math.inf, 0.0, 0.0
     return found
 
 

@@ -20,6 +20,7 @@ from dfcmodel.engine.kernel.records import (
     NO_FEEDBACK,
     PER_FLOW_RATE,
     QUEUE,
+    STORM,
     SWITCH,
     WINDOW,
     Feedback,
@@ -321,7 +322,7 @@ def _reserve(scenario: Scenario, layout: Layout, links: Any, stops: Any) -> None
         rule = scenario.links[n].discipline
         if not isinstance(rule, PFC):
             continue
-        own = np.flatnonzero(stops["pausing"] == i)
+        own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
         first, end = layout.bands_at[i : i + 2]
         flows = layout.flow_of[layout.bands[first:end, 2]]
         lossless = sum(scenario.flows[f].priority in rule.classes for f in flows)

@@ -20,6 +20,7 @@ from dfcmodel.engine.kernel.records import (
     ON_TIME,
     PER_INPUT,
     RATE_RULE,
+    STORM,
     SWITCH,
     WINDOW,
 )
@@ -174,6 +175,8 @@ class _Run:
         self.open = np.array([np.floor(k.rate * self.h / self.plan.quantum) for k in self.links])
         self.open *= self.plan.quantum
         self.held = {}
+        hosts = [-1 - row.paused for row in self.pauses if row.paused < 0]
+        self.budget[hosts] = self.plan.host_pace[hosts]
         for n, row in enumerate(self.pauses):
             i, paused = row.pausing, row.paused
             rule = self.links[i].discipline
@@ -181,7 +184,7 @@ class _Run:
                 continue
             per_class = isinstance(rule, PFC)
             cells = np.arange(row.first, row.end) if per_class else self.members[i]
-            waits = self.queue[cells].sum()
+            waits = k - row.room if row.held == STORM else self.queue[cells].sum()
             self.ask(n, row, k, waits)
             row.backlog = waits
             begin = k - row.wait - row.part
@@ -193,7 +196,7 @@ class _Run:
             left = 0.0 if isinstance(rule, PFC) else rule.paused_rate
             pace = full - stopped * (full - left * self.h) if stopped else full
             if paused < 0:
-                self.budget[-1 - paused] = pace
+                self.budget[-1 - paused] = min(self.budget[-1 - paused], pace)
             elif stopped and isinstance(self.links[paused].discipline, PFC) and per_class:
                 held = paused, self.priority(cells[0])
                 self.held[held] = max(stopped, self.held.get(held, 0.0))

@@ -46,6 +46,9 @@ class PFC(Discipline):
     manager
         What drops or marks before the buffer is full, one for the whole link: ECN marking with PFC is
         every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking())``.
+    storm
+        Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
+        (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
 
     Raises
     ------
@@ -80,8 +83,11 @@ class PFC(Discipline):
     headroom: float | None = None
     signalling: float = 0.0
     manager: QueueManager | None = None
+    storm: float | None = None
 
     def __post_init__(self) -> None:
+        if self.storm is not None:
+            one_number("storm", self.storm, at_least=0.0, hint="in s")
         given: object = self.classes
         if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
             msg = "must be a tuple of priorities from 0 to 7, such as (3,)"

@@ -212,6 +212,9 @@ class Pause(Discipline):
     manager
         What drops or marks before the buffer is full, on the same queue: RoCE networks mark below the
         thresholds of the pauses, ``Pause(high=400, low=300, manager=RampMarking())``.
+    storm
+        Time in s from which a fault makes it ask for a pause for ever, whatever its queue (a pause storm);
+        None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
 
     Examples
     --------
@@ -229,8 +232,11 @@ class Pause(Discipline):
     signalling: float = 0.0
     paused_rate: float = 0.0
     manager: QueueManager | None = None
+    storm: float | None = None
 
     def __post_init__(self) -> None:
+        if self.storm is not None:
+            one_number("storm", self.storm, at_least=0.0, hint="in s")
         check_manager(self.manager)
         one_number("high", self.high, above=0.0)
         one_number("low", self.low, at_least=0.0, at_most=self.high, hint="low <= high")

@@ -45,7 +45,7 @@ Key = tuple[str | int, ...]
 
 DIMENSIONS: dict[str, Dimension] = {
     "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
-    "off": "time", "burst": "time", "signalling": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
+    "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
     "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
 }  # fmt: skip
 """What a field counts, for fields that may carry a unit."""

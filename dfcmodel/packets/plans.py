@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number
@@ -134,6 +135,20 @@ class Plan:
             if isinstance(self.ports[p].discipline, Pause):
                 found.setdefault(p, set()).add(before)
         return {p: tuple(sorted(ports)) for p, ports in found.items()}
+
+    def storms(self) -> list[tuple[int, int, int, float]]:
+        """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
+        found = []
+        for p, port in enumerate(self.ports):
+            rule = port.discipline
+            if not isinstance(rule, (Pause, PFC)) or rule.storm is None:
+                continue
+            paused = [(q, ALL) for q in self.feeders(p)]
+            paused += [(q, priority) for q, priority in self.ingress(p) if q >= 0]
+            for q, priority in paused:
+                time = rule.storm + self.ports[q].delay + rule.signalling
+                found.append((p, q, priority, time))
+        return found
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
         """Return for how many packets port p has room, by the port over which they come and class.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import PFC
@@ -60,6 +61,10 @@ class Simulation:
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
+
+        for p, q, priority, time in plan.storms():
+            asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
+            self.at(time, -1 - p, asks)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""

@@ -124,6 +124,9 @@ def _paused(plan: Plan, records: Records) -> Any:
             link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
             way = plan.ports[q].delay + port.discipline.signalling
             found.append((link, port.link, priority, np.array(times) + way))
+    for p, q, priority, begin in plan.storms():
+        link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
+        found.append((link, plan.ports[p].link, priority, np.array([begin])))
     return intervals_of(found, plan.samples * plan.sample)
 
 

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 __all__ = [
     "PAUSED",
     "PauseDeadlock",
+    "PauseStorm",
     "chain_of_pauses",
     "deadlock_of",
     "intervals_of",
     "pause_table",
+    "storm_of",
 ]
 
 PAUSED = np.dtype(
@@ -51,6 +53,30 @@ class PauseDeadlock:
 
     def __str__(self) -> str:
         return f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
+
+
+@dataclass(frozen=True)
+class PauseStorm:
+    """Ports that ask for pauses for ever, by a fault, and the links that stand still for it.
+
+    Attributes
+    ----------
+    ports
+        Names of the links whose queues do (`Pause`, `PFC`: ``storm``).
+    since
+        When the first link was paused by them, s.
+    stopped
+        Names of the links and access links that were paused at the end of the run because of them: by the
+        ports, or by the queues of links that were. With `PFC` the lossless classes stand still.
+    """
+
+    ports: tuple[str, ...]
+    since: float
+    stopped: tuple[str, ...]
+
+    def __str__(self) -> str:
+        ports = ", ".join(self.ports)
+        return f"{ports}: asks for pauses for ever since {self.since:g} s; {len(self.stopped)} links stand still"
 
 
 def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> Any:
@@ -136,6 +162,33 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
     first = min(range(len(edges)), key=lambda n: edges[n])
     names = tuple(_name(run, link) for (link, _), _ in (*edges[first:], *edges[:first]))
     return PauseDeadlock(names, max(stopped[edge] for edge in edges))
+
+
+def storm_of(run: Records) -> PauseStorm | None:
+    """Return the storm that a run ended in, or None: lasting pauses of ports that have begun to ask for them by a fault."""
+    if run.paused is None:
+        return None
+    end, links = float(run.time[-1]), run.scenario.links
+    lasting = run.paused[np.isinf(run.paused["end"])]
+    began = {
+        n
+        for n in lasting["by"].tolist()
+        if (begin := getattr(links[n].discipline, "storm", None)) is not None and begin < end
+    }
+    first = [
+        float(begin)
+        for by, begin in zip(lasting["by"].tolist(), lasting["begin"].tolist(), strict=True)
+        if by in began and begin >= links[by].discipline.storm
+    ]
+    if not first:
+        return None
+    stopped, asking = set[int](), set(began)
+    while asking:
+        found = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
+        stopped |= found
+        asking = found
+    ports = tuple(_name(run, n) for n in sorted(began))
+    return PauseStorm(ports, min(first), tuple(_name(run, n) for n in sorted(stopped)))
 
 
 def _parts_of_links(run: Records, stopped: Iterable[Any]) -> Iterable[tuple[Any, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from .jit import compiled
 from .quantum import quantize
+from .records import STORM
 
 __all__ = ["exchange_pauses"]
 
@@ -90,7 +91,9 @@ def exchange_pauses(
     for n in range(pauses.shape[0]):
         pause = pauses[n]
         before = pause.on
-        if pause.first == pause.end:
+        if pause.held == STORM:
+            pause.waits = k - pause.room  # above high = 0 when it begins
+        elif pause.first == pause.end:
             pause.waits = net.links[pause.pausing].backlog
         asked = update_pause(pause, pause.waits, k)
         if pause.on != before:

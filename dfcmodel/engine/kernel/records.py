@@ -22,6 +22,8 @@ EVENTS = 4
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 """Queue types: per-flow queues at rates of their own; FIFO, one queue or one per class; fair shares and
 priorities; a FIFO queue at a rate of its own per input."""
+STORM = -1
+"""In place of a FIFO queue whose packets count: none, the pause begins at a time and is for ever."""
 WHOLE = -1
 """In place of a FIFO queue of a link: all of them."""
 LOG_FULL, BAD_WINDOW, BAD_QUEUE, SWITCHES_FULL = 1, 2, 3, 4
@@ -192,7 +194,8 @@ still passes per step; delay of a message in whole steps and the part of one bey
 steps (0: until told otherwise) and when it ends; the packets that waited a step ago, and now.
 
 band: which FIFO queue of the paused link stops, WHOLE for all. With PFC, first, end: queues whose packets count, part of
-the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count."""
+the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count. A port with a fault
+(held: STORM) has a second row: from step ``room`` on it asks for a pause for ever."""
 
 
 SWITCH = np.dtype([("time", np.float64), ("pause", np.int64), ("on", np.int64)])

@@ -262,6 +262,23 @@ def test_classes_that_pause_differ_from_the_reference_by_rounding_alone(monkeypa
     assert apart[0] > 0.0
 
 
+@pytest.mark.parametrize("rule", [Pause(6.013, 2.987), PFC((0, 1), 2.513, 1.287)])
+def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
+    scenario = crossing(FIFO(), SOURCES["udp"], "unshaped")
+    links = [replace(link, buffer=2000.0, discipline=rule) for link in scenario.links]
+    links[2] = replace(links[2], discipline=replace(rule, storm=0.03612))
+    scenario = replace(scenario, links=links)
+    two = [compile_scenario(scenario, Fluid(), np.random.default_rng(2)) for _ in range(2)]
+    fast, slow = (
+        run(plan, 300, 37)
+        for run, plan in zip((driver.advance, reference.advance), two, strict=True)
+    )
+    begun = np.isclose(fast.switches["time"], 0.03612 / two[0].step)
+    assert begun.sum() == 2  # the link and the host that feed it
+    np.testing.assert_array_equal(fast.switches[["pause", "on"]], slow.switches[["pause", "on"]])
+    np.testing.assert_allclose(fast.queued, slow.queued, atol=10 * 300 * 2.0**-26)
+
+
 @pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "ecn", "fair", "pfc ecn"])
 def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
     """Through losses, recovery and timeouts: every sum is exact."""

@@ -198,6 +198,7 @@ def test_a_buffer_has_room_for_all_that_is_reserved() -> None:
         ("xon", 51.0, "xon = 51"),
         ("headroom", -1.0, "headroom = -1"),
         ("signalling", -1.0, "signalling = -1"),
+        ("storm", -1.0, "storm = -1"),
         ("manager", NO_MANAGER(), r"manager = FIFO\(\): must be a queue manager"),
     ],
 )
