@@ -61,7 +61,8 @@ def simulate(
         with first order in h.
     sample
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
-        that is longer. The last one of a fluid ends with the run and may be shorter.
+        that is longer. The last one ends with the run and may be shorter; where no 1st to 32nd part of
+        a sample divides the duration, all samples of a packet-level run are a little shorter.
     jitter
         Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
         resolves it within a step.

@@ -57,10 +57,10 @@ def double_steps(
     --------
     A number with an error of 1/m:
 
-    >>> found = double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 0.1, first=4, most=64)
+    >>> found = double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 0.1, first=4, most=128)
     >>> found.steps_per_delay, found.error
-    (32, 0.0625)
-    >>> double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 1e-3, first=4, most=64).error
+    (64, 0.0625)
+    >>> double_steps(lambda m: m, lambda m: np.array([1.0 / m]), 1e-3, first=4, most=128).error
     0.03125
     """
     m, found = first, run(first)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .fifo_queues import sum_of
 from .jit import compiled
 from .overflow import drop_from_range, part_that_fits
-from .records import ARRIVED, PREVIOUS, SENT
+from .records import ARRIVED, SENT
 
 __all__ = ["limit_ingress"]
 
@@ -23,15 +22,14 @@ def limit_ingress(
     """Count what waits at a link by ingress; drop from the arrivals of step k what exceeds the rooms."""
     for n in range(link.first_ingress, link.end_ingress):
         row = pauses[n]
-        arrived = sum_of(row.first, row.end, shared[ARRIVED])
-        waits = arrived - sum_of(row.first, row.end, shared[SENT])
+        waits = 0.0
+        for c in range(row.first, row.end):
+            waits += shared[ARRIVED, c] - shared[SENT, c]
         excess = waits - row.room
         if excess > 0.0:
-            came = arrived - sum_of(row.first, row.end, shared[PREVIOUS])
-            part = min(1.0, excess / came)
             fits = part_that_fits(excess, waits - row.waits)
             amount = drop_from_range(
-                bands[row.held], row.held, row.first, row.end, k, excess, part, fits, now, h, left,
+                bands[row.held], row.held, row.first, row.end, k, excess, -1.0, fits, now, h, left,
                 quantum, net, order, shared,
             )  # fmt: skip
             waits -= amount

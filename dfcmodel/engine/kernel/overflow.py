@@ -153,8 +153,13 @@ def drop_from_range(
     band: Any, b: int, first: int, end: int, k: int, excess: float, part: float, fits: float,
     now: float, h: float, left: int, quantum: float, net: Any, order: Any, shared: Any,
 ) -> float:  # fmt: skip
-    """Drop a part of what came to queues of a band in this step, at most ``excess``; return how much that is."""
-    fresh_arrivals(first, end, shared)
+    """Drop a part of what came to queues of a band in this step, at most ``excess``; return how much that is.
+
+    A part below 0 is the one that makes ``excess``.
+    """
+    came = fresh_arrivals(first, end, shared)
+    if part < 0.0:
+        part = min(1.0, excess / came)
     link = net.links[band.link]
     if link.loss_seed > 0 and end > first + 1:
         amount = draw_losses(link, first, end, excess, shared)
@@ -230,7 +235,7 @@ def drop_tail(
             drop_from_queues(link, c, end, k, now, h, left, quantum, net, shared)
 
 
-@inlined
+@compiled
 def drop_from_link(
     link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
     shared: Any, bands: Any,
@@ -256,7 +261,7 @@ def waiting_bands(link: Any, bands: Any) -> int:
     return n
 
 
-@inlined
+@compiled
 def drop_own(
     link: Any, band: Any, b: int, k: int, now: float, h: float, left: int, quantum: float,
     net: Any, order: Any, shared: Any,

@@ -14,7 +14,7 @@ from .jit import compiled, inlined
 from .managers import manage
 from .overflow import set_backlog
 from .quantum import quantize
-from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT, SHARED_FIFO
+from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT
 
 __all__ = ["serve_shared"]
 
@@ -47,40 +47,35 @@ def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands
 
 
 @compiled
-def hold_paused(link: Any, bands: Any, quantum: float) -> None:
-    """Let classes send no more than their share for the part of the step in which they are not paused."""
+def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
+    """Set what each band of a link may send in this step.
+
+    Where classes are paused for a part of it shares are found twice: what a class would have, were it not
+    paused, tells what it sends in the rest of the step; others take what is left.
+    """
     paused = 0.0
     for b in range(link.first_band, link.end_band):
         paused = max(paused, bands[b].stopped)
-        if bands[b].stopped > 0.0:
-            bands[b].most = link.pace
-    if paused > 0.0:
-        divide(link, link.first_band, link.end_band, link.pace, quantum, bands)
-        for b in range(link.first_band, link.end_band):
-            if bands[b].stopped > 0.0:
-                share = quantize((1.0 - bands[b].stopped) * bands[b].pace, quantum)
-                bands[b].most = min(bands[b].arrivals - bands[b].served, share)
-
-
-@compiled
-def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
-    """Set what each band of a link may send in this step."""
-    if link.kind == PER_INPUT:
-        for b in range(link.first_band, link.end_band):
+        if link.kind == PER_INPUT:
             bands[b].pace = queues[bands[b].first].service
+    if link.kind == PER_INPUT:
         return
-    for b in range(link.first_band, link.end_band):
-        bands[b].most = bands[b].arrivals - bands[b].served
-    if link.kind == SHARED_FIFO:  # of several classes
-        hold_paused(link, bands, quantum)
-    left = link.pace
-    first = link.first_band
-    while first < link.end_band:  # the lowest rank first
-        end = first
-        while end < link.end_band and bands[end].rank == bands[first].rank:
-            end += 1
-        left = divide(link, first, end, left, quantum, bands)
-        first = end
+    for again in range(2 if paused > 0.0 else 1):
+        for b in range(link.first_band, link.end_band):
+            band = bands[b]
+            band.most = band.arrivals - band.served
+            if band.stopped > 0.0 and again == 0:
+                band.most = link.pace
+            elif band.stopped > 0.0:
+                band.most = min(band.most, quantize((1.0 - band.stopped) * band.pace, quantum))
+        left = link.pace
+        first = link.first_band
+        while first < link.end_band:  # the lowest rank first
+            end = first
+            while end < link.end_band and bands[end].rank == bands[first].rank:
+                end += 1
+            left = divide(link, first, end, left, quantum, bands)
+            first = end
 
 
 @inlined
