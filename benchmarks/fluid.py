@@ -20,16 +20,19 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 from tqdm import tqdm
 
 from benchmarks.timing import Row
-from dfcmodel import CBR, Flow, Fluid, Link, Scenario, takano2006
+from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, from_networkx, simulate, takano2006
 from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.lossless import fat_tree, with_hosts
 from dfcmodel.step_checks import check_step
 from dfcmodel.theory.ring_arrays import advance_rings
 from hopflow import mbps
+from responsefn import NewReno
 from validation.generate.packets.networks import dumbbell_scenario
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +86,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
 def rows() -> list[Row]:
     """Return the table of the fluid engine."""
     return [
-        *scenarios(), *speeds(), *many_flows(), *beside_ns2(), *beside_ns3(), *bare_law(), *starts()
+        *scenarios(), *speeds(), *many_flows(), *fabric(), *beside_ns2(), *beside_ns3(),
+        *bare_law(), *starts(),
     ]  # fmt: skip
 
 
@@ -206,6 +210,39 @@ def many_flows() -> list[Row]:
         task = f"dumbbell, {pairs} NewReno flows, a simulated second"
         found.append(row(task, "hopflow, 4 steps per delay", times, theirs, note))
     return [*found, *full_queues()]
+
+
+def fat_tree_scenario(flows: int = 1000, seed: int = 1) -> Scenario:
+    """Return NewReno flows between random hosts of a fat tree of 128, each on a random shortest path."""
+    graph, random = with_hosts(fat_tree(8)), np.random.default_rng(seed)
+    links = from_networkx(graph, rate=mbps(10_000), delay=1e-6, buffer=100.0)
+    given = []
+    for n in range(flows):
+        ends = [("host", int(host)) for host in random.choice(128, 2, replace=False)]
+        ways = list(nx.all_shortest_paths(graph, *ends))
+        way, start = ways[random.integers(len(ways))], float(random.uniform(0.0, 1e-3))
+        given.append(Flow(f"{n}", tuple(way), NewReno(), 64.0, start))
+    return Scenario(f"fat tree, {flows} flows", links, given, duration=2e-3, min_rto=1e-3)
+
+
+def fabric() -> list[Row]:
+    """1,000 flows over a 3-tier fat tree of 128 hosts: fluid and packets."""
+    scenario = fat_tree_scenario()
+    fluid = seconds_of(scenario, rounds=2, interval=5e-4)
+    hops = sum(len(flow.path) - 1 for flow in scenario.flows)
+    cost = 1e9 * min(fluid) / hops / (scenario.duration / 0.25e-6)
+    packets = []
+    for _ in range(4):
+        start = time.process_time()
+        run = simulate(scenario, Packets(seed=1), sample=5e-4)
+        packets.append(time.process_time() - start)
+    crossed = 1e9 * min(packets) / run.carried.sum()
+    note = f"{cost:.0f} ns per flow, link of its path and step"
+    other = f"{crossed:.0f} ns per packet and link; with its preparation"
+    return [
+        row(scenario.name, "fluid, 4 steps per delay", fluid, None, note),
+        row(scenario.name, "packets", tuple(packets[1:]), statistics.median(fluid), other),
+    ]
 
 
 def full_queues(flows: int = 64) -> list[Row]:

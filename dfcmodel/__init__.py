@@ -25,6 +25,7 @@ from dfcmodel.lossless import (
     witness,
 )
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel
@@ -51,6 +52,7 @@ __all__ = [
     "CBR",
     "DFC",
     "FIFO",
+    "PFC",
     "PIE",
     "RED",
     "CoDel",

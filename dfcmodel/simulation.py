@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.kernel.records import RATE_RULE
 from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
@@ -19,6 +21,7 @@ from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
 from hopflow.checks import choice, number
+from hopflow.status import ConvergenceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +64,8 @@ def simulate(
         with first order in h.
     sample
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
-        that is longer. The last one of a fluid ends with the run and may be shorter.
+        that is longer. The last one ends with the run and may be shorter; where no 1st to 32nd part of
+        a sample divides the duration, all samples of a packet-level run are a little shorter.
     jitter
         Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
         resolves it within a step.
@@ -84,6 +88,8 @@ def simulate(
     ------
     ValueError
         For a parameter out of range.
+    ConvergenceError
+        When ``Fluid(accuracy=...)`` would take a finer step than allowed; ``result`` is the finest run.
     ArithmeticError
         When a number becomes NaN; the message names the time and the queue or flow.
 
@@ -109,10 +115,50 @@ def simulate(
     end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))
     number("jitter", jitter, at_least=0.0, at_most=end)
     number("packet_jitter", packet_jitter, at_least=0.0, at_most=end, hint="in s")
-    given = (end, sample, jitter, packet_jitter, rng)
+    given = (end, sample, jitter, packet_jitter)
     if isinstance(method, Packets):
-        return _simulate_packets(scenario, method, *given)
-    return _simulate_fluid(scenario, method, *given)
+        return _simulate_packets(scenario, method, *given, rng)
+    if method.accuracy is not None:
+        return _to_accuracy(scenario, method, method.accuracy, given, rng)
+    return _simulate_fluid(scenario, method, *given, rng)
+
+
+def _to_accuracy(
+    scenario: Scenario,
+    method: Fluid,
+    accuracy: float,
+    given: tuple[float, float | None, float, float],
+    rng: np.random.Generator | int | None,
+) -> Trajectory:
+    """Run the fluid with finer and finer steps, on the same random numbers, until it is accurate enough."""
+    random = np.random.default_rng(rng)
+    paths = [min(link.rate for link in scenario.path(flow)) for flow in scenario.flows]
+
+    def run(m: int) -> Trajectory:
+        finer = replace(method, steps_per_delay=m, accuracy=None)
+        return _simulate_fluid(scenario, finer, *given, copy.deepcopy(random))
+
+    def goodput(run: Trajectory) -> Floats:
+        found: Floats = run.delivered[:, -1] / run.time[-1] / np.array(paths)
+        return found
+
+    found = double_steps(
+        run, goodput, accuracy, method.steps_per_delay, method.most_steps_per_delay
+    )
+    result: Trajectory = replace(found.run, step_error=found.error, accuracy=accuracy)
+    if found.error > accuracy:
+        error = ConvergenceError(result)
+        said = (
+            f"{found.steps_per_delay} steps per delay leave an estimated error of {found.error:.2g}"
+        )
+        hint = (
+            "use a larger one or most_steps_per_delay; an ensemble where it is chaotic (check_step)"
+        )
+        error.args = (
+            f"accuracy = {accuracy:g} of {scenario.name!r}: {said} of the path's rate; {hint}",
+        )
+        raise error
+    return result
 
 
 def _simulate_fluid(

@@ -31,13 +31,20 @@ class Status(enum.Enum):
         "unproved",
         "the equations are met, but no useful bound on the error was found: try markov's GTH()",
     )
-    INACCURATE = "inaccurate", "the tolerance was not reached: markov's GTH() is the most accurate"
+    INACCURATE = (
+        "inaccurate",
+        "the tolerance was not reached: markov's GTH() is the most accurate; a fluid takes finer steps",
+    )
     NEGATIVE = "negative entries", "rounding made probabilities negative: use method=GTH()"
     NOT_FINITE = "not finite", "the result overflowed: check the magnitudes of the rates"
     NOT_MEASURED = "nothing measured", "nothing arrived in the measured time: simulate longer"
     DEADLOCKED = (
         "deadlocked",
         "links pause each other in a circle for ever: other routes (dfcmodel.lossless.up_down)",
+    )
+    STORM = (
+        "storm",
+        "a port with a fault pauses others for ever: all that waits for it stands still",
     )
     UNBALANCED = "unbalanced", "more packets than float64 counts exactly: simulate a shorter time"
 
@@ -49,13 +56,14 @@ class Status(enum.Enum):
     def ok(self) -> bool:
         """Whether the result may be used: the equations are met to the tolerance.
 
-        So are those of a network that is deadlocked.
+        So are those of a network that is deadlocked, or in which a port has failed.
         """
         return self in (
             Status.CONVERGED,
             Status.SOLVED,
             Status.UNPROVED,
             Status.DEADLOCKED,
+            Status.STORM,
         )
 
     def __str__(self) -> str:

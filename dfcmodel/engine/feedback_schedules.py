@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import CLOCK, INPUT_LINK, INPUT_SENDING, PAUSE, SENDING, SLOT
+from dfcmodel.engine.kernel.records import (
+    CLOCK,
+    INPUT_LINK,
+    INPUT_SENDING,
+    PAUSE,
+    SENDING,
+    SLOT,
+    STORM,
+    WHOLE,
+)
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, Pause
 
 if TYPE_CHECKING:
@@ -124,29 +134,90 @@ def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int,
 
 
 def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
-    """Return the pairs of a link that pauses and one that it pauses (hosts: -1 - flow)."""
-    place = {n: i for i, n in enumerate(layout.order)}
-    pairs = []
+    """Return who pauses whom (`records.PAUSE`), the rows of a link one after the other."""
+    rows: list[Any] = []
     for n in layout.order:
         d = scenario.links[n].discipline
-        if not isinstance(d, Pause):
+        if isinstance(d, Pause):
+            own = _pairs(scenario, layout, n, d, h, quantum)
+        elif isinstance(d, PFC):
+            own = _ingress(scenario, layout, n, d, h, quantum)
+        else:
             continue
-        feeders = {}
-        for f, flow in enumerate(scenario.flows):
-            hops = scenario.path_index(flow)
-            if n in hops:
-                before = hops.index(n) - 1
-                u = hops[before] if before >= 0 else -1 - f
-                feeders[u] = scenario.links[hops[max(0, before)]].delay
-        for u, delay in feeders.items():
-            if u < 0 and scenario.flows[-1 - u].host == "direct":
-                continue
-            fed = scenario.links[u] if u >= 0 else scenario.path(scenario.flows[-1 - u])[0]
-            quanta = (d.quanta or 0) * 512.0 / (fed.rate * 8.0 * scenario.packet_size) / h
-            steps = max(1.0, (delay + d.signalling) / h)
-            lag = math.floor(steps + ROUNDING)
-            part = steps - lag if steps - lag > ROUNDING else 0.0
-            passes = math.floor(d.paused_rate * h / quantum) * quantum
-            paused = place[u] if u >= 0 else u
-            pairs.append((d.high, d.low, passes, part, quanta, 0.0, 0.0, place[n], paused, lag, 0))
-    return np.array(pairs, dtype=PAUSE)
+        rows += [*own, *(() if d.storm is None else _for_ever(own, d.storm / h))]
+    return np.array([row.item() for row in rows], dtype=PAUSE)
+
+
+def _pairs(
+    scenario: Scenario, layout: Layout, n: int, d: Pause, h: float, quantum: float
+) -> list[Any]:
+    """Return the rows of a link that pauses all that feed it, with all that they carry."""
+    found = []
+    for u in scenario.feeders(n):
+        if u < 0 and scenario.flows[-1 - u].host == "direct":
+            continue
+        row = _message(scenario, layout, n, u, d.signalling, h)
+        fed = scenario.links[u if u >= 0 else n]
+        row["high"], row["low"] = d.high, d.low
+        row["quanta"] = (d.quanta or 0) * 512.0 / (fed.rate * 8.0 * scenario.packet_size) / h
+        row["paused_rate"] = math.floor(d.paused_rate * h / quantum) * quantum
+        found.append(row)
+    return found
+
+
+def _for_ever(rows: list[Any], begin: float) -> list[Any]:
+    """Return rows for the same pauses that begin at a step, whatever waits, and never end."""
+    found = [row.copy() for row in rows if row["high"] < math.inf]
+    for row in found:
+        row["held"], row["room"], row["backlog"] = STORM, begin, -begin
+        row["high"], row["low"], row["quanta"], row["paused_rate"] = 0.0, -math.inf, 0.0, 0.0
+    return found
+
+
+def _ingress(
+    scenario: Scenario, layout: Layout, n: int, d: PFC, h: float, quantum: float
+) -> list[Any]:
+    """Return the rows of a link with PFC: what comes over one link in one lossless class.
+
+    Where headroom follows from delays there is room for what comes in a step more, if the buffer has it:
+    ways of parts of steps spread packets over one.
+    """
+    found = []
+    ingress = scenario.ingress(n)
+    spare = scenario.links[n].buffer - sum(room for _, _, room in ingress)
+    for u, priority, least in ingress:
+        more = min(scenario.links[u if u >= 0 else n].rate * h, spare / len(ingress))
+        room = least + (more if d.headroom is None else 0.0)
+        row = _message(scenario, layout, n, u, d.signalling, h)
+        direct = u < 0 and scenario.flows[-1 - u].host == "direct"
+        row["high"], row["low"] = (math.inf, math.inf) if direct else (d.xoff, d.xon)
+        flows = [f for f in scenario.feeders(n)[u] if scenario.flows[f].priority == priority]
+        own = [layout.hop_queues[f][scenario.path_index(scenario.flows[f]).index(n)] for f in flows]
+        row["first"], row["end"] = min(own), max(own) + 1
+        row["room"] = math.floor(room / quantum) * quantum
+        row["held"] = _band(scenario, layout, n, priority)
+        if u >= 0 and isinstance(scenario.links[u].discipline, PFC):
+            several = np.diff(layout.bands_at[row["paused"] :][:2])[0] > 1
+            row["band"] = _band(scenario, layout, u, priority) if several else WHOLE
+        found.append(row)
+    return found
+
+
+def _message(
+    scenario: Scenario, layout: Layout, n: int, u: int, signalling: float, h: float
+) -> Any:
+    """Return a row of link n that pauses link u, or a host (-1 - flow), with the delay of its messages."""
+    row = np.zeros((), dtype=PAUSE)
+    steps = max(1.0, (scenario.links[u if u >= 0 else n].delay + signalling) / h)
+    row["wait"] = lag = math.floor(steps + ROUNDING)
+    row["part"] = steps - lag if steps - lag > ROUNDING else 0.0
+    row["pausing"], row["paused"] = layout.order.index(n), layout.order.index(u) if u >= 0 else u
+    row["band"] = WHOLE
+    return row
+
+
+def _band(scenario: Scenario, layout: Layout, n: int, priority: int) -> int:
+    """Return the FIFO queue of a class at a link."""
+    bands = range(*layout.bands_at[layout.order.index(n) :][:2])
+    classes = [scenario.flows[layout.flow_of[layout.bands[b, 2]]].priority for b in bands]
+    return bands[classes.index(priority)]

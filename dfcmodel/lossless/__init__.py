@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dfcmodel.lossless.buffer_dependencies import Dependencies, Route
 from dfcmodel.lossless.deadlocks import Deadlock, buffer_cycles, deadlock, line_rate_scenario
-from dfcmodel.lossless.fabrics import dragonfly, fat_tree, leaf_spine, torus
+from dfcmodel.lossless.fabrics import dragonfly, fat_tree, leaf_spine, torus, with_hosts
 from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witness
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headrooms import Headroom, headroom, headroom_table
@@ -32,5 +32,6 @@ __all__ = [
     "search_worst",
     "torus",
     "up_down",
+    "with_hosts",
     "witness",
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-__all__ = ["dragonfly", "fat_tree", "leaf_spine", "torus"]
+__all__ = ["dragonfly", "fat_tree", "leaf_spine", "torus", "with_hosts"]
 
 
 def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
@@ -165,6 +165,28 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
             after = (*node[:k], (node[k] + 1) % side, *node[k + 1 :])
             _connect(graph, [(node, after)])
     return graph
+
+
+def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
+    """Return a fabric with a node for each of its hosts, ``("host", n)``, connected to its switch in both directions.
+
+    Examples
+    --------
+    Links of a 3-tier fat tree of 128 hosts, and the ways from one to another:
+
+    >>> import networkx as nx
+    >>> from dfcmodel import from_networkx
+    >>> from dfcmodel.lossless import fat_tree, with_hosts
+    >>> graph = with_hosts(fat_tree(8))
+    >>> len(from_networkx(graph, rate=1e6, delay=1e-6, buffer=100))
+    768
+    >>> len(list(nx.all_shortest_paths(graph, ("host", 0), ("host", 127))))
+    16
+    """
+    found = graph.copy()
+    hosts = [node for node, data in graph.nodes.items() for _ in range(data["hosts"])]
+    _connect(found, [(("host", n), switch) for n, switch in enumerate(hosts)])
+    return found
 
 
 def _graph() -> nx.DiGraph[Any]:

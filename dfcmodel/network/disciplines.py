@@ -21,6 +21,7 @@ __all__ = [
     "Pause",
     "Priority",
     "QueueManager",
+    "check_manager",
     "manager_of",
 ]
 
@@ -115,8 +116,8 @@ def manager_of(discipline: Discipline) -> QueueManager | None:
     return getattr(discipline, "manager", None)
 
 
-def _check_manager(manager: object) -> None:
-    """Refuse what is no queue manager."""
+def check_manager(manager: object) -> None:
+    """Raise ValueError for what is no queue manager and not None."""
     if manager is not None and not isinstance(manager, QueueManager):
         msg = "must be a queue manager, such as RED() or RampMarking(), or None"
         raise ValueError(f"manager = {manager!r}: {msg}")
@@ -211,6 +212,9 @@ class Pause(Discipline):
     manager
         What drops or marks before the buffer is full, on the same queue: RoCE networks mark below the
         thresholds of the pauses, ``Pause(high=400, low=300, manager=RampMarking())``.
+    storm
+        Time in s from which a fault makes it ask for a pause for ever, whatever its queue (a pause storm);
+        None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
 
     Examples
     --------
@@ -228,9 +232,12 @@ class Pause(Discipline):
     signalling: float = 0.0
     paused_rate: float = 0.0
     manager: QueueManager | None = None
+    storm: float | None = None
 
     def __post_init__(self) -> None:
-        _check_manager(self.manager)
+        if self.storm is not None:
+            one_number("storm", self.storm, at_least=0.0, hint="in s")
+        check_manager(self.manager)
         one_number("high", self.high, above=0.0)
         one_number("low", self.low, at_least=0.0, at_most=self.high, hint="low <= high")
         if self.quanta is not None:
@@ -264,7 +271,7 @@ class Fair(Discipline):
     manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
-        _check_manager(self.manager)
+        check_manager(self.manager)
 
 
 @dataclass(frozen=True)
@@ -295,4 +302,4 @@ class Priority(Discipline):
     manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
-        _check_manager(self.manager)
+        check_manager(self.manager)

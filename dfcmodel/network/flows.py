@@ -105,7 +105,7 @@ class Flow:
         ``"shaped"``: that host sends at the rate r_0 reported by the first node (takano2006,
         eq. 9), which must have DFC.
     priority
-        Rank on `Priority` links, the lowest number first.
+        Rank on `Priority` links, the lowest number first; class of traffic on links with `PFC`.
     delayed_acks
         Whether the receiver acknowledges every second packet that arrives in order (RFC 5681, 4.2), so
         that a window that grows per ACK grows half as fast.

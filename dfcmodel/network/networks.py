@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flows import Flow
 from hopflow.checks import one_number
@@ -71,10 +72,13 @@ class Link:
         one_number(f"buffer {of}", self.buffer, at_least=1.0, at_most=1e9, hint="in packets")
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
-            kinds = "FIFO(), DFC(), Pause(), RED(), Fair() or Priority()"
+            kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"
             raise ValueError(f"discipline {of} = {discipline!r}: must be {kinds}")  # noqa: TRY004
         if self.shared:
             _can_pause(self, self.buffer)
+        elif isinstance(self.discipline, PFC):
+            msg = "its classes divide one buffer: must be True"
+            raise ValueError(f"shared {of} = False: {msg}")
 
     @property
     def name(self) -> str:
@@ -153,9 +157,10 @@ class Scenario:
                 msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
             for before, link in itertools.pairwise(self.path(flow)):
-                if isinstance(link.discipline, Pause) and isinstance(before.discipline, DFC):
+                pausing = isinstance(link.discipline, (Pause, PFC))
+                if pausing and isinstance(before.discipline, DFC):
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
-                    raise ValueError(f"discipline of link {before.name!r}: {msg}")  # noqa: TRY004
+                    raise ValueError(f"discipline of link {before.name!r}: {msg}")
         queues = {n.discipline.per: n.name for n in self.links if isinstance(n.discipline, DFC)}
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
@@ -163,6 +168,60 @@ class Scenario:
         for n, flows in Counter(n for flow in self.flows for n in self.path_index(flow)).items():
             if not self.links[n].shared:
                 _can_pause(self.links[n], flows * self.links[n].buffer)
+            rule = self.links[n].discipline
+            if isinstance(rule, PFC):
+                self._check_classes(n, rule)
+
+    def _check_classes(self, n: int, rule: PFC) -> None:
+        """Refuse links that cannot stop one class, and buffers too small for what PFC reserves."""
+        link, before = self.links[n], self.feeders(n)
+        for u, flows in before.items():
+            lossless = {self.flows[f].priority for f in flows} & set(rule.classes)
+            if u < 0 or not lossless or isinstance(self.links[u].discipline, PFC):
+                continue
+            others = {self.flows[f].priority for own in self.feeders(u).values() for f in own}
+            if len(others) > 1:
+                kind = type(self.links[u].discipline).__name__
+                msg = f"{link.name} pauses class {min(lossless)} alone, which {kind} cannot among"
+                ranks = ", ".join(map(str, sorted(others)))
+                raise ValueError(
+                    f"discipline of link {self.links[u].name!r}: {msg} classes {ranks}; use PFC"
+                )
+        rooms = [room for _, _, room in self.ingress(n)]
+        if sum(rooms) > link.buffer:
+            msg = (
+                f"PFC reserves {sum(rooms):g} packets of its buffer for {len(rooms)} ingress queues"
+            )
+            hint = "increase it, or reduce xoff or headroom"
+            raise ValueError(f"buffer of link {link.name!r} = {link.buffer:g}: {msg}; {hint}")
+
+    def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
+        """Return the links over which flows come to link n, and their flows; -1 - flow for its host."""
+        return self._feeders.get(n, {})
+
+    @cached_property
+    def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
+        found: dict[int, dict[int, list[int]]] = {}
+        for f, flow in enumerate(self.flows):
+            for before, n in itertools.pairwise((-1 - f, *self.path_index(flow))):
+                found.setdefault(n, {}).setdefault(before, []).append(f)
+        return {n: {u: tuple(flows) for u, flows in own.items()} for n, own in found.items()}
+
+    def ingress(self, n: int) -> list[tuple[int, int, float]]:
+        """Return what a link with PFC counts: links that feed it, lossless classes, and packets that fit.
+
+        Links as from `feeders`; of a host it is its access link, like the first link of the path.
+        """
+        link = self.links[n]
+        if not isinstance(link.discipline, PFC):
+            return []
+        found = []
+        for u, flows in self.feeders(n).items():
+            over = self.links[u] if u >= 0 else link
+            room = link.discipline.room(over.rate, over.delay)
+            classes = {self.flows[f].priority for f in flows} & set(link.discipline.classes)
+            found += [(u, priority, room) for priority in sorted(classes)]
+        return found
 
     @cached_property
     def _index(self) -> dict[tuple[Node, Node], int]:
@@ -259,7 +318,10 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
 
 
 def _can_pause(link: Link, room: float) -> None:
-    """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most."""
+    """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
+
+    What PFC reserves is checked by the scenario, which has the flows.
+    """
     if isinstance(link.discipline, Pause):
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
         hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import responsefn
-from dfcmodel.network import disciplines, managers, marking
+from dfcmodel.network import class_pauses, disciplines, managers, marking
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario
 from hopflow.units import Dimension, quantity
@@ -45,14 +45,15 @@ Key = tuple[str | int, ...]
 
 DIMENSIONS: dict[str, Dimension] = {
     "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
-    "off": "time", "burst": "time", "signalling": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
+    "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
     "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
 }  # fmt: skip
 """What a field counts, for fields that may carry a unit."""
 
 DISCIPLINES = {
     kind.__name__: kind
-    for kind in {**vars(disciplines), **vars(managers), **vars(marking)}.values()
+    for module in (disciplines, class_pauses, managers, marking)
+    for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
     if kind not in (disciplines.Discipline, disciplines.QueueManager)
 }

@@ -92,6 +92,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
     }
     _wake_all(plan, arrays)
+    _begin_storms(plan, arrays)
     return Layout(arrays, ahead)
 
 
@@ -341,7 +342,7 @@ def _most_elements(plan: Plan) -> int:
         4 * min(flow.max_window, flow.size) + 64 if isinstance(flow.source, WindowRule) else 1 << 22
         for flow in plan.scenario.flows
     )
-    return int(min(2.0 * inside, 2.0 * windows)) + 8 * len(plan.forward) + 64
+    return int(min(2.0 * inside, 2.0 * windows)) + 8 * len(plan.forward) + 64 + len(plan.storms())
 
 
 def _flows(
@@ -390,6 +391,18 @@ def _flows(
                 row["onoff"] = 2 if source.random else 1
                 row["on"], row["off"] = source.on, source.off
     return flow, np.zeros(total + 1, dtype=np.uint8)
+
+
+def _begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Schedule the pauses of ports with a fault, which never end."""
+    from dfcmodel.packets.kernel.boxes import push, take
+    from dfcmodel.packets.kernel.lanes import PAUSE
+
+    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    for p, q, _, time in plan.storms():
+        e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
+        element[e].number, element[e].flow = PAUSE, 0
+        push(element, unit, arrays["slot"], e, q, time, -1 - p)  # type: ignore[no-untyped-call]
 
 
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -94,6 +94,7 @@ def to_ns2(
     number("sample", sample, above=0.0, at_most=duration)
     _check(scenario)
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
+    samples = math.ceil(round(duration / sample, 6))
     lines = [HEAD.format(name=scenario.name)]
     if method.seed is not None:
         lines.append(f"$defaultRNG seed {method.seed}")
@@ -107,7 +108,7 @@ def to_ns2(
         lines += _flow(plan, nodes, f)
     listening = [f for f, flow in enumerate(scenario.flows) if isinstance(flow.source, WindowRule)]
     lines.append(f"set listening {{{' '.join(map(str, listening))}}}")
-    lines.append(TAIL.format(samples=plan.samples, sample=_exact(sample)))
+    lines.append(TAIL.format(samples=samples, sample=_exact(sample)))
     return "\n".join(lines)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
@@ -37,6 +39,8 @@ SIZES = 5
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
 UNBOUNDED = 2**40
+PARTS = 32
+"""Most parts of a sample that engines record, so that a run ends with one of them."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +109,9 @@ class Plan:
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
     seeds
         Seeds of the random number streams of ports and flows, (P + F,).
-    end, sample, samples
-        Simulated time in s, sampling interval in s, and number of samples.
+    end, sample, samples, every
+        Simulated time in s, sampling interval of the engine in s, number of these, and how many make one of
+        the run's; the last one may have fewer.
     """
 
     scenario: Scenario
@@ -128,6 +133,7 @@ class Plan:
     end: float
     sample: float
     samples: int
+    every: int = 1
 
     def feeders(self, p: int) -> tuple[int, ...]:
         """Return the ports paused by port p: the links and access links over which its flows arrive."""
@@ -140,6 +146,33 @@ class Plan:
             if isinstance(self.ports[p].discipline, Pause):
                 found.setdefault(p, set()).add(before)
         return {p: tuple(sorted(ports)) for p, ports in found.items()}
+
+    def storms(self) -> list[tuple[int, int, int, float]]:
+        """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
+        found = []
+        for p, port in enumerate(self.ports):
+            rule = port.discipline
+            if not isinstance(rule, (Pause, PFC)) or rule.storm is None:
+                continue
+            paused = [(q, ALL) for q in self.feeders(p)]
+            paused += [(q, priority) for q, priority in self.ingress(p) if q >= 0]
+            for q, priority in paused:
+                time = rule.storm + self.ports[q].delay + rule.signalling
+                found.append((p, q, priority, time))
+        return found
+
+    def ingress(self, p: int) -> dict[tuple[int, int], float]:
+        """Return for how many packets port p has room, by the port over which they come and class.
+
+        Of a host without access link it is -1 - flow.
+        """
+        if self.ports[p].link < 0:
+            return {}
+        found = {}
+        for u, priority, room in self.scenario.ingress(self.ports[p].link):
+            own = u < 0 and self.scenario.flows[-1 - u].host != "direct"
+            found[self.forward[-1 - u][0] if own else u, priority] = room
+        return found
 
 
 def plan_packets(
@@ -156,7 +189,7 @@ def plan_packets(
     Parameters
     ----------
     end, sample
-        Simulated time and sampling interval, s; the time is rounded up to whole intervals.
+        Simulated time and sampling interval, s. The last interval may be shorter.
     starts
         Start times of the flows, s, (F,).
     jitter
@@ -170,6 +203,7 @@ def plan_packets(
     from dfcmodel.packets.refusals import check_scenario
 
     check_scenario(scenario, method)
+    sample, samples, every = _division(end, sample)
     ports = _Ports(scenario, method)
     forward, backward = [], []
     for f, flow in enumerate(scenario.flows):
@@ -207,8 +241,23 @@ def plan_packets(
         seeds=seeds,
         end=end,
         sample=sample,
-        samples=max(1, math.ceil(round(end / sample, 6))),
+        samples=samples,
+        every=every,
     )
+
+
+def _division(end: float, sample: float) -> tuple[float, int, int]:
+    """Return an interval of which a run has a whole number, that number, and how many make a sample.
+
+    They are the 1st to `PARTS`-th part of a sample; where none divides the run samples are shorter, so that
+    they do.
+    """
+    times = Fraction(end / sample).limit_denominator(PARTS)
+    if times > 0 and abs(times * sample / end - 1.0) <= 1e-9:
+        part = sample if times.denominator == 1 else end / times.numerator
+        return part, times.numerator, times.denominator
+    samples = math.ceil(end / sample)
+    return end / samples, samples, 1
 
 
 def _loss(scenario: Scenario, method: Packets, port: Port) -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.packets.kernel.ports import LANES
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Records:
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
     switched, all_switches
-        When each port asked for a pause or its end, and whether those are all.
+        When each port asked for a pause or its end, at which port that feeds it and for which class (ALL: all
+        of them), and whether those are all.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -68,7 +70,7 @@ class Records:
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
-        self.switched: list[tuple[float, int, bool]] = []
+        self.switched: list[tuple[float, int, bool, int, int]] = []
         self.all_switches = True
         pausing = any(plan.feeders(p) for p in range(P))
         self.switches = np.zeros((SWITCHES if pausing else 0, 3))
@@ -86,11 +88,11 @@ class Records:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
         rows = self.switches[:count].tolist()
         self.all_switches &= count <= len(self.switches)
-        self.switched += [(time, int(p), bool(on)) for time, p, on in rows]
+        self.switched += [(time, int(p), bool(on), ALL, ALL) for time, p, on in rows]
 
-    def switch(self, p: int, now: float, on: bool) -> None:
-        """Record that port p asked for a pause, or for its end."""
-        self.switched.append((now, p, on))
+    def switch(self, p: int, now: float, on: bool, feeder: int = ALL, priority: int = ALL) -> None:
+        """Record that port p asked for a pause of a class at a port that feeds it, or for its end."""
+        self.switched.append((now, p, on, feeder, priority))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""

@@ -10,10 +10,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import Fair, Pause, Priority
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.reference_queues import queue_of
+from dfcmodel.packets.reference_classes import ClassQueues
+from dfcmodel.packets.reference_queues import ByPriority, Pausing, Queue, RoundRobin
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
 from dfcmodel.packets.reference_sources import Blind
@@ -26,6 +30,11 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["Simulation", "run_reference"]
+
+QUEUES: dict[type, type[Queue]] = {
+    Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+}  # fmt: skip
+"""The queue of each discipline; of others, and of links without one, it is FIFO."""
 
 
 def run_reference(plan: Plan) -> Records:
@@ -49,7 +58,9 @@ class Simulation:
         self.count = itertools.count()
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
-        self.queues = [queue_of(self, p) for p in range(len(plan.ports))]
+        self.queues = [
+            QUEUES.get(type(port.discipline), Queue)(self, p) for p, port in enumerate(plan.ports)
+        ]
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
             Receiver(kind == "sack", echo)
@@ -59,6 +70,10 @@ class Simulation:
         for f, kind in enumerate(plan.recoveries):
             self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
+
+        for p, q, priority, time in plan.storms():
+            asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
+            self.at(time, -1 - p, asks)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""

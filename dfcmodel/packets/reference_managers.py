@@ -31,7 +31,7 @@ class ManagedQueue(Protocol):
     busy: bool
     idle_since: float
     bytes: float
-    paused_by: set[int]
+    paused_by: set[tuple[int, int]]
 
     def length(self) -> int:
         """Return how many packets wait."""

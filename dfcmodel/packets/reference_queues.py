@@ -6,7 +6,8 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.disciplines import Fair, Pause, Priority
+from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.reference_managers import manager_of_queue
 
 if TYPE_CHECKING:
@@ -15,16 +16,10 @@ if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
-__all__ = ["Queue", "queue_of"]
+__all__ = ["ByPriority", "Pausing", "Queue", "RoundRobin"]
 
 ENDS = 1 << 24
 """Smallest key of ends of transmission: at equal times arrivals and timers are processed first."""
-
-
-def queue_of(simulation: EventSimulation, p: int) -> Queue:
-    """Return the queue of a port."""
-    kinds: dict[type, type[Queue]] = {Pause: Pausing, Fair: RoundRobin, Priority: ByPriority}
-    return kinds.get(type(simulation.plan.ports[p].discipline), Queue)(simulation, p)
 
 
 class Queue:
@@ -35,7 +30,7 @@ class Queue:
         self.port = simulation.plan.ports[p]
         self.waiting: deque[tuple[float, Packet]] = deque()
         self.busy = False
-        self.paused_by: set[int] = set()
+        self.paused_by: set[tuple[int, int]] = set()  # ports, and classes that they pause
         self.idle_since = 0.0
         self.bytes = 0.0
         self.manager = manager_of_queue(self, self.port.discipline)
@@ -50,8 +45,16 @@ class Queue:
 
     def admit(self, packet: Packet) -> bool:
         """Return whether a packet is accepted: by the manager, and the port is idle or has space."""
-        accepted = self.manager.admit(packet)
-        return accepted and (not self.busy or self.length() < self.port.room)
+        idle = not (self.busy or self.paused_by)
+        return self.manager.admit(packet) and (idle or self.length() < self.port.room)
+
+    def passes(self, packet: Packet) -> bool:  # noqa: ARG002
+        """Return whether an accepted packet is sent at once."""
+        return not self.busy and not self.paused_by and not self.length()
+
+    def ready(self) -> bool:
+        """Return whether a packet that waits may be sent."""
+        return not self.busy and not self.paused_by and self.length() > 0
 
     def size_of(self, packet: Packet) -> float:
         """Return the size of a packet in bytes."""
@@ -75,7 +78,7 @@ class Queue:
             packet
         ):
             self.drop(packet)
-        elif not self.busy and not self.paused_by and not self.length():
+        elif self.passes(packet):
             self.manager.pass_by()
             self.send(self.simulation.now, packet)
         else:
@@ -115,13 +118,13 @@ class Queue:
 
     def go(self) -> None:
         """Start the next transmission if the port is idle, not paused and has a packet."""
-        if not self.busy and not self.paused_by and self.length():
+        if self.ready():
             came, packet = self.manager.take()
             self.send(came, packet)
             self.watch()
 
-    def receive_message(self, sender: int, pause: bool) -> None:
-        """Process a pause or resume message from a port of the next node."""
+    def receive_message(self, sender: tuple[int, int], pause: bool) -> None:
+        """Process a pause or resume message from a port of the next node for a class, or for all."""
         if pause:
             self.paused_by.add(sender)
         else:
@@ -149,7 +152,8 @@ class Pausing(Queue):
         for q in self.simulation.plan.feeders(self.p):
             queue = self.simulation.queues[q]
             time = self.simulation.now + (queue.port.delay + rule.signalling)
-            self.simulation.at(time, -1 - self.p, partial(queue.receive_message, self.p, wanted))
+            message = partial(queue.receive_message, (self.p, ALL), wanted)
+            self.simulation.at(time, -1 - self.p, message)
 
 
 class RoundRobin(Queue):

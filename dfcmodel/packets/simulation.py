@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import time as clock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.plans import Plan, plan_packets
@@ -32,13 +33,13 @@ def simulate_packets(
     packet_jitter: float = 0.0,
 ) -> Trajectory:
     """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
-    began = time.perf_counter()
+    began = clock.perf_counter()
     plan = plan_scenario(
         scenario, method, duration=duration, sample=sample, jitter=jitter,
         packet_jitter=packet_jitter,
     )  # fmt: skip
     run = run_reference if method.backend == "reference" else run_engine
-    return trajectory(plan, run(plan), time.perf_counter() - began)
+    return trajectory(plan, run(plan), clock.perf_counter() - began)
 
 
 def plan_scenario(
@@ -61,11 +62,19 @@ def plan_scenario(
 
 def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
     """Return the records of a run as a trajectory."""
-    S, scenario = plan.samples, plan.scenario
+    scenario = plan.scenario
+    first = np.arange(0, plan.samples, plan.every)  # of each sample
+    ends = np.minimum(first + plan.every, plan.samples)
+    S, last = len(first), ends - 1
+
+    def summed(rows: Any) -> Any:
+        return np.add.reduceat(rows[: plan.samples], first, axis=0)
+
     places = {node: n for n, node in enumerate(scenario.senders)}
     F, N = len(scenario.flows), len(places)
     lost, carried, mean_queue = np.zeros((F, N, S)), np.zeros((F, N)), np.zeros((F, N))
-    waiting = np.cumsum(records.waiting[:S], axis=0).T.astype(float)
+    waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
+    dropped = summed(records.lost)
     queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
     for p, port in enumerate(plan.ports):
         if port.link >= 0:
@@ -78,21 +87,21 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
                 backlog[f] = waiting[p]
                 continue
             node = places[plan.ports[p].source]
-            lost[f, node] += records.lost[:S, h]
+            lost[f, node] += dropped[:, h]
             carried[f, node] = records.carried[h]
-            mean_queue[f, node] = records.waited[h] / (S * plan.sample)
+            mean_queue[f, node] = records.waited[h] / plan.end
     opening = 1.0 if plan.method.is_ns2 else 0.0  # ns-2's first packet carries no data
-    delivered = np.cumsum(records.delivered[:S], axis=0).T
+    delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
     listens = np.array([[bool(back)] for back in plan.backward])
     return Trajectory(
         scenario=scenario,
         step=0.0,
-        time=plan.sample * np.arange(1.0, S + 1.0),
-        in_transit=records.transit[:S].T / plan.sample,
+        time=np.append(plan.sample * ends[:-1], plan.end),
+        in_transit=summed(records.transit).T / (plan.sample * (ends - first)),
         delivered=np.where(listens, np.maximum(0.0, delivered - opening), delivered),
-        window=records.window.T.copy(),
+        window=records.window[last].T,
         backlog=backlog,
-        round_trip=records.round_trip.T.copy(),
+        round_trip=records.round_trip[last].T,
         lost=lost,
         queued=queued,
         peak_queue=peak,
@@ -112,15 +121,21 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
 def _paused(plan: Plan, records: Records) -> Any:
     """Return when each link and access link was paused, and by whom."""
     hosts = {ports[0]: -1 - f for f, ports in enumerate(plan.forward)}
+    asked: dict[tuple[int, int, int], list[float]] = {}
+    for time, p, _, q, priority in records.switched:
+        asked.setdefault((p, q, priority), []).append(time)
     found = []
-    for p, port in enumerate(plan.ports):
-        asked = np.array([time for time, who, _ in records.switched if who == p])
-        for q in plan.feeders(p):
-            assert isinstance(port.discipline, Pause)
+    for (p, feeder, priority), times in asked.items():
+        port = plan.ports[p]
+        assert isinstance(port.discipline, (Pause, PFC))
+        for q in plan.feeders(p) if feeder == ALL else (feeder,):
             link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
             way = plan.ports[q].delay + port.discipline.signalling
-            found.append((link, port.link, asked + way))
-    return intervals_of(found, plan.samples * plan.sample)
+            found.append((link, port.link, priority, np.array(times) + way))
+    for p, q, priority, begin in plan.storms():
+        link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
+        found.append((link, plan.ports[p].link, priority, np.array([begin])))
+    return intervals_of(found, plan.end)
 
 
 def _whole(counts: Any) -> Any:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -17,17 +19,20 @@ if TYPE_CHECKING:
 __all__ = [
     "PAUSED",
     "PauseDeadlock",
+    "PauseStorm",
     "chain_of_pauses",
     "deadlock_of",
     "intervals_of",
     "pause_table",
+    "storm_of",
 ]
 
 PAUSED = np.dtype(
-    [("link", np.int64), ("by", np.int64), ("begin", np.float64), ("end", np.float64)]
+    [(name, np.int64) for name in ("link", "by", "priority")]
+    + [(name, np.float64) for name in ("begin", "end")]
 )
 """A time in which a link was paused: its place in the scenario's links (-1 - flow: the access link of a
-host), that of the link whose queue asked for it, and when it took effect and ended in s (inf: it had not
+host), that of the link whose queue asked for it, the class that was paused (`PFC`; ALL: all of it), and when it took effect and ended in s (inf: it had not
 ended when the run did)."""
 
 
@@ -50,14 +55,38 @@ class PauseDeadlock:
         return f"{', '.join(self.cycle)}: each is paused by the next since {self.since:g} s"
 
 
-def intervals_of(switches: Iterable[tuple[int, int, Any]], end: float) -> Any:
+@dataclass(frozen=True)
+class PauseStorm:
+    """Ports that ask for pauses for ever, by a fault, and the links that stand still for it.
+
+    Attributes
+    ----------
+    ports
+        Names of the links whose queues do (`Pause`, `PFC`: ``storm``).
+    since
+        When the first link was paused by them, s.
+    stopped
+        Names of the links and access links that were paused at the end of the run because of them: by the
+        ports, or by the queues of links that were. With `PFC` the lossless classes stand still.
+    """
+
+    ports: tuple[str, ...]
+    since: float
+    stopped: tuple[str, ...]
+
+    def __str__(self) -> str:
+        ports = ", ".join(self.ports)
+        return f"{ports}: asks for pauses for ever since {self.since:g} s; {len(self.stopped)} links stand still"
+
+
+def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> Any:
     """Return the pauses that took effect before ``end`` in s, in the order in which they began.
 
     Parameters
     ----------
     switches
-        Of each pair of links, the paused one and the one that asks for it, the times in s at which pauses
-        took effect, ended, took effect ...
+        Of each pair of links, the paused one and the one that asks for it, and each class (or ALL), the times
+        in s at which pauses took effect, ended, took effect ...
     end
         When the run ended, s.
 
@@ -66,12 +95,12 @@ def intervals_of(switches: Iterable[tuple[int, int, Any]], end: float) -> Any:
     numpy.ndarray
         Of `PAUSED`.
     """
-    found: list[tuple[int, int, float, float]] = []
-    for link, by, times in switches:
+    found: list[tuple[int, int, int, float, float]] = []
+    for link, by, priority, times in switches:
         for begin, until in zip(times[::2], [*times[1::2], np.inf], strict=False):
             if begin < end:
-                found.append((link, by, begin, until if until < end else np.inf))
-    found.sort(key=lambda each: (each[2], each[0], each[1]))
+                found.append((link, by, priority, begin, until if until < end else np.inf))
+    found.sort(key=lambda each: (each[3], *each[:3]))
     return np.array(found, dtype=PAUSED)
 
 
@@ -94,6 +123,7 @@ def pause_table(run: Records) -> xr.Dataset:
     columns = {
         "link": [_name(run, int(n)) for n in paused["link"]],
         "by": [_name(run, int(n)) for n in paused["by"]],
+        "priority": paused["priority"].copy(),
         "begin": ("s", paused["begin"].copy()),
         "end": ("s", until),
         "duration": ("s", until - paused["begin"]),
@@ -117,29 +147,78 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
     if run.paused is None:
         return None
     stopped = {}
-    for link, by, begin, end in run.paused.tolist():
-        if end == np.inf and run.scenario.links[by].discipline.paused_rate == 0.0:
-            stopped[link, by] = begin
+    for link, by, priority, begin, end in run.paused.tolist():
+        if end == np.inf and getattr(run.scenario.links[by].discipline, "paused_rate", 0.0) == 0.0:
+            stopped[(link, priority), (by, priority)] = begin
     if not stopped:
         return None
     import networkx as nx
 
     try:
-        cycle = nx.find_cycle(nx.DiGraph(list(stopped)))
+        cycle = nx.find_cycle(nx.DiGraph([*stopped, *_parts_of_links(run, stopped)]))
     except nx.NetworkXNoCycle:
         return None
-    first = min(range(len(cycle)), key=lambda n: cycle[n][0])
-    names = tuple(_name(run, link) for link, _ in (*cycle[first:], *cycle[:first]))
-    return PauseDeadlock(names, max(stopped[link, by] for link, by in cycle))
+    edges = [edge for edge in cycle if edge in stopped]
+    first = min(range(len(edges)), key=lambda n: edges[n])
+    names = tuple(_name(run, link) for (link, _), _ in (*edges[first:], *edges[:first]))
+    return PauseDeadlock(names, max(stopped[edge] for edge in edges))
+
+
+def storm_of(run: Records) -> PauseStorm | None:
+    """Return the storm that a run ended in, or None: lasting pauses of ports that have begun to ask for them by a fault."""
+    if run.paused is None:
+        return None
+    end, links = float(run.time[-1]), run.scenario.links
+    lasting = run.paused[np.isinf(run.paused["end"])]
+    began = {
+        n
+        for n in lasting["by"].tolist()
+        if (begin := getattr(links[n].discipline, "storm", None)) is not None and begin < end
+    }
+    first = [
+        float(begin)
+        for by, begin in zip(lasting["by"].tolist(), lasting["begin"].tolist(), strict=True)
+        if by in began and begin >= links[by].discipline.storm
+    ]
+    if not first:
+        return None
+    stopped, asking = set[int](), set(began)
+    while asking:
+        found = {int(row["link"]) for row in lasting if int(row["by"]) in asking} - stopped
+        stopped |= found
+        asking = found
+    ports = tuple(_name(run, n) for n in sorted(began))
+    return PauseStorm(ports, min(first), tuple(_name(run, n) for n in sorted(stopped)))
+
+
+def _parts_of_links(run: Records, stopped: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
+    """Yield (a, b) where b is stopped and a is too then: all of a link and a class of it.
+
+    A class stops with its link, and a link with its only class: one without PFC is not paused by class
+    unless it has only one.
+    """
+    for link, priority in {paused for paused, _ in stopped}:
+        if priority != ALL:
+            yield (link, ALL), (link, priority)
+        for _, other in {by for _, by in stopped if by[0] == link}:
+            if priority == ALL != other:
+                yield (link, other), (link, ALL)
 
 
 def chain_of_pauses(run: Records) -> tuple[str, ...]:
-    """Return the longest chain of links that stood still at a time, each paused by the next.
+    """Return the longest chain of links that stood still at a time in one class, each paused by the next.
 
     The last link is not paused: its queue began the chain (in a circle it is the first one again).
     Congestion that spreads makes long chains.
     """
     paused = recorded(run)
+    classes = [paused[paused["priority"] == priority] for priority in np.unique(paused["priority"])]
+    longest = max((_longest_chain(own) for own in classes), key=len, default=())
+    return tuple(_name(run, n) for n in longest)
+
+
+def _longest_chain(paused: Any) -> tuple[int, ...]:
+    """Return the longest chain of links among pauses of one class."""
     moments = [(begin, 1, n) for n, begin in enumerate(paused["begin"].tolist())]
     moments += [(end, 0, n) for n, end in enumerate(paused["end"].tolist())]
     longest: tuple[int, ...] = ()
@@ -156,7 +235,7 @@ def chain_of_pauses(run: Records) -> tuple[str, ...]:
         else:
             onwards[link].discard(by)
             back[by].discard(link)
-    return tuple(_name(run, n) for n in longest)
+    return longest
 
 
 def _path(graph: dict[int, set[int]], start: int, without: tuple[int, ...]) -> tuple[int, ...]:

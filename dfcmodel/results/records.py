@@ -100,10 +100,14 @@ class Records(Recorded):
         Sending rate of rate-controlled flows at the ends of the intervals, packets/s, shape (F, T); nan for
         others. None: no flow can have one (packet level).
     paused
-        The times in which links were paused, a structured array with the fields link, by, begin and end
+        The times in which links were paused, a structured array with the fields link, by, priority, begin and end
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
     choice
         Which level ``method="auto"`` chose, and why; empty for another method.
+
+    step_error, accuracy
+        Estimated error that the step causes in the goodput of a flow, as a part of the rate of its path's
+        slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
 
     Examples
     --------
@@ -136,12 +140,16 @@ class Records(Recorded):
     rate: NDArray[np.float64] | None = None
     paused: NDArray[Any] | None = None
     choice: str = ""
+    step_error: float | None = None
+    accuracy: float | None = None
 
     @property
     def status(self) -> Status:
         """CONVERGED when every packet is accounted for to 1e-12 and every number is finite."""
         if not np.all(np.isfinite(self.in_transit)):
             return Status.NOT_FINITE
+        if self.accuracy is not None and not (self.step_error or 0.0) <= self.accuracy:
+            return Status.INACCURATE
         return Status.CONVERGED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
 
     @cached_property

@@ -15,7 +15,7 @@ from hopflow.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
-    from dfcmodel.results.pauses import PauseDeadlock
+    from dfcmodel.results.pauses import PauseDeadlock, PauseStorm
     from dfcmodel.results.plots import Animation
 
 __all__ = ["Trajectory"]
@@ -54,11 +54,35 @@ class Trajectory(Records, Result):
     def status(self) -> Status:
         """CONVERGED when every packet is accounted for to 1e-12 and every number is finite.
 
-        DEADLOCKED when besides links pause each other in a circle for ever; `deadlock` names them.
+        INACCURATE when an accuracy was asked for (`Fluid`) and the error from the step may be larger.
+        STORM when besides a port pauses others for ever by a fault, `storm` names it; else DEADLOCKED when
+        links pause each other in a circle for ever, `deadlock` names them.
         """
         status = super().status
+        if status is Status.CONVERGED and self.storm is not None:
+            return Status.STORM
         stuck = status is Status.CONVERGED and self.deadlock is not None
         return Status.DEADLOCKED if stuck else status
+
+    @cached_property
+    def storm(self) -> PauseStorm | None:
+        """Ports that pause others for ever by a fault, and the links that stand still for it; None: no port does.
+
+        Examples
+        --------
+        The port to node 4 fails after 50 ms; its pauses make queues grow that pause others:
+
+        >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate
+        >>> links = list(chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25)))
+        >>> links[2] = links[2].__class__(3, 4, 1e4, 1e-3, 200, Pause(high=50, low=25, storm=0.05))
+        >>> flows = [Flow("a", (1, 2, 3, 4), CBR(8e3)), Flow("b", (1, 2, 3), CBR(1e3))]
+        >>> run = simulate(Scenario("storm", links, flows, duration=0.1))
+        >>> run.status.label, run.storm.ports, run.storm.stopped
+        ('storm', ('3->4',), ('1->2', '2->3'))
+        """
+        from dfcmodel.results.pauses import storm_of
+
+        return storm_of(self)
 
     @cached_property
     def deadlock(self) -> PauseDeadlock | None:
@@ -83,7 +107,8 @@ class Trajectory(Records, Result):
         -------
         xarray.Dataset
             link, the one that stood still (``host of NAME``: the access link of a flow's host); by, the
-            one whose queue asked for it; begin and end, when it took effect (s), the end of the run for a
+            one whose queue asked for it; priority, the class that was paused (`PFC`; -1: the link with all that
+            it carries); begin and end, when it took effect (s), the end of the run for a
             pause that was lasting then; duration (s); lasting. ``.to_pandas()`` gives a DataFrame.
 
         Raises
@@ -217,15 +242,35 @@ class Trajectory(Records, Result):
         )
         rows["imbalance"] = f"{self.imbalance.max():.1e} of the packets emitted"
         rows["step"] = f"{self.step:g} s, {self.time[-1]:g} s simulated in {self.seconds:.2f} s"
-        return rows
+        if self.step_error is not None:
+            rows["error from the step"] = f"{self.step_error:.2g} of the path's rate, estimated"
+        return rows | self._about_resolution()
+
+    def _about_resolution(self) -> dict[str, object]:
+        """Return a row where timeouts may be an effect of flows with less than a packet per step."""
+        flows, scenario = self.scenario.flows, self.scenario
+        users = np.zeros(len(scenario.links))
+        for flow in flows:
+            users[list(scenario.path_index(flow))] += 1.0
+        rates = np.array([link.rate for link in scenario.links]) / np.maximum(users, 1.0)
+        shares = [self.step * min(rates[n] for n in scenario.path_index(flow)) for flow in flows]
+        few = (np.array(shares) < 1.0) & (self.timeouts > 0)
+        if self.step == 0.0 or not few.any():
+            return {}
+        least = min(share for share, one in zip(shares, few, strict=True) if one)
+        said = (
+            f"{few.sum()} flows with timeouts have less than a packet per step at their equal share"
+        )
+        return {"resolution": f"{said} (from {least:.2g} on): compare with method=Packets()"}
 
     def _about_pauses(self) -> dict[str, object]:
-        """Return the rows about pauses, if there were any: a deadlock, and how far they spread."""
+        """Return the rows about pauses, if there were any: deadlock, storm, and how far they spread."""
         from dfcmodel.results.pauses import chain_of_pauses
 
         if self.paused is None or not len(self.paused):
             return {}
         rows: dict[str, object] = {} if self.deadlock is None else {"deadlock": self.deadlock}
+        rows |= {} if self.storm is None else {"storm": self.storm}
         links, spread = len(set(self.paused["link"].tolist())), chain_of_pauses(self)
         rows["pauses"] = (
             f"{len(self.paused)} of {links} links; longest chain at a time: {', '.join(spread)}"

@@ -83,14 +83,21 @@ def simulate(shape: Shape, plan: TwinPlan, p: Any) -> TwinRun:
         state, dropped = step(shape, plan, p, state, k)
         return (state, transit + state.transit, lost + dropped), None
 
-    def one_sample(state: State, s: Any) -> tuple[State, TwinRun]:
-        steps = s * shape.every + jnp.arange(shape.every)
+    def one_sample(state: State, s: Any, size: int = shape.every) -> tuple[State, TwinRun]:
+        steps = s * shape.every + jnp.arange(size)
         (state, transit, lost), _ = jax.lax.scan(one_step, (state, idle, none), steps)
-        efficiency = transit / shape.every / capacity
+        efficiency = transit / size / capacity
         return state, TwinRun(efficiency, state.queue, state.backlog, lost, state.delivered)
 
-    _, run = jax.lax.scan(one_sample, state, jnp.arange(shape.samples))
-    return run
+    samples, rest = divmod(shape.steps, shape.every)
+    state, run = jax.lax.scan(one_sample, state, jnp.arange(samples))
+    if not rest:
+        return run
+    _, shorter = one_sample(state, samples, rest)
+    whole: TwinRun = jax.tree.map(
+        lambda rows, row: jnp.concatenate([rows, row[None]]), run, shorter
+    )
+    return whole
 
 
 def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State, Any]:

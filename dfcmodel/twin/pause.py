@@ -33,7 +33,7 @@ def begin(plan: TwinPlan, p: Any, shape: Shape) -> Paused:
     import jax.numpy as jnp
 
     F, L = len(plan.entry), len(plan.periods)
-    steps = shape.samples * shape.every
+    steps = shape.steps
     return Paused(
         on=jnp.zeros(L, dtype=bool),
         backlog=jnp.zeros(L),

@@ -49,8 +49,8 @@ class Shape(NamedTuple):
     oldest: int  # steps since the oldest pause message that may still count
     slots: int  # steps of the longest link
     acks: int  # steps of the longest delay of an acknowledgement
-    samples: int
-    every: int
+    steps: int  # in all
+    every: int  # in a sample; the last one may have fewer
     smoothing: float
 
 
@@ -79,6 +79,8 @@ def common_pause(scenario: Scenario) -> Pause | None:
         raise ValueError(
             f"manager = {rule.manager!r}: must be None, the twin has no losses and no marks"
         )
+    if rule.storm is not None:
+        raise ValueError(f"storm = {rule.storm:g}: must be None, the twin has no faults")
     if rule.quanta is not None:
         raise ValueError(f"quanta = {rule.quanta}: must be None (ON and OFF messages)")
     return rule

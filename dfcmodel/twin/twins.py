@@ -190,9 +190,15 @@ class Twin:
     @cached_property
     def time(self) -> NDArray[np.float64]:
         """Ends of the sampling intervals in s, shape (T,)."""
+        count = -(-self.steps // self.every)
+        ends = np.minimum(self.every * np.arange(1.0, count + 1.0), self.steps)
+        return np.asarray(self.step * ends, dtype=np.float64)
+
+    @property
+    def steps(self) -> int:
+        """Steps of a run: the duration to a step."""
         end = self.scenario.duration if self.duration is None else self.duration
-        count = int(np.ceil(round(end / self.step) / self.every))
-        return self.every * self.step * np.arange(1.0, count + 1.0)
+        return max(1, round(end / self.step))
 
     def __call__(self, parameters: Parameters | None = None) -> TwinRun:
         """Simulate; ``None`` is the scenario's own parameters."""
@@ -202,7 +208,7 @@ class Twin:
             oldest=int(max(plan.pause_delay.max(), plan.host_delay.max())) + 1,
             slots=int(plan.periods.max()),
             acks=int(plan.ack_delay.max()),
-            samples=len(self.time),
+            steps=self.steps,
             every=self.every,
             smoothing=float(self.smoothing),
         )
@@ -222,9 +228,9 @@ class Twin:
         tolerance
             Deviation from the final efficiency below which a flow counts as settled.
         """
-        period = self.every * self.step
+        lengths = np.diff(self.time, prepend=0.0)
         late = self.time > since
-        merits: Merits = _measures()(self(parameters), late, self.last, tolerance, period)
+        merits: Merits = _measures()(self(parameters), late, self.last, tolerance, lengths)
         return merits
 
 
@@ -233,17 +239,18 @@ def _measures() -> Any:
     """Return the function from a run to its `Merits`, compiled: derivatives of pieces take longer."""
     import jax
 
-    def mean(values: Any, some: Any) -> Any:
-        return (values * some.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0) / some.sum()
+    def total(values: Any, weights: Any) -> Any:
+        return (values * weights.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0)
 
-    def measures(run: TwinRun, late: Any, last: Any, tolerance: Any, period: Any) -> Merits:
-        off = abs(run.efficiency - mean(run.efficiency, last))
+    def measures(run: TwinRun, late: Any, last: Any, tolerance: Any, lengths: Any) -> Merits:
+        late_s, last_s = late * lengths, last * lengths
+        off = abs(run.efficiency - total(run.efficiency, last_s) / last_s.sum())
         outside = jax.nn.sigmoid(10.0 * (off / tolerance - 1.0))
         return Merits(
-            efficiency=mean(run.efficiency, late),
-            queue=mean(run.queued, late).sum(),
-            loss=mean(run.lost, late).sum(axis=-1) * late.sum(),
-            settling_time=mean(outside, late) * late.sum() * period,
+            efficiency=total(run.efficiency, late_s) / late_s.sum(),
+            queue=total(run.queued, late_s).sum() / late_s.sum(),
+            loss=total(run.lost, late).sum(axis=-1),
+            settling_time=total(outside, late_s),
         )
 
     return jax.jit(measures)

@@ -22,6 +22,7 @@ class TestStatus:
             Status.SOLVED,
             Status.UNPROVED,
             Status.DEADLOCKED,
+            Status.STORM,
         ]
         assert str(Status.CONVERGED) == "converged"
         assert str(Status.SOLVED).startswith("solved, error unknown: ")

@@ -76,7 +76,7 @@ def run(
             return k
         exchange_feedback(net, service.bands, feedback, quantum)
         if pauses > 0:
-            exchange_pauses(k, net, feedback, host_pace, quantum)
+            exchange_pauses(k, net, service.bands, feedback, host_pace, quantum)
         for f in range(net.flows.shape[0]):
             if not advance_endpoints(f, k, h, min_rto, quantum, net, transport):
                 fault[0], fault[1] = LOG_FULL, f
@@ -85,8 +85,9 @@ def run(
         n_overflowing = serve_blocks(k, quantum, net, service.blocks, overflowing)
         for i in range(first_shared, end_shared):
             n_overflowing = serve_shared(
-                i, k, now, h, left, n_overflowing, quantum, net, service, order, shared
-            )
+                i, k, now, h, left, n_overflowing, quantum, net, service, order, shared,
+                feedback.pauses,
+            )  # fmt: skip
         for n in range(n_overflowing):
             drop_tail(overflowing[n], k, now, h, left, quantum, net, order, shared, bands)
         if left == 1:

@@ -23,7 +23,19 @@ from .records import (
 )
 from .whole_losses import draw_losses
 
-__all__ = ["drop_tail", "take_from_arrivals"]
+__all__ = ["drop_from_range", "drop_tail", "part_that_fits", "set_backlog", "take_from_arrivals"]
+
+
+@inlined
+def set_backlog(link: Any, bands: Any) -> None:
+    """Set what waits at a link, and what of it shares a buffer."""
+    link.backlog = 0.0
+    link.pooled = 0.0
+    for b in range(link.first_band, link.end_band):
+        waits = bands[b].arrivals - bands[b].served
+        link.backlog += waits
+        if b >= link.first_pooled:
+            link.pooled += waits
 
 
 @inlined
@@ -78,15 +90,17 @@ def take_from_arrivals(first: int, end: int, shared: Any) -> None:
 
 
 @inlined
-def take_from_order(band: Any, b: int, amount: float, order: Any, shared: Any) -> None:
-    """Take ``now``, in all ``amount``, out of what came last to a band."""
-    take_from_arrivals(band.first, band.end, shared)
+def take_from_order(
+    band: Any, b: int, first: int, end: int, amount: float, order: Any, shared: Any
+) -> None:
+    """Take ``now``, in all ``amount``, out of what came last to some queues of a band."""
+    take_from_arrivals(first, end, shared)
     band.arrivals -= amount
     if band.tail > band.head:
         row = (band.tail - 1) & (order.rows.shape[0] - 1)
         order.total[row, b] -= amount
         came, now = order.rows[row], shared[NOW]
-        for c in range(band.first, band.end):
+        for c in range(first, end):
             came[c] -= now[c]
 
 
@@ -100,11 +114,11 @@ def drop_from_bands(
     Bands of the highest rank lose first.
     """
     b = link.end_band - 1
-    while b >= link.first_band and excess > 0.0:
+    while b >= link.first_pooled and excess > 0.0:
         rank = bands[b].rank
         low = b
         total = 0.0
-        while low >= link.first_band and bands[low].rank == rank:
+        while low >= link.first_pooled and bands[low].rank == rank:
             band = bands[low]
             if band.arrivals - band.served > spared:
                 total += fresh_arrivals(band.first, band.end, shared)
@@ -113,9 +127,9 @@ def drop_from_bands(
             part = min(1.0, excess / total)
             for n in range(low + 1, b + 1):
                 if bands[n].arrivals - bands[n].served > spared:
-                    excess -= drop_from_band(
-                        bands[n], n, k, excess, part, fits, now, h, left, quantum, net, order,
-                        shared,
+                    excess -= drop_from_range(
+                        bands[n], n, bands[n].first, bands[n].end, k, excess, part, fits, now, h,
+                        left, quantum, net, order, shared,
                     )  # fmt: skip
         b = low
     return excess
@@ -134,23 +148,28 @@ def give_back(first: int, end: int, surplus: float, now: Any) -> float:
     return max(0.0, surplus) - left
 
 
-@inlined
-def drop_from_band(
-    band: Any, b: int, k: int, excess: float, part: float, fits: float, now: float, h: float,
-    left: int, quantum: float, net: Any, order: Any, shared: Any,
+@compiled
+def drop_from_range(
+    band: Any, b: int, first: int, end: int, k: int, excess: float, part: float, fits: float,
+    now: float, h: float, left: int, quantum: float, net: Any, order: Any, shared: Any,
 ) -> float:  # fmt: skip
-    """Drop a part of what came to a band in this step, at most ``excess``; return how much that is."""
-    fresh_arrivals(band.first, band.end, shared)
+    """Drop a part of what came to queues of a band in this step, at most ``excess``; return how much that is.
+
+    A part below 0 is the one that makes ``excess``.
+    """
+    came = fresh_arrivals(first, end, shared)
+    if part < 0.0:
+        part = min(1.0, excess / came)
     link = net.links[band.link]
-    if link.loss_seed > 0 and band.end > band.first + 1:
-        amount = draw_losses(link, band.first, band.end, excess, shared)
+    if link.loss_seed > 0 and end > first + 1:
+        amount = draw_losses(link, first, end, excess, shared)
     else:
-        amount = reduce_to(band.first, band.end, part, quantum, shared[NOW])
-        amount -= give_back(band.first, band.end, amount - excess, shared[NOW])
-    for c in range(band.first, band.end):
+        amount = reduce_to(first, end, part, quantum, shared[NOW])
+        amount -= give_back(first, end, amount - excess, shared[NOW])
+    for c in range(first, end):
         if shared[NOW, c] > 0.0:
             record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)
-    take_from_order(band, b, amount, order, shared)
+    take_from_order(band, b, first, end, amount, order, shared)
     return amount
 
 
@@ -206,10 +225,9 @@ def drop_tail(
         else:
             for b in range(link.first_band, link.end_band):
                 drop_own(link, bands[b], b, k, now, h, left, quantum, net, order, shared)
-        link.backlog = 0.0
+        set_backlog(link, bands)
         link.total = 0.0
         for b in range(link.first_band, link.end_band):
-            link.backlog += bands[b].arrivals - bands[b].served
             link.total += bands[b].arrivals
     else:
         for c in range(link.first, link.end, link.per_buffer):
@@ -217,13 +235,13 @@ def drop_tail(
             drop_from_queues(link, c, end, k, now, h, left, quantum, net, shared)
 
 
-@inlined
+@compiled
 def drop_from_link(
     link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
     shared: Any, bands: Any,
 ) -> None:  # fmt: skip
-    """Drop what exceeds a buffer that all flows of a link share."""
-    excess = link.backlog - link.limit
+    """Drop what exceeds a buffer that all flows of a link share, or the part of it that they do."""
+    excess = link.pooled - (link.limit - link.reserved)
     fits = part_that_fits(excess, link.growth)
     if link.kind == FAIR_SHARES:  # first of those that have more than their part
         spared = link.limit / waiting_bands(link, bands)
@@ -243,7 +261,7 @@ def waiting_bands(link: Any, bands: Any) -> int:
     return n
 
 
-@inlined
+@compiled
 def drop_own(
     link: Any, band: Any, b: int, k: int, now: float, h: float, left: int, quantum: float,
     net: Any, order: Any, shared: Any,
@@ -260,4 +278,4 @@ def drop_own(
             growth = shared[ARRIVED, c] - shared[PREVIOUS, c] - sent
             fits = part_that_fits(excess, growth)
             record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)
-    take_from_order(band, b, total, order, shared)
+    take_from_order(band, b, band.first, band.end, total, order, shared)

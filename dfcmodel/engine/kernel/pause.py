@@ -1,4 +1,4 @@
-"""Pauses by IEEE 802.3x: links whose queues are long stop those that feed them.
+"""Pauses by IEEE 802.3x, of a link or one class of its traffic: links whose queues are long stop those that feed them.
 
 A queue is linear within a step, so that it crosses a threshold at an instant of the step. What it asks
 for in a step is one number x: a pause in the last part x of the step, or, if x < 0, in the first part -x
@@ -11,6 +11,7 @@ from typing import Any
 
 from .jit import compiled
 from .quantum import quantize
+from .records import STORM
 
 __all__ = ["exchange_pauses"]
 
@@ -73,7 +74,9 @@ def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
 
 
 @compiled
-def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any, quantum: float) -> None:
+def exchange_pauses(
+    k: int, net: Any, bands: Any, feedback: Any, host_pace: Any, quantum: float
+) -> None:
     """Let links send what they asked for in step k - 1, and obey what was sent one delay ago."""
     pauses, pausing = feedback.pauses, feedback.pausing
     mask = pausing.shape[0] - 1
@@ -83,15 +86,23 @@ def exchange_pauses(k: int, net: Any, feedback: Any, host_pace: Any, quantum: fl
         if pauses[n].paused < 0:
             f = -1 - pauses[n].paused
             net.queues[f].service = host_pace[f]
+        if pauses[n].band >= 0:
+            bands[pauses[n].band].stopped = 0.0
     for n in range(pauses.shape[0]):
         pause = pauses[n]
         before = pause.on
-        asked = update_pause(pause, net.links[pause.pausing].backlog, k)
+        if pause.held == STORM:
+            pause.waits = k - pause.room  # above high = 0 when it begins
+        elif pause.first == pause.end:
+            pause.waits = net.links[pause.pausing].backlog
+        asked = update_pause(pause, pause.waits, k)
         if pause.on != before:
             note_switch(k, n, pause.on, asked, feedback)
         pausing[(k - 1) & mask, n] = asked
         stopped = heard(k, n, pause, pausing)
-        if stopped > 0.0 and pause.paused < 0:
+        if pause.band >= 0:
+            bands[pause.band].stopped = max(bands[pause.band].stopped, stopped)
+        elif stopped > 0.0 and pause.paused < 0:
             f = -1 - pause.paused
             open_rate = host_pace[f] - stopped * (host_pace[f] - pause.paused_rate)
             net.queues[f].service = min(net.queues[f].service, quantize(open_rate, quantum))

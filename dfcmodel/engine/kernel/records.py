@@ -20,8 +20,12 @@ ON_FEEDBACK, ON_TIME = 0, 1
 EVENTS = 4
 """Events of a window rule and of a rate rule: columns of `Transport.events`, 0 where a rule has none."""
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
-"""Queue types: per-flow queues at rates of their own; FIFO; fair shares and priorities; a FIFO queue at a
-rate of its own per input."""
+"""Queue types: per-flow queues at rates of their own; FIFO, one queue or one per class; fair shares and
+priorities; a FIFO queue at a rate of its own per input."""
+STORM = -1
+"""In place of a FIFO queue whose packets count: none, the pause begins at a time and is for ever."""
+WHOLE = -1
+"""In place of a FIFO queue of a link: all of them."""
 LOG_FULL, BAD_WINDOW, BAD_QUEUE, SWITCHES_FULL = 1, 2, 3, 4
 """Why a run stops: an emission log is full, a window or a queue is not a number; or, before a step, to
 make room for pauses and resumes."""
@@ -109,9 +113,10 @@ step; unconstrained_rate: J-tilde.
 """
 
 LINK = np.dtype(
-    [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
+    [(name, np.float64) for name in ["rate", "pace", "limit", "peak", "backlog", "pooled", "reserved", "growth", "arrivals", "total", "due", "due_marks", "owed", "weight"]]
     + [(name, np.int64) for name in
-       ["kind", "shared", "lag", "first_band", "end_band", "manager", "loss_seed"]]
+       ["kind", "shared", "lag", "first_band", "end_band", "first_pooled", "first_ingress",
+        "end_ingress", "manager", "loss_seed"]]
     + [(name, np.uint64) for name in ("first", "end", "per_buffer")]
     + [
         ("drop", np.float64),
@@ -123,23 +128,26 @@ LINK = np.dtype(
     align=True,
 )  # fmt: skip
 """A link's buffer: rate, and pace while paused; limit: of the buffer in packets; shared: one buffer for
-all flows; first, end: its queues, per_buffer of them in one buffer; first_band, end_band: its FIFO queues, one, or one per flow or input; lag,
+all flows; first, end: its queues, per_buffer of them in one buffer; first_band, end_band: its FIFO queues, one, or one per flow, input or class; lag,
 weight: those of all its queues, -1 where they differ.
+
+first_ingress, end_ingress: its rows of `PAUSE` with rooms of their own, reserved: these in all (PFC); first_pooled: from this FIFO queue
+on they share the rest of the buffer, pooled: what they hold.
 
 manager: which queue manager drops or marks early, -1 for none; drop, mark: what it asks for in this step,
 state, parameters: its own; seen: what it sees (`network.managers.Arrivals`); due, due_marks: what it has
 asked for and is not a whole packet yet; owed: whole ones that have not come yet. arrivals: packets that
-came in this step; growth: by how much the backlog grew; total: that ever came and were not dropped.
+came in this step; growth: by how much ``pooled`` grew; total: that ever came and were not dropped.
 loss_seed: of the flows that lose whole packets, 0 where all lose their part.
 """
 
 BAND = np.dtype(
-    [(name, np.float64) for name in ("served", "arrivals", "pace")]
+    [(name, np.float64) for name in ("served", "arrivals", "pace", "stopped", "most")]
     + [(name, np.int64) for name in ("link", "rank", "flows", "head", "tail")]
     + [(name, np.uint64) for name in ("first", "end")]
 )
 """A FIFO queue of one or several flows, queues first .. end: served, arrivals: packets in all; pace: packets
-that may leave in this step; rank: bands of a lower one are served first; head, tail: rows of `Order`.
+that may leave in this step; stopped: part of the step for which it is paused, most: what that lets leave; rank: bands of a lower one are served first; head, tail: rows of `Order`.
 
 Places of queues are unsigned: loops over them are vectorized, since none can count from the end."""
 BLOCK = np.dtype([(name, np.uint64) for name in ("first", "end", "flows", "next", "alike")])
@@ -176,12 +184,18 @@ INPUT_LINK = np.dtype(
 """What a link with a queue per input was told, and what is on its way."""
 PAUSE = np.dtype(
     [(name, np.float64)
-     for name in ("high", "low", "paused_rate", "part", "quanta", "until", "backlog")]
-    + [(name, np.int64) for name in ("pausing", "paused", "wait", "on")]
+     for name in ("high", "low", "paused_rate", "part", "quanta", "until", "backlog", "waits",
+                  "room")]
+    + [(name, np.int64)
+       for name in ("pausing", "paused", "band", "wait", "on", "held", "first", "end")]
 )  # fmt: skip
 """A link that pauses and one that it pauses (-1 - flow: the access link of its host): thresholds, what
 still passes per step; delay of a message in whole steps and the part of one beyond, its duration in
-steps (0: until told otherwise) and when it ends; the packets that waited a step ago."""
+steps (0: until told otherwise) and when it ends; the packets that waited a step ago, and now.
+
+band: which FIFO queue of the paused link stops, WHOLE for all. With PFC, first, end: queues whose packets count, part of
+the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count. A port with a fault
+(held: STORM) has a second row: from step ``room`` on it asks for a pause for ever."""
 
 
 SWITCH = np.dtype([("time", np.float64), ("pause", np.int64), ("on", np.int64)])

@@ -1,7 +1,7 @@
 """Links whose flows share what they send: arrivals, early drops, who is served how much, service.
 
-A link has one FIFO queue (a *band*) for all flows, one per flow (fair shares, priorities), or one per
-input (DFC).
+A link has one FIFO queue (a *band*) for all flows, one per flow (fair shares, priorities), one per
+input (DFC), or one per class (PFC).
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .fifo_queues import copy, gather_arrivals, serve_band, sum_of
+from .ingress import limit_ingress
 from .jit import compiled, inlined
 from .managers import manage
+from .overflow import set_backlog
 from .quantum import quantize
 from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT
 
@@ -19,14 +21,14 @@ __all__ = ["serve_shared"]
 
 @compiled
 def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands: Any) -> float:
-    """Divide ``amount`` among bands: equal parts, none above what it holds; return what is left.
+    """Divide ``amount`` among bands: equal parts, none above its ``most``; return what is left.
 
     Max-min fairness; what each gets is its ``pace``.
     """
     unsatisfied = 0
     for b in range(first, end):
         bands[b].pace = 0.0
-        if bands[b].arrivals > bands[b].served:
+        if bands[b].most > 0.0:
             unsatisfied += 1
     while unsatisfied > 0 and amount > 0.0:
         part = quantize(amount / unsatisfied, quantum)
@@ -35,31 +37,45 @@ def divide(link: Any, first: int, end: int, amount: float, quantum: float, bands
         unsatisfied = 0
         for b in range(first, end):
             band = bands[b]
-            holds = band.arrivals - band.served
-            if band.pace < holds:
-                more = min(min(part, amount), holds - band.pace)
+            if band.pace < band.most:
+                more = min(min(part, amount), band.most - band.pace)
                 band.pace += more
                 amount -= more
-                if band.pace < holds:
+                if band.pace < band.most:
                     unsatisfied += 1
     return amount
 
 
 @compiled
 def set_paces(link: Any, bands: Any, queues: Any, quantum: float) -> None:
-    """Set what each band of a link may send in this step."""
-    if link.kind == PER_INPUT:
-        for b in range(link.first_band, link.end_band):
+    """Set what each band of a link may send in this step.
+
+    Where classes are paused for a part of it shares are found twice: what a class would have, were it not
+    paused, tells what it sends in the rest of the step; others take what is left.
+    """
+    paused = 0.0
+    for b in range(link.first_band, link.end_band):
+        paused = max(paused, bands[b].stopped)
+        if link.kind == PER_INPUT:
             bands[b].pace = queues[bands[b].first].service
+    if link.kind == PER_INPUT:
         return
-    left = link.pace
-    first = link.first_band
-    while first < link.end_band:  # the lowest rank first
-        end = first
-        while end < link.end_band and bands[end].rank == bands[first].rank:
-            end += 1
-        left = divide(link, first, end, left, quantum, bands)
-        first = end
+    for again in range(2 if paused > 0.0 else 1):
+        for b in range(link.first_band, link.end_band):
+            band = bands[b]
+            band.most = band.arrivals - band.served
+            if band.stopped > 0.0 and again == 0:
+                band.most = link.pace
+            elif band.stopped > 0.0:
+                band.most = min(band.most, quantize((1.0 - band.stopped) * band.pace, quantum))
+        left = link.pace
+        first = link.first_band
+        while first < link.end_band:  # the lowest rank first
+            end = first
+            while end < link.end_band and bands[end].rank == bands[first].rank:
+                end += 1
+            left = divide(link, first, end, left, quantum, bands)
+            first = end
 
 
 @inlined
@@ -72,12 +88,10 @@ def sum_bands(link: Any, bands: Any, shared: Any) -> None:
 
 @inlined
 def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
-    """Set the backlog of a link; return it, or the longest one where each flow has its buffer."""
-    link.backlog = 0.0
-    for b in range(link.first_band, link.end_band):
-        link.backlog += bands[b].arrivals - bands[b].served
+    """Set the backlog of a link; return that of its shared buffer, or the longest where each flow has its own."""
+    set_backlog(link, bands)
     if link.shared == 1 or link.backlog == 0.0:
-        return link.backlog
+        return link.pooled
     longest = 0.0
     for c in range(link.first, link.end):
         longest = max(longest, shared[ARRIVED, c] - shared[SENT, c])
@@ -87,7 +101,7 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 @inlined
 def serve_shared(
     i: int, k: int, now: float, h: float, left: int, n_overflowing: int, quantum: float, net: Any,
-    service: Any, order: Any, shared: Any,
+    service: Any, order: Any, shared: Any, pauses: Any,
 ) -> int:  # fmt: skip
     """Serve the queues of link i, ``left`` steps before the next record; return how many links overflow."""
     link, bands = net.links[i], service.bands
@@ -95,7 +109,7 @@ def serve_shared(
     copy(link.first, link.end, shared[ARRIVED], shared[PREVIOUS])
     if link.shared == 0:
         copy(link.first, link.end, shared[SENT], shared[BEFORE])
-    waited = link.backlog
+    waited = link.pooled
     arrivals = gather_arrivals(link.first, link.end, here, net.origin, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
@@ -113,11 +127,14 @@ def serve_shared(
         set_paces(link, bands, net.queues, quantum)
     for b in range(link.first_band, link.end_band):
         serve_band(link, bands[b], b, k, quantum, net, order, shared)
+    if link.end_ingress > link.first_ingress:
+        limit_ingress(link, k, now, h, left, quantum, net, order, shared, bands, pauses)
     longest = longest_backlog(link, bands, shared)
-    link.growth = link.backlog - waited
-    if longest > link.peak:
-        link.peak = min(longest, link.limit)
-    if longest > link.limit:
+    link.growth = link.pooled - waited
+    if link.backlog - link.pooled + longest > link.peak:
+        held = link.backlog - link.pooled  # in rooms of their own
+        link.peak = held + min(longest, link.limit - link.reserved)
+    if longest > link.limit - link.reserved:
         service.overflowing[n_overflowing] = i
         n_overflowing += 1
     return n_overflowing

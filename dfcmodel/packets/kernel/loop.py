@@ -153,7 +153,8 @@ def enqueue(
             managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
             is_markable(flow, element, e), sizes[it.size],
         )  # fmt: skip
-    full = port.by_turns == 0 and port.waiting >= port.room and port.free >= time
+    busy = port.free >= time or port.paused > 0
+    full = port.by_turns == 0 and port.waiting >= port.room and busy
     if lose or full:
         drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
         return False

@@ -8,6 +8,7 @@ from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, chain
 from dfcmodel.engine.kernel.records import SWITCH
 from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.results.pauses import intervals_of
 
 
@@ -22,7 +23,7 @@ def test_an_interval_begins_and_ends_a_message_later() -> None:
     switches = np.array([(2, link, 1), (3, host, 1), (5.25, link, 0), (10, link, 1)], dtype=SWITCH)
     found = intervals_of(times_of_pauses(plan, switches), 3.4e-3)
     h, way = plan.step, 1.1e-3
-    expected = [(0, 1, 2 * h + way, 5.25 * h + way), (-1, 0, 3 * h + way, np.inf)]
+    expected = [(0, 1, ALL, 2 * h + way, 5.25 * h + way), (-1, 0, ALL, 3 * h + way, np.inf)]
     np.testing.assert_allclose(found.tolist(), expected, rtol=1e-12)
     # the third has begun, and the first one lasts, depending on when the run ends
     assert len(intervals_of(times_of_pauses(plan, switches), 3.7e-3)) == 3

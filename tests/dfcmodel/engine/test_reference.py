@@ -13,6 +13,7 @@ from dfcmodel import (
     CBR,
     DFC,
     FIFO,
+    PFC,
     PIE,
     RED,
     CoDel,
@@ -30,7 +31,7 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import driver, layouts, reference
+from dfcmodel.engine import driver, layouts, plans, reference
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.disciplines import manager_of
 from responsefn import DCQCN, DCTCP, NewReno, Reno, Tahoe, WindowRule
@@ -53,6 +54,10 @@ DISCIPLINES = {
     "pause red": Pause(high=6.013, low=2.987, manager=RED(low=2.0, high=6.0, weight=0.02)),
     "fair codel": Fair(manager=CoDel(target=2e-3, interval=0.02)),
     "priority pie": Priority(manager=PIE(target=2e-3, update=4e-3)),
+    "pfc": PFC(classes=(0, 1), xoff=2.513, xon=1.287, headroom=1.0),
+    "pfc ecn": PFC(
+        classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0, manager=RampMarking(2.0, 5.0, 0.2)
+    ),
 }
 
 
@@ -112,7 +117,7 @@ def random_network(seed: int) -> Scenario:
     random = np.random.default_rng(seed)
     graph = nx.gnp_random_graph(7, 0.45, seed=seed, directed=True)
     graph.add_edges_from(itertools.pairwise(range(7)))
-    names = [name for name in DISCIPLINES if not name.startswith("dfc")]
+    names = [name for name in DISCIPLINES if not name.startswith(("dfc", "pfc"))]
     links = [
         Link(
             a, b, float(random.uniform(1e3, 4e3)), float(random.uniform(1e-3, 4e-3)),
@@ -131,10 +136,28 @@ def random_network(seed: int) -> Scenario:
     return Scenario(f"mesh {seed}", links, flows, 0.8, min_rto=0.05)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_networks_of_all_disciplines_and_sources_keep_their_books(seed: int) -> None:
-    """Balance, bounds in every record, and one answer for one seed."""
+def random_fabric(seed: int) -> Scenario:
+    """Return a random network in which all links have PFC, some with marking, flows in three classes."""
+    random = np.random.default_rng(seed)
     scenario = random_network(seed)
+    rules = [
+        PFC((0, 1), 3.3, 1.9, headroom=float(random.integers(0, 4))),
+        PFC((1,), 4.7, 4.1, headroom=2.0, signalling=1e-3, manager=RampMarking(2.0, 5.0, 0.2)),
+        PFC((0, 1, 2), 2.9, 1.3, headroom=1.5, manager=RED(low=2.0, high=6.0, weight=0.02)),
+        PFC((5,)),
+    ]
+    links = [
+        replace(link, discipline=rules[random.integers(4)], buffer=link.buffer + 80.0)
+        for link in scenario.links
+    ]
+    return replace(scenario, links=links)
+
+
+@pytest.mark.parametrize("make", [random_network, random_fabric])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_networks_of_all_disciplines_and_sources_keep_their_books(seed: int, make) -> None:
+    """Balance, bounds in every record, and one answer for one seed."""
+    scenario = make(seed)
     run, again = (simulate(scenario, sample=0.01, rng=seed) for _ in range(2))
     assert run.imbalance.max() == 0.0
     for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
@@ -191,8 +214,11 @@ def test_naive_reference_agrees_where_nothing_is_lost(
     """From equal states and over whole runs, up to the grid of amounts: order, rates, pauses."""
     host = hosts_of(name)[-1]
     scenario = crossing(DISCIPLINES[name], SOURCES[sort], host, window=30.0, shared=shared)
+    discipline = DISCIPLINES[name]
+    if isinstance(discipline, PFC):
+        discipline = replace(discipline, headroom=None)  # room for all that comes
     links = [
-        replace(link, buffer=2000.0, delay=times * link.delay)
+        replace(link, buffer=2000.0, delay=times * link.delay, discipline=discipline)
         for link, times in zip(scenario.links, delays, strict=True)
     ]
     scenario = replace(scenario, links=links)
@@ -205,16 +231,55 @@ def test_naive_reference_agrees_where_nothing_is_lost(
     # a queue that changes by 0.01 packets per step crosses a threshold as many steps of error later
     np.testing.assert_allclose(switches["time"], switched["time"], atol=400 * 2.0**-26 / 0.01)
     assert max(queued.max(), record[:, :, 3].max()) > 1.0  # in the network or at a host
-    # amounts are rounded to the grid at every service: 400 steps of 2^-26 packets, grown by DFC
-    np.testing.assert_allclose(record[:, :, :4], told[:, :, :4], atol=400 * 2.0**-26)
-    np.testing.assert_allclose(queued, waiting, atol=400 * 2.0**-26)
+    # amounts are rounded to the grid at every service: 400 steps of 2^-26 packets, grown by DFC; pauses of a
+    # class begin later where its queue is shorter by that, and what it does not send others do
+    rounding = 400 * 2.0**-26 * (10 if name == "pfc" else 1)
+    np.testing.assert_allclose(record[:, :, :4], told[:, :, :4], atol=rounding)
+    np.testing.assert_allclose(queued, waiting, atol=rounding)
     # round-trip times jump where what was received ends, to rounding, between two emissions
     apart = abs(record[:, :, 4] - told[:, :, 4]) / fast.step
     assert np.mean(apart > 1e-3) < 0.1
     assert apart.max() < 4.0
 
 
-@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "ecn", "fair"])
+def test_classes_that_pause_differ_from_the_reference_by_rounding_alone(monkeypatch) -> None:
+    """A grid that is 64 times coarser has 64 times the difference."""
+    apart = []
+    for digits in (26, 20):
+        monkeypatch.setattr(plans, "FINEST", digits)
+        scenario = crossing(FIFO(), SOURCES["udp"], "unshaped")
+        rule = PFC((0, 1), 2.513, 1.287)
+        links = [replace(link, buffer=2000.0, discipline=rule) for link in scenario.links]
+        scenario = replace(scenario, links=links)
+        two = [compile_scenario(scenario, Fluid(), np.random.default_rng(2)) for _ in range(2)]
+        queued = [
+            advance(plan, 400, 37)[1]
+            for advance, plan in zip((driver.advance, reference.advance), two, strict=True)
+        ]
+        apart.append(abs(queued[0] - queued[1]).max())
+        assert two[0].quantum == 2.0**-digits
+    assert apart[1] / apart[0] == pytest.approx(64.0, rel=0.3)
+    assert apart[0] > 0.0
+
+
+@pytest.mark.parametrize("rule", [Pause(6.013, 2.987), PFC((0, 1), 2.513, 1.287)])
+def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
+    scenario = crossing(FIFO(), SOURCES["udp"], "unshaped")
+    links = [replace(link, buffer=2000.0, discipline=rule) for link in scenario.links]
+    links[2] = replace(links[2], discipline=replace(rule, storm=0.03612))
+    scenario = replace(scenario, links=links)
+    two = [compile_scenario(scenario, Fluid(), np.random.default_rng(2)) for _ in range(2)]
+    fast, slow = (
+        run(plan, 300, 37)
+        for run, plan in zip((driver.advance, reference.advance), two, strict=True)
+    )
+    begun = np.isclose(fast.switches["time"], 0.03612 / two[0].step)
+    assert begun.sum() == 2  # the link and the host that feed it
+    np.testing.assert_array_equal(fast.switches[["pause", "on"]], slow.switches[["pause", "on"]])
+    np.testing.assert_allclose(fast.queued, slow.queued, atol=10 * 300 * 2.0**-26)
+
+
+@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "ecn", "fair", "pfc ecn"])
 def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
     """Through losses, recovery and timeouts: every sum is exact."""
     scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
@@ -265,7 +330,7 @@ def test_packet_scaling() -> None:
     np.testing.assert_allclose(2 * a.lost, b.lost, atol=1200 * 2.0**-26)
 
 
-@pytest.mark.parametrize("name", ["fifo", "dfc alpha", "fair", "priority", "pause"])
+@pytest.mark.parametrize("name", ["fifo", "dfc alpha", "fair", "priority", "pause", "pfc"])
 def test_names_and_order_of_nodes_and_links_do_not_matter(name: str) -> None:
     one = crossing(DISCIPLINES[name], SOURCES["udp"], "unshaped")
     names = {1: "e", 2: "a", 3: "d", 4: "c", 5: "b"}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 
-from dfcmodel.lossless import deadlock, dragonfly, fat_tree, leaf_spine, torus
+from benchmarks.fluid import fat_tree_scenario
+from dfcmodel import Fluid, Packets, simulate
+from dfcmodel.lossless import deadlock, dragonfly, fat_tree, leaf_spine, torus, with_hosts
 
 
 @pytest.mark.parametrize("k", [2, 4, 6, 8])
@@ -61,6 +64,14 @@ def test_a_leaf_spine_fabric_with_a_failed_link_can_bounce() -> None:
     assert not found.is_free
 
 
+def test_hosts_are_nodes_with_one_cable_each() -> None:
+    graph = with_hosts(fat_tree(8))
+    hosts = [("host", n) for n in range(128)]
+    assert set(graph) - set(fat_tree(8)) == set(hosts)
+    assert all(graph.out_degree(host) == graph.in_degree(host) == 1 for host in hosts)
+    assert all(graph.out_degree(node) == 8 for node in fat_tree(8))
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -73,3 +84,25 @@ def test_a_leaf_spine_fabric_with_a_failed_link_can_bounce() -> None:
 def test_wrong_sizes_are_refused(make, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()
+
+
+@pytest.mark.slow
+def test_a_thousand_flows_over_a_fat_tree_of_128_hosts_run_in_the_fluid_and_in_packets() -> None:
+    """Balance in both; no link above its rate; both see the same queues."""
+    scenario = fat_tree_scenario()
+    runs = [simulate(scenario, method, sample=5e-4) for method in (Fluid(), Packets(seed=1))]
+    rates = dict.fromkeys(scenario.senders, 0.0)
+    for link in scenario.links:
+        rates[link.source] += link.rate
+    for run in runs:
+        assert run.imbalance.max() <= 1e-12
+        assert run.status.ok
+        assert (run.delivered[:, -1] > 0.0).mean() > 0.95
+        used = run.carried.sum(axis=0) / scenario.duration / np.array(list(rates.values()))
+        assert used.max() <= 1.0 + 1e-9
+    # the same queues are long; when they overflow, and so how much is lost at each (0.5), is chance
+    assert np.corrcoef([run.mean_queue.sum(axis=0) for run in runs])[0, 1] > 0.85
+    assert np.corrcoef([run.carried.sum(axis=0) for run in runs])[0, 1] > 0.98
+    # the fluid's ACKs do not queue behind the packets of the other direction: it delivers more
+    sent = [run.delivered[:, -1].sum() for run in runs]
+    assert sent[1] < sent[0] < 1.5 * sent[1]

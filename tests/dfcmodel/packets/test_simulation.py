@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import Fluid, Packets, simulate
+from tests.dfcmodel.packets.conftest import random_scenario
 
 
 def test_a_trajectory_counts_packets(one_link) -> None:
@@ -51,3 +52,28 @@ def test_both_levels_agree_on_a_long_transfer(one_link) -> None:
     fluid = simulate(one_link, duration=20.0).delivered[0, -1]
     packets = simulate(one_link, method=Packets(seed=1), duration=20.0).delivered[0, -1]
     assert packets == pytest.approx(fluid, rel=0.02)  # a timeout of 0.2 s more or less is 1 %
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(backend: str) -> None:
+    """14 samples of 20 ms and one of 13; sums over samples are those of single milliseconds."""
+    scenario = random_scenario("pause", 3)
+    method = Packets(seed=1, backend=backend)
+    run, fine = (simulate(scenario, method, duration=0.293, sample=s) for s in (0.02, 1e-3))
+    assert run.time[-1] == fine.time[-1] == 0.293
+    assert np.diff(run.time) == pytest.approx([0.02] * 13 + [0.013])
+    ends = np.append(20 * np.arange(1, 15), 293) - 1
+    for key in ("delivered", "window", "queued", "backlog"):
+        np.testing.assert_array_equal(getattr(run, key), getattr(fine, key)[:, ends], err_msg=key)
+    parts = np.split(fine.in_transit, ends[:-1] + 1, axis=1)
+    means = np.stack([part.mean(axis=1) for part in parts], axis=1)
+    np.testing.assert_allclose(run.in_transit, means, atol=1e-9)
+    np.testing.assert_array_equal(run.lost.sum(axis=2), fine.lost.sum(axis=2))
+    np.testing.assert_array_equal(run.paused, fine.paused)
+    assert run.carried.sum() > 0
+
+
+def test_samples_that_do_not_divide_a_run_are_a_little_shorter() -> None:
+    run = simulate(random_scenario("fifo", 1), Packets(seed=1), duration=0.1 * np.pi, sample=0.02)
+    assert run.time[-1] == 0.1 * np.pi
+    np.testing.assert_allclose(np.diff(run.time, prepend=0.0), 0.1 * np.pi / 16)

@@ -9,7 +9,10 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    PFC,
     Flow,
+    Fluid,
+    Link,
     Packets,
     Pause,
     Scenario,
@@ -148,3 +151,58 @@ def test_more_pauses_in_a_sample_than_are_recorded_are_refused(monkeypatch) -> N
     assert run.status.ok
     with pytest.raises(ValueError, match=r"pauses of 'overloaded': .* use a shorter sample"):
         run.pauses()
+
+
+def faulty(**changes: object) -> Scenario:
+    """Return a tree with a port that fails at 50 ms: two inputs, of which one also feeds another link."""
+    rule = replace(PAUSE, **changes)
+    links = [Link(a, b, 1e4, 1e-3, 200.0, PAUSE) for a, b in ((1, 3), (2, 3), (3, 4), (4, 6))]
+    links.append(Link(4, 5, 1e4, 1e-3, 200.0, replace(rule, storm=0.05)))
+    flows = [
+        Flow("a", (1, 3, 4, 5), CBR(3e3), host="unshaped"),
+        Flow("b", (2, 3, 4, 6), CBR(2e3), host="unshaped"),
+    ]
+    return Scenario("fault", links, flows, duration=0.3)
+
+
+@pytest.mark.parametrize(
+    "method", [Fluid(), Packets(seed=1), Packets(seed=1, backend="reference")], ids=str
+)
+def test_a_port_that_pauses_for_ever_is_a_storm_and_named(method) -> None:
+    """All that feeds it stands still, also the flow that does not go over it; pauses begin a message later."""
+    run = simulate(faulty(signalling=3e-4), method)
+    assert run.status is Status.STORM
+    assert run.status.ok
+    assert run.deadlock is None
+    assert run.storm.ports == ("4->5",)
+    assert run.storm.since == pytest.approx(0.05 + 1e-3 + 3e-4, abs=1e-12)
+    assert set(run.storm.stopped) == {"1->3", "2->3", "3->4", "host of a", "host of b"}
+    assert "4->5: asks for pauses for ever since 0.0513 s" in str(run.summary()["storm"])
+    assert np.ptp(run.delivered[:, run.time > 0.0513 + 4e-3], axis=1).max() < 1e-9
+    assert run.delivered[:, 49] == pytest.approx(np.array([3e3, 2e3]) * (0.05 - 4e-3), abs=4.0)
+    assert run.imbalance.max() <= 1e-12
+    early = simulate(faulty(signalling=3e-4), method, duration=0.05)
+    assert early.status is Status.CONVERGED
+
+
+def test_both_packet_engines_have_the_same_storm() -> None:
+    one, two = (simulate(faulty(), Packets(seed=1, backend=b)) for b in ("numba", "reference"))
+    np.testing.assert_array_equal(one.paused, two.paused)
+    np.testing.assert_array_equal(one.queued, two.queued)
+    np.testing.assert_array_equal(one.delivered, two.delivered)
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1, backend="reference")], ids=str)
+def test_a_storm_of_one_class_lets_the_other_go_on(method) -> None:
+    rule = PFC(classes=(3,), xoff=30.0, xon=15.0)
+    links = list(chain(4, rate=1e4, delay=1e-3, buffer=400.0, discipline=rule))
+    links[2] = replace(links[2], discipline=replace(rule, storm=0.05))
+    flows = [
+        Flow("storage", (1, 2, 3, 4), CBR(4e3), priority=3, host="unshaped"),
+        Flow("web", (1, 2, 3, 4), CBR(4e3), host="unshaped"),
+    ]
+    run = simulate(Scenario("class", links, flows, duration=0.2), method)
+    assert run.status is Status.STORM
+    assert run.storm.stopped == ("host of storage", "1->2", "2->3")
+    sent = run.delivered[:, -1] - run.delivered[:, 99]
+    assert sent == pytest.approx([0.0, 4e3 * 0.1], abs=1.0)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, DFC, Flow, Scenario, chain, simulate, takano2006
+from dfcmodel import CBR, DFC, PFC, Flow, Pause, Scenario, chain, simulate, takano2006
 from dfcmodel.theory.law import Loop, advance, bare_law
 from dfcmodel.twin.twins import Twin
 from responsefn import AIMD, NewReno
@@ -186,3 +186,37 @@ def test_bad_input() -> None:
         Twin(vegas)
     with pytest.raises(ValueError, match="smoothing"):
         Twin(scenario, smoothing=-1.0)
+
+
+@pytest.mark.parametrize("name", ["dfc", "pause"])
+def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) -> None:
+    """171 steps, 8 samples of 20 and one of 11; what they hold is that of single steps."""
+    rule = DFC() if name == "dfc" else Pause(high=4.0, low=2.0)
+    links = chain(4, rate=2000.0, delay=2e-3, buffer=20.0, discipline=rule)
+    flow = Flow("a", (1, 2, 3, 4), CBR(1900.0), host="unshaped")
+    scenario = Scenario("short", links, [flow], duration=0.0855)
+    twin, fine = (Twin(scenario, sample=sample) for sample in (0.01, 0.5e-3))
+    assert twin.steps == 171
+    assert twin.time[-1] == fine.time[-1] == pytest.approx(0.0855)
+    assert np.diff(twin.time) == pytest.approx([0.01] * 7 + [0.0055])
+    one, two = twin(), fine()
+    for key in ("queued", "delivered", "backlog"):
+        rows = np.asarray(getattr(two, key))[np.append(20 * np.arange(1, 9), 171) - 1]
+        np.testing.assert_allclose(getattr(one, key), rows, rtol=1e-12)
+    last = np.asarray(two.efficiency)[160:].mean(axis=0)
+    np.testing.assert_allclose(one.efficiency[-1], last, rtol=1e-12)
+    lengths = np.diff(twin.time, prepend=0.0)
+    means = lengths @ np.asarray(one.efficiency) / 0.0855
+    np.testing.assert_allclose(twin.merits(twin.parameters).efficiency, means, rtol=1e-12)
+
+
+def test_pauses_by_class_are_refused() -> None:
+    """As all that the twin cannot differentiate."""
+    links = chain(3, rate=2000.0, delay=2e-3, buffer=300.0, discipline=PFC())
+    scenario = Scenario("classes", links, [Flow("a", (1, 2, 3), CBR(1e3), host="unshaped")])
+    with pytest.raises(ValueError, match="PFC"):
+        Twin(scenario)()
+    storm = replace(links[1], discipline=Pause(high=4.0, low=2.0, storm=0.1))
+    other = replace(links[0], discipline=storm.discipline)
+    with pytest.raises(ValueError, match=r"storm = 0\.1: must be None"):
+        Twin(replace(scenario, links=[other, storm]))()

@@ -1,0 +1,37 @@
+"""Per-class pauses (PFC): what waits of each class and ingress, and what exceeds its room.
+
+What waits is counted at the end of a step, for the pauses of the next one (`pause`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import compiled
+from .overflow import drop_from_range, part_that_fits
+from .records import ARRIVED, SENT
+
+__all__ = ["limit_ingress"]
+
+
+@compiled
+def limit_ingress(
+    link: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any, order: Any,
+    shared: Any, bands: Any, pauses: Any,
+) -> None:  # fmt: skip
+    """Count what waits at a link by ingress; drop from the arrivals of step k what exceeds the rooms."""
+    for n in range(link.first_ingress, link.end_ingress):
+        row = pauses[n]
+        waits = 0.0
+        for c in range(row.first, row.end):
+            waits += shared[ARRIVED, c] - shared[SENT, c]
+        excess = waits - row.room
+        if excess > 0.0:
+            fits = part_that_fits(excess, waits - row.waits)
+            amount = drop_from_range(
+                bands[row.held], row.held, row.first, row.end, k, excess, -1.0, fits, now, h, left,
+                quantum, net, order, shared,
+            )  # fmt: skip
+            waits -= amount
+            link.total -= amount
+        row.waits = waits

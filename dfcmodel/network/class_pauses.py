@@ -1,0 +1,122 @@
+"""Priority-based flow control: queues by class of traffic, each of which is paused for itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
+from hopflow.checks import one_number, whole
+
+__all__ = ["ALL", "IN_TRANSMISSION", "PFC"]
+
+ALL = -1
+"""In place of a class of traffic: a link was paused with all that it carries."""
+
+IN_TRANSMISSION = 2.0
+"""Packets that still come whatever the delay: one that the paused link is sending, and one on its way there."""
+
+
+@dataclass(frozen=True)
+class PFC(Discipline):
+    """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36).
+
+    The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and
+    ETS with equal weights give them), none more than it can use. What waits in a lossless class is counted by
+    the link over which it came, its ingress: above ``xoff`` packets this class is paused on that link, at
+    ``xon`` or below it goes on; other classes, and other links, do not stop. Switches count the packets of an
+    ingress for all their output links together, here each output link counts its own.
+
+    Every ingress of a lossless class has ``xoff + headroom`` packets of the link's buffer to itself, and what
+    exceeds them is lost. Other classes are never paused; they share what is left of the buffer, first come
+    first served, and lose what exceeds it.
+
+    Parameters
+    ----------
+    classes
+        Priorities of the flows that are lossless, each from 0 to 7.
+    xoff, xon
+        Pause a class of an ingress above ``xoff`` packets, let it go on at ``xon`` or below;
+        0 <= xon <= xoff.
+    headroom
+        Packets of each class and ingress for which there is room above ``xoff``. None: what can come until
+        the pause is obeyed, ``rate * (2 * delay + signalling) + 2`` of the paused link; `dfcmodel.lossless`
+        has the exact worst case of real ports.
+    signalling
+        Time to generate and act on a message, in s, in addition to the propagation delay.
+    manager
+        What drops or marks before the buffer is full, one for the whole link: ECN marking with PFC is
+        every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking())``.
+    storm
+        Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
+        (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Notes
+    -----
+    A link that feeds one with PFC has PFC itself, or carries flows of one class only: a queue of several
+    classes cannot stop one of them. Hosts with ``host="direct"`` are never paused.
+
+    Examples
+    --------
+    Class 3 is paused, so that nothing of it is lost; class 0 is not, and loses what is too much:
+
+    >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain, simulate
+    >>> rule = PFC(classes=(3,), xoff=50, xon=25)
+    >>> links = chain(4, rate=1e4, delay=1e-3, buffer=300, discipline=rule)
+    >>> storage = [Flow("a", (1, 2, 3, 4), CBR(4e3), priority=3, host="unshaped")]
+    >>> storage += [Flow("b", (3, 4), CBR(4e3), priority=3, host="unshaped")]
+    >>> web = [Flow("web", (2, 3, 4), CBR(8e3), host="unshaped")]
+    >>> run = simulate(Scenario("two classes", links, storage + web, duration=0.5))
+    >>> (run.lost.sum(axis=(1, 2)) > 0).tolist()
+    [False, False, True]
+    >>> sorted(set(run.pauses()["priority"].values.tolist()))
+    [3]
+    """
+
+    classes: tuple[int, ...] = (0,)
+    xoff: float = 100.0
+    xon: float = 50.0
+    headroom: float | None = None
+    signalling: float = 0.0
+    manager: QueueManager | None = None
+    storm: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.storm is not None:
+            one_number("storm", self.storm, at_least=0.0, hint="in s")
+        given: object = self.classes
+        if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
+            msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
+            raise ValueError(f"classes = {given!r}: {msg}")
+        for priority in given:
+            whole("classes", priority, 0, 7)
+        if len(set(given)) < len(given):
+            raise ValueError(f"classes = {given!r}: must differ from each other")
+        object.__setattr__(self, "classes", tuple(sorted(int(each) for each in given)))
+        check_manager(self.manager)
+        one_number("xoff", self.xoff, above=0.0)
+        one_number("xon", self.xon, at_least=0.0, at_most=self.xoff, hint="xon <= xoff")
+        if self.headroom is not None:
+            one_number("headroom", self.headroom, at_least=0.0, hint="in packets")
+        one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
+
+    def room(self, rate: float, delay: float) -> float:
+        """Return for how many packets of a class that come over one link there is room.
+
+        Parameters
+        ----------
+        rate, delay
+            Of that link, packets/s and s.
+
+        Examples
+        --------
+        >>> PFC(xoff=100.0).room(rate=1e4, delay=1e-3)
+        122.0
+        """
+        if self.headroom is not None:
+            return self.xoff + self.headroom
+        return self.xoff + rate * (2.0 * delay + self.signalling) + IN_TRANSMISSION

@@ -1,0 +1,126 @@
+"""Queues of the reference engine that are paused by class of traffic (PFC)."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.packets.reference_queues import Queue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dfcmodel.packets.protocols import EventSimulation
+    from dfcmodel.packets.reference_receivers import Packet
+
+__all__ = ["ClassQueues"]
+
+
+class ClassQueues(Queue):
+    """A FIFO queue per class, served by deficit round robin; each is paused for itself.
+
+    ACKs are of the class of their flow.
+    """
+
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
+        super().__init__(simulation, p)
+        assert isinstance(self.port.discipline, PFC)
+        self.rule = self.port.discipline
+        self.lines: dict[int, deque[tuple[float, Packet]]] = {}
+        self.deficit: dict[int, float] = {}
+        self.turns: deque[int] = deque()
+        self.counts: Counter[tuple[int, int]] = Counter()  # what waits, by feeding port and class
+        self.pausing: set[tuple[int, int]] = set()
+        self.rooms = simulation.plan.ingress(p)
+        self.pooled = 0
+        self.pool = self.port.room - sum(self.rooms.values())
+
+    def arrivals(self) -> Iterable[float]:
+        """Return when the packets that wait came."""
+        return (came for line in self.lines.values() for came, _ in line)
+
+    def length(self) -> int:
+        """Return how many packets wait."""
+        return sum(map(len, self.lines.values()))
+
+    def priority(self, packet: Packet) -> int:
+        """Return the class of a packet."""
+        return self.simulation.plan.scenario.flows[packet.flow].priority
+
+    def ingress(self, packet: Packet) -> tuple[int, int]:
+        """Return over which port a packet came (-1 - flow: from its sender), and its class."""
+        plan = self.simulation.plan
+        route = (plan.backward if packet.is_ack else plan.forward)[packet.flow]
+        before = route[packet.hop - 1] if packet.hop else -1 - packet.flow
+        return before, self.priority(packet)
+
+    def is_paused(self, priority: int) -> bool:
+        """Return whether a class, or the whole link, is paused."""
+        return any(who in (ALL, priority) for _, who in self.paused_by)
+
+    def ready(self) -> bool:
+        """Return whether a packet may leave."""
+        return not self.busy and any(not self.is_paused(priority) for priority in self.turns)
+
+    def passes(self, packet: Packet) -> bool:
+        """Return whether an accepted packet is sent at once."""
+        return not self.busy and not self.is_paused(self.priority(packet)) and not self.ready()
+
+    def admit(self, packet: Packet) -> bool:
+        """Return whether the manager accepts it and there is room: of its ingress, or what others share."""
+        if not self.manager.admit(packet):
+            return False
+        key = self.ingress(packet)
+        if key in self.rooms:
+            return self.passes(packet) or self.counts[key] + 1 <= self.rooms[key]
+        return self.passes(packet) or self.pooled + 1 <= self.pool
+
+    def put(self, packet: Packet) -> None:
+        """Queue a packet."""
+        priority = self.priority(packet)
+        line = self.lines.setdefault(priority, deque())
+        if not line:
+            self.turns.append(priority)
+            self.deficit[priority] = float(self.simulation.plan.sizes[0])
+        line.append((self.simulation.now, packet))
+        self.bytes += self.size_of(packet)
+        self.count(packet, 1)
+
+    def pop(self) -> tuple[float, Packet]:
+        """Return the arrival time and the next packet, by DRR among classes that are not paused."""
+        sizes = self.simulation.plan.sizes
+        while True:
+            priority = self.turns[0]
+            came, packet = self.lines[priority][0]
+            if not self.is_paused(priority):
+                if sizes[packet.size] <= self.deficit[priority]:
+                    break
+                self.deficit[priority] += sizes[0]
+            self.turns.rotate(-1)
+        self.lines[priority].popleft()
+        self.deficit[priority] -= sizes[packet.size]
+        if not self.lines[priority]:
+            self.turns.popleft()
+        self.bytes -= self.size_of(packet)
+        self.count(packet, -1)
+        return came, packet
+
+    def count(self, packet: Packet, more: int) -> None:
+        """Count a packet that comes or leaves; pause or resume where a threshold is crossed."""
+        key = self.ingress(packet)
+        if key not in self.rooms:
+            self.pooled += more
+            return
+        self.counts[key] += more
+        wanted = self.counts[key] > (self.rule.xon if key in self.pausing else self.rule.xoff)
+        if wanted == (key in self.pausing) or key[0] < 0:
+            return
+        (self.pausing.add if wanted else self.pausing.discard)(key)
+        simulation = self.simulation
+        simulation.records.switch(self.p, simulation.now, wanted, *key)
+        feeder = simulation.queues[key[0]]
+        time = simulation.now + (feeder.port.delay + self.rule.signalling)
+        message = partial(feeder.receive_message, (self.p, key[1]), wanted)
+        simulation.at(time, -1 - self.p, message)
