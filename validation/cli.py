@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape as _escaped
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
@@ -18,12 +20,16 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence, manifest, tally
+from validation import evidence, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.records import record as write_records
 from validation.records import recorded_verdicts
+from validation.svg import standalone
 from validation.texts import plain
-from validation.verdicts import Claim, Finding, Sides, Verdict
+from validation.verdicts import Claim, Finding, Verdict
+
+if TYPE_CHECKING:
+    from validation.report.rows import Row
 
 app = typer.Typer(
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
@@ -37,7 +43,6 @@ for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
 
-XML = '<?xml version="1.0" encoding="utf-8" standalone="no"?>'
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
     Verdict.REPRODUCED: "green",
@@ -50,7 +55,10 @@ STYLES = {
 }
 
 
-def _check(claims: list[Claim], console: Console, *, fresh: bool) -> dict[Claim, Finding]:
+def _check(
+    claims: list[Claim], console: Console, *, fresh: bool
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings as they are done, under a progress bar."""
     from validation.running import checked
 
     columns = (
@@ -59,13 +67,11 @@ def _check(claims: list[Claim], console: Console, *, fresh: bool) -> dict[Claim,
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    findings = {}
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("checking", total=len(claims))
         for claim, finding in checked(claims, fresh=fresh):
-            findings[claim] = finding
             progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
-    return {claim: findings[claim] for claim in claims}
+            yield claim, finding
 
 
 def _print_version(wanted: bool) -> None:
@@ -99,58 +105,76 @@ def validate(
     record: Annotated[
         bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rows of claims.json, progress to stderr.")
+    ] = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
+    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
     """
-    from validation.report import write
+    from validation.report import Report
+    from validation.report.rows import as_json as rows_as_json
 
-    console = Console()
+    console = Console(stderr=as_json)
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
+    pages = Report(report, (each.id for each in chosen))
     start = time.perf_counter()
     manifest.verify()
     manifest.verify_published()
-    findings = _check(chosen, console, fresh=fresh)
+    findings: dict[Claim, Finding] = {}
+    rows: list[Row] = []
+    try:
+        for each, finding in _check(chosen, console, fresh=fresh):
+            findings[each] = finding
+            rows.append(pages.add(each, finding))
+            _print_row(rows[-1], console)
+    except KeyboardInterrupt:
+        console.print(f"interrupted: {len(rows)} of {len(chosen)} claims; report: {pages.write()}")
+        raise typer.Exit(130) from None
     seconds = time.perf_counter() - start
-    page = write(findings, report, seconds)
-    _print_tally(findings, console)
-    _print_findings(findings, console)
-    recorded = recorded_verdicts()
-    different = [
-        claim.id
-        for claim, finding in findings.items()
-        if recorded.get(claim.id) != Sides(finding.model, finding.simulation)
-    ]
+    page = pages.write(seconds)
+    if as_json:
+        typer.echo(rows_as_json(rows))
+    _print_tally(rows, console)
+    different = [row["id"] for row in rows if not row["as_recorded"]]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
     if record and not claim:
-        write_records(findings)
+        write_records({each: findings[each] for each in chosen})
         return
     if different:
-        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
+        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(sorted(different))}")
         raise typer.Exit(1)
 
 
-def _print_tally(findings: dict[Claim, Finding], console: Console) -> None:
-    console.print(tally.headline(findings), highlight=False)
-    for title, counted in tally.tables(findings).items():
+def _print_tally(rows: list[Row], console: Console) -> None:
+    from validation.report import tally
+    from validation.report.surprises import RULE, most_surprising
+
+    for title, counted in tally.tables(rows).items():
         table = Table(title, *(Column(name, justify="right") for name in counted.columns))
         for paper, counts in counted.rows.items():
             table.add_row(paper, *(str(count or "") for count in counts))
         console.print(table)
+    console.print(tally.headline(rows), highlight=False)
+    if found := most_surprising(rows):
+        console.print(f"[bold]Most surprising:[/] {RULE}", highlight=False)
+    for row in found:
+        console.print(f"  [bold]{row['id']}[/] {_escaped(row['headline'])}", highlight=False)
 
 
-def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
-    """Print one line per claim: statement, verdicts and finding."""
-    for claim, finding in findings.items():
-        model, packets = (f"[{STYLES[v]}]{v}[/]" for v in (finding.model, finding.simulation))
-        readings = dict.fromkeys(name for names in finding.turning for name in names)
-        turned = f" (turned by: {'; '.join(readings)})" if readings else ""
-        console.print(
-            f"[bold]{claim.id}[/] {claim.text}: model {model}, packets {packets}{turned}. "
-            f"{plain(finding.headline)}",
-            highlight=False,
-        )
+def _print_row(row: Row, console: Console) -> None:
+    """Print one line on a claim: statement, verdicts and finding."""
+    from validation.report.rows import verdicts
+
+    model, packets = (f"[{STYLES[verdict]}]{verdict}[/]" for verdict in verdicts(row))
+    readings = dict.fromkeys(name for names in row["depends_on"].values() for name in names)
+    turned = f" (turned by: {'; '.join(readings)})" if readings else ""
+    console.print(
+        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}"
+        f"{_escaped(turned)}. {_escaped(row['headline'])}",
+        highlight=False,
+    )
 
 
 @app.command("figure")
@@ -169,16 +193,19 @@ def draw_figure(
     """
     console = Console()
     if name is None:
-        for known, claims in figures().items():
-            console.print(f"{known}: {', '.join(claim.id for claim in claims)}", highlight=False)
+        for known, about in figures().items():
+            console.print(f"{known}: {', '.join(claim.id for claim in about)}", highlight=False)
         return
-    for claim, finding in _check(claims_of_figure(name), console, fresh=False).items():
+    claims = claims_of_figure(name)
+    found = dict(_check(claims, console, fresh=False))
+    for claim in claims:
+        finding = found[claim]
         if not finding.pictures:
             console.print(f"[bold]{claim.id}[/] {claim.where}: has no figure")
         for n, picture in enumerate(finding.pictures, 1):
             target = folder / f"{claim.id}-{n}.svg"
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(f"{XML}\n{picture.svg}", encoding="utf-8")
+            target.write_text(standalone(picture.svg), encoding="utf-8")
             console.print(f"[bold]{claim.id}[/] {claim.where}: {plain(picture.caption)}\n{target}")
 
 
