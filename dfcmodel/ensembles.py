@@ -14,9 +14,10 @@ import numpy as np
 
 from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
-from hopflow.checks import number, whole
+from hopflow.checks import number, one_number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import in_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -240,14 +241,14 @@ class Ensemble(Recorded, Result):
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
-    jitter: float = 20e-6,
+    jitter: float | str = 20e-6,
     seed: int = 0,
     executor: Executor | None = None,
     *,
-    duration: float | None = None,
+    duration: float | str | None = None,
     steps_per_delay: int = 4,
-    sample: float = 1e-2,
-    packet_jitter: float = 0.0,
+    sample: float | str = 1e-2,
+    packet_jitter: float | str = 0.0,
     method: Fluid | Packets | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
@@ -290,7 +291,7 @@ def ensemble(
 
     whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     whole("seed", seed, 0, 2**63)
-    number("jitter", jitter, at_least=0.0)
+    jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
     settings = {
         "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
         "sample": sample, "packet_jitter": packet_jitter, "method": method,

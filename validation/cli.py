@@ -20,10 +20,11 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
+from hopflow.command_line import AsJson, as_json, check_output, examples
 from validation import evidence, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
+from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
-from validation.records import recorded_verdicts
 from validation.svg import standalone
 from validation.texts import plain
 from validation.verdicts import Claim, Finding, Verdict
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
@@ -53,6 +53,21 @@ STYLES = {
     Verdict.UNDECIDABLE: "dim",
     Verdict.NOT_APPLICABLE: "dim",
 }
+
+
+def _claims(incomplete: str) -> list[str]:
+    """Complete the id of a claim."""
+    return [id for id in entries() if id.startswith(incomplete.upper())]
+
+
+def _cases(incomplete: str) -> list[str]:
+    """Complete the name of a case."""
+    return [case for case in evidence.cases() if case.startswith(incomplete)]
+
+
+Case = Annotated[
+    str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.", autocompletion=_cases)
+]
 
 
 def _check(
@@ -92,11 +107,20 @@ def options(
     """Options of ``hopflow`` itself."""
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "hopflow validate",
+        "hopflow validate --claim M06 --claim M03 --report my_report",
+        "hopflow validate --claim M06 --json",
+    )
+)
 def validate(
     claim: Annotated[
         list[str] | None,
-        typer.Option(help="Only this one of `hopflow claims`; may be given several times."),
+        typer.Option(
+            help="Only this one of `hopflow claims`; may be given several times.",
+            autocompletion=_claims,
+        ),
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
     fresh: Annotated[
@@ -105,9 +129,7 @@ def validate(
     record: Annotated[
         bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the rows of claims.json, progress to stderr.")
-    ] = False,
+    json: AsJson = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
@@ -116,7 +138,7 @@ def validate(
     from validation.report import Report
     from validation.report.rows import as_json as rows_as_json
 
-    console = Console(stderr=as_json)
+    console = Console(stderr=json)
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     pages = Report(report, (each.id for each in chosen))
     start = time.perf_counter()
@@ -134,7 +156,7 @@ def validate(
         raise typer.Exit(130) from None
     seconds = time.perf_counter() - start
     page = pages.write(seconds)
-    if as_json:
+    if json:
         typer.echo(rows_as_json(rows))
     _print_tally(rows, console)
     different = [row["id"] for row in rows if not row["as_recorded"]]
@@ -177,7 +199,12 @@ def _print_row(row: Row, console: Console) -> None:
     )
 
 
-@app.command("figure")
+@app.command(
+    "figure",
+    epilog=examples(
+        "hopflow figure", "hopflow figure malhotra2005/4", "hopflow figure M03 --folder talk"
+    ),
+)
 def draw_figure(
     name: Annotated[
         str | None,
@@ -186,49 +213,77 @@ def draw_figure(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
+    json: AsJson = False,
 ) -> None:
     """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.
 
     A claim that `hopflow validate` has checked before, with nothing changed since, is not checked again.
     """
-    console = Console()
+    console = Console(stderr=json)
     if name is None:
-        for known, about in figures().items():
-            console.print(f"{known}: {', '.join(claim.id for claim in about)}", highlight=False)
+        known = {figure: [claim.id for claim in claims] for figure, claims in figures().items()}
+        if json:
+            typer.echo(as_json(known))
+            return
+        for figure, ids in known.items():
+            console.print(f"{figure}: {', '.join(ids)}", highlight=False)
         return
+    check_output("folder", folder / "figure.svg")
     claims = claims_of_figure(name)
     found = dict(_check(claims, console, fresh=False))
+    files = []
     for claim in claims:
-        finding = found[claim]
-        if not finding.pictures:
+        if not found[claim].pictures:
             console.print(f"[bold]{claim.id}[/] {claim.where}: has no figure")
-        for n, picture in enumerate(finding.pictures, 1):
+        for n, picture in enumerate(found[claim].pictures, 1):
             target = folder / f"{claim.id}-{n}.svg"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(standalone(picture.svg), encoding="utf-8")
-            console.print(f"[bold]{claim.id}[/] {claim.where}: {plain(picture.caption)}\n{target}")
+            caption = plain(picture.caption)
+            files.append(
+                {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
+            )
+            console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
+    if json:
+        typer.echo(as_json(files))
 
 
-@app.command("claims")
-def list_claims() -> None:
+@app.command("claims", epilog=examples("hopflow claims", "hopflow claims --json"))
+def list_claims(json: AsJson = False) -> None:
     """List the claims that can be checked, with their recorded verdicts."""
-    table = Table("claim", "paper", "where", "statement", "model", "packets")
     recorded = recorded_verdicts()
+    if json:
+        names = ("id", "paper", "where", "setting", "text")
+        typer.echo(
+            as_json(
+                [
+                    {name: getattr(item, name) for name in names}
+                    | dict(recorded[item.id].items() if item.id in recorded else ())
+                    for item in ledger().values()
+                ]
+            )
+        )
+        return
+    table = Table("claim", "paper", "where", "statement", "model", "packets")
     for item in ledger().values():
         verdicts = recorded.get(item.id, ("", ""))
         table.add_row(item.id, item.paper, item.where, item.text, *map(str, verdicts))
     Console().print(table)
 
 
-@data.command("list")
+@data.command("list", epilog=examples("hopflow data list", "hopflow data list yang2001 --json"))
 def list_cases(
     paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
+    json: AsJson = False,
 ) -> None:
     """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
     console = Console()
     overview = evidence.overview()
     if paper is not None:
         overview = overview[overview["paper"] == choice("paper", paper, set(overview["paper"]))]
+    if json:
+        typer.echo(as_json(overview.to_dict("records")))
+        return
     titles = console.width >= 100
     for name, cases in overview.groupby("paper"):
         table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
@@ -253,9 +308,16 @@ def list_cases(
     )
 
 
-@data.command("show")
+@data.command(
+    "show",
+    epilog=examples(
+        "hopflow data show zheng2002/periodic-loss",
+        "hopflow data show zheng2002/window-sweep --table link --rows 5 --plot link.png",
+        "hopflow data show zheng2002/periodic-loss --json",
+    ),
+)
 def show_case(
-    case: Annotated[str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.")],
+    case: Case,
     name: Annotated[
         str | None, typer.Option("--table", help="One of its tables; default: the first.")
     ] = None,
@@ -267,6 +329,7 @@ def show_case(
     value: Annotated[
         str | None, typer.Option(help="Column to plot; default: the headline of the case.")
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
     import pandas as pd
@@ -274,8 +337,12 @@ def show_case(
     from validation.pictures import draw
 
     console = Console()
+    check_output("plot", picture)
     record = evidence.provenance(case)
     frame = evidence.table(case, name)
+    if json:
+        typer.echo(as_json({"provenance": record, "rows": frame.head(rows).to_dict("records")}))
+        return
     drawn = draw(case, name, value=value)
     console.print(f"[bold]{case}[/]: {record['title']}")
     console.print(
@@ -297,9 +364,9 @@ def show_case(
     console.print(f"figure: {picture}")
 
 
-@data.command("regenerate")
+@data.command("regenerate", epilog=examples("hopflow data regenerate zheng2002/periodic-loss"))
 def regenerate_case(
-    case: Annotated[str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.")],
+    case: Case,
     jobs: Annotated[int, typer.Option(min=1, help="Simulators side by side.")] = 2,
 ) -> None:
     """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""
@@ -311,11 +378,15 @@ def regenerate_case(
     generate([case], jobs)
 
 
-@data.command("verify")
-def verify_data() -> None:
+@data.command("verify", epilog=examples("hopflow data verify", "hopflow data verify --json"))
+def verify_data(json: AsJson = False) -> None:
     """Compare bundled files and published tables with the manifests; exit status 1 on damage."""
     console = Console()
     checked, tables = manifest.verify(), manifest.verify_published()
+    if json:
+        about = {"files": len(checked), "cases": len(evidence.cases()), "tables": len(tables)}
+        typer.echo(as_json(about))
+        return
     console.print(
         f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: "
         "all as recorded"

@@ -58,3 +58,10 @@ def test_one_rule_alone_has_no_others() -> None:
     alone = compare([Reno()], runs=1, **PATH)
     assert np.isnan(alone.against_others).all()
     assert alone.rate[0] > 0.9 * 2000.0
+
+
+def test_the_path_may_be_given_with_units() -> None:
+    path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "seconds": "5s"}
+    texts = compare([NewReno()], runs=1, **path).path
+    numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0}
+    assert {name: getattr(texts, name) for name in numbers} == numbers
