@@ -15,6 +15,7 @@ import numpy as np
 from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, one_number, whole
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
 from hopflow.units import in_units
@@ -287,8 +288,6 @@ def ensemble(
     >>> many.mean_efficiency().shape
     (8, 2)
     """
-    from tqdm import tqdm
-
     whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     whole("seed", seed, 0, 2**63)
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
@@ -308,8 +307,7 @@ def ensemble(
     waiting += [pool.submit(_run, scenario, each, settings) for each in seeds[len(waiting) :]]
     try:
         done: Iterable[Future[Trajectory]] = as_completed(waiting)
-        name = scenario.name
-        for future in tqdm(done, name, runs, delay=1.0, disable=None, leave=False, unit="run"):
+        for future in progress_bar(done, desc=scenario.name, total=runs, unit="run"):
             future.result()
     finally:
         for future in waiting:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.metadata import metadata
 from typing import Any
+
+os.environ["TQDM_DISABLE"] = "1"  # no progress bars among the outputs of examples
 
 _about = metadata("hopflow")
 project = "hopflow"

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 
-from hopflow.units import Dimension, in_units
+from hopflow.units import Dimension, quantity
 
 __all__ = ["Parametrized"]
 
@@ -55,9 +55,10 @@ def _key(value: Any) -> Any:
 def _in_units(name: str, value: Any, dimension: Dimension) -> Any:
     if isinstance(value, tuple):
         return tuple(_in_units(name, part, dimension) for part in value)
-    found = in_units(name, value, dimension)
-    whole = isinstance(value, str) and dimension == "amount" and float(found).is_integer()
-    return int(found) if whole else found
+    if not isinstance(value, str) or not value[-1:].isalpha() or value[0].isalpha():
+        return value  # texts without a number or without a unit are refused by `check`
+    found = quantity(name, value, dimension)
+    return int(found) if dimension == "amount" and found.is_integer() else found
 
 
 class Parametrized:

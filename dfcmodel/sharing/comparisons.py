@@ -10,6 +10,7 @@ import numpy as np
 
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
 from hopflow.checks import whole
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.units import in_units
 
@@ -212,8 +213,6 @@ def compare(
     >>> found.rules[0]
     CUBIC()
     """
-    from tqdm import tqdm
-
     chosen = checked_rules(tuple(rules))
     whole("number of rules", len(chosen), 1, 100)
     bandwidth = in_units("bandwidth", bandwidth, "rate")
@@ -229,7 +228,7 @@ def compare(
     share, half = np.empty((R, R)), np.empty((R, R))
     alone, alone_half, delay, lost, jain, exponent = np.empty((6, R))
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
-    for who in tqdm(tasks, "compare", delay=1.0, disable=None, leave=False, unit="setting"):
+    for who in progress_bar(tasks, desc="compare", unit="setting"):
         flows = [chosen[n] for n in who]
         found = [path.run(flows, seed=each) for each in seeds]
         n, m = who[0], who[-1]

@@ -127,5 +127,6 @@ def test_parameters_with_units_may_be_texts() -> None:
     texts = Queue(rtt="40ms", rates=["300kbps", 1.0], room="10pkt")
     assert texts == Queue(0.04, (25.0, 1.0), 10)
     assert type(texts.room) is int
-    with pytest.raises(ValueError, match=r"^rtt = 'soon': must be a number and a unit"):
-        Queue(rtt="soon")
+    with pytest.raises(ValueError, match=r"^rtt = '40 bit': must be a number and a unit of s, ms"):
+        Queue(rtt="40 bit")
+    assert Queue(rtt="soon").rtt == "soon", "no quantity: for the check of the class"
