@@ -103,9 +103,9 @@ class Ensemble(Recorded, Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or CONVERGED."""
+        """Status of the first run that failed, or COMPLETED."""
         statuses = [run.status for run in self.runs]
-        return next((status for status in statuses if not status.ok), Status.CONVERGED)
+        return next((status for status in statuses if not status.ok), Status.COMPLETED)
 
     @property
     def time(self) -> NDArray[np.float64]:
