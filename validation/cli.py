@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -398,8 +399,24 @@ def main() -> None:
     try:
         app()
     except manifest.DamagedDataError as error:
-        Console(stderr=True).print(f"[red]damaged data:[/] {error}", highlight=False)
+        Console(stderr=True).print(f"[red]damaged data:[/] {_escaped(str(error))}", highlight=False)
         raise SystemExit(1) from None
-    except ValueError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False)
+    except (ValueError, OSError) as error:
+        said = _escaped(in_the_shell(error, sys.argv[1:]))
+        Console(stderr=True).print(f"[red]error:[/] {said}", highlight=False)
         raise SystemExit(2) from None
+
+
+def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
+    """Return the message of an error in the words of the command line: options for parameters.
+
+    >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
+    '--rtt 40: must be < 5; --no-unit-check allows it'
+    """
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    name, sign, rest = str(error).partition(" = ")
+    option = f"--{name.replace('_', '-')}"
+    given = any(word == option or word.startswith(f"{option}=") for word in words)
+    text = f"{option} {rest}" if sign and given else str(error)
+    return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

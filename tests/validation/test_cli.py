@@ -92,3 +92,21 @@ def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch) -> Non
     assert done.exit_code == 130
     assert "interrupted: 1 of 2 claims" in done.output
     assert "1 of 2 claims checked so far" in (tmp_path / "report/index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "said"),
+    [
+        (
+            ValueError("high_threshold = 30: too many"),
+            ["--high-threshold=30"],
+            "--high-threshold 30: too many",
+        ),
+        (ValueError("high_threshold = 30: too many"), [], "high_threshold = 30: too many"),
+        (ValueError("x; unit_check=False allows it"), [], "x; --no-unit-check allows it"),
+        (FileNotFoundError(2, "No such file", "a.toml"), ["a.toml"], "a.toml: No such file"),
+    ],
+    ids=["option", "default", "switch", "file"],
+)
+def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
+    assert cli.in_the_shell(error, words) == said
