@@ -46,6 +46,18 @@ PAPERS = {
     "kaneko2007": "Kaneko et al. 2007: TCP-Fusion",
     OWN: "hopflow's own comparisons",
 }
+CITATIONS = {
+    "takano2006": "C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between "
+    "diffusion-type flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006.",
+    "malhotra2005": "R. Malhotra, R. van Haalen, M. Mandjes, R. Nunez-Queija, Modeling the interaction "
+    "of IEEE 802.3x hop-by-hop flow control and TCP end-to-end flow control, CWI report PNA-E0518, 2005.",
+    "zheng2002": "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002.",
+    "yang2001": "C. Yang, C.-H. Fu, Research into two source-based control algorithms for Internet "
+    "traffic flows, Computer Communications, 2001.",
+    "kaneko2007": "K. Kaneko, T. Fujikawa, Z. Su, J. Katto, TCP-Fusion: a hybrid congestion control "
+    "algorithm for high-speed networks, PFLDnet 2007.",
+    OWN: "Comparisons of hopflow's models with simulators, standards and measurements of others.",
+}
 MARKS = {
     Verdict.REPRODUCED: "✓",
     Verdict.CONTRADICTED: "✗",
@@ -115,6 +127,7 @@ def paper_page(paper: str, rows: Sequence[Row]) -> str:
         "paper.html",
         root="../",
         paper=paper,
+        citation=CITATIONS[paper],
         rows=rows,
         sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
         families=[(family, panels(family)) for family in grouped(rows)],
@@ -173,6 +186,7 @@ def _environment() -> jinja2.Environment:
 
     new = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
+        auto_reload=False,
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
