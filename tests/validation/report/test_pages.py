@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -119,3 +121,19 @@ def test_the_filter_knows_the_fields_of_the_rows(tmp_path: Path, toy) -> None:
     for verdict in MEANINGS:
         assert text.count(f"<option>{verdict}</option>") == 2
     assert all(asset(name) for name in ASSETS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium on the path")
+@pytest.mark.parametrize(("asked", "shown"), [("", 2), ("?packets=depends", 0), ("?q=z02+says", 1)])
+def test_a_browser_filters_the_list(tmp_path: Path, toy, asked: str, shown: int) -> None:
+    page = report.write(dict([toy("Z01"), toy("Z02")]), tmp_path, 1.0)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'user'}",
+    ]
+    command = ["chromium", *options, "--dump-dom", f"{page.as_uri()}{asked}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert f"{shown} of 2 claims" in done.stdout
