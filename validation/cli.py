@@ -44,6 +44,8 @@ for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
 
+WIDE = 100
+"""Columns of a terminal from which on tables are printed whole."""
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
     Verdict.REPRODUCED: "green",
@@ -174,12 +176,17 @@ def _print_tally(rows: list[Row], console: Console) -> None:
     from validation.report import tally
     from validation.report.surprises import RULE, most_surprising
 
-    for title, counted in tally.tables(rows).items():
+    for title, counted in tally.tables(rows).items() if console.width >= WIDE else ():
         table = Table(title, *(Column(name, justify="right") for name in counted.columns))
         for paper, counts in counted.rows.items():
             table.add_row(paper, *(str(count or "") for count in counts))
         console.print(table)
-    console.print(tally.headline(rows), highlight=False)
+    for title, side in tally.SIDES.items():
+        if said := tally.in_words(rows, side):
+            total = sum(count.claims for count in said)
+            words = ", ".join(f"{count.claims} {count.words}" for count in said)
+            of = "claims of the papers" if total > 1 else "claim of a paper"
+            console.print(f"[bold]{title}:[/] of {total} {of} {words}.", highlight=False)
     if found := most_surprising(rows):
         console.print(f"[bold]Most surprising:[/] {RULE}", highlight=False)
     for row in found:
@@ -285,7 +292,7 @@ def list_cases(
     if json:
         typer.echo(as_json(overview.to_dict("records")))
         return
-    titles = console.width >= 100
+    titles = console.width >= WIDE
     for name, cases in overview.groupby("paper"):
         table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
         table.expand = titles

@@ -27,7 +27,7 @@ from validation.verdicts import Claim, Finding
 
 __all__ = ["Report", "write"]
 
-PAUSE = 3.0
+PAUSE = 10.0
 """Shortest time in s between two versions of the start page while claims are being checked."""
 
 
@@ -60,6 +60,7 @@ class Report:
             raise ValueError(f"report = {str(folder)!r}: {error.strerror}") from None
         self.recorded = recorded_verdicts()
         self.done: set[str] = set()
+        self._changed: set[str] = set()
         known = load(folder / "claims.json")
         self.rows: dict[str, Row] = {
             id: row for id, row in known.items() if id in entries() and self._page(id).is_file()
@@ -71,7 +72,7 @@ class Report:
         return self.folder / "claims" / f"{id}.html"
 
     def add(self, claim: Claim, finding: Finding) -> Row:
-        """Write the page and the figures of a claim, and its paper's and the start page at times.
+        """Write the page and the figures of a claim, at times those of its paper and the start page.
 
         Everything is made before the first file is touched.
         """
@@ -82,8 +83,9 @@ class Report:
         _replace(self._page(claim.id), page)
         self.rows[claim.id] = row
         self.done.add(claim.id)
+        self._changed.add(claim.paper)
         if time.monotonic() > self._written + PAUSE:
-            self.write()
+            self._write_lists(self._changed)
         return row
 
     def write(self, seconds: float | None = None) -> Path:
@@ -94,25 +96,34 @@ class Report:
         seconds
             How long the claims took; None: since this object was made.
         """
+        rows = self._in_order()
+        cases = sorted({case for row in rows for case in row["cases"]})
+        _replace(self.folder / "data.html", data_page(cases))
+        _replace(self.folder / "claims.json", as_json(rows))
+        _replace(self.folder / "claims.csv", as_csv(rows))
+        return self._write_lists(PAPERS, seconds)
+
+    def _write_lists(self, papers: Iterable[str], seconds: float | None = None) -> Path:
+        """Write the pages of some papers, and the start page, which it returns."""
         spent = time.monotonic() - self._start if seconds is None else seconds
-        rows = [self.rows[id] for id in self.ids if id in self.rows]
+        rows = self._in_order()
         for name in ASSETS:
             _replace(self.folder / name, asset(name))
-        for paper in PAPERS:
+        for paper in papers:
             own = [row for row in rows if row["paper"] == paper]
             _replace(self.folder / "papers" / f"{paper}.html", paper_page(paper, own))
         for id in self.ids:
             if not self._page(id).is_file():
                 _replace(self._page(id), unchecked_page(entries()[id]))
-        cases = sorted({case for row in rows for case in row["cases"]})
-        _replace(self.folder / "data.html", data_page(cases))
-        _replace(self.folder / "claims.json", as_json(rows))
-        _replace(self.folder / "claims.csv", as_csv(rows))
         progress = Progress(len(self.done), len(self.claims), spent)
         target = self.folder / "index.html"
         _replace(target, start_page(rows, self._outdated(rows), progress))
         self._written = time.monotonic()
+        self._changed.clear()
         return target
+
+    def _in_order(self) -> list[Row]:
+        return [self.rows[id] for id in self.ids if id in self.rows]
 
     def _outdated(self, rows: list[Row]) -> list[str]:
         from validation.claims import ledger

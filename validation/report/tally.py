@@ -9,7 +9,7 @@ from validation.records import OWN, entries
 from validation.report.rows import Row
 from validation.verdicts import Verdict
 
-__all__ = ["SIDES", "Count", "Table", "headline", "in_words", "tables"]
+__all__ = ["SIDES", "Count", "Table", "in_words", "tables"]
 
 SIDES = {"Models": "model", "Packets": "simulation"}
 """Titles of the sides, and their fields in a row."""
@@ -30,7 +30,6 @@ WORDS = {
     Verdict.UNDECIDABLE: "need other data",
     Verdict.OPEN: "have no model yet",
 }
-_DECIDED = (Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.DEPENDS)
 
 
 class Table(NamedTuple):
@@ -53,20 +52,6 @@ def tables(rows: Sequence[Row]) -> dict[str, Table]:
     return {title: _table(rows, side) for title, side in SIDES.items()}
 
 
-def headline(rows: Sequence[Row]) -> str:
-    """Return one sentence: how many of the papers' claims are judged, and how."""
-    of_papers = _of_papers(rows)
-    total = sum(entry.paper != OWN for entry in entries().values())
-    counts = []
-    for title, side in SIDES.items():
-        seen = [row[side] for row in of_papers]
-        said = (f"{seen.count(v)} {v}" for v in Verdict if v in seen and v in _DECIDED)
-        counts.append(f"{title.lower()}: {', '.join(said) or 'none decided'}")
-    own = len(rows) - len(of_papers)
-    apart = f" Comparisons of hopflow's own: {own}." if own else ""
-    return f"{len(of_papers)} of the papers' {total} claims judged; {'; '.join(counts)}.{apart}"
-
-
 def in_words(rows: Sequence[Row], side: str) -> list[Count]:
     """Return the counts of the papers' claims on a side, those to which it does not apply left out.
 
@@ -76,12 +61,8 @@ def in_words(rows: Sequence[Row], side: str) -> list[Count]:
     >>> [(count.claims, count.words) for count in in_words([row, row], "model")]
     [(2, 'hold')]
     """
-    seen = [row[side] for row in _of_papers(rows)]
+    seen = [row[side] for row in rows if row["paper"] != OWN]
     return [Count(seen.count(v), v, words) for v, words in WORDS.items() if v in seen]
-
-
-def _of_papers(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row["paper"] != OWN]
 
 
 def _table(rows: Sequence[Row], side: str) -> Table:

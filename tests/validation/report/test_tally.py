@@ -30,13 +30,6 @@ def test_papers_are_counted_apart_from_own_comparisons() -> None:
     assert list(models.rows)[-1] == "hopflow"
 
 
-def test_the_sentence_counts_what_is_decided() -> None:
-    said = tally.headline(ROWS)
-    assert said.startswith("3 of the papers' 86 claims judged")
-    assert "models: 1 reproduced, 1 contradicted; packets: 2 reproduced, 1 contradicted" in said
-    assert "hopflow's own: 1" in said
-
-
 def test_counts_in_words_leave_out_what_does_not_apply() -> None:
     rows = [*ROWS, ROWS[0] | {"model": A}]
     said = [(count.claims, count.words) for count in tally.in_words(rows, "model")]
