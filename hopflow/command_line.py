@@ -22,12 +22,8 @@ FIGURES = (".png", ".svg", ".pdf")
 def examples(*lines: str) -> str:
     """Return the foot of a command's help: calls to copy.
 
-    >>> print(examples("hopflow claims"))
-
-    Examples
-    --------
-    <BLANKLINE>
-    $ hopflow claims
+    >>> examples("hopflow claims").splitlines()
+    ['Examples:', '', '$ hopflow claims']
     """
     return "\n\n".join(["Examples:", *(f"$ {line}" for line in lines)])
 
