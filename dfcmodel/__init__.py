@@ -8,6 +8,12 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.levels.choices import LevelChoice, choose_level
+from dfcmodel.levels.explaining import explain
+from dfcmodel.levels.explanations import Explanation
+from dfcmodel.levels.packet_limits import PacketLimit, packet_limit
+from dfcmodel.levels.packet_sizes import shrink_packets
+from dfcmodel.levels.refinements import Refinement, default_refinements
 from dfcmodel.lossless import (
     FrameScenario,
     Headroom,
@@ -28,6 +34,7 @@ from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takan
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
+from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison, compare
 from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
@@ -52,21 +59,26 @@ __all__ = [
     "Empty",
     "Ensemble",
     "Evaluation",
+    "Explanation",
     "Fair",
     "FeedbackEquation",
     "Flow",
     "Fluid",
     "FrameScenario",
     "Headroom",
+    "LevelChoice",
     "Lines",
     "Link",
     "OnOff",
+    "PacketLimit",
+    "PacketTrace",
     "Packets",
     "Pause",
     "PausedLink",
     "Priority",
     "QueueManager",
     "RampMarking",
+    "Refinement",
     "Scenario",
     "ScenarioFileError",
     "Spectrum",
@@ -78,25 +90,31 @@ __all__ = [
     "bare_law",
     "chain",
     "check_step",
+    "choose_level",
     "compare",
+    "default_refinements",
     "dumbbell",
     "ensemble",
     "evaluate_rfc9743",
     "evolve",
+    "explain",
     "from_networkx",
     "headroom",
     "headroom_table",
     "load_scenario",
+    "packet_limit",
     "parking_lot",
     "ring",
     "save_scenario",
     "search_worst",
+    "shrink_packets",
     "simulate",
     "spectrum",
     "stability_limit",
     "stability_map",
     "takano2006",
     "to_ns2",
+    "trace_packets",
     "tree",
     "witness",
 ]

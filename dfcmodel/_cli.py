@@ -78,7 +78,8 @@ def simulate(
     duration: Annotated[
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None,
-    steps: Annotated[int, typer.Option(help="Time steps per link delay.")] = 4,
+    level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
+    steps: Annotated[int, typer.Option(help="Time steps of the fluid per link delay.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
@@ -89,12 +90,17 @@ def simulate(
     save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML here.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Simulate a network as a fluid and print a summary."""
+    """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
+    from dfcmodel.methods import Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
     from dfcmodel.simulation import simulate as run_once
+    from hopflow.checks import choice
 
+    methods: dict[str, Packets | str | None]
+    methods = {"fluid": None, "packets": Packets(), "auto": "auto"}
+    method = methods[choice("level", level, methods)]
     check_output("plot", plot)
     if animation is not None:
         animation_format(animation)
@@ -108,12 +114,12 @@ def simulate(
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, duration=end, steps_per_delay=steps)
+        many = ensemble(chosen, runs, seed=seed, duration=end, steps_per_delay=steps, method=method)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, duration=end, steps_per_delay=steps, rng=seed)
+    found = run_once(chosen, method, duration=end, steps_per_delay=steps, rng=seed)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
@@ -193,6 +199,54 @@ def compare(
         typer.echo(as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data}))
     else:
         typer.echo(found)
+    if plot is not None:
+        save_figure(found.plot(), plot, quiet=json)
+
+
+@commands.command(
+    epilog=examples(
+        "hopflow explain takano2006/1 --duration 200ms --runs 4",
+        "hopflow explain my_network.toml --measures share,losses --plot waterfall.png --json",
+    )
+)
+def explain(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="takano2006/4 (without DFC), or my_network.toml", autocompletion=_names
+        ),
+    ],
+    measures: Annotated[
+        str, typer.Option(help="Of share, losses, first_loss, completion, paused; by commas.")
+    ] = "share",
+    tcp: Annotated[
+        str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    table: Annotated[Path | None, typer.Option(help="Write the numbers as CSV here.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Explain how far packets are from a fluid: what each refinement accounts for."""
+    from dfcmodel.levels.explaining import explain as explain_gap
+
+    check_output("plot", plot)
+    check_output("table", table, ())
+    end = None if duration is None else quantity("duration", duration, "time", bare=True)
+    no_dfc = None if scenario.endswith(".toml") else False
+    found = explain_gap(
+        _scenario(scenario, no_dfc, tcp, None), measures.split(","), runs=runs, duration=end,
+        seed=seed,
+    )  # fmt: skip
+    typer.echo(as_json(found.table().to_dict("records")) if json else found)
+    if table is not None:
+        table.parent.mkdir(parents=True, exist_ok=True)
+        found.table().to_csv(table, index=False)
+        typer.echo(f"table: {table}", err=json)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
 

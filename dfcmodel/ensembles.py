@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
-__all__ = ["Ensemble", "ensemble", "mean_interval"]
+__all__ = ["Ensemble", "cores", "ensemble", "mean_interval"]
 
 
 def mean_interval(
@@ -250,7 +250,7 @@ def ensemble(
     steps_per_delay: int = 4,
     sample: float | str = 1e-2,
     packet_jitter: float | str = 0.0,
-    method: Fluid | Packets | None = None,
+    method: Fluid | Packets | str | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 
@@ -297,7 +297,7 @@ def ensemble(
     }  # fmt: skip
     began = time.perf_counter()
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    own = ThreadPoolExecutor(_cores()) if executor is None else None
+    own = ThreadPoolExecutor(cores()) if executor is None else None
     pool = executor or own
     assert pool is not None
     waiting: list[Future[Trajectory]] = []
@@ -322,7 +322,7 @@ def _run(scenario: Scenario, seed: np.random.SeedSequence, settings: dict[str, A
     return simulate(scenario, rng=np.random.default_rng(seed), **settings)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return the number of cores available to this process."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

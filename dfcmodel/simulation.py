@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.kernel.records import RATE_RULE
 from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.levels.choices import choose_level
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import number, one_number
+from hopflow.checks import choice, number, one_number
 from hopflow.units import in_units
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ __all__ = ["simulate"]
 
 def simulate(
     scenario: Scenario,
-    method: Fluid | Packets | None = None,
+    method: Fluid | Packets | str | None = None,
     *,
     duration: float | str | None = None,
     steps_per_delay: int = 4,
@@ -54,6 +55,8 @@ def simulate(
         The scenario to simulate, for example ``takano2006("1")``.
     method
         ``Fluid(...)``, ``Packets(...)``, or None: the fluid with ``steps_per_delay`` and ``backend``.
+        ``"auto"``: the level that `choose_level` picks from measured errors and costs; ``choice`` of the
+        result says which, and why.
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
     steps_per_delay
@@ -96,9 +99,18 @@ def simulate(
     >>> run.efficiency.sizes["time"]
     100
     """
-    method = method or Fluid(steps_per_delay=steps_per_delay, backend=backend)
+    fluid = Fluid(steps_per_delay=steps_per_delay, backend=backend)
     asked = scenario.duration if duration is None else in_units("duration", duration, "time")
     end = one_number("duration", asked, above=0.0)
+    if isinstance(method, str):
+        choice("method", method, ("auto",))
+        chosen = choose_level(scenario, duration=end, fluid=fluid)
+        run = simulate(
+            scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
+            packet_jitter=packet_jitter, rng=rng,
+        )  # fmt: skip
+        return replace(run, choice=chosen.reason)
+    method = method or fluid
     late = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0, at_most=end)
     wait = in_units("packet_jitter", packet_jitter, "time")
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
@@ -181,7 +193,7 @@ def _propagating(plan: Plan) -> Floats:
     return parts
 
 
-def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Floats]:
+def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Any]:
     """Return what was recorded at the sending nodes, fields of `Trajectory`."""
     scenario, queues, layout = plan.scenario, plan.network.queues, plan.layout
     nodes = {node: n for n, node in enumerate(scenario.senders)}

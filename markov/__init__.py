@@ -50,21 +50,33 @@ if TYPE_CHECKING:
         write_explicit,
     )
     from markov.lumping import Lumped, lump
+    from markov.optima import Best, best
     from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
+    from markov.phases.arrivals import MAP
+    from markov.phases.fitting import PhaseFit, fit_phase_type, phase_type_of
+    from markov.phases.phase_types import PhaseType
+    from markov.phases.queues import PhaseQueue
+    from markov.phases.sojourns import SemiMarkov
+    from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
+    from markov.steps import DiscreteChain, Steps
+    from markov.thresholds import ThresholdAdvice, pause_thresholds
     from markov.transients import Transient, transient
 
 __all__ = [
     "GTH",
+    "MAP",
     "MM1K",
     "NO_END",
+    "Best",
     "BirthDeath",
     "ChainModel",
     "Cluster",
     "ConvergenceError",
     "Courtois",
     "CoxTandem",
+    "DiscreteChain",
     "ExplicitModel",
     "FileError",
     "FileModel",
@@ -83,6 +95,9 @@ __all__ = [
     "Paths",
     "PauseChain",
     "PauseTandem",
+    "PhaseFit",
+    "PhaseQueue",
+    "PhaseType",
     "Polling",
     "Power",
     "PropertyResult",
@@ -91,20 +106,29 @@ __all__ = [
     "Reachable",
     "RuleError",
     "RuleWarning",
+    "SemiMarkov",
     "Sensitivity",
     "Solution",
     "SparseLU",
     "Stationary",
     "StationaryByLevel",
+    "Steps",
+    "ThresholdAdvice",
     "TooLargeError",
     "Transient",
     "add_at",
+    "autocovariance",
+    "best",
     "explore",
+    "fit_phase_type",
     "from_networkx",
     "generator",
     "lump",
+    "mixing_time",
     "passage",
     "paths",
+    "pause_thresholds",
+    "phase_type_of",
     "quasi_stationary",
     "read_explicit",
     "read_jani",
@@ -132,9 +156,18 @@ _LOADED_ON_USE = {
         "write_explicit",
     ),
     "lumping": ("Lumped", "lump"),
+    "optima": ("Best", "best"),
     "passages": ("Passage", "QuasiStationary", "passage", "quasi_stationary"),
+    "phases.arrivals": ("MAP",),
+    "phases.fitting": ("PhaseFit", "fit_phase_type", "phase_type_of"),
+    "phases.phase_types": ("PhaseType",),
+    "phases.queues": ("PhaseQueue",),
+    "phases.sojourns": ("SemiMarkov",),
+    "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
+    "steps": ("DiscreteChain", "Steps"),
+    "thresholds": ("ThresholdAdvice", "pause_thresholds"),
     "transients": ("Transient", "transient"),
 }
 """Modules that a stationary distribution does not need, with their public names."""

@@ -342,10 +342,15 @@ def _names(states: Any, count: int) -> tuple[Any, ...]:
 def _checked(Q: Any) -> sp.csr_matrix:
     """Return a generator as CSR with the diagonal that its off-diagonals imply."""
     if not sp.issparse(Q):
+        given = Q
         try:
             Q = np.asarray(Q)
         except ValueError as error:
             raise ValueError(f"Q: a matrix of numbers is expected ({error})") from None
+        if Q.dtype == object and Q.ndim == 0:
+            raise ValueError(
+                f"{given!r}: a model by rules, a MarkovChain or a generator is expected"
+            )
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:

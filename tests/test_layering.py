@@ -47,6 +47,9 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
         "markov.selections", "markov.proofs.bounded", "markov.transients",
     },
+    "markov.phases": {
+        "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.structure",
+    },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
         "markov.driver", "markov.selections", "markov.transients", "markov.passages",
@@ -64,6 +67,10 @@ MAY_IMPORT = {
     },
     "dfcmodel.packets.kernel": {"hopflow.kernels"},
     "dfcmodel.sharing": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets"},
+    "dfcmodel.levels": {
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets", "dfcmodel.results",
+        "dfcmodel.methods", "dfcmodel.simulation", "dfcmodel.ensembles",
+    },
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},

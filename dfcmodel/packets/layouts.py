@@ -13,7 +13,7 @@ from dfcmodel.network.disciplines import Fair, Pause, Priority
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.managers import RED
 from dfcmodel.packets.kernel.layout import EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
-from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.plans import ENDLESS, HEADER
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, signature_of
@@ -271,8 +271,8 @@ def _early(plan: Plan) -> NDArray[Any]:
 def _most_elements(plan: Plan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
     inside = 0.0
-    for port, passage in zip(plan.ports, plan.passage, strict=True):
-        inside += min(port.room, 1 << 22) + 2.0 + port.delay / (passage[1] - port.delay)
+    for port in plan.ports:  # full of ACKs, whether they take time or not
+        inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
     windows = sum(
         4 * min(flow.max_window, flow.size) + 64 if isinstance(flow.source, WindowRule) else 1 << 22
         for flow in plan.scenario.flows

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hopflow.checks import choice, one_number, whole
+from hopflow.checks import choice, flag, one_number, whole
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -45,6 +45,9 @@ class Packets:
         Probability, 0 <= p < 1, with which each packet (not ACK) that arrives at a link is lost before
         its queue, independently of all others: a mapping from link names (``"a->b"``) of links with
         a FIFO or RED queue; None: no random loss.
+    ack_transmission
+        Whether ACKs take time on each link of their way, and so queue there; otherwise they return after
+        the propagation delays alone, as in the fluid. ns-2 always has them take time.
     backend
         ``"numba"``, or ``"reference"``: a discrete-event simulation in plain Python with the same
         results, a thousand times slower.
@@ -67,6 +70,7 @@ class Packets:
     recovery: str | Mapping[str, str] | None = None
     phases: Sequence[float] | None = None
     loss: Mapping[str, float] | None = None
+    ack_transmission: bool = True
     backend: str = "numba"
 
     def __post_init__(self) -> None:
@@ -82,6 +86,9 @@ class Packets:
         for name, p in (self.loss or {}).items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
         choice("backend", self.backend, ("numba", "reference"))
+        flag("ack_transmission", self.ack_transmission)
+        if self.is_ns2 and not self.ack_transmission:
+            raise ValueError('ack_transmission = False: must be True with convention="ns2"')
         if self.phases is not None:
             object.__setattr__(self, "phases", tuple(self.phases))
             if self.convention != "ns2":

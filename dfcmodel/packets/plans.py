@@ -173,7 +173,8 @@ def plan_packets(
         forward.append(tuple(out))
         back = [ports.reverse(p) for p in reversed(out)] if _listens(scenario, f) else []
         backward.append(tuple(back))
-    sizes = np.array([scenario.packet_size, *(HEADER + BLOCK * n for n in range(SIZES - 1))])
+    acks = HEADER + BLOCK * np.arange(SIZES - 1)
+    sizes = np.array([scenario.packet_size, *(acks if method.ack_transmission else 0.0 * acks)])
     bits = np.array([port.bits for port in ports.all])
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
     delays = np.array([port.delay for port in ports.all])

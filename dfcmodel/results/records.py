@@ -102,6 +102,8 @@ class Records(Recorded):
     paused
         The times in which links were paused, a structured array with the fields link, by, begin and end
         (see `dfcmodel.Trajectory.pauses`); None: not recorded.
+    choice
+        Which level ``method="auto"`` chose, and why; empty for another method.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Records(Recorded):
     started: NDArray[np.float64]
     rate: NDArray[np.float64] | None = None
     paused: NDArray[Any] | None = None
+    choice: str = ""
 
     @property
     def status(self) -> Status:

@@ -49,8 +49,8 @@ def measures(run: Records) -> xr.Dataset:
     for f, trips in enumerate(run.round_trip):
         if (known := trips[np.isfinite(trips)]).size:
             measured[:, f] = np.quantile(known, QUANTILES) - base[f]
-    drained = np.quantile(run.queued / rate[:, np.newaxis], QUANTILES, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # a node whose links no flow crosses: nan
+        drained = np.quantile(run.queued / rate[:, np.newaxis], QUANTILES, axis=1)
         found: dict[str, tuple[Any, Any, str]] = {
             "goodput": ("flow", delivered / seconds, "packets/s"),
             "loss_ratio": ("flow", lost / (lost + delivered), "1"),

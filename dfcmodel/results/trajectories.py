@@ -35,7 +35,7 @@ class Trajectory(Records, Result):
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
     ``peak_queue``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
-    ``carried``, ``mean_queue``, ``started`` and ``paused``.
+    ``carried``, ``mean_queue``, ``started``, ``paused`` and ``choice``.
 
     Examples
     --------
@@ -199,6 +199,7 @@ class Trajectory(Records, Result):
             "status": self.status,
             "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flows",
         }
+        rows |= {"level": self.choice} if self.choice else {}
         goodput, means = self.delivered[:, -1] / self.time[-1], self.mean_efficiency()
         for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
             rows[f"{flow.name}"] = (

@@ -200,8 +200,8 @@ class PauseTandem(ChainModel):
         dict
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
-            (packets/s), ``pause_fraction`` (of the time). Waiting time and loss probability are NaN
-            at a queue where nothing arrives.
+            (packets/s), ``pause_fraction`` (of the time), ``pause_rate`` (pauses begun per second).
+            Waiting time and loss probability are NaN at a queue where nothing arrives.
 
         Notes
         -----
@@ -216,6 +216,7 @@ class PauseTandem(ChainModel):
         offered, queue = np.array([arrivals, sent]), np.array([s.i, s.j])
         lost = offered * np.array([s.i == q.B1, s.j == q.B2])
         effective = offered - lost
+        begins = (s.k == UP) & (s.i > 0) & (s.j == q.T1) & (q.T1 < q.B2)
         each = ("queue",)
         return {
             "mean_queue": Mean(queue, dims=each, units="packets"),
@@ -225,6 +226,7 @@ class PauseTandem(ChainModel):
             "loss_probability": Mean(lost, offered, dims=each, units="1"),
             "throughput": Mean(q.nu * (s.j > 0), units="packets/s"),
             "pause_fraction": Mean(s.k == DOWN, units="1"),
+            "pause_rate": Mean(q.mu1 * begins, units="1/s"),
         }
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:

@@ -37,6 +37,25 @@ def test_scenario_by_name_with_all_outputs(tmp_path) -> None:
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize(("level", "said"), [("packets", "step"), ("auto", "level")])
+def test_the_level_can_be_chosen(level: str, said: str) -> None:
+    result = call("takano2006/1", "--no-dfc", "--duration", 0.02, "--level", level)
+    assert result.exit_code == 0
+    assert said in result.output
+
+
+def test_explain_writes_table_and_waterfall(tmp_path) -> None:
+    files = {"--table": tmp_path / "gap.csv", "--plot": tmp_path / "gap.png"}
+    options = [str(part) for pair in files.items() for part in pair]
+    arguments = ["explain", "takano2006/1", "--measures", "first_loss,losses", "--runs", "2"]
+    arguments += ["--duration", "0.12", *options]
+    result = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "unexplained" in files["--table"].read_text()
+    with Image.open(files["--plot"]) as picture:
+        assert picture.width > 500
+
+
 def test_animation(tmp_path) -> None:
     film = tmp_path / "queues.gif"
     assert call("takano2006/1", "--duration", 0.002, "--animation", film).exit_code == 0

@@ -12,7 +12,9 @@ from dfcmodel import Packets
     [({"seed": -1}, "seed"), ({"seed": 0, "convention": "ns2"}, "seed"),
      ({"convention": "ns3"}, "convention"), ({"recovery": "cubic"}, "recovery"),
      ({"recovery": {"flow": "none"}}, "recovery of flow 'flow'"), ({"phases": (0.0,)}, "phases"),
-     ({"phases": (0.01,), "convention": "ns2"}, "phases"), ({"backend": "c"}, "backend"), ({"loss": {"1->2": 1.0}}, "loss of 1->2")],
+     ({"phases": (0.01,), "convention": "ns2"}, "phases"), ({"backend": "c"}, "backend"),
+     ({"ack_transmission": 1}, "ack_transmission"),
+     ({"ack_transmission": False, "convention": "ns2"}, "ack_transmission"), ({"loss": {"1->2": 1.0}}, "loss of 1->2")],
 )  # fmt: skip
 def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
     with pytest.raises(ValueError, match=part):

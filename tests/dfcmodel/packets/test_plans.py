@@ -22,6 +22,12 @@ def test_acks_return_over_a_mirror_of_the_link(one_link) -> None:
     np.testing.assert_allclose(plan.passage, plan.transmission + 0.01)
 
 
+def test_acks_can_take_propagation_delays_alone(one_link) -> None:
+    plan = plan_of(one_link, Packets(seed=1, ack_transmission=False))
+    assert (plan.passage[:, 1:] == 0.01).all()
+    assert plan.transmission[0, 0] == pytest.approx(1e-3)
+
+
 def test_acks_return_over_the_link_of_the_scenario_where_there_is_one(one_link) -> None:
     (link,) = one_link.links
     back = replace(link, source="b", target="a", delay=0.03)

@@ -46,6 +46,12 @@ def test_random_networks_run_bit_equal_in_both_engines(discipline: str, seed: in
     assert (run.imbalance == 0.0).all()
 
 
+@pytest.mark.parametrize("discipline", ["fifo", "pause"])
+def test_acks_without_transmission_times_run_bit_equal_in_both_engines(discipline: str) -> None:
+    plan = plan_of(random_scenario(discipline, 1), random_method(1, ack_transmission=False))
+    check_equal(run_engine(plan), run_reference(plan))
+
+
 @pytest.mark.parametrize("recovery", ["tahoe", "reno", "newreno", "sack"])
 def test_the_conventions_of_ns2_run_bit_equal_in_both_engines(one_link, recovery: str) -> None:
     plan = plan_of(one_link, Packets(convention="ns2", recovery=recovery, seed=3))

@@ -184,6 +184,8 @@ def test_measures_are_the_papers_formulas(model):
         "loss_probability": [x / (x + e) for x, e in zip(loss, effective, strict=True)],
         "throughput": P.rate["nu"] * math.fsum(x for s, x in pi.items() if s[1] > 0),
         "pause_fraction": math.fsum(x for s, x in pi.items() if s[2] == 2),
+        "pause_rate": mu[1]
+        * math.fsum(x for (i, j, k, _), x in pi.items() if i > 0 and k == 1 and j == P.T1 < P.B2),
     }
     for name, value in expected.items():
         np.testing.assert_allclose(answer[name], value, rtol=1e-12, atol=0, err_msg=name)

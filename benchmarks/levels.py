@@ -1,0 +1,307 @@
+"""``python -m benchmarks.levels explanations`` and ``choice``: how far fluid and packets are apart, and what they cost.
+
+``explanations`` writes ``results/explanations.csv``, a row for each part of each gap on published and other
+scenarios, and ``results/explanations.md``, the table of the documentation. Every number follows from the seeds.
+
+``choice`` writes ``dfcmodel/levels/measured.csv``, by which ``simulate(..., method="auto")`` chooses: shares and losses
+of both levels on dumbbells over flows and bandwidth times delay, and CPU seconds. ``costs`` prints predicted and measured
+CPU seconds on other networks.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from tqdm import tqdm
+
+import dfcmodel.levels.choices
+from dfcmodel import (
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Pause,
+    Scenario,
+    dumbbell,
+    explain,
+    simulate,
+    takano2006,
+)
+from dfcmodel.levels.choices import choose_level, fluid_work, packet_work
+from dfcmodel.levels.instances import Runs
+from dfcmodel.levels.quantities import Measure
+from dfcmodel.results.trajectories import Trajectory
+from hopflow import gbps, mbps, ms, us
+from responsefn import HSTCP, Fusion, NewReno, Reno, WindowRule
+from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
+
+FOLDER = Path(__file__).parent / "results"
+FLOWS, WINDOWS = (2, 8, 32, 128), (2.0, 5.0, 10.0, 30.0, 100.0)
+SECONDS, WARM_UP = 20.0, 5.0
+RUNS = {"explanations": 6, "choice": 4}
+TAKANO = ("1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario and what is compared on it: arguments of `explain`."""
+
+    scenario: Scenario
+    measures: tuple[Measure, ...]
+    arguments: dict[str, Any]
+
+
+def cases() -> Iterator[Case]:
+    """Yield takano2006 without DFC, two pairs of kaneko2007, TCP over pause, an incast under pause."""
+    for name in TAKANO:
+        scenario = takano2006(name, dfc=False)
+        end = {} if scenario.links[0].rate < mbps(10_000) else {"duration": 1.0}
+        yield Case(scenario, ("share", "losses", "first_loss"), end)
+    for pair in ((Reno(), Fusion()), (Reno(), HSTCP())):
+        yield Case(kaneko_pair(*pair), ("share", "losses", "first_loss"), {"since": 20.0})
+    fine = {"fluid": Fluid(steps_per_delay=16)}  # transmission times are whole steps on such links
+    for scenario in (tcp_over_pause(), incast()):
+        yield Case(scenario, (first_completion, "completion", "paused"), fine)
+
+
+def first_completion(run: Trajectory) -> float:
+    """Return when the first transfer was complete, s; nan where none was."""
+    return float(run.finished.min())
+
+
+def kaneko_pair(*rules: WindowRule) -> Scenario:
+    """Return two flows over kaneko2007's path: 100 Mb/s, RTT 80 ms, buffer BDP/2, no random loss."""
+    links = dumbbell(
+        2, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333
+    )
+    flows = tuple(
+        Flow(type(rule).__name__, (f"s{n}", "left", "right", f"d{n}"), rule, 7000.0, 10.0 * (n - 1))
+        for n, rule in enumerate(rules, start=1)
+    )
+    names = " and ".join(flow.name for flow in flows)
+    return Scenario(f"kaneko2007: {names}", links, flows, duration=80.0)
+
+
+def tcp_over_pause() -> Scenario:
+    """Return two NewReno flows of 2 and 12 ms; the slow link pauses what feeds it, up to the hosts."""
+    link: dict[str, Any] = {"rate": mbps(100), "buffer": 200, "discipline": Pause(high=60, low=30)}
+    links = (
+        Link("near", "c", delay=ms(1), **link),
+        Link("far", "c", delay=ms(6), **link),
+        Link("c", "d", delay=ms(1), **link),
+        Link("d", "e", mbps(60), ms(1), 200, Pause(high=60, low=30)),
+    )
+    flows = tuple(
+        Flow(node, (node, "c", "d", "e"), NewReno(), 1000.0, size=12_000.0, host="unshaped")
+        for node in ("near", "far")
+    )
+    return Scenario("TCP over pause", links, flows, duration=8.0)
+
+
+def incast(senders: int = 16) -> Scenario:
+    """Return hosts that send 200 packets each to one receiver over a switch that pauses them."""
+    ends: dict[str, Any] = {"rate": gbps(10), "delay": us(5), "buffer": 1000}
+    links = (
+        *(Link(f"h{n}", "switch", **ends) for n in range(senders)),
+        Link("switch", "receiver", gbps(10), us(5), 1000, Pause(high=200, low=100)),
+    )
+    flows = tuple(
+        Flow(f"{n}", (f"h{n}", "switch", "receiver"), NewReno(), 256.0, size=200.0, host="unshaped")
+        for n in range(senders)
+    )
+    return Scenario("incast under pause", links, flows, duration=10e-3)
+
+
+def mixed_dumbbell(flows: int, window: float) -> Scenario:
+    """Return NewReno flows, half of 20 ms and half of 60 ms, with ``window`` packets of BDP each at 40 ms.
+
+    The buffer is the bandwidth-delay product.
+    """
+    rate = flows * window / ms(40)
+    buffer = max(4.0, flows * window)
+    ends: dict[str, Any] = {"rate": 10.0 * rate, "buffer": buffer}
+    delays = {"near": ms(5), "far": ms(25)}
+    links = (
+        *(Link(f"{kind} {n}", "a", delay=delays[kind], **ends) for kind, n in hosts(flows)),
+        Link("a", "b", rate, ms(5), buffer),
+    )
+    senders = tuple(
+        Flow(f"{kind} {n}", (f"{kind} {n}", "a", "b"), NewReno(), max_window=8.0 * window * flows)
+        for kind, n in hosts(flows)
+    )
+    return Scenario(f"{flows} flows, {window:g} packets each", links, senders, duration=SECONDS)
+
+
+def hosts(flows: int) -> list[tuple[str, int]]:
+    """Return the hosts, half of them near."""
+    return [("near" if n < flows // 2 else "far", n) for n in range(flows)]
+
+
+def measure(flows: int, window: float, runs: int) -> dict[str, float]:
+    """Return errors of the fluid and costs of both levels on a dumbbell."""
+    scenario = mixed_dumbbell(flows, window)
+    methods = {"fluid": Fluid(), "packets": Packets()}
+    shares: dict[str, list[np.ndarray]] = {name: [] for name in methods}
+    lost: dict[str, list[float]] = {name: [] for name in methods}
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
+    asked = Runs(count=runs, seed=0, duration=SECONDS, sample=0.5, jitter=1.0)
+    for seeds in asked.seeds():
+        one, seed = asked.instance(scenario, seeds)
+        for name, method in methods.items():
+            began = time.process_time()
+            run = simulate(
+                one,
+                method,
+                sample=asked.sample,
+                packet_jitter=1.0 / scenario.links[-1].rate,
+                rng=seed,
+            )
+            seconds[name].append(time.process_time() - began)
+            sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, WARM_UP)]
+            part = sent / (SECONDS - WARM_UP) / scenario.links[-1].rate
+            shares[name].append(np.array([part[: flows // 2].sum(), part[flows // 2 :].sum()]))
+            lost[name].append(run.lost.sum() / (run.lost.sum() + run.delivered[:, -1].sum()))
+    difference = np.array(shares["fluid"]) - np.array(shares["packets"])
+    work = {
+        "fluid": fluid_work(scenario, SECONDS, Fluid()), "packets": packet_work(scenario, SECONDS)
+    }  # fmt: skip
+    return {
+        "flows": flows,
+        "window": window,
+        "share_error": float(abs(difference.mean(axis=0)).max()),
+        "standard_error": float((difference.std(axis=0, ddof=1) / runs**0.5).max()),
+        "loss_ratio_packets": float(np.mean(lost["packets"])),
+        "loss_ratio_fluid": float(np.mean(lost["fluid"])),
+        **{f"{name}_seconds": statistics.median(seconds[name]) for name in methods},
+        **{f"{name}_work": work[name] for name in methods},
+    }
+
+
+def choice(runs: int, folder: Path) -> None:
+    """Measure every cell of the grid and write the table."""
+    measure(2, 10.0, 2)  # compiles
+    grid = [(flows, window) for flows in FLOWS for window in WINDOWS]
+    rows = [measure(flows, window, runs) for flows, window in tqdm(grid, desc="choice")]
+    head = (
+        f"# python -m benchmarks.levels choice: {runs} runs of {SECONDS:g} s in each cell; seconds of "
+        "CPU, window in packets\n"
+    )
+    text = pd.DataFrame(rows).to_csv(index=False, float_format="%.4g", lineterminator="\n")
+    (folder / "measured.csv").write_text(head + text, encoding="utf-8")
+
+
+def explanations(runs: int, only: str, folder: Path) -> None:
+    """Explain the gap of every case and write the tables."""
+    tables = []
+    for case in cases():
+        if only not in case.scenario.name:
+            continue
+        found = explain(case.scenario, case.measures, runs=runs, **case.arguments)
+        end = case.arguments.get("duration", case.scenario.duration)
+        columns = {"scenario": case.scenario.name, "seconds": end, "runs": runs}
+        tables.append(found.table().assign(**columns))
+        print(found, flush=True)
+        table = pd.concat(tables)
+        table.to_csv(
+            folder / "explanations.csv", index=False, float_format="%.6g", lineterminator="\n"
+        )
+        text = markdown(table) + "\n" + conclusion(table)
+        (folder / "explanations.md").write_text(text, encoding="utf-8")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return the table of the documentation: a row for each quantity, the waterfall from left to right."""
+    rows = list(dict.fromkeys(table["row"]))
+    after = ["unexplained", "packet phases", "queued ACKs", "packets"]
+    columns = [*(name for name in rows if name not in after), *after]
+    lines = [["scenario", "quantity", *columns], ["---", "---", *["--:"] * len(columns)]]
+    for (scenario, quantity), group in table.groupby(["scenario", "quantity"], sort=False):
+        own = group.set_index("row")
+        times = quantity == first_completion.__name__ or bool((own["units"] == "s").all())
+        cells = [
+            _cell(own, name, 1e3 if times else 1.0) if name in own.index else "" for name in columns
+        ]
+        shown = str(quantity).replace("_", " ") + (" (ms)" if times else "")
+        lines.append([str(scenario), shown, *cells])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def conclusion(table: pd.DataFrame) -> str:
+    """Return a sentence on how much of the gaps of all shares is explained."""
+    shares = table[table["quantity"].str.startswith("share")]
+    if shares.empty:
+        return ""
+    ends = shares.pivot_table(index=["scenario", "quantity"], columns="row", values="mean")
+    gaps = (ends["packets"] - ends["bare fluid"]).abs()
+    rest = shares[shares["row"] == "unexplained"]
+    zero = int(((rest["low"] <= 0.0) & (rest["high"] >= 0.0)).sum())
+    return (
+        f"Of {len(gaps)} shares in the table packets are {gaps.median():.2f} from the bare fluid in the "
+        f"median and at most {gaps.max():.2f}; {rest['mean'].abs().median():.3f} in the median and at "
+        f"most {rest['mean'].abs().max():.2f} of it is not explained, and cannot be told from 0 for "
+        f"{zero} of them.\n"
+    )
+
+
+def _cell(rows: pd.DataFrame, name: str, unit: float) -> str:
+    """Return a mean and half of its interval; bold what is not explained where it is not 0."""
+    mean, low, high = (unit * float(rows.loc[name, which]) for which in ("mean", "low", "high"))
+    if not np.isfinite(mean):
+        return "undefined"
+    half = (high - low) / 2.0
+    sign = "" if name in ("bare fluid", "packets") else "+"
+    if half < 5e-5:
+        text = f"{mean:{sign}.4g}"
+    else:
+        places = min(4, max(0, 1 - math.floor(math.log10(half))))
+        text = f"{mean:{sign}.{places}f} ± {half:.{places}f}"
+    return f"**{text}**" if name == "unexplained" and not low <= 0.0 <= high else text
+
+
+def costs() -> None:
+    """Print predicted and measured CPU seconds on networks that the unit costs were not taken from."""
+    given = [takano2006(name, dfc=False, tcp="newreno") for name in ("1", "4", "5")]
+    given += [parking_lot_scenario("newreno", long, 1) for long in (4, 16)]
+    for scenario in [*given, dumbbell_scenario("newreno", 32, 1)]:
+        chosen = choose_level(scenario)
+        predicted = {"fluid": chosen.fluid_seconds, "packets": chosen.packet_seconds}
+        shown = []
+        for name, method in {"fluid": Fluid(), "packets": Packets(seed=1)}.items():
+            began = time.process_time()
+            simulate(scenario, method, sample=0.1)
+            seconds = time.process_time() - began
+            shown.append(
+                f"{name} {seconds:.3f} s, predicted {predicted[name] / seconds:.1f} times that"
+            )
+        print(f"{scenario.name}: {'; '.join(shown)}")
+
+
+def main(
+    what: Annotated[str, typer.Argument(help="explanations, choice or costs")],
+    runs: Annotated[int | None, typer.Option(help="Seeds of each setting.")] = None,
+    only: Annotated[str, typer.Option(help="Part of a scenario's name.")] = "",
+    folder: Annotated[Path | None, typer.Option(help="Where the tables go.")] = None,
+) -> None:
+    """Compute one of the tables and write it."""
+    if what == "explanations":
+        explanations(runs or RUNS[what], only, folder or FOLDER)
+    elif what == "choice":
+        choice(runs or RUNS[what], folder or Path(dfcmodel.levels.choices.__file__).parent)
+    elif what == "costs":
+        measure(2, 10.0, 2)  # compiles
+        costs()
+    else:
+        raise typer.BadParameter(f"{what!r}: must be explanations, choice or costs")
+
+
+if __name__ == "__main__":
+    typer.run(main)

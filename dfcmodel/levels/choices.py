@@ -1,0 +1,221 @@
+"""Which level to simulate a scenario at, from measured errors and costs: ``method="auto"``.
+
+The table ``measured.csv`` beside this module is written by ``python -m benchmarks.levels choice``: dumbbells of NewReno
+flows of two round-trip times over a FIFO queue, by flows and by packets of bandwidth times delay for each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.packets.refusals import check_scenario
+from hopflow.checks import one_number
+from responsefn import AIMD, NewReno, Reno, WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.flows import Flow
+    from dfcmodel.network.networks import Scenario
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["LevelChoice", "choose_level", "fluid_work", "measured", "packet_work"]
+
+AFFORDABLE = 1.0
+"""CPU seconds up to which packets are preferred whatever the fluid costs."""
+TOLERANCE = 0.1
+"""Error of a share, over the rate of the bottleneck, up to which the fluid may stand in for packets: less than what two
+reasonable set-ups of one packet simulator often differ by (3 to 24 %, claim S06)."""
+MEASURED_RULES = (AIMD, NewReno, Reno)
+"""Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
+
+
+@dataclass(frozen=True)
+class LevelChoice:
+    """The level chosen for a scenario, and why.
+
+    Attributes
+    ----------
+    method
+        `Fluid` or `Packets`.
+    reason
+        In words, with the numbers that decided.
+    fluid_seconds, packet_seconds
+        Predicted CPU seconds; nan for packets where they cannot run the scenario.
+    error
+        Error of the fluid's shares, measured at this bandwidth-delay product and number of flows; nan:
+        nothing was measured for such scenarios.
+
+    Examples
+    --------
+    >>> from dfcmodel import choose_level, takano2006
+    >>> choose_level(takano2006("1", dfc=False)).reason.partition(":")[0]
+    'packets'
+    >>> choose_level(takano2006("1")).method
+    Fluid(steps_per_delay=4, backend='numba', store_and_forward=True, timeouts=True, whole_losses=True, recovery=None)
+    """
+
+    method: Fluid | Packets
+    reason: str
+    fluid_seconds: float
+    packet_seconds: float
+    error: float
+
+
+def choose_level(
+    scenario: Scenario,
+    *,
+    duration: float | None = None,
+    fluid: Fluid | None = None,
+    affordable: float = AFFORDABLE,
+    tolerance: float = TOLERANCE,
+) -> LevelChoice:
+    """Choose between fluid and packets, without running anything.
+
+    Packets where they can run the scenario and cost at most a second, or no more than the fluid: they leave
+    nothing out that the fluid has. Otherwise the fluid where its shares were measured to be near those of
+    packets; packets where they were not, or where nothing was measured: FIFO queues with AIMD, Reno or
+    NewReno were.
+
+    Parameters
+    ----------
+    scenario
+        The scenario to simulate.
+    duration
+        Simulated time in s; None is the scenario's.
+    fluid
+        The fluid to choose; None: ``Fluid()``.
+    affordable
+        CPU seconds up to which packets are preferred whatever the fluid costs.
+    tolerance
+        Error of a share, over the rate of the bottleneck, up to which the fluid may stand in for packets.
+        The default is within what two reasonable set-ups of one packet simulator differ by (claim S06).
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import choose_level, takano2006
+    >>> choice = choose_level(takano2006("4", dfc=False, tcp="newreno"))
+    >>> bool(choice.packet_seconds > choice.fluid_seconds)
+    True
+    """
+    fluid = fluid or Fluid()
+    end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
+    one_number("affordable", affordable, at_least=0.0, hint="in s")
+    one_number("tolerance", tolerance, at_least=0.0)
+    table = measured()
+    of_fluid = table.fluid_nanoseconds * 1e-9 * fluid_work(scenario, end, fluid)
+    try:
+        check_scenario(scenario, Packets())
+    except ValueError as refused:
+        return LevelChoice(
+            fluid, f"fluid: packets cannot run this ({refused})", of_fluid, np.nan, np.nan
+        )
+    of_packets = table.packet_nanoseconds * 1e-9 * packet_work(scenario, end)
+    error = _error(scenario, table)
+    costs = f"packets take about {of_packets:.2g} s of CPU, the fluid {of_fluid:.2g} s"
+    if of_packets <= max(affordable, of_fluid):
+        return LevelChoice(Packets(), f"packets: {costs}", of_fluid, of_packets, error)
+    if np.isnan(error):
+        why = "the error of the fluid was measured for FIFO queues with AIMD, Reno or NewReno only"
+        return LevelChoice(Packets(), f"packets: {why}; {costs}", of_fluid, of_packets, error)
+    off = f"shares of the fluid were measured to be {error:.2g} off"
+    if error <= tolerance:
+        return LevelChoice(fluid, f"fluid: {costs}; {off}", of_fluid, of_packets, error)
+    return LevelChoice(
+        Packets(), f"packets: {off}, more than {tolerance:g}; {costs}", of_fluid, of_packets, error
+    )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measured table: errors of shares over flows (N,) and packets per flow (W,), and unit costs."""
+
+    flows: Floats
+    windows: Floats
+    errors: Floats
+    fluid_nanoseconds: float
+    packet_nanoseconds: float
+
+
+@cache
+def measured() -> Measured:
+    """Return the table, with the medians of the costs per unit of work."""
+    text = resources.files("dfcmodel.levels").joinpath("measured.csv").read_text(encoding="utf-8")
+    names, *lines = (line.split(",") for line in text.splitlines() if line and line[0] != "#")
+    columns = dict(zip(names, np.array(lines, dtype=float).T, strict=True))
+    flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])
+    errors = np.full((len(flows), len(windows)), np.nan)
+    places = np.searchsorted(flows, columns["flows"]), np.searchsorted(windows, columns["window"])
+    errors[places] = columns["share_error"]
+    unit = [
+        float(np.median(1e9 * columns[f"{level}_seconds"] / columns[f"{level}_work"]))
+        for level in ("fluid", "packets")
+    ]
+    return Measured(flows, windows, errors, *unit)
+
+
+def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
+    """Return flow-steps, to which the cost of the fluid is about proportional."""
+    steps = duration * fluid.steps_per_delay / min(link.delay for link in scenario.links)
+    return steps * len(scenario.flows)
+
+
+def packet_work(scenario: Scenario, duration: float) -> float:
+    """Return the packets that the flows send at most, at equal shares, and their ACKs."""
+    crowd = _crowd(scenario)
+    total = 0.0
+    for flow in scenario.flows:
+        rate = min(link.rate / crowd[link.name] for link in scenario.path(flow))
+        if isinstance(flow.source, WindowRule):
+            rate = min(rate, flow.max_window / scenario.base_rtt(flow))
+        elif isinstance(flow.source, (CBR, OnOff)):
+            rate = flow.source.rate
+        total += min(flow.size, rate * max(0.0, duration - flow.start))
+    return total
+
+
+def _crowd(scenario: Scenario) -> Counter[str]:
+    """Return the number of flows over each link, by the links' names."""
+    return Counter(link.name for flow in scenario.flows for link in scenario.path(flow))
+
+
+def _error(scenario: Scenario, table: Measured) -> float:
+    """Return the largest measured error over the flows' bottlenecks; nan: not measured.
+
+    A flow's bottleneck is the link of its path with the smallest equal share. Between measured points
+    the error is interpolated in logarithms, beyond them it is that of the nearest.
+    """
+    if not all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows):
+        return np.nan
+    if not all(type(link.discipline) is FIFO for link in scenario.links):
+        return np.nan
+    crowd = _crowd(scenario)
+    return max(_at(table, *_bottleneck(scenario, flow, crowd)) for flow in scenario.flows)
+
+
+def _bottleneck(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> tuple[float, float]:
+    """Return the flows at a flow's bottleneck, and bandwidth times delay of each one's share, packets."""
+    link = min(scenario.path(flow), key=lambda each: each.rate / crowd[each.name])
+    share = link.rate / crowd[link.name]
+    return float(crowd[link.name]), share * scenario.base_rtt(flow)
+
+
+def _at(table: Measured, flows: float, window: float) -> float:
+    """Return the interpolated error."""
+    by_window = [np.interp(np.log(window), np.log(table.windows), row) for row in table.errors]
+    return float(np.interp(np.log(flows), np.log(table.flows), by_window))

@@ -1,0 +1,172 @@
+"""Explains the gap between a fluid and packets: runs both levels with every subset of refinements."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.ensembles import cores
+from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
+from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
+from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
+from dfcmodel.levels.refinements import Refinement, default_refinements, with_refinements
+from dfcmodel.methods import Fluid, Packets
+from dfcmodel.simulation import simulate
+from hopflow.checks import whole
+from hopflow.progress import progress_bar
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+    from hopflow.status import Status
+
+__all__ = ["explain"]
+
+MOST = 6
+"""Refinements of one level: 64 settings."""
+
+
+def explain(
+    scenario: Scenario,
+    measures: Measure | Sequence[Measure] = "share",
+    *,
+    refinements: Iterable[Refinement] | None = None,
+    runs: int = 8,
+    duration: float | None = None,
+    since: float = 0.0,
+    jitter: float | None = None,
+    seed: int = 0,
+    fluid: Fluid | None = None,
+    packets: Packets | None = None,
+    executor: Executor | None = None,
+) -> Explanation:
+    """Return how far packets are from the bare fluid, and how much of it each refinement accounts for.
+
+    The fluid runs with every subset of its refinements, packets with every subset of theirs, each for
+    several seeds; in one run all settings have the same starts and seed. Contributions are Shapley values,
+    which need no order (`Explanation.in_order` takes one).
+
+    Parameters
+    ----------
+    scenario
+        What to simulate at both levels.
+    measures
+        ``"share"``, ``"losses"``, ``"first_loss"``, ``"completion"``, ``"paused"``, or a function of a
+        `Trajectory` that returns a number; one or several. All come from the same runs.
+    refinements
+        None: `default_refinements` of the scenario. At most 6 for each level.
+    runs
+        Number of seeds, at least 2.
+    duration, since
+        Simulated time (None: the scenario's), and the start of the measurement of shares, s.
+    jitter
+        Upper end of the uniform distribution by which each flow's start is delayed, s; None: the shortest
+        round-trip time, so that every phase of the flows to each other occurs.
+    seed
+        Integer >= 0, from which those of the runs are spawned.
+    fluid, packets
+        The levels with settings that no refinement changes, such as ``Fluid(steps_per_delay=8)``.
+    executor
+        As for `ensemble`; None: one thread per core.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range, and for a scenario that only one level can run; before any run.
+
+    Examples
+    --------
+    >>> from dfcmodel import explain, takano2006
+    >>> scenario = takano2006("1", dfc=False, tcp="newreno")
+    >>> found = explain(scenario, "first_loss", runs=2, duration=0.1)
+    >>> found.parts[-3:]
+    ('unexplained', 'packet phases', 'queued ACKs')
+    """
+    began = time.perf_counter()
+    fluid, packets = fluid or Fluid(), packets or Packets()
+    refuse_one_level(scenario, packets)
+    asked = checked_runs(
+        scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
+    )
+    quantities = quantities_of(scenario, measures, since)
+    given = default_refinements(scenario) if refinements is None else tuple(refinements)
+    settings = _settings(given, fluid, packets)
+    tasks = [
+        _Task(*asked.instance(scenario, each), setting, asked, quantities)
+        for each in asked.seeds()
+        for setting in settings
+    ]
+    first = _run(tasks[0])  # compiles the kernels for all
+    with progress_bar(total=len(tasks), desc=scenario.name) as bar:
+        found = [first, *_mapped(_run, tasks[1:], executor, bar)]
+    values = np.array([row for row, _ in found]).reshape(runs, len(settings), len(quantities))
+    fluids = 2 ** sum(each.level == "fluid" for each in given)
+    return Explanation(
+        scenario=scenario,
+        quantities=quantities,
+        refinements=tuple(sorted(given, key=lambda each: each.level)),  # fluid, then packets
+        fluid=values[:, :fluids],
+        packets=values[:, fluids:],
+        statuses=tuple(status for _, status in found),
+        seed=seed,
+        jitter=asked.jitter,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _settings(given: Sequence[Refinement], fluid: Fluid, packets: Packets) -> list[dict[str, Any]]:
+    """Return the arguments of `simulate` of all settings: those of the fluid, then those of packets."""
+    names = [each.name for each in given]
+    for name in (*names, UNEXPLAINED):
+        if names.count(name) > (name != UNEXPLAINED):
+            raise ValueError(f"refinements: {name!r} must occur once, and {UNEXPLAINED!r} never")
+    found = []
+    for level, method in (("fluid", fluid), ("packets", packets)):
+        own = [each for each in given if each.level == level]
+        whole(f"number of refinements of level {level!r}", len(own), 0, MOST)
+        found += [with_refinements(method, own, subset) for subset in range(2 ** len(own))]
+    return found
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One run: an instance of the scenario at one setting."""
+
+    scenario: Scenario
+    seed: int
+    setting: dict[str, Any]
+    asked: Runs
+    quantities: tuple[Quantity, ...]
+
+
+def _run(task: _Task) -> tuple[list[float], Status]:
+    asked = task.asked
+    run = simulate(
+        task.scenario, duration=asked.duration, sample=asked.sample, rng=task.seed, **task.setting
+    )
+    return [each.of(run) for each in task.quantities], run.status
+
+
+def _mapped(
+    run: Callable[[_Task], Any], tasks: list[_Task], executor: Executor | None, bar: Any
+) -> list[Any]:
+    """Return the results of all tasks, in order, computed on all cores."""
+    own = None if executor else ThreadPoolExecutor(cores())
+    pool = executor or own
+    assert pool is not None
+    found = []
+    waiting = [pool.submit(run, task) for task in tasks]
+    try:
+        for future in waiting:
+            found.append(future.result())
+            bar.update()
+    finally:
+        for future in waiting:
+            future.cancel()
+        if own is not None:
+            own.shutdown()
+    return found

@@ -1,0 +1,282 @@
+"""Packets approach the fluid as they shrink: the observed rate, with its interval."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.levels.instances import checked_runs, refuse_one_level
+from dfcmodel.levels.packet_sizes import shrink_packets
+from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
+from dfcmodel.levels.refinements import packet_time
+from dfcmodel.methods import Fluid, Packets
+from dfcmodel.simulation import simulate
+from hopflow.checks import number
+from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from dfcmodel.levels.instances import Runs
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.results.trajectories import Trajectory
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["PacketLimit", "packet_limit"]
+
+RESAMPLES = 2000
+LEVEL = 0.95
+"""Coverage of the interval of a rate."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PacketLimit(Result):
+    """How packets approach the fluid as they shrink, as `packet_limit` returns it.
+
+    R runs, K sizes of packets, Q quantities.
+
+    Attributes
+    ----------
+    scenario
+        In packets of the first size.
+    factors
+        Packets for one packet of the scenario, (K,).
+    quantities
+        The compared quantities; those in packets are divided by the factor.
+    fluid, packets
+        The quantities at both levels, (R, K, Q).
+    statuses
+        Statuses of all runs.
+    seed
+        Seed from which those of the runs are spawned.
+    seconds
+        Wall-clock time in s.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Scenario, chain, packet_limit
+    >>> links = chain(2, rate=1000.0, delay=0.01, buffer=20)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(400.0 + 100.0 * n)) for n in range(3)]
+    >>> found = packet_limit(Scenario("overload", links, flows, 0.5), "losses", factors=(1, 2, 4), runs=2)
+    >>> found.difference.shape
+    (2, 3, 1)
+    """
+
+    scenario: Scenario
+    factors: tuple[float, ...]
+    quantities: tuple[Quantity, ...]
+    fluid: Floats
+    packets: Floats
+    statuses: tuple[Status, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def status(self) -> Status:
+        """Status of the first run that failed, or COMPLETED: every run is; not a verdict on the limit."""
+        return next((status for status in self.statuses if not status.ok), Status.COMPLETED)
+
+    @property
+    def difference(self) -> Floats:
+        """Packets less fluid of the same instance, (R, K, Q)."""
+        return self.packets - self.fluid
+
+    @property
+    def distance(self) -> Floats:
+        """Root mean square over the runs of the difference, (K, Q)."""
+        return np.asarray(np.sqrt(np.mean(self.difference**2, axis=0)))
+
+    @property
+    def rate(self) -> Floats:
+        """Rates p of distance ~ factor^-p by least squares in logarithms, (Q,)."""
+        return self._rate(self.difference)
+
+    def rate_interval(self, level: float = LEVEL) -> tuple[Floats, Floats]:
+        """Return the ends of the bootstrap interval of the rates over the runs, each (Q,)."""
+        number("level", level, above=0.0, below=1.0)
+        random = np.random.default_rng(self.seed)
+        chosen = random.integers(0, len(self.fluid), (RESAMPLES, len(self.fluid)))
+        rates = np.array([self._rate(self.difference[each]) for each in chosen])
+        tail = (1.0 - level) / 2.0
+        low, high = np.quantile(rates, (tail, 1.0 - tail), axis=0)
+        return low, high
+
+    def _rate(self, difference: Floats) -> Floats:
+        with np.errstate(divide="ignore"):  # equal in every run: no rate
+            y = np.log(np.sqrt(np.mean(difference**2, axis=0)))
+        x = np.log(self.factors) - np.mean(np.log(self.factors))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(-(x @ (y - y.mean(axis=0))) / (x @ x))
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return both levels over run, factor and quantity, and the rates."""
+        import xarray as xr
+
+        dims = ("run", "factor", "quantity")
+        low, high = self.rate_interval()
+        return xr.Dataset(
+            {
+                "fluid": (dims, self.fluid),
+                "packets": (dims, self.packets),
+                "distance": (dims[1:], self.distance),
+                "rate": ("quantity", self.rate),
+                "rate_low": ("quantity", low),
+                "rate_high": ("quantity", high),
+            },
+            coords={"factor": list(self.factors), "quantity": [q.name for q in self.quantities]},
+            attrs={"scenario": self.scenario.name, "level": LEVEL, "seed": self.seed},
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return the distances and the rate of each quantity."""
+        low, high = self.rate_interval()
+        rows: dict[str, object] = {"status": self.status, "scenario": self.scenario.name}
+        rows["packets for one"] = ", ".join(f"{factor:g}" for factor in self.factors)
+        for q, quantity in enumerate(self.quantities):
+            shown = ", ".join(f"{each:.2g}" for each in self.distance[:, q])
+            rows[quantity.name] = (
+                f"distances {shown}; as factor^-p, p = {self.rate[q]:.2f} "
+                f"[{low[q]:.2f}, {high[q]:.2f}]"
+            )
+        rows["runs"] = (
+            f"{len(self.fluid)} of each, seed {self.seed}; bootstrap, {100 * LEVEL:.0f} %"
+        )
+        rows["time"] = f"{self.seconds:.2f} s"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distances, relative to those of the first size; return the Axes."""
+        ax = figure()[1] if ax is None else ax
+        factors = np.array(self.factors)
+        for q, quantity in enumerate(self.quantities):
+            label = f"{quantity.name}: p = {self.rate[q]:.2f}"
+            ax.loglog(factors, self.distance[:, q] / self.distance[0, q], "o-", label=label)
+        ax.loglog(factors, factors[0] / factors, ":", color="0.5", label="p = 1")
+        ax.set(xlabel="packets for one", ylabel="distance of packets from the fluid")
+        ax.set_title(self.scenario.name)
+        ax.legend(fontsize=8)
+        return ax
+
+
+def packet_limit(
+    scenario: Scenario,
+    measures: Measure | Sequence[Measure] = "share",
+    *,
+    factors: Sequence[float] = (1, 2, 4, 8, 16),
+    runs: int = 8,
+    duration: float | None = None,
+    since: float = 0.0,
+    jitter: float | None = None,
+    seed: int = 0,
+    fluid: Fluid | None = None,
+    packets: Packets | None = None,
+) -> PacketLimit:
+    """Return how fast packets approach the fluid as they shrink, by `shrink_packets`.
+
+    In each run and at each size both levels have the same starts; before each packet of a window a random
+    time of up to one packet time breaks phase locks at both. The fluid's step shrinks with the packets.
+
+    Parameters
+    ----------
+    scenario
+        In packets of the first size.
+    measures
+        As for `explain`; what is counted in packets is divided by the factor.
+    factors
+        At least three increasing numbers from 1 on: packets for one packet of the scenario.
+    runs
+        Number of seeds, at least 2.
+    duration, since, jitter, seed
+        As for `explain`.
+    fluid, packets
+        The levels; None: ``Fluid()`` and ``Packets(ack_transmission=False)``, as ACKs of 40 bytes do not
+        shrink. The fluid has factor times its ``steps_per_delay``.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of range, a scenario that only one level can run, or one that cannot be
+        written in smaller packets; before any run.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Scenario, chain, packet_limit
+    >>> links = chain(2, rate=1000.0, delay=0.01, buffer=20)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(400.0 + 100.0 * n)) for n in range(3)]
+    >>> found = packet_limit(Scenario("overload", links, flows, 0.2), "losses", factors=(1, 2, 4), runs=3)
+    >>> bool(0.7 < found.rate[0] < 1.3)
+    True
+    """
+    began = time.perf_counter()
+    fluid, packets = fluid or Fluid(), packets or Packets(ack_transmission=False)
+    refuse_one_level(scenario, packets)
+    sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
+    if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
+        raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
+    asked = checked_runs(
+        scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
+    )
+    quantities = quantities_of(scenario, measures, since)
+    pairs = [
+        _Pair(
+            shrink_packets(scenario, factor),
+            factor,
+            replace(fluid, steps_per_delay=round(fluid.steps_per_delay * factor)),
+            packets,
+        )
+        for factor in sizes.tolist()
+    ]
+    values, statuses = [], []
+    bar = progress_bar(asked.seeds(), desc=scenario.name, unit="run")
+    for seeds in bar:
+        for pair in pairs:
+            both = pair.run(asked, seeds)
+            statuses += [run.status for run in both]
+            per = quantities_of(pair.scenario, measures, since)
+            values.append([[pair.scaled(each, run) for each in per] for run in both])
+    shape = (runs, len(pairs), 2, len(quantities))
+    of_fluid, of_packets = np.moveaxis(np.array(values).reshape(shape), 2, 0)
+    return PacketLimit(
+        scenario=scenario,
+        factors=tuple(sizes.tolist()),
+        quantities=quantities,
+        fluid=of_fluid,
+        packets=of_packets,
+        statuses=tuple(statuses),
+        seed=seed,
+        seconds=time.perf_counter() - began,
+    )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Both levels in packets of one size."""
+
+    scenario: Scenario
+    factor: float
+    fluid: Fluid
+    packets: Packets
+
+    def run(self, asked: Runs, seeds: np.random.SeedSequence) -> list[Trajectory]:
+        """Return the runs of both levels of one instance."""
+        scenario, seed = asked.instance(self.scenario, seeds)
+        wait = min(packet_time(scenario), asked.duration)
+        return [
+            simulate(
+                scenario, method, duration=asked.duration, sample=asked.sample,
+                packet_jitter=wait, rng=seed,
+            )
+            for method in (self.fluid, self.packets)
+        ]  # fmt: skip
+
+    def scaled(self, quantity: Quantity, run: Trajectory) -> float:
+        """Return a quantity of a run, in packets of the first size."""
+        return quantity.of(run) / (self.factor if quantity.units == "packets" else 1.0)

@@ -1,0 +1,91 @@
+"""The same scenario in smaller packets: rates, buffers, windows and transfers stay the same in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority
+from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.managers import RED
+from hopflow.checks import one_number
+from responsefn import AIMD, NewReno
+
+if TYPE_CHECKING:
+    from dfcmodel.network.flows import Flow
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["shrink_packets"]
+
+
+def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
+    """Return a scenario in packets of a part of the size.
+
+    Bandwidth times delay, buffers, thresholds, windows, transfers and rates are the same in bytes, so
+    ``factor`` times as many packets. So is the growth of windows: AIMD(a, b) becomes
+    AIMD(``factor`` a, b), NewReno is AIMD(1, 1/2). Slow start doubles the window from one packet, a
+    smaller one now: it takes log2(``factor``) round trips more. ACKs keep their 40 bytes
+    (``Packets(ack_transmission=False)`` lets them take no time).
+
+    Parameters
+    ----------
+    scenario
+        With FIFO, DFC, Pause, Fair, Priority (without managers) or RED links, and AIMD, NewReno, CBR or
+        OnOff sources.
+    factor
+        Packets for one packet now, at least 1.
+
+    Raises
+    ------
+    ValueError
+        For a factor out of range, or a discipline or source whose form in other packets is not known.
+
+    Examples
+    --------
+    >>> from dfcmodel import shrink_packets, takano2006
+    >>> small = shrink_packets(takano2006("1", dfc=False, tcp="newreno"), 4)
+    >>> small.packet_size, small.links[0].buffer, small.flows[0].source
+    (375.0, 7200.0, AIMD(a=4.0))
+    """
+    k = one_number("factor", factor, at_least=1.0, at_most=1e4)
+    links = tuple(
+        replace(
+            link, rate=link.rate * k, buffer=link.buffer * k,
+            discipline=_discipline(link.discipline, k, link.name),
+        )
+        for link in scenario.links
+    )  # fmt: skip
+    flows = tuple(_flow(flow, k) for flow in scenario.flows)
+    return replace(scenario, links=links, flows=flows, packet_size=scenario.packet_size / k)
+
+
+def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
+    """Return a discipline with its thresholds in packets of 1/k of the size."""
+    if isinstance(rule, (FIFO, DFC)) or (
+        isinstance(rule, (Fair, Priority)) and rule.manager is None
+    ):
+        return rule
+    if isinstance(rule, Pause) and rule.manager is None:
+        rate = rule.paused_rate * k
+        return replace(rule, high=rule.high * k, low=rule.low * k, paused_rate=rate)
+    if isinstance(rule, RED):
+        mean = rule.mean_packet and rule.mean_packet / k
+        weight = 1.0 - (1.0 - rule.weight) ** (1.0 / k)  # the same average over the same time
+        return replace(rule, low=rule.low * k, high=rule.high * k, weight=weight, mean_packet=mean)
+    msg = "must be FIFO, DFC, Pause, Fair, Priority or RED: thresholds of others are not known"
+    raise ValueError(f"discipline of link {name} = {rule!r}: {msg}")
+
+
+def _flow(flow: Flow, k: float) -> Flow:
+    """Return a flow in packets of 1/k of the size."""
+    source = flow.source
+    if isinstance(source, (CBR, OnOff)):
+        source = replace(source, rate=source.rate * k)
+    elif type(source) is AIMD:
+        source = source.replace(a=source.params.a * k)
+    elif type(source) is NewReno:
+        source = AIMD(k, 0.5, source.params.form)
+    else:
+        msg = "must be AIMD, NewReno, CBR or OnOff: the growth of others in smaller packets is not known"
+        raise ValueError(f"source of flow {flow.name!r} = {source!r}: {msg}")
+    return replace(flow, source=source, size=flow.size * k, max_window=flow.max_window * k)

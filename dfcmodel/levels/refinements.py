@@ -1,0 +1,139 @@
+"""Refinements: what one level models and the other leaves out, each to be switched on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.flows import window_rules
+from hopflow.checks import choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["Refinement", "default_refinements", "with_refinements"]
+
+LEVELS: dict[str, type[Fluid | Packets]] = {"fluid": Fluid, "packets": Packets}
+SIMULATED = ("packet_jitter",)
+"""Arguments of `simulate` that a refinement can change, beside the fields of the method."""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """One thing that a level models, and what the level is without it.
+
+    Parameters
+    ----------
+    name
+        Label in tables and figures.
+    level
+        ``"fluid"``: the bare fluid is without it, and it is switched on there. ``"packets"``: packets
+        have it, no fluid does, and it is switched off there.
+    off, on
+        Fields of `Fluid` or `Packets`, and ``packet_jitter`` of `simulate`, with their values without and
+        with the refinement. What is not named keeps the value of the method.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import Refinement
+    >>> steps = Refinement("shorter steps", "fluid", on={"steps_per_delay": 16})
+    >>> steps.level
+    'fluid'
+    """
+
+    name: str
+    level: str
+    off: Mapping[str, Any] = field(default_factory=dict)
+    on: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        choice(f"level of refinement {self.name!r}", self.level, LEVELS)
+        allowed = [each.name for each in fields(LEVELS[self.level])]
+        for given in (self.off, self.on):
+            for key in given:
+                choice(f"refinement {self.name!r}: field", key, [*allowed, *SIMULATED])
+        if self.off == self.on:
+            raise ValueError(f"refinement {self.name!r}: off = on = {self.off!r}, must differ")
+
+
+def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
+    """Return the refinements that make a difference on a scenario.
+
+    In the fluid, from the bare one on:
+
+    - *transmission times*: a packet takes its transmission time on each link (store and forward).
+    - *recovery*: losses are repaired as the window rule says, NewReno one in each round trip; without it
+      all losses of a window in one round trip (SACK).
+    - *timeouts*: retransmission timers.
+    - *whole losses*: packets come at random times, and a full queue drops whole packets; without it each
+      flow loses its part of each overflow.
+
+    In packets:
+
+    - *packet phases*: packets come when the protocol sends them, so that flows can stay in step for
+      long; without it each packet waits a random time of up to one packet time.
+    - *queued ACKs*: ACKs take time on their links and queue there.
+
+    Parameters
+    ----------
+    scenario
+        Without window rules only the transmission times remain.
+
+    Examples
+    --------
+    >>> from dfcmodel import default_refinements, takano2006
+    >>> [each.name for each in default_refinements(takano2006("1", dfc=False)) if each.level == "fluid"]
+    ['transmission times', 'recovery', 'timeouts', 'whole losses']
+    """
+    rules = list(window_rules(scenario.flows))
+    found = []
+    if not all(isinstance(link.discipline, DFC) for link in scenario.links):
+        found.append(Refinement("transmission times", "fluid", off={"store_and_forward": False}))
+    if any(rule.recovery != "sack" for rule in rules):
+        found.append(Refinement("recovery", "fluid", off={"recovery": "sack"}))
+    if rules:
+        wait = packet_time(scenario)
+        random, regular = {"packet_jitter": wait}, {"packet_jitter": 0.0}
+        found += [
+            Refinement("timeouts", "fluid", off={"timeouts": False}),
+            Refinement("whole losses", "fluid", off=regular, on=random),
+            Refinement("packet phases", "packets", off=random, on=regular),
+            Refinement("queued ACKs", "packets", off={"ack_transmission": False}),
+        ]
+    return tuple(found)
+
+
+def packet_time(scenario: Scenario) -> float:
+    """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
+    return 1.0 / min(link.rate for flow in scenario.flows for link in scenario.path(flow))
+
+
+def with_refinements(
+    method: Fluid | Packets, refinements: Iterable[Refinement], chosen: int
+) -> dict[str, Any]:
+    """Return the arguments of `simulate` for a level with some of its refinements.
+
+    Parameters
+    ----------
+    method
+        The level with its other settings.
+    refinements
+        Those of the level.
+    chosen
+        Which ones are on, a bit for each: the first is 1, the second 2, the third 4.
+    """
+    changes: dict[str, Any] = {}
+    for n, each in enumerate(refinements):
+        changes |= each.on if chosen >> n & 1 else each.off
+    arguments = {name: changes.pop(name) for name in SIMULATED if name in changes}
+    return {"method": replace(method, **changes), **arguments}

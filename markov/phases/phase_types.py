@@ -1,0 +1,235 @@
+"""Phase-type distributions: the time to absorption of a small Markov chain.
+
+M. F. Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, Ch. 2. They are closed under sums,
+mixtures and minima, and any distribution of a positive number is a limit of them: with them a service or
+a sojourn that is not exponential is a Markov chain again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import number, one_number, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["PhaseType"]
+
+ROW_SUM = 1e-10
+MOST_PHASES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseType:
+    """A phase-type distribution PH(alpha, T): mean, moments, distribution, and arithmetic.
+
+    Parameters
+    ----------
+    alpha
+        Probability of starting in each phase, shape (m,); they sum to one.
+    T
+        Rates between phases in 1/s, shape (m, m); the diagonal makes the row sums minus the rates of
+        absorption, of which at least one is positive, and all phases lead to absorption.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its first bad entry and what is allowed.
+
+    Examples
+    --------
+    >>> from markov import PhaseType
+    >>> service = PhaseType([0.3, 0.7], [[-3.0, 1.5], [0.0, -1.0]])
+    >>> round(service.mean, 12), round(service.scv, 4)
+    (0.95, 1.0683)
+    >>> round((service + PhaseType.erlang(2, mean=1.0)).mean, 12)
+    1.95
+    """
+
+    alpha: Floats
+    T: Floats
+
+    def __post_init__(self) -> None:
+        """Check and freeze both arrays."""
+        alpha, T = number("alpha", self.alpha, at_least=0.0, at_most=1.0), number("T", self.T)
+        if alpha.ndim != 1 or not 1 <= len(alpha) <= MOST_PHASES:
+            raise ValueError(
+                f"alpha has shape {alpha.shape}: one number for each phase is expected"
+            )
+        if T.shape != (len(alpha), len(alpha)):
+            raise ValueError(f"T has shape {T.shape}: must be ({len(alpha)}, {len(alpha)})")
+        if abs(alpha.sum() - 1.0) > ROW_SUM:
+            raise ValueError(f"alpha sums to {alpha.sum():g}: must be 1")
+        off = T - np.diag(np.diag(T))
+        if (off < 0.0).any():
+            i, j = np.argwhere(off < 0.0)[0]
+            raise ValueError(f"T[{i}, {j}] = {T[i, j]:g}: must be >= 0 off the diagonal")
+        exits, scale = -T.sum(axis=1), np.abs(T).max(axis=1)
+        if (exits < -ROW_SUM * scale).any():
+            i = int(np.argmin(exits + ROW_SUM * scale))
+            raise ValueError(f"row {i} of T sums to {-exits[i]:g}: must be <= 0")
+        exits = np.where(exits > ROW_SUM * scale, exits, 0.0)
+        if not _absorbed(off, exits).all():
+            i = int(np.argmin(_absorbed(off, exits)))
+            raise ValueError(f"T: phase {i} never leads to absorption")
+        for name, array in (("alpha", alpha / alpha.sum()), ("T", T), ("_exits", exits)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def exponential(cls, rate: float) -> PhaseType:
+        """Return the exponential distribution of a rate in 1/s."""
+        return cls.erlang(1, mean=1.0 / one_number("rate", rate, above=0.0))
+
+    @classmethod
+    def erlang(cls, phases: int, *, mean: float) -> PhaseType:
+        """Return the sum of ``phases`` equal exponential times, of a mean in s."""
+        count = whole("phases", phases, 1, MOST_PHASES)
+        rate = count / one_number("mean", mean, above=0.0)
+        return cls(np.eye(count)[0], rate * (np.eye(count, k=1) - np.eye(count)))
+
+    @classmethod
+    def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
+        """Return a mixture of exponential distributions of rates in 1/s."""
+        return cls(np.asarray(probabilities), -np.diag(number("rates", rates, above=0.0)))
+
+    @classmethod
+    def mixture(cls, probabilities: Sequence[float], parts: Sequence[PhaseType]) -> PhaseType:
+        """Return the distribution that is one of several, by chance."""
+        weights = number("probabilities", probabilities, at_least=0.0)
+        if weights.shape != (len(parts),) or not len(parts):
+            raise ValueError(
+                f"probabilities has shape {weights.shape}: one for each part is expected"
+            )
+        alpha = np.concatenate([w * part.alpha for w, part in zip(weights, parts, strict=True)])
+        return cls(alpha, _diagonal([part.T for part in parts]))
+
+    @property
+    def order(self) -> int:
+        """How many phases there are."""
+        return len(self.alpha)
+
+    @property
+    def exits(self) -> Floats:
+        """Rate of absorption in each phase in 1/s, shape (m,)."""
+        rates: Floats = self.__dict__["_exits"]
+        return rates
+
+    def moment(self, k: int) -> float:
+        """Return E X^k, in s^k: k! alpha (-T)^-k 1."""
+        whole("k", k, 0, 100)
+        power: Any = np.ones(self.order)
+        for n in range(1, k + 1):
+            power = n * np.linalg.solve(-self.T, power)
+        return float(self.alpha @ power)
+
+    @cached_property
+    def mean(self) -> float:
+        """E X in s."""
+        return self.moment(1)
+
+    @cached_property
+    def variance(self) -> float:
+        """In s^2."""
+        return self.moment(2) - self.mean**2
+
+    @property
+    def scv(self) -> float:
+        """Squared coefficient of variation: 1 for the exponential distribution, 1/k for Erlang's."""
+        return self.variance / self.mean**2
+
+    def survival(self, x: ArrayLike) -> Floats:
+        """Return P(X > x), of the shape of x (s)."""
+        return self._along(x, np.ones(self.order))
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Return P(X <= x), of the shape of x (s)."""
+        return 1.0 - self.survival(x)
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        """Return the density at x (s), in 1/s."""
+        return self._along(x, self.exits)
+
+    def quantile(self, q: float) -> float:
+        """Return the x in s with P(X <= x) = q."""
+        from scipy.optimize import brentq
+
+        q = one_number("q", q, above=0.0, below=1.0)
+        high = self.mean
+        while self.cdf(high) < q:
+            high *= 2.0
+        return float(brentq(lambda x: float(self.cdf(x)) - q, 0.0, high, xtol=1e-14 * high))
+
+    def _along(self, x: ArrayLike, right: Floats) -> Floats:
+        from scipy.linalg import expm
+
+        times = number("x", x, at_least=0.0)
+        each = [float(self.alpha @ expm(self.T * time) @ right) for time in times.ravel()]
+        return np.array(each).reshape(times.shape)
+
+    def sample(self, size: int, *, rng: Any = None) -> Floats:
+        """Return independent times in s, shape (size,)."""
+        draw = np.random.default_rng(rng)
+        count = whole("size", size, 0, 10**9)
+        jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
+        holding = jumps.sum(axis=1)
+        reach = np.cumsum(jumps / holding[:, None], axis=1)
+        phase = draw.choice(self.order, count, p=self.alpha)
+        times, left = np.zeros(count), np.arange(count)
+        while len(left):
+            times[left] += draw.exponential(1.0 / holding[phase])
+            target = (draw.random(len(left))[:, None] > reach[phase]).sum(axis=1)
+            kept = target < self.order
+            left, phase = left[kept], target[kept]
+        return times
+
+    def __add__(self, other: PhaseType) -> PhaseType:
+        """Return the distribution of the sum of two independent times."""
+        if not isinstance(other, PhaseType):
+            return NotImplemented
+        T = _diagonal([self.T, other.T])
+        T[: self.order, self.order :] = np.outer(self.exits, other.alpha)
+        return PhaseType(np.concatenate([self.alpha, np.zeros(other.order)]), T)
+
+    def minimum(self, other: PhaseType) -> PhaseType:
+        """Return the distribution of the lesser of two independent times (a Kronecker sum)."""
+        one, two = np.eye(self.order), np.eye(other.order)
+        T: Any = np.kron(self.T, two) + np.kron(one, other.T)
+        alpha: Any = np.kron(self.alpha, other.alpha)
+        return PhaseType(alpha, T)
+
+    def scaled(self, factor: float) -> PhaseType:
+        """Return the distribution of ``factor`` times the time."""
+        return PhaseType(self.alpha, self.T / one_number("factor", factor, above=0.0))
+
+    def __repr__(self) -> str:
+        return f"PhaseType: {self.order} phases, mean {self.mean:.6g} s, scv {self.scv:.6g}"
+
+
+def _absorbed(off: Floats, exits: Floats) -> NDArray[np.bool_]:
+    """Return whether each phase leads to absorption."""
+    leads = exits > 0.0
+    for _ in range(len(exits)):
+        more = leads | ((off > 0.0) & leads).any(axis=1)
+        if (more == leads).all():
+            break
+        leads = more
+    return leads
+
+
+def _diagonal(blocks: Sequence[Floats]) -> Floats:
+    size = sum(map(len, blocks))
+    whole_one, at = np.zeros((size, size)), 0
+    for block in blocks:
+        whole_one[at : at + len(block), at : at + len(block)] = block
+        at += len(block)
+    return whole_one

@@ -1,0 +1,307 @@
+"""Pause thresholds for a port: what the chain of an aggregate of TCP flows over 802.3x recommends.
+
+The model is `PauseTandem` (R. Malhotra et al., CWI report PNA-E0518, 2005) with a paused link that
+stops, and a TCP aggregate whose rate halves at a loss: its levels are load * bottleneck_rate / a,
+a = 1, 2, ... Late pause messages are taken into account by keeping the packets that arrive until a
+message works free above the threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import number, one_number, seconds, whole
+from hopflow.results import Result, figure
+from markov.models.pause import PauseTandem
+from markov.sweeps import sweep
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from markov.methods.solution import Method
+
+__all__ = ["ThresholdAdvice", "pause_thresholds"]
+
+THRESHOLDS = 16
+"""How many thresholds are solved, unless they are given."""
+NEGLIGIBLE = 1e-3
+"""A gain of throughput below which a threshold does not matter for it."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ThresholdAdvice(Result):
+    """Recommended pause thresholds, and the chain's measures at each threshold tried.
+
+    Attributes
+    ----------
+    low, high
+        Ends of the recommended range, packets: each threshold tried between them delivers at least
+        ``1 - within`` of the most, loses at most ``most_loss``, and leaves room for late messages.
+    ceiling
+        Largest threshold above which the packets fit that arrive until a pause message works.
+    gain
+        Relative throughput of the best recommended threshold above that without pauses, by number of
+        TCP levels.
+    table
+        `xarray.Dataset` over ``levels`` (of the TCP aggregate) and ``threshold`` (packets):
+        ``throughput`` and ``pause_rate`` (1/s), ``pause_fraction``, ``loss_probability`` (of what is
+        offered), ``delay`` (s in both queues), ``recommended``. The last threshold is the whole
+        buffer: no pauses.
+    models
+        The chain of each number of levels at the threshold ``high``.
+    within, most_loss
+        As asked.
+
+    Examples
+    --------
+    >>> from markov import pause_thresholds
+    >>> found = pause_thresholds(
+    ...     link_rate=100.0, bottleneck_rate=15.0, rtt=1.0, buffers=(5, 10), levels=(2,)
+    ... )
+    >>> found.ceiling, found.table.sizes["threshold"]
+    (9, 10)
+    """
+
+    low: int
+    high: int
+    ceiling: int
+    gain: dict[int, float]
+    table: xr.Dataset
+    models: tuple[PauseTandem, ...]
+    within: float
+    most_loss: float | None
+
+    def summary(self) -> dict[str, object]:
+        """Return the recommended range, with the measures at its ends and without pauses."""
+        data, last = self.table, int(self.table.threshold[-1])
+        largest = max(abs(gain) for gain in self.gain.values())
+        matters = f"up to {100 * largest:.2g} % of throughput against no pauses"
+        rows: dict[str, object] = {
+            "recommended threshold": f"{self.low} to {self.high} packets",
+            "room for late messages": f"thresholds up to {self.ceiling}",
+            "pausing changes": matters if largest >= NEGLIGIBLE else f"{matters}: hardly any",
+        }
+        for threshold in dict.fromkeys((self.low, self.high, last)):
+            at = data.sel(threshold=threshold)
+            rows["no pauses" if threshold == last else f"at {threshold}"] = ", ".join(
+                f"{label} {_range(at[name].to_numpy())}"
+                for label, name in (
+                    ("throughput", "throughput"),
+                    ("loss", "loss_probability"),
+                    ("pauses/s", "pause_rate"),
+                    ("delay (s)", "delay"),
+                )
+            )
+        rows["largest error bound (TV)"] = f"{float(data.error_bound.max()):.1e}"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw throughput over the threshold for each number of levels; return the matplotlib Axes."""
+        if ax is None:
+            _, ax = figure()
+        for levels in self.table.levels.to_numpy():
+            at = self.table.sel(levels=levels)
+            ax.plot(at.threshold, at.throughput, ".-", label=f"{levels} TCP levels")
+        ax.axvspan(self.low, self.high, color="0.9", zorder=0, label="recommended")
+        ax.set(xlabel="pause threshold (packets)", ylabel="throughput (packets/s)")
+        ax.legend(frameon=False)
+        return ax
+
+
+def pause_thresholds(
+    *,
+    link_rate: float,
+    bottleneck_rate: float,
+    rtt: float,
+    buffers: tuple[int, int],
+    load: float = 1.5,
+    response: float = 0.0,
+    within: float = 0.01,
+    most_loss: float | None = None,
+    levels: tuple[int, ...] = (2, 4),
+    thresholds: tuple[int, ...] | None = None,
+    method: Method | None = None,
+) -> ThresholdAdvice:
+    """Return a range of pause thresholds for a port, with loss, delay and pauses at each.
+
+    Parameters
+    ----------
+    link_rate
+        Of the link that is paused, packets/s (`hopflow.mbps` converts).
+    bottleneck_rate
+        Of the link behind the port, packets/s; below ``link_rate``.
+    rtt
+        Round-trip time of the TCP flows, s.
+    buffers
+        Of the node before the link and of the port, packets.
+    load
+        What the flows send at most, over ``bottleneck_rate``; after each loss half of it.
+    response
+        Time from the decision to pause until the last packet has arrived, s: twice the propagation
+        delay, the frames under way and the reaction of the other side (`dfcmodel.headroom` adds them
+        up).
+    within
+        Throughput that may be given away, relative to the best.
+    most_loss
+        Largest probability of loss of a packet; None: no limit.
+    levels
+        Numbers of rates of the TCP aggregate. The range holds for each of them; the number is the
+        part of the model that is known least.
+    thresholds
+        To try, packets; None is 16 of them over the buffer.
+    method
+        As for `stationary`.
+
+    Returns
+    -------
+    ThresholdAdvice
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter; when no threshold meets the limits, with what comes nearest.
+
+    Notes
+    -----
+    Arrivals are Poisson and packets exponential, so that queues vary more than those of packets of one
+    size. One class of traffic, one paused link. For the bytes above a threshold that guarantee no loss
+    at all, use `dfcmodel.headroom`.
+
+    Examples
+    --------
+    The port of the paper: 100 and 15 packets/s, a buffer of 20 packets, RTT 1 s.
+
+    >>> from markov import pause_thresholds
+    >>> found = pause_thresholds(
+    ...     link_rate=100.0, bottleneck_rate=15.0, rtt=1.0, buffers=(10, 20), levels=(2,), within=0.001
+    ... )
+    >>> found.low, found.high
+    (18, 19)
+    """
+    model = _checked(link_rate, bottleneck_rate, rtt, buffers, load)
+    ceiling = _ceiling(link_rate, response, buffers[1])
+    one_number("within", within, above=0.0, below=1.0)
+    if most_loss is not None:
+        one_number("most_loss", most_loss, above=0.0, below=1.0)
+    tried = _thresholds(thresholds, buffers[1], ceiling)
+    levels = _levels(levels)
+    rates = [tuple(load * bottleneck_rate / a for a in range(1, count + 1)) for count in levels]
+    models = [model.replace(arrival_rates=each) for each in rates]
+    table = _measures(models, levels, tried, method)
+    best = table.throughput.sel(threshold=table.threshold <= ceiling).max("threshold")
+    good = (table.throughput >= (1.0 - within) * best) & (table.threshold <= ceiling)
+    if most_loss is not None:
+        good &= table.loss_probability <= most_loss
+    recommended = good.all("levels").to_numpy()
+    if not recommended.any():
+        raise ValueError(_none(table, ceiling, within, most_loss))
+    low, high = _longest(np.asarray(tried), recommended)
+    without = table.throughput.isel(threshold=-1)
+    inside = table.throughput.sel(threshold=slice(low, high)).max("threshold")
+    gain = dict(zip(levels, (inside / without - 1.0).to_numpy().tolist(), strict=True))
+    return ThresholdAdvice(
+        low=low,
+        high=high,
+        ceiling=ceiling,
+        gain=gain,
+        table=table.assign(recommended=("threshold", recommended)),
+        models=tuple(each.replace(high_threshold=high) for each in models),
+        within=within,
+        most_loss=most_loss,
+    )
+
+
+def _checked(
+    link_rate: float, bottleneck_rate: float, rtt: float, buffers: Any, load: float
+) -> PauseTandem:
+    one_number("link_rate", link_rate, above=0.0, hint="in packets/s: mbps(1000) converts")
+    one_number("bottleneck_rate", bottleneck_rate, above=0.0, at_most=link_rate)
+    seconds("rtt", rtt)
+    one_number("load", load, above=0.0, at_most=100.0, hint="over the bottleneck's rate")
+    if not isinstance(buffers, tuple) or len(buffers) != 2:
+        raise ValueError(f"buffers = {buffers!r}: must be two numbers of packets")
+    for k in range(2):
+        whole(f"buffers[{k}]", buffers[k], 2, 10**6)
+    return PauseTandem(
+        buffers=(int(buffers[0]), int(buffers[1])),
+        high_threshold=int(buffers[1]),
+        link_rate=float(link_rate),
+        paused_rate=0.0,
+        bottleneck_rate=float(bottleneck_rate),
+        rtt=float(rtt),
+    )
+
+
+def _ceiling(link_rate: float, response: float, buffer: int) -> int:
+    late = math.ceil(link_rate * float(number("response", response, at_least=0.0, at_most=10.0)))
+    if late >= buffer - 1:
+        raise ValueError(
+            f"response = {response:g}: {late} packets arrive until a pause works, which the buffer of "
+            f"{buffer} cannot hold above any threshold"
+        )
+    return buffer - max(late, 1)
+
+
+def _levels(levels: Any) -> tuple[int, ...]:
+    if not isinstance(levels, (tuple, list)) or not levels:
+        raise ValueError(f"levels = {levels!r}: must be numbers of rates, such as (2, 4)")
+    return tuple(whole("levels", count, 2, 1000) for count in levels)
+
+
+def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:
+    if asked is None:
+        spread = np.unique(np.linspace(1, ceiling, min(THRESHOLDS, ceiling)).round().astype(int))
+        return [*spread.tolist(), buffer]
+    found = sorted({whole("thresholds", each, 1, ceiling) for each in asked})
+    if not found:
+        raise ValueError("thresholds: at least one is expected")
+    return [*found, buffer]
+
+
+def _measures(
+    models: list[PauseTandem], levels: tuple[int, ...], tried: list[int], method: Method | None
+) -> xr.Dataset:
+    import xarray as xr
+
+    found = []
+    for model in models:
+        data = sweep(model, method=method, high_threshold=tried)
+        offered = data.effective_rate.sel(queue=1) + data.loss_rate.sel(queue=1)
+        kept = data[["throughput", "pause_fraction", "pause_rate", "error_bound"]]
+        loss = data.loss_rate.sum("queue") / offered
+        delay = data.mean_queue.sum("queue") / data.throughput
+        found.append(
+            kept.assign(
+                loss_probability=loss.assign_attrs(units="1"), delay=delay.assign_attrs(units="s")
+            )
+        )
+    table = xr.concat(found, xr.DataArray(list(levels), dims="levels", name="levels"))
+    return table.rename(high_threshold="threshold").drop_vars("queue", errors="ignore")
+
+
+def _longest(tried: NDArray[np.int64], recommended: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the ends of the longest run of recommended thresholds."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], recommended, [False]]).astype(int)))
+    starts, stops = edges[::2], edges[1::2] - 1
+    k = int(np.argmax(tried[stops] - tried[starts]))
+    return int(tried[starts[k]]), int(tried[stops[k]])
+
+
+def _none(table: xr.Dataset, ceiling: int, within: float, most_loss: float | None) -> str:
+    possible = table.sel(threshold=table.threshold <= ceiling)
+    loss = possible.loss_probability.max("levels")
+    least = int(loss.to_numpy().argmin())
+    return (
+        f"most_loss = {most_loss!r}, within = {within:g}: no threshold up to {ceiling} meets both; the "
+        f"least loss is {float(loss[least]):.3g}, at {int(loss.threshold[least])}"
+    )
+
+
+def _range(values: NDArray[np.float64]) -> str:
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,105 @@
+"""`choose_level` and ``method="auto"``: what decides, and what the result says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    CBR,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    choose_level,
+    ensemble,
+    simulate,
+    takano2006,
+)
+from dfcmodel.levels.choices import fluid_work, measured, packet_work
+from responsefn import CUBIC, NewReno
+
+
+def crowded(flows: int, window: float, duration: float = 1e4) -> Scenario:
+    """Return NewReno flows that share a link of 40 ms, so long that packets cost more than a second."""
+    link = Link("a", "b", flows * window / 0.04, 0.02, flows * window)
+    senders = tuple(Flow(f"{n}", "ab", NewReno(), max_window=1e5) for n in range(flows))
+    return Scenario("crowded", (link,), senders, duration=duration)
+
+
+def test_what_packets_cannot_run_is_a_fluid() -> None:
+    found = choose_level(takano2006("1"))
+    assert isinstance(found.method, Fluid)
+    assert "DFC" in found.reason
+    assert np.isnan(found.packet_seconds)
+
+
+def test_packets_where_they_are_cheap(bottleneck) -> None:
+    found = choose_level(bottleneck)
+    assert isinstance(found.method, Packets)
+    assert found.packet_seconds < 1.0
+
+
+@pytest.mark.parametrize(("flows", "window"), [(2, 10.0), (32, 30.0), (128, 100.0)])
+def test_at_measured_points_the_measured_error_decides(flows: int, window: float) -> None:
+    table, scenario = measured(), crowded(flows, window)
+    row, column = list(table.flows).index(flows), list(table.windows).index(window)
+    error = table.errors[row, column]
+    found = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
+    assert found.error == pytest.approx(error)
+    assert found.packet_seconds > found.fluid_seconds
+    given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
+    assert isinstance(choose_level(scenario, **given, tolerance=1.01 * error).method, Fluid)
+    assert isinstance(choose_level(scenario, **given, tolerance=0.99 * error).method, Packets)
+
+
+def test_between_measured_points_the_error_is_between_theirs() -> None:
+    table = measured()
+    found = choose_level(crowded(16, 17.0)).error
+    inside = table.errors[1:3, 2:4]
+    assert inside.min() < found < inside.max()
+    assert choose_level(crowded(2, 1e4)).error == table.errors[0, -1]  # beyond: the nearest
+
+
+def test_where_nothing_was_measured_packets_are_chosen() -> None:
+    scenario = crowded(8, 100.0)
+    cubic = tuple(replace(flow, source=CUBIC()) for flow in scenario.flows)
+    found = choose_level(replace(scenario, flows=cubic))
+    assert isinstance(found.method, Packets)
+    assert "measured for" in found.reason
+    assert np.isnan(found.error)
+
+
+def test_work_is_counted_in_packets_and_flow_steps(bottleneck) -> None:
+    assert fluid_work(bottleneck, 2.0, Fluid()) == pytest.approx(2.0 / 0.5e-3 * 2)
+    assert packet_work(bottleneck, 2.0) == pytest.approx(2.0 * 2e3)
+    flows = (replace(bottleneck.flows[0], source=CBR(100.0), start=0.5),)
+    assert packet_work(replace(bottleneck, flows=flows), 2.0) == pytest.approx(150.0)
+    run = simulate(bottleneck, Packets(seed=1), duration=1.0)
+    assert run.delivered[:, -1].sum() <= packet_work(bottleneck, 1.0)
+
+
+def test_auto_is_the_chosen_level_and_says_so(bottleneck) -> None:
+    run = simulate(bottleneck, "auto", duration=0.3, rng=5)
+    same = simulate(bottleneck, Packets(), duration=0.3, rng=5)
+    np.testing.assert_array_equal(run.window, same.window)
+    assert run.choice.startswith("packets: ")
+    assert run.summary()["level"] == run.choice
+    assert "level" not in same.summary()
+    fluid = simulate(takano2006("1"), "auto", duration=0.01, steps_per_delay=2)
+    assert fluid.choice.startswith("fluid: ")
+    assert fluid.step == 0.5e-4
+
+
+def test_runs_of_an_ensemble_choose_too(bottleneck) -> None:
+    many = ensemble(bottleneck, runs=2, duration=0.05, method="auto")
+    assert all(run.choice for run in many.runs)
+
+
+def test_wrong_arguments_are_refused(refused, bottleneck) -> None:
+    refused(["method", "'fastest'"], lambda: simulate(bottleneck, "fastest"))
+    for name in ("duration", "affordable", "tolerance"):
+        refused([name], lambda name=name: choose_level(bottleneck, **{name: -1.0}))

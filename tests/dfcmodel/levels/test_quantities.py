@@ -1,0 +1,64 @@
+"""Quantities of a run, against its records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dfcmodel import CBR, Flow, Pause, Scenario, chain, simulate
+from dfcmodel.levels.quantities import MOST_FLOWS, quantities_of
+
+
+@pytest.fixture(scope="module")
+def run(bottleneck):
+    return simulate(bottleneck, duration=0.6)
+
+
+def test_shares_are_goodputs_over_the_slowest_link(run, bottleneck) -> None:
+    found = quantities_of(bottleneck, "share")
+    assert [each.name for each in found] == ["share of near", "share of far"]
+    goodput = run.measures["goodput"].values
+    np.testing.assert_allclose([each.of(run) for each in found], goodput / 2e3)
+
+
+def test_shares_can_begin_later(run, bottleneck) -> None:
+    found = quantities_of(bottleneck, "share", since=0.5)
+    late = run.delivered[:, -1] - run.delivered[:, 499]  # samples of 1 ms
+    np.testing.assert_allclose([each.of(run) for each in found], late / 0.1 / 2e3)
+
+
+def test_many_flows_have_a_mean_and_a_smallest_share(bottleneck) -> None:
+    flows = [Flow(f"{n}", ("near", "router", "end"), CBR(50.0 + n)) for n in range(MOST_FLOWS + 1)]
+    scenario = replace(bottleneck, flows=tuple(flows))
+    run = simulate(scenario, duration=0.5)
+    found = [each.of(run) for each in quantities_of(scenario, "share")]
+    shares = run.measures["goodput"].values / 2e3
+    np.testing.assert_allclose(found, [shares.mean(), shares.min()])
+
+
+def test_losses_times_and_functions(run, bottleneck) -> None:
+    def timeouts(run) -> float:
+        return float(run.timeouts.sum())
+
+    lost, first, last, own = quantities_of(
+        bottleneck, ["losses", "first_loss", "completion", timeouts]
+    )
+    assert lost.of(run) == run.lost.sum() > 0.0
+    assert first.of(run) == np.nanmin(run.first_loss)
+    assert np.isnan(last.of(run))  # no transfer
+    assert (own.name, own.of(run)) == ("timeouts", run.timeouts.sum())
+
+
+def test_time_paused_is_the_sum_of_the_pauses() -> None:
+    links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    flows = (Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3)))
+    run = simulate(Scenario("pause", links, flows, duration=0.1))
+    (found,) = quantities_of(run.scenario, "paused")
+    assert found.of(run) == run.pauses()["duration"].values.sum() > 0.0
+
+
+def test_an_unknown_measure_is_refused(refused, bottleneck) -> None:
+    refused(["measures", "'delay'"], lambda: quantities_of(bottleneck, "delay"))
+    refused(["measures"], lambda: quantities_of(bottleneck, []))

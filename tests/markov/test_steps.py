@@ -1,0 +1,103 @@
+"""Chains in discrete time: gambler's ruin, geometric times, periodic walks, and powers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from markov import DiscreteChain
+
+
+def gambler(n):
+    """Win with probability 0.4 until 0 or 6 is reached."""
+    return [(n, 1.0)] if n in (0, 6) else [(n + 1, 0.4), (n - 1, 0.6)]
+
+
+def test_ruin_has_its_closed_forms():
+    """W. Feller, An Introduction to Probability Theory, vol. 1, XIV.2 and 3."""
+    game, r = DiscreteChain.of_rules(gambler, start=2), 0.6 / 0.4
+    wins = game.passage(to=6, start=2)
+    assert 1.0 - wins.probability.value == pytest.approx((r**6 - r**2) / (r**6 - 1.0), rel=1e-12)
+    assert wins.mean.value == np.inf
+    either = game.passage(to=[0, 6], start=2)
+    exact = 2.0 / 0.2 - 6.0 / 0.2 * (1.0 - r**2) / (1.0 - r**6)
+    assert either.mean.value == pytest.approx(exact, rel=1e-14)
+    assert either.mean.error < 1e-12
+
+
+def test_a_geometric_number_of_steps():
+    found = DiscreteChain([[0.75, 0.25], [0.0, 1.0]]).passage(to=1, start=0)
+    assert found.mean.value == pytest.approx(4.0, rel=1e-14)
+    assert 0.75 / 0.25**2 in found.variance
+    np.testing.assert_allclose(found.survival([0, 3, 10]), 0.75 ** np.array([0, 3, 10]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_moments_are_those_of_the_fundamental_matrix(seed):
+    """Mean N 1 and variance (2 N - I) N 1 - (N 1)^2 with N = (I - B)^-1 (Kemeny and Snell, 3.3)."""
+    P = np.random.default_rng(seed).dirichlet(np.full(7, 0.3), 7)
+    chain, B = DiscreteChain(P), P[:6, :6]
+    N = np.linalg.inv(np.eye(6) - B)
+    mean = N.sum(axis=1)
+    variance = (2.0 * N - np.eye(6)) @ mean - mean**2
+    for start in (0, 5):
+        found = chain.passage(to=6, start=start)
+        assert found.mean.value == pytest.approx(mean[start], rel=1e-9)
+        assert found.variance.value == pytest.approx(variance[start], rel=1e-8)
+        assert found.survival(4)[0] == pytest.approx(
+            np.linalg.matrix_power(B, 4)[start].sum(), rel=1e-12
+        )
+
+
+def test_steps_are_powers_and_the_limit_is_stationary():
+    P = np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.2, 0.4, 0.4]])
+    chain = DiscreteChain(sp.coo_matrix(P), states=["sun", "clouds", "rain"])
+    found = chain.after([0, 1, 3, 200], start="clouds")
+    for row, n in zip(found, (0, 1, 3, 200), strict=True):
+        np.testing.assert_allclose(row, np.linalg.matrix_power(P, n)[1], atol=1e-13)
+    answer = chain.stationary()
+    np.testing.assert_allclose(answer.pi @ P, answer.pi, rtol=1e-14)
+    np.testing.assert_allclose(found[3], answer.pi, atol=1e-13)
+    assert answer.probability("rain") == answer.pi[2]
+
+
+def test_a_periodic_chain_has_fractions_of_steps_and_a_period():
+    ring = DiscreteChain(np.roll(np.eye(4), 1, axis=1))
+    assert ring.periods == [4]
+    np.testing.assert_allclose(ring.stationary().pi, 0.25)
+    lazy = DiscreteChain(0.5 * np.eye(4) + 0.5 * np.roll(np.eye(4), 1, axis=1))
+    assert lazy.periods == [1]
+
+
+def test_rates_and_steps_are_not_mixed_up():
+    """A discrete chain is no model in continuous time: what asks for rates refuses it."""
+    from markov import passage, transient
+
+    chain = DiscreteChain([[0.5, 0.5], [1.0, 0.0]])
+    with pytest.raises(ValueError, match="DiscreteChain"):
+        transient(chain, 1.0, start=0)
+    with pytest.raises(ValueError, match="DiscreteChain"):
+        passage(chain, to=1, start=0)
+
+
+@pytest.mark.parametrize(
+    ("P", "message"),
+    [
+        ([[0.5, 0.4], [0.0, 1.0]], r"row 0 of P sums to 0\.9"),
+        ([[1.5, -0.5], [0.0, 1.0]], r"P\[0, 0\] = 1\.5"),
+        ([[0.5, 0.5]], r"P has shape \(1, 2\)"),
+        ([1.0], r"P has shape \(1,\)"),
+        ([[np.nan, 1.0], [0.0, 1.0]], "P = nan"),
+    ],
+)
+def test_what_is_no_matrix_of_probabilities_is_refused(P, message):
+    with pytest.raises(ValueError, match=message):
+        DiscreteChain(P)
+
+
+def test_rules_that_lose_probability_are_refused():
+    with pytest.raises(ValueError, match=r"state 0: probabilities sum to 0\.5"):
+        DiscreteChain.of_rules(lambda n: [(n + 1, 0.5)], start=0)
+    with pytest.raises(ValueError, match="ascending whole numbers"):
+        DiscreteChain([[1.0]]).after([3, 1], start=0)

@@ -1,0 +1,68 @@
+"""Recommended pause thresholds: what the chains at each threshold say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from markov import PauseTandem, pause_thresholds, stationary
+
+PORT = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "buffers": (10, 20)}
+
+
+def test_each_row_of_the_table_is_the_chain_of_its_threshold():
+    found = pause_thresholds(**PORT, load=2.0, levels=(3,), thresholds=(12,))
+    model = PauseTandem(
+        high_threshold=12, paused_rate=0.0, arrival_rates=(30.0, 15.0, 10.0), rtt=1.0
+    )
+    answer, row = stationary(model), found.table.sel(levels=3, threshold=12)
+    assert float(row.throughput) == pytest.approx(answer.throughput, rel=1e-13)
+    offered = answer["effective_rate"][0] + answer["loss_rate"][0]
+    assert float(row.loss_probability) == pytest.approx(answer["loss_rate"].sum() / offered)
+    assert float(row.delay) == pytest.approx(answer["mean_queue"].sum() / answer.throughput)
+    assert list(found.table.threshold) == [12, 20]
+
+
+def test_the_range_keeps_throughput_and_leaves_room_for_late_messages():
+    found = pause_thresholds(**PORT, levels=(2, 4), within=0.003, response=0.02)
+    assert found.ceiling == 18  # two packets arrive in 0.02 s
+    table = found.table.sel(threshold=found.table.threshold <= found.ceiling)
+    good = (table.throughput >= 0.997 * table.throughput.max("threshold")).all("levels")
+    np.testing.assert_array_equal(table.recommended, good)
+    assert found.high == 18
+    assert found.low == int(table.threshold.where(good).min())
+    assert {model.params.high_threshold for model in found.models} == {found.high}
+
+
+def test_pausing_less_often_than_the_bundled_runs_say_would_be_noticed():
+    """Pauses per second by flow balance: each begun pause ends, by the release at T2."""
+    answer = stationary(PauseTandem(high_threshold=15, low_threshold=11))
+    s, q = answer.states, answer.chain.model.params
+    released = q.bottleneck_rate * answer.pi[(s.k == 2) & (s.j == 11)].sum()
+    assert answer["pause_rate"] == pytest.approx(released, rel=1e-12)
+
+
+def test_a_table_a_picture_and_units():
+    found = pause_thresholds(**PORT, levels=(2,), thresholds=(10, 15))
+    assert "recommended threshold" in found.summary()
+    assert len(found.plot().lines) == 1
+    assert found.table.delay.attrs["units"] == "s"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
+        ({"rtt": 5000.0}, "rtt = 5000"),
+        ({"buffers": 20}, "buffers = 20"),
+        ({"response": 0.5}, "50 packets arrive until a pause works"),
+        ({"levels": (1,)}, "levels = 1"),
+        ({"levels": 2}, "levels = 2"),
+        ({"thresholds": (25,)}, "thresholds = 25"),
+        ({"within": 0.0}, "within = 0"),
+        ({"most_loss": 1e-9, "thresholds": (15,)}, "least loss is 0.09"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        pause_thresholds(**{**PORT, **change})
