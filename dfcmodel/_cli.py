@@ -1,18 +1,30 @@
-"""``hopflow simulate``: scenarios by name or from a file on the command line."""
+"""``hopflow simulate``, ``hopflow pde`` and ``hopflow compare``: networks on the command line."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.units import quantity
+
 if TYPE_CHECKING:
+    from dfcmodel.ensembles import Ensemble
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["commands"]
 
 commands = typer.Typer()
+
+
+def _names(incomplete: str) -> list[str]:
+    """Complete the name of a scenario."""
+    from dfcmodel.network.scenarios import NAMES
+
+    return [full for name in NAMES if (full := f"takano2006/{name}").startswith(incomplete)]
 
 
 def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
@@ -24,7 +36,9 @@ def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) ->
     if name.endswith(".toml"):
         for option, value in (("dfc", dfc), ("tcp", tcp), ("host", host)):
             if value is not None:
-                raise ValueError(f"{option} = {value!r}: {name} defines it, omit --{option}")
+                said = "--no-dfc" if value is False else f"--{option}"
+                said += f" {value}" if isinstance(value, str) else ""
+                raise ValueError(f"{said}: {name} defines it, omit the option")
         return load_scenario(name)
     paper, slash, short = name.partition("/")
     allowed = "must be takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
@@ -34,9 +48,18 @@ def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) ->
     return takano2006(short, dfc=dfc is not False, tcp=tcp, host=host)
 
 
-@commands.command()
+@commands.command(
+    epilog=examples(
+        "hopflow simulate takano2006/4 --dfc --tcp newreno --plot out.png",
+        "hopflow simulate my_network.toml --duration 200ms --json",
+        "hopflow simulate takano2006/1 --no-dfc --runs 16",
+        "hopflow simulate takano2006/1 --save my_network.toml",
+    )
+)
 def simulate(
-    scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml")],
+    scenario: Annotated[
+        str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)
+    ],
     dfc: Annotated[
         bool | None,
         typer.Option(
@@ -52,7 +75,9 @@ def simulate(
         str | None,
         typer.Option(help="shaped, unshaped or direct; default: shaped with DFC, else direct."),
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
+    ] = None,
     level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
     steps: Annotated[int, typer.Option(help="Time steps of the fluid per link delay.")] = 4,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
@@ -63,83 +88,179 @@ def simulate(
     ] = None,
     netcdf: Annotated[Path | None, typer.Option(help="Write all records as netCDF here.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the scenario as TOML here.")] = None,
+    json: AsJson = False,
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
-    from dfcmodel.ensembles import Ensemble, ensemble
+    from dfcmodel.ensembles import ensemble
     from dfcmodel.methods import Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
-    from dfcmodel.results.trajectories import Trajectory
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import choice
 
     methods: dict[str, Packets | str | None]
     methods = {"fluid": None, "packets": Packets(), "auto": "auto"}
     method = methods[choice("level", level, methods)]
+    check_output("plot", plot)
+    if animation is not None:
+        animation_format(animation)
+    for option, value in (("animation", animation), ("netcdf", netcdf)):
+        if value is not None and runs != 1:
+            raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
+    for option, path in (("animation", animation), ("netcdf", netcdf), ("save", save)):
+        check_output(option, path, ())
     chosen = _scenario(scenario, dfc, tcp, host)
+    end = None if duration is None else quantity("duration", duration, "time", bare=True)
     if save is not None:
-        typer.echo(f"scenario: {save_scenario(chosen, save)}")
-    found: Trajectory | Ensemble
-    if runs == 1:
-        if animation is not None:
-            animation_format(animation)
-        found = run_once(chosen, method, duration=duration, steps_per_delay=steps, rng=seed)
-    else:
-        for option, value in (("animation", animation), ("netcdf", netcdf)):
-            if value is not None:
-                raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
-        found = ensemble(
-            chosen, runs, seed=seed, duration=duration, steps_per_delay=steps, method=method
-        )
-    typer.echo(found)
+        typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
+    if runs != 1:
+        many = ensemble(chosen, runs, seed=seed, duration=end, steps_per_delay=steps, method=method)
+        typer.echo(as_json(_of_ensemble(many)) if json else many)
+        if plot is not None:
+            save_figure(many.plot(), plot, quiet=json)
+        return
+    found = run_once(chosen, method, duration=end, steps_per_delay=steps, rng=seed)
+    typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        found.plot().figure.savefig(plot)
-        typer.echo(f"figure: {plot}")
-    if isinstance(found, Trajectory):
-        if animation is not None:
-            typer.echo(f"animation: {found.animate().save(animation)}")
-        if netcdf is not None:
-            typer.echo(f"records: {found.to_netcdf(netcdf)}")
+        save_figure(found.plot(), plot, quiet=json)
+    if animation is not None:
+        typer.echo(f"animation: {found.animate().save(animation)}", err=json)
+    if netcdf is not None:
+        typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
 
 
-@commands.command()
+def _of_run(run: Trajectory) -> dict[str, object]:
+    """Return what JSON has of a run: counts and measures by flow."""
+    flows = [flow.name for flow in run.scenario.flows]
+    counts = {
+        name: dict(zip(flows, getattr(run, name), strict=True))
+        for name in ("lost", "loss_events", "timeouts")
+    }
+    about = {name: getattr(run, name) for name in ("status", "step", "seconds")}
+    said = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}
+    return {**said, **counts, "measures": run.measures}
+
+
+def _of_ensemble(many: Ensemble) -> dict[str, object]:
+    """Return what JSON has of many runs: a list of their values by flow."""
+    flows = [flow.name for flow in many.scenario.flows]
+    values: dict[str, Any] = {
+        "mean_efficiency": many.mean_efficiency().T,
+        "lost": [[run.lost[n] for run in many.runs] for n in range(len(flows))],
+    }
+    about = {name: getattr(many, name) for name in ("status", "seed", "seconds")}
+    said = {"scenario": many.scenario.name, **about, "simulated_seconds": many.time[-1]}
+    by_flow = {name: dict(zip(flows, each, strict=True)) for name, each in values.items()}
+    return {**said, "runs": len(many.runs), **by_flow}
+
+
+@commands.command(
+    epilog=examples(
+        "hopflow compare newreno cubic --bandwidth 24Mbps --rtt 40ms --buffer 80pkt",
+        "hopflow compare reno htcp bic --bandwidth 100Mbps --rtt 80ms --buffer 1MB --loss 1e-6 --json",
+    )
+)
+def compare(
+    rules: Annotated[list[str], typer.Argument(help="newreno, cubic, ...: window rules.")],
+    bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")],
+    rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")],
+    buffer: Annotated[str, typer.Option(help="80pkt, 120kB, or a number of packets.")],
+    loss: Annotated[float, typer.Option(help="Probability of a random loss.")] = 0.0,
+    duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s",
+    runs: Annotated[int, typer.Option(help="Seeds per setting.")] = 3,
+    seed: Annotated[int, typer.Option(help="The first of the seeds.")] = 0,
+    packet_size: Annotated[float, typer.Option(help="Bytes of a packet.")] = 1500.0,
+    plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."""
+    from dfcmodel.sharing.comparisons import compare as compared
+    from responsefn.rule_catalogue import rule_named
+    from responsefn.rules.base import WindowRule
+
+    check_output("plot", plot)
+    chosen = [rule_named("rule", name) for name in rules]
+    windows = [rule for rule in chosen if isinstance(rule, WindowRule)]
+    if len(windows) < len(chosen):
+        others = [repr(rule) for rule in chosen if not isinstance(rule, WindowRule)]
+        raise ValueError(f"rules: {', '.join(others)} must be rules of a window, such as cubic")
+    found = compared(
+        windows,
+        bandwidth=quantity("bandwidth", bandwidth, "rate", packet_size, bare=True),
+        rtt=quantity("rtt", rtt, "time", packet_size, bare=True),
+        buffer=int(quantity("buffer", buffer, "amount", packet_size, bare=True)),
+        loss=loss,
+        seconds=quantity("duration", duration, "time", bare=True),
+        runs=runs,
+        seed=seed,
+    )
+    if json:
+        data = found.to_xarray()
+        typer.echo(as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data}))
+    else:
+        typer.echo(found)
+    if plot is not None:
+        save_figure(found.plot(), plot, quiet=json)
+
+
+@commands.command(
+    epilog=examples(
+        "hopflow explain takano2006/1 --duration 200ms --runs 4",
+        "hopflow explain my_network.toml --measures share,losses --plot waterfall.png --json",
+    )
+)
 def explain(
-    scenario: Annotated[str, typer.Argument(help="takano2006/4 (without DFC), or my_network.toml")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="takano2006/4 (without DFC), or my_network.toml", autocompletion=_names
+        ),
+    ],
     measures: Annotated[
         str, typer.Option(help="Of share, losses, first_loss, completion, paused; by commas.")
     ] = "share",
     tcp: Annotated[
         str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Simulated time in s.")] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
+    ] = None,
     runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     table: Annotated[Path | None, typer.Option(help="Write the numbers as CSV here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
+    json: AsJson = False,
 ) -> None:
     """Explain how far packets are from a fluid: what each refinement accounts for."""
     from dfcmodel.levels.explaining import explain as explain_gap
 
+    check_output("plot", plot)
+    check_output("table", table, ())
+    end = None if duration is None else quantity("duration", duration, "time", bare=True)
     no_dfc = None if scenario.endswith(".toml") else False
     found = explain_gap(
-        _scenario(scenario, no_dfc, tcp, None), measures.split(","), runs=runs, duration=duration,
+        _scenario(scenario, no_dfc, tcp, None), measures.split(","), runs=runs, duration=end,
         seed=seed,
     )  # fmt: skip
-    typer.echo(found)
+    typer.echo(as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)
         found.table().to_csv(table, index=False)
-        typer.echo(f"table: {table}")
+        typer.echo(f"table: {table}", err=json)
     if plot is not None:
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        found.plot().figure.savefig(plot)
-        typer.echo(f"figure: {plot}")
+        save_figure(found.plot(), plot, quiet=json)
 
 
-@commands.command()
+@commands.command(
+    epilog=examples(
+        "hopflow pde takano2006/1 --packets 1000 --plot densities.png",
+        "hopflow pde takano2006/1 --no-feedback --json",
+    )
+)
 def pde(
-    scenario: Annotated[str, typer.Argument(help="takano2006/4, or my_network.toml")],
+    scenario: Annotated[
+        str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)
+    ],
     packets: Annotated[float, typer.Option(help="Packets in the loaded node.")] = 1000.0,
     node: Annotated[float | None, typer.Option(help="Its number; default: the middle.")] = None,
     periods: Annotated[float, typer.Option(help="Time, in link delays.")] = 300.0,
@@ -147,6 +268,7 @@ def pde(
         bool, typer.Option(help="r fed back by eq. (5); otherwise r = 0, eq. (7).")
     ] = True,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the densities here.")] = None,
+    json: AsJson = False,
 ) -> None:
     """Solve the continuous limit of DFC for one loaded node in the chain of a scenario.
 
@@ -158,11 +280,22 @@ def pde(
     from dfcmodel.theory.pde import loaded_node
     from dfcmodel.theory.spectra import spectrum
 
+    check_output("plot", plot)
     chain = _scenario(scenario, None, None, None)
     times = np.linspace(0.0, periods, 6) * law_of(chain).delay
     solution = loaded_node(chain, packets, times, node=node, feedback=feedback)
-    typer.echo(solution)
-    typer.echo(spectrum(chain))
+    limits = spectrum(chain)
+    if json:
+        names = ("status", "time", "packets", "mean", "variance")
+        about = {name: getattr(solution, name) for name in names}
+        law = {
+            "radius": limits.radius,
+            "settling_time": limits.settling_time,
+            "stable": limits.stable,
+        }
+        typer.echo(as_json(about | {"law": law}))
+    else:
+        typer.echo(solution)
+        typer.echo(limits)
     if plot is not None:
-        solution.plot().figure.savefig(plot)
-        typer.echo(f"figure: {plot}")
+        save_figure(solution.plot(), plot, quiet=json)

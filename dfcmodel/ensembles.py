@@ -14,9 +14,11 @@ import numpy as np
 
 from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
-from hopflow.checks import number, whole
+from hopflow.checks import number, one_number, whole
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
+from hopflow.units import in_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -101,9 +103,9 @@ class Ensemble(Recorded, Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or CONVERGED."""
+        """Status of the first run that failed, or COMPLETED."""
         statuses = [run.status for run in self.runs]
-        return next((status for status in statuses if not status.ok), Status.CONVERGED)
+        return next((status for status in statuses if not status.ok), Status.COMPLETED)
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -240,14 +242,14 @@ class Ensemble(Recorded, Result):
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
-    jitter: float = 20e-6,
+    jitter: float | str = 20e-6,
     seed: int = 0,
     executor: Executor | None = None,
     *,
-    duration: float | None = None,
+    duration: float | str | None = None,
     steps_per_delay: int = 4,
-    sample: float = 1e-2,
-    packet_jitter: float = 0.0,
+    sample: float | str = 1e-2,
+    packet_jitter: float | str = 0.0,
     method: Fluid | Packets | str | None = None,
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
@@ -286,11 +288,9 @@ def ensemble(
     >>> many.mean_efficiency().shape
     (8, 2)
     """
-    from tqdm import tqdm
-
     whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     whole("seed", seed, 0, 2**63)
-    number("jitter", jitter, at_least=0.0)
+    jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
     settings = {
         "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
         "sample": sample, "packet_jitter": packet_jitter, "method": method,
@@ -307,8 +307,7 @@ def ensemble(
     waiting += [pool.submit(_run, scenario, each, settings) for each in seeds[len(waiting) :]]
     try:
         done: Iterable[Future[Trajectory]] = as_completed(waiting)
-        name = scenario.name
-        for future in tqdm(done, name, runs, delay=1.0, disable=None, leave=False, unit="run"):
+        for future in progress_bar(done, desc=scenario.name, total=runs, unit="run"):
             future.result()
     finally:
         for future in waiting:

@@ -20,8 +20,9 @@ from dfcmodel.network.disciplines import DFC
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import choice, number
+from hopflow.checks import choice, number, one_number
 from hopflow.status import ConvergenceError
+from hopflow.units import in_units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,15 +40,17 @@ def simulate(
     scenario: Scenario,
     method: Fluid | Packets | str | None = None,
     *,
-    duration: float | None = None,
+    duration: float | str | None = None,
     steps_per_delay: int = 4,
-    sample: float | None = None,
-    jitter: float = 0.0,
-    packet_jitter: float = 0.0,
+    sample: float | str | None = None,
+    jitter: float | str = 0.0,
+    packet_jitter: float | str = 0.0,
     rng: np.random.Generator | int | None = 0,
     backend: str = "numba",
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time, or packet by packet.
+
+    Times are numbers of seconds or texts such as ``"200ms"``.
 
     Parameters
     ----------
@@ -103,19 +106,22 @@ def simulate(
     100
     """
     fluid = Fluid(steps_per_delay=steps_per_delay, backend=backend)
+    asked = scenario.duration if duration is None else in_units("duration", duration, "time")
+    end = one_number("duration", asked, above=0.0)
     if isinstance(method, str):
         choice("method", method, ("auto",))
-        chosen = choose_level(scenario, duration=duration, fluid=fluid)
+        chosen = choose_level(scenario, duration=end, fluid=fluid)
         run = simulate(
-            scenario, chosen.method, duration=duration, sample=sample, jitter=jitter,
+            scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
             packet_jitter=packet_jitter, rng=rng,
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
     method = method or fluid
-    end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))
-    number("jitter", jitter, at_least=0.0, at_most=end)
-    number("packet_jitter", packet_jitter, at_least=0.0, at_most=end, hint="in s")
-    given = (end, sample, jitter, packet_jitter)
+    late = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0, at_most=end)
+    wait = in_units("packet_jitter", packet_jitter, "time")
+    wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
+    every = None if sample is None else in_units("sample", sample, "time")
+    given = (end, every, late, wait)
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, *given, rng)
     if method.accuracy is not None:

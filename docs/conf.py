@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.metadata import metadata
 from typing import Any
+
+os.environ["TQDM_DISABLE"] = "1"  # no progress bars among the outputs of examples
 
 _about = metadata("hopflow")
 project = "hopflow"
@@ -26,6 +29,8 @@ suppress_warnings = ["ref.python"]  # parameters of one name in several classes,
 
 html_theme = "furo"
 html_title = f"hopflow {release}"
+html_static_path = ["_static"]
+html_css_files = ["dark.css"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 nb_execution_mode = "cache"

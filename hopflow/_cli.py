@@ -6,18 +6,25 @@ from typing import Annotated
 
 import typer
 
+from hopflow.command_line import AsJson, as_json, examples
+
 __all__ = ["commands"]
 
 commands = typer.Typer()
 
 
-@commands.command()
+@commands.command(epilog=examples("hopflow cache", "hopflow cache --clear"))
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove all compiled kernels.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Show location and size of the cache of compiled kernels; with --clear, empty it."""
     from hopflow.kernels.cache import clear_cache, kernel_cache
 
     found = clear_cache() if clear else kernel_cache()
+    if json:
+        about = {"folder": found.folder, "kernels": found.kernels, "bytes": found.size}
+        typer.echo(as_json(about | {"removed": clear}))
+        return
     word = "removed" if clear else "kept"
     typer.echo(f"{found.kernels} kernels, {found.size / 1e6:.1f} MB {word} in {found.folder}")

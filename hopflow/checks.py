@@ -137,6 +137,8 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
         if len(options) > MAX_LISTED:
             near = difflib.get_close_matches(str(value), map(str, options), 3, cutoff=0.0)
             listed = f"{len(options)}, such as {', '.join(map(repr, near))}"
+        elif near := difflib.get_close_matches(str(value), map(str, options), 1):
+            listed += f"; did you mean {near[0]!r}?"
         raise ValueError(f"{name} = {value!r}: must be one of {listed}")
     return value
 

@@ -15,9 +15,12 @@ A class declares its parameters once, in an inner ``NamedTuple``::
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
+
+from hopflow.units import Dimension, quantity
 
 __all__ = ["Parametrized"]
 
@@ -49,6 +52,15 @@ def _key(value: Any) -> Any:
     return tuple(map(_key, value)) if isinstance(value, tuple) else value
 
 
+def _in_units(name: str, value: Any, dimension: Dimension) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_in_units(name, part, dimension) for part in value)
+    if not isinstance(value, str) or not value[-1:].isalpha() or value[0].isalpha():
+        return value  # texts without a number or without a unit are refused by `check`
+    found = quantity(name, value, dimension)
+    return int(found) if dimension == "amount" and found.is_integer() else found
+
+
 class Parametrized:
     """An immutable value object whose constructor takes the fields of its class ``Params``.
 
@@ -78,6 +90,8 @@ class Parametrized:
     """
 
     Params: ClassVar[type[Any]] = _NoParams
+    UNITS: ClassVar[Mapping[str, Dimension]] = {}
+    """Dimensions of the parameters that may be given as texts with a unit, such as ``"40ms"``."""
     params: Any
     __slots__ = ("__dict__", "params")
 
@@ -99,6 +113,7 @@ class Parametrized:
             raise TypeError(msg) from None
         declared = getattr(self.Params, "__annotations__", {})
         frozen = {k: _frozen(v, declared.get(k, "")) for k, v in params._asdict().items()}
+        frozen |= {name: _in_units(name, frozen[name], of) for name, of in self.UNITS.items()}
         object.__setattr__(self, "params", params._replace(**frozen))
         self.check()
 

@@ -6,8 +6,8 @@ import base64
 import html
 import io
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,6 +16,16 @@ __all__ = ["Result", "figure", "png", "table_html", "table_text"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
+_INVERTED = "{filter:invert(.91) hue-rotate(180deg)}"
+_PAGES = ("[data-jp-theme-light=false]", ".vscode-dark", "[data-theme=dark]")
+DARK = (
+    ",".join(f"{page} .hopflow-figure" for page in _PAGES)
+    + _INVERTED
+    + "@media (prefers-color-scheme:dark){[data-theme=auto] .hopflow-figure"
+    + _INVERTED
+    + "}"
+)
+"""Style of figures in dark pages: white becomes dark grey, hues stay."""
 
 
 def table_text(title: str, rows: Mapping[str, object]) -> str:
@@ -30,14 +40,21 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items())])
 
 
-def table_html(title: str, rows: Mapping[str, object]) -> str:
-    """Return the same table as HTML."""
-    body = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+def table_html(title: str, rows: Mapping[str, object], folded: Collection[str] = ()) -> str:
+    """Return the same table as HTML; the rows named in ``folded`` are in a part that opens."""
+    shown = _rows({name: value for name, value in rows.items() if name not in folded})
+    table = f"<table><caption>{html.escape(title)}</caption>{shown}</table>"
+    hidden = _rows({name: value for name, value in rows.items() if name in folded})
+    more = f"<details><summary>how it was computed</summary><table>{hidden}</table></details>"
+    return table + more if hidden else table
+
+
+def _rows(rows: Mapping[str, object]) -> str:
+    return "".join(
+        f"<tr><th scope='row' style='text-align:left'>{html.escape(name)}</th>"
         f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
         for name, value in rows.items()
     )
-    return f"<table><caption>{html.escape(title)}</caption>{body}</table>"
 
 
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
@@ -62,21 +79,33 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
     return new, axes
 
 
-def png(fig: Figure, alt: str, dpi: int = 110) -> str:
+def png(fig: Figure, alt: str, pixels: int = 80) -> str:
     """Return a figure as an ``<img>`` element with embedded data and alternative text.
 
-    A pyplot figure is closed, so that a notebook does not show it twice.
+    It has ``pixels`` CSS pixels per inch, each of two by two dots, and is inverted where the page is
+    dark (JupyterLab, VS Code, furo). A pyplot figure is closed, so that a notebook does not show it
+    twice.
     """
     buffer = io.BytesIO()
-    fig.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    fig.savefig(buffer, format="png", dpi=2 * pixels, metadata={"Software": None})
     if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
         pyplot.close(fig)
     code = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img alt="{html.escape(alt, quote=True)}" src="data:image/png;base64,{code}">'
+    width = round(fig.get_figwidth() * pixels)
+    return (
+        f"<style>{DARK}</style>"
+        f'<img class="hopflow-figure" alt="{html.escape(alt, quote=True)}" width="{width}" '
+        f'src="data:image/png;base64,{code}">'
+    )
 
 
 class Result:
-    """Base class of results: subclasses define ``summary``, the table, and ``plot``."""
+    """Base class of results: subclasses define ``summary``, the table, and ``plot``.
+
+    Rows that begin as in ``FOLDED`` tell how the result was computed; notebooks fold them away.
+    """
+
+    FOLDED: ClassVar[tuple[str, ...]] = ()
 
     def summary(self) -> dict[str, object]:
         """Return the rows of the result's table, by name."""
@@ -91,5 +120,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         axes = self.plot()
-        picture = png(axes.figure, f"plot of {type(self).__name__}", dpi=70)
-        return table_html(type(self).__name__, self.summary()) + picture
+        picture = png(axes.figure, f"plot of {type(self).__name__}")
+        rows = self.summary()
+        folded = [name for name in rows if name.strip().startswith(self.FOLDED)]
+        return table_html(type(self).__name__, rows, folded) + picture

@@ -16,7 +16,8 @@ class Status(enum.Enum):
     """Outcome of a computation; ``remedy`` is advice on what to try next.
 
     Among the statuses that are ``ok``, only ``CONVERGED`` guarantees a small error: if a result has
-    an error bound, the bound was requested and is small enough to be useful.
+    an error bound, the bound was requested and is small enough to be useful. ``COMPLETED`` is said of
+    simulations: the run went to its end, and its books balance.
 
     >>> from hopflow import Status
     >>> Status.CONVERGED.ok, Status.NEGATIVE.ok
@@ -26,6 +27,7 @@ class Status(enum.Enum):
     """
 
     CONVERGED = "converged", ""
+    COMPLETED = "completed", ""
     SOLVED = "solved, error unknown", "the equations are met; no bound on the error was computed"
     UNPROVED = (
         "unproved",
@@ -60,6 +62,7 @@ class Status(enum.Enum):
         """
         return self in (
             Status.CONVERGED,
+            Status.COMPLETED,
             Status.SOLVED,
             Status.UNPROVED,
             Status.DEADLOCKED,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     Number = TypeVar("Number", float, NDArray[np.float64])
 
-__all__ = ["gbps", "mbps", "ms", "quantity", "readable", "to_mbps", "us"]
+T = TypeVar("T")
+
+__all__ = ["gbps", "in_units", "mbps", "ms", "quantity", "readable", "to_mbps", "us"]
 
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
@@ -27,9 +29,9 @@ Dimension = Literal["rate", "time", "amount"]
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 FORMS = {
-    "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also bps, kbps, Mbps, ...)",
+    "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, ...)",
     "time": "s, ms, us, ns or min",
-    "amount": "packets, B, kB, MB or GB",
+    "amount": "packets, B, kB, MB or GB (also pkt)",
 }
 BARE = {"rate": "packets/s", "time": "s", "amount": "packets"}
 SHOWN = {
@@ -138,6 +140,20 @@ def quantity(
     raise ValueError(f"{name} = {text!r}: must be a number and a unit of {FORMS[dimension]}{alone}")
 
 
+def in_units(
+    name: str, value: T | str, dimension: Dimension, packet_size: float = PACKET_SIZE
+) -> T | float:
+    """Return a text such as ``"40ms"`` in hopflow's units, and anything else as it is.
+
+    Functions that take it are called with numbers in s, packets and packets/s, or with texts; a bit
+    rate means packets of ``packet_size`` bytes.
+
+    >>> in_units("rtt", "40ms", "time"), in_units("rtt", 0.04, "time")
+    (0.04, 0.04)
+    """
+    return quantity(name, value, dimension, packet_size) if isinstance(value, str) else value
+
+
 def _unit(
     dimension: Dimension, unit: str, packet_size: float, bare: bool
 ) -> tuple[float, float] | None:
@@ -152,7 +168,7 @@ def _unit(
     ending, letter, bits = (
         (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension == "rate" else ("", "B", 8.0)
     )
-    if re.fullmatch("packets?" + ending, unit):
+    if re.fullmatch("(packets?|pkts?)" + ending, unit) or (dimension, unit) == ("rate", "pps"):
         return 1.0, 1.0
     found = re.fullmatch(f"([kKmMgGtT]?){letter}{ending}", unit)
     return (bits * PREFIXES[found.group(1).lower()], 8.0 * packet_size) if found else None

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+from hopflow.units import quantity
+
 if TYPE_CHECKING:
     from markov.files import FileModel
+    from markov.results import Stationary
 
 __all__ = ["commands"]
 
@@ -32,54 +36,93 @@ solve = typer.Typer(
     no_args_is_help=True,
     help="Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in "
     "files: hopflow solve model.prism --property 'S=? [ x > 3 ]'.",
+    epilog=examples("hopflow solve pause --rtt 40ms", "hopflow solve my_chain.py --json"),
 )
 commands.add_typer(solve, name="solve")
 
 
-@solve.command()
+@solve.command(
+    epilog=examples(
+        "hopflow solve pause --high-threshold 18 --rtt 2s",
+        "hopflow solve pause --buffers 10,20 --link-rate 1.2Mbps --arrival-rates 25,1 --json",
+        "hopflow solve pause --high-threshold 20pkt --plot marginals.png",
+    )
+)
 def pause(
-    buffers: Annotated[tuple[int, int], typer.Option(help="B1 and B2, packets.")] = (10, 20),
-    high_threshold: Annotated[int, typer.Option(help="T1, packets.")] = 15,
-    low_threshold: Annotated[int | None, typer.Option(help="T2; default: T1.")] = None,
-    link_rate: Annotated[float, typer.Option(help="mu1, packets/s.")] = 100.0,
-    paused_rate: Annotated[float, typer.Option(help="mu2, packets/s.")] = 2.0,
-    bottleneck_rate: Annotated[float, typer.Option(help="nu, packets/s.")] = 15.0,
-    arrival_rates: Annotated[str, typer.Option(help="lambda_1 ... lambda_N, packets/s.")] = "25 1",
-    rtt: Annotated[float, typer.Option(help="Round-trip time in s.")] = 1.0,
+    buffers: Annotated[str, typer.Option(help="B1,B2, packets.")] = "10,20",
+    high_threshold: Annotated[str, typer.Option(help="T1, packets.")] = "15",
+    low_threshold: Annotated[str | None, typer.Option(help="T2, packets; default: T1.")] = None,
+    link_rate: Annotated[str, typer.Option(help="mu1: packets/s, or 1.2Mbps.")] = "100",
+    paused_rate: Annotated[str, typer.Option(help="mu2, likewise.")] = "2",
+    bottleneck_rate: Annotated[str, typer.Option(help="nu, likewise.")] = "15",
+    arrival_rates: Annotated[str, typer.Option(help="lambda_1,...,lambda_N, likewise.")] = "25,1",
+    rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "1",
     recovery: Annotated[str, typer.Option(help="Rule 13: always, or up.")] = "always",
     pause_at_threshold: Annotated[
         str, typer.Option(help="Rules 6 and 8 at j = T1: exclusive, or both.")
     ] = "exclusive",
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
+    json: AsJson = False,
 ) -> None:
-    """Solve the 802.3x pause tandem of malhotra2005."""
+    """Solve the 802.3x pause tandem of malhotra2005. A bit rate means packets of 1500 bytes."""
     from markov.driver import stationary
     from markov.models.pause import PauseTandem
 
-    try:
-        rates = tuple(map(float, arrival_rates.split()))
-    except ValueError:
-        msg = "must be numbers separated by spaces"
-        raise ValueError(f"arrival_rates = {arrival_rates!r}: {msg}") from None
+    check_output("plot", plot)
     model = PauseTandem(
-        buffers=buffers,
-        high_threshold=high_threshold,
-        low_threshold=low_threshold,
-        link_rate=link_rate,
-        paused_rate=paused_rate,
-        bottleneck_rate=bottleneck_rate,
-        arrival_rates=rates,
-        rtt=rtt,
+        buffers=tuple(_packets("buffers", each) for each in _parts("buffers", buffers)),
+        high_threshold=_packets("high_threshold", high_threshold),
+        low_threshold=None if low_threshold is None else _packets("low_threshold", low_threshold),
+        link_rate=quantity("link_rate", link_rate, "rate", bare=True),
+        paused_rate=quantity("paused_rate", paused_rate, "rate", bare=True),
+        bottleneck_rate=quantity("bottleneck_rate", bottleneck_rate, "rate", bare=True),
+        arrival_rates=tuple(
+            quantity("arrival_rates", each, "rate", bare=True)
+            for each in _parts("arrival_rates", arrival_rates)
+        ),
+        rtt=quantity("rtt", rtt, "time", bare=True),
         recovery=recovery,
         pause_at_threshold=pause_at_threshold,
     )
-    answer = stationary(model)
-    typer.echo(answer)
+    _show(stationary(model), plot, json)
+
+
+def _parts(name: str, text: str) -> list[str]:
+    """Return the parts of a list, separated by commas or by spaces."""
+    found = text.split(",") if "," in text else text.split()
+    if not all(part.strip() for part in found) or not found:
+        raise ValueError(f"{name} = {text!r}: must be numbers separated by commas, such as 25,1")
+    return [part.strip() for part in found]
+
+
+def _packets(name: str, text: str) -> float:
+    """Return a number of packets, as a whole number where it is one."""
+    amount = quantity(name, text, "amount", bare=True)
+    return int(amount) if amount.is_integer() else amount
+
+
+def _show(answer: Stationary, plot: Path | None, json: bool) -> None:
+    """Print an answer, and draw it where asked to."""
+    if json:
+        names = (
+            "status", "chain", "measures", "error_bound", "entry_error", "residual", "method",
+            "iterations", "seconds",
+        )  # fmt: skip
+        about = {name: getattr(answer, name) for name in names}
+        typer.echo(as_json(about | {"states": answer.chain.size}))
+    else:
+        typer.echo(answer)
     if plot is not None:
-        answer.plot().figure.savefig(plot)
+        save_figure(answer.plot(), plot, quiet=json)
 
 
-@solve.command()
+@solve.command(
+    epilog=examples(
+        "hopflow solve my_chain.py",
+        "hopflow solve model.prism --property 'S=? [ x > 3 ]' --const N=5",
+        "hopflow solve model.jani --json",
+    )
+)
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
     property: Annotated[  # the option's name
@@ -89,6 +132,7 @@ def file(
     properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None,
     const: Annotated[str, typer.Option(help="Constants: N=5,rate=0.1")] = "",
     plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
+    json: AsJson = False,
 ) -> None:
     """Solve a model in a file, or evaluate properties of it; `hopflow solve FILE` does the same.
 
@@ -96,6 +140,7 @@ def file(
     """
     from markov.driver import stationary
 
+    check_output("plot", plot)
     constants = constants_of(const)
     if path.suffix in PYTHON:
         for name, given in (("property", property), ("properties", properties), ("const", const)):
@@ -107,14 +152,16 @@ def file(
         if properties is not None:
             model = model.with_properties(properties)
         names = property or (list(model.properties.properties) if properties is not None else [])
-        for text in names:
-            typer.echo(model.property(text, on_failure="return"))
-        if names:
+        found = [model.property(text, on_failure="return") for text in names]
+        if json and found:
+            fields = ("text", "value", "error_bound", "status", "reason", "seconds")
+            typer.echo(as_json([{name: getattr(each, name) for name in fields} for each in found]))
+        else:
+            for each in found:
+                typer.echo(each)
+        if found:
             return
-    answer = stationary(model)
-    typer.echo(answer)
-    if plot is not None:
-        answer.plot().figure.savefig(plot)
+    _show(stationary(model), plot, json)
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:

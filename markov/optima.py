@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import number
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
 from markov.selections import as_chain
@@ -201,7 +202,7 @@ def best(
 
     _known(base, parameter)
     if among is not None:
-        points = [at(value) for value in _shown(_values(among))]
+        points = [at(value) for value in progress_bar(_values(among), desc="best")]
     else:
         assert between is not None
         points = _searched(at, parameter, of, sign, limits, _interval(between))
@@ -215,12 +216,6 @@ def _values(among: Any) -> list[Any]:
     if not values:
         raise ValueError("among: at least one value is expected")
     return values
-
-
-def _shown(values: list[Any]) -> Iterable[Any]:
-    from tqdm.auto import tqdm
-
-    return tqdm(values, desc="best", delay=1.0, disable=None, leave=False)
 
 
 def _result(

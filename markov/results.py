@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -73,6 +73,11 @@ class Stationary(Solved):
     >>> round(answer.throughput, 4), answer.probability((0, 0, 1, 1)) > 0.0
     (13.7401, True)
     """
+
+    FOLDED: ClassVar = (
+        "transitions", "recurrent classes", "method", "reason", "residual", "rounding of the rates",
+        "smallest entry", "mass defect", "iterations", "level", "memory", "time",
+    )  # fmt: skip
 
     chain: MarkovChain
     pi: NDArray[np.float64]

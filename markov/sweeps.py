@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.progress import progress_bar
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.generators.building import build_chains
@@ -59,7 +60,6 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
     [18.0, 18.0]
     """
     import xarray as xr
-    from tqdm import tqdm
 
     if not isinstance(model, ChainModel):
         msg = "must be a ChainModel, whose parameters are swept"
@@ -85,8 +85,7 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
     chain: MarkovChain | None = None
     coords: dict[Any, Any] = {}
     series = zip(models, build_chains(models), strict=True)
-    bar = tqdm(series, desc="sweep", total=len(models), delay=1.0, disable=None, leave=False)
-    for each, built in bar:
+    for each, built in progress_bar(series, desc="sweep", total=len(models)):
         before, chain = chain, MarkovChain.of_built(each, built)
         if before is not None:
             chain.take_over(before)

@@ -7,28 +7,39 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
+
 if TYPE_CHECKING:
-    from responsefn.responses.base import Response
+    from responsefn.responses.curves import Curve
 
 __all__ = ["commands"]
 
 commands = typer.Typer()
+MOST_COLUMNS = 3
+"""Rules that stand side by side."""
 
 
-def _rule(parameter: str, name: str) -> Response:
-    """Return the rule or law with this name, in upper or lower case, at its defaults."""
-    from hopflow.checks import choice
-    from responsefn.rule_catalogue import ENTRIES
+def _names(incomplete: str) -> list[str]:
+    """Complete the name of a rule."""
+    from responsefn.rule_catalogue import names
 
-    known = {type(entry).__name__.lower(): type(entry)() for entry in ENTRIES}
-    return known[choice(parameter, name.lower(), sorted(known))]
+    return [name for name in names() if name.startswith(incomplete.lower())]
 
 
-@commands.command()
+@commands.command(
+    epilog=examples(
+        "hopflow response reno cubic --rtt 40ms --plot curves.png",
+        "hopflow response cubic --p 1e-5 --rtt 40ms --json",
+        "hopflow response --invert tfrc --rate 1Mbps --rtt 100ms",
+    )
+)
 def response(
     rules: Annotated[
         list[str] | None,
-        typer.Argument(help="reno, cubic, tfrc, ...; without any the catalogue is listed."),
+        typer.Argument(
+            help="reno, cubic, tfrc, ...; without any the catalogue is listed.",
+            autocompletion=_names,
+        ),
     ] = None,
     rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "0.1",
     p: Annotated[
@@ -36,7 +47,10 @@ def response(
         typer.Option(help="Loss event rate; may be repeated. Default: 1e-6 to 0.1."),
     ] = None,
     invert: Annotated[
-        str | None, typer.Option(help="Rule whose loss event rate at --rate is asked for.")
+        str | None,
+        typer.Option(
+            help="Rule whose loss event rate at --rate is asked for.", autocompletion=_names
+        ),
     ] = None,
     rate: Annotated[
         str | None, typer.Option(help="For --invert: 1Mbps, or a number of packets/s.")
@@ -54,16 +68,16 @@ def response(
     unit_check: Annotated[
         bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")
     ] = True,
+    json: AsJson = False,
 ) -> None:
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
     import numpy as np
 
-    from hopflow.results import figure
-    from hopflow.units import quantity, to_mbps
+    from hopflow.units import quantity
     from responsefn.responses.curves import curve
-    from responsefn.responses.inverse import invert as inverse
-    from responsefn.rule_catalogue import catalogue
+    from responsefn.rule_catalogue import rule_named
 
+    check_output("plot", plot)
     trip = quantity("rtt", rtt, "time", bare=True)
     capacity = None
     if bandwidth is not None:
@@ -76,32 +90,66 @@ def response(
         if rate is None:
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
         wanted = quantity("rate", rate, "rate", packet_size, bare=True)
-        rule = _rule("invert", invert)
-        try:
-            found = inverse(rule, wanted, trip, capacity, unit_check=unit_check)
-        except TypeError as error:  # a rule without an inverse says why
-            raise ValueError(f"invert: {error}") from None
-        typer.echo(f"{rule!r}: p = {float(found):.6g} for {wanted:.6g} packets/s at {trip:g} s")
+        _invert(invert, wanted, trip, capacity, unit_check, json)
         return
     if not rules:
-        for row in catalogue().rows():
-            typer.echo(f"{row['name']:<28} {row['domain']:<20} {row['source']}")
+        _list(json)
         return
     at = np.asarray(p) if p else np.geomspace(1e-6, 0.1, 6)
-    chosen = [_rule("rule", name) for name in rules]
+    chosen = [rule_named("rule", name) for name in rules]
     table = curve(chosen, at, trip, capacity, unit_check=unit_check)
-    typer.echo("p".ljust(12) + "".join(f"{rule!r}".rjust(28) for rule in chosen))
-    for n, loss in enumerate(at):
-        cells = (
-            f"{rate:.5g} /s = {to_mbps(float(rate), packet_size):.4g} Mb/s".rjust(28)
-            for rate in table.rate[:, n]
-        )
-        typer.echo(f"{loss:<12.4g}" + "".join(cells))
+    if json:
+        rates = {repr(rule): table.rate[n] for n, rule in enumerate(chosen)}
+        typer.echo(as_json({"rtt": trip, "p": at, "rate": rates}))
+    else:
+        _print(table, packet_size)
     if plot is not None:
         between = np.geomspace(at.min(), at.max(), 121)
         fine = curve(chosen, between, trip, capacity, unit_check=unit_check)
-        new, axes = figure()
-        fine.plot(axes)
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        new.savefig(plot)
-        typer.echo(f"figure: {plot}")
+        save_figure(fine.plot(), plot, quiet=json)
+
+
+def _invert(
+    name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool
+) -> None:
+    from responsefn.responses.inverse import invert
+    from responsefn.rule_catalogue import rule_named
+
+    rule = rule_named("invert", name)
+    try:
+        found = invert(rule, rate, rtt, capacity, unit_check=unit_check)
+    except TypeError as error:  # a rule without an inverse says why
+        raise ValueError(f"invert: {error}") from None
+    if json:
+        typer.echo(as_json({"rule": repr(rule), "p": found, "rate": rate, "rtt": rtt}))
+    else:
+        typer.echo(f"{rule!r}: p = {float(found):.6g} for {rate:.6g} packets/s at {rtt:g} s")
+
+
+def _list(json: bool) -> None:
+    from responsefn.rule_catalogue import catalogue
+
+    rows = catalogue().rows()
+    if json:
+        typer.echo(as_json(rows))
+        return
+    for row in rows:
+        typer.echo(f"{row['name']:<28} {row['domain']:<20} {row['source']}")
+
+
+def _print(table: Curve, packet_size: float) -> None:
+    """Print a row for each loss event rate; for more than three rules a row for each rule."""
+    from hopflow.units import to_mbps
+
+    if len(table.rules) <= MOST_COLUMNS:
+        typer.echo("p".ljust(12) + "".join(f"{rule!r}".rjust(28) for rule in table.rules))
+        for n, loss in enumerate(table.p):
+            cells = (
+                f"{rate:.5g} /s = {to_mbps(float(rate), packet_size):.4g} Mb/s".rjust(28)
+                for rate in table.rate[:, n]
+            )
+            typer.echo(f"{loss:<12.4g}" + "".join(cells))
+        return
+    typer.echo("packets/s at p =".ljust(20) + "".join(f"{loss:.4g}".rjust(10) for loss in table.p))
+    for rule, rates in zip(table.rules, table.rate, strict=True):
+        typer.echo(f"{rule!r}".ljust(20) + "".join(f"{rate:.4g}".rjust(10) for rate in rates))

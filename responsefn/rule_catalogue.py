@@ -34,7 +34,7 @@ from responsefn.rules.westwood import Westwood
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Catalogue", "catalogue"]
+__all__ = ["Catalogue", "catalogue", "names", "rule_named"]
 
 ENTRIES: tuple[Response, ...] = (
     Tahoe(),
@@ -190,3 +190,18 @@ def kind_of_entry(entry: Response) -> str:
     if isinstance(entry, RateRule):
         return "rate rule"
     return "rule" if isinstance(entry, WindowRule) else "law"
+
+
+def names() -> list[str]:
+    """Return the names of all rules and laws on the command line: those of their classes, in lower case."""
+    return sorted({type(entry).__name__.lower() for entry in ENTRIES})
+
+
+def rule_named(parameter: str, name: str) -> Response:
+    """Return the rule or law with this name, in upper or lower case, at its defaults.
+
+    >>> rule_named("rule", "CUBIC")
+    CUBIC()
+    """
+    known = {type(entry).__name__.lower(): type(entry) for entry in ENTRIES}
+    return known[choice(parameter, name.lower(), names())]()

@@ -75,6 +75,11 @@ MAY_IMPORT = {
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
     "validation.statistics": {"validation.verdicts"},
+    "validation.report": {
+        "hopflow", "validation.checks", "validation.claims", "validation.evidence",
+        "validation.manifest", "validation.records", "validation.running", "validation.svg",
+        "validation.texts", "validation.verdicts",
+    },
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
         "validation.evidence", "validation.keeping", "validation.records", "validation.statistics",

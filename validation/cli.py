@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape as _escaped
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
@@ -18,17 +21,21 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
-from validation import evidence, manifest, tally
+from hopflow.command_line import AsJson, as_json, check_output, examples
+from validation import evidence, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
+from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
-from validation.records import recorded_verdicts
+from validation.svg import standalone
 from validation.texts import plain
-from validation.verdicts import Claim, Finding, Sides, Verdict
+from validation.verdicts import Claim, Finding, Verdict
+
+if TYPE_CHECKING:
+    from validation.report.rows import Row
 
 app = typer.Typer(
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
@@ -37,7 +44,8 @@ for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
 
-XML = '<?xml version="1.0" encoding="utf-8" standalone="no"?>'
+WIDE = 100
+"""Columns of a terminal from which on tables are printed whole."""
 NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
     Verdict.REPRODUCED: "green",
@@ -50,7 +58,25 @@ STYLES = {
 }
 
 
-def _check(claims: list[Claim], console: Console, *, fresh: bool) -> dict[Claim, Finding]:
+def _claims(incomplete: str) -> list[str]:
+    """Complete the id of a claim."""
+    return [id for id in entries() if id.startswith(incomplete.upper())]
+
+
+def _cases(incomplete: str) -> list[str]:
+    """Complete the name of a case."""
+    return [case for case in evidence.cases() if case.startswith(incomplete)]
+
+
+Case = Annotated[
+    str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.", autocompletion=_cases)
+]
+
+
+def _check(
+    claims: list[Claim], console: Console, *, fresh: bool
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings as they are done, under a progress bar."""
     from validation.running import checked
 
     columns = (
@@ -59,13 +85,11 @@ def _check(claims: list[Claim], console: Console, *, fresh: bool) -> dict[Claim,
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    findings = {}
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("checking", total=len(claims))
         for claim, finding in checked(claims, fresh=fresh):
-            findings[claim] = finding
             progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
-    return {claim: findings[claim] for claim in claims}
+            yield claim, finding
 
 
 def _print_version(wanted: bool) -> None:
@@ -86,11 +110,20 @@ def options(
     """Options of ``hopflow`` itself."""
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "hopflow validate",
+        "hopflow validate --claim M06 --claim M03 --report my_report",
+        "hopflow validate --claim M06 --json",
+    )
+)
 def validate(
     claim: Annotated[
         list[str] | None,
-        typer.Option(help="Only this one of `hopflow claims`; may be given several times."),
+        typer.Option(
+            help="Only this one of `hopflow claims`; may be given several times.",
+            autocompletion=_claims,
+        ),
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
     fresh: Annotated[
@@ -99,61 +132,87 @@ def validate(
     record: Annotated[
         bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
     ] = False,
+    json: AsJson = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
+    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
     """
-    from validation.report import write
+    from validation.report import Report
+    from validation.report.rows import as_json as rows_as_json
 
-    console = Console()
+    console = Console(stderr=json)
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
+    pages = Report(report, (each.id for each in chosen))
     start = time.perf_counter()
     manifest.verify()
     manifest.verify_published()
-    findings = _check(chosen, console, fresh=fresh)
+    findings: dict[Claim, Finding] = {}
+    rows: list[Row] = []
+    try:
+        for each, finding in _check(chosen, console, fresh=fresh):
+            findings[each] = finding
+            rows.append(pages.add(each, finding))
+            _print_row(rows[-1], console)
+    except KeyboardInterrupt:
+        console.print(f"interrupted: {len(rows)} of {len(chosen)} claims; report: {pages.write()}")
+        raise typer.Exit(130) from None
     seconds = time.perf_counter() - start
-    page = write(findings, report, seconds)
-    _print_tally(findings, console)
-    _print_findings(findings, console)
-    recorded = recorded_verdicts()
-    different = [
-        claim.id
-        for claim, finding in findings.items()
-        if recorded.get(claim.id) != Sides(finding.model, finding.simulation)
-    ]
+    page = pages.write(seconds)
+    if json:
+        typer.echo(rows_as_json(rows))
+    _print_tally(rows, console)
+    different = [row["id"] for row in rows if not row["as_recorded"]]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
     if record and not claim:
-        write_records(findings)
+        write_records({each: findings[each] for each in chosen})
         return
     if different:
-        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
+        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(sorted(different))}")
         raise typer.Exit(1)
 
 
-def _print_tally(findings: dict[Claim, Finding], console: Console) -> None:
-    console.print(tally.headline(findings), highlight=False)
-    for title, counted in tally.tables(findings).items():
+def _print_tally(rows: list[Row], console: Console) -> None:
+    from validation.report import tally
+    from validation.report.surprises import RULE, most_surprising
+
+    for title, counted in tally.tables(rows).items() if console.width >= WIDE else ():
         table = Table(title, *(Column(name, justify="right") for name in counted.columns))
         for paper, counts in counted.rows.items():
             table.add_row(paper, *(str(count or "") for count in counts))
         console.print(table)
+    for title, side in tally.SIDES.items():
+        if said := tally.in_words(rows, side):
+            total = sum(count.claims for count in said)
+            words = ", ".join(f"{count.claims} {count.words}" for count in said)
+            of = "claims of the papers" if total > 1 else "claim of a paper"
+            console.print(f"[bold]{title}:[/] of {total} {of} {words}.", highlight=False)
+    if found := most_surprising(rows):
+        console.print(f"[bold]Most surprising:[/] {RULE}", highlight=False)
+    for row in found:
+        console.print(f"  [bold]{row['id']}[/] {_escaped(row['headline'])}", highlight=False)
 
 
-def _print_findings(findings: dict[Claim, Finding], console: Console) -> None:
-    """Print one line per claim: statement, verdicts and finding."""
-    for claim, finding in findings.items():
-        model, packets = (f"[{STYLES[v]}]{v}[/]" for v in (finding.model, finding.simulation))
-        readings = dict.fromkeys(name for names in finding.turning for name in names)
-        turned = f" (turned by: {'; '.join(readings)})" if readings else ""
-        console.print(
-            f"[bold]{claim.id}[/] {claim.text}: model {model}, packets {packets}{turned}. "
-            f"{plain(finding.headline)}",
-            highlight=False,
-        )
+def _print_row(row: Row, console: Console) -> None:
+    """Print one line on a claim: statement, verdicts and finding."""
+    from validation.report.rows import verdicts
+
+    model, packets = (f"[{STYLES[verdict]}]{verdict}[/]" for verdict in verdicts(row))
+    readings = dict.fromkeys(name for names in row["depends_on"].values() for name in names)
+    turned = f" (turned by: {'; '.join(readings)})" if readings else ""
+    console.print(
+        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}"
+        f"{_escaped(turned)}. {_escaped(row['headline'])}",
+        highlight=False,
+    )
 
 
-@app.command("figure")
+@app.command(
+    "figure",
+    epilog=examples(
+        "hopflow figure", "hopflow figure malhotra2005/4", "hopflow figure M03 --folder talk"
+    ),
+)
 def draw_figure(
     name: Annotated[
         str | None,
@@ -162,47 +221,78 @@ def draw_figure(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
+    json: AsJson = False,
 ) -> None:
     """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.
 
     A claim that `hopflow validate` has checked before, with nothing changed since, is not checked again.
     """
-    console = Console()
+    console = Console(stderr=json)
     if name is None:
-        for known, claims in figures().items():
-            console.print(f"{known}: {', '.join(claim.id for claim in claims)}", highlight=False)
+        known = {figure: [claim.id for claim in claims] for figure, claims in figures().items()}
+        if json:
+            typer.echo(as_json(known))
+            return
+        for figure, ids in known.items():
+            console.print(f"{figure}: {', '.join(ids)}", highlight=False)
         return
-    for claim, finding in _check(claims_of_figure(name), console, fresh=False).items():
-        if not finding.pictures:
+    check_output("folder", folder / "figure.svg")
+    claims = claims_of_figure(name)
+    found = dict(_check(claims, console, fresh=False))
+    files = []
+    for claim in claims:
+        if not found[claim].pictures:
             console.print(f"[bold]{claim.id}[/] {claim.where}: has no figure")
-        for n, picture in enumerate(finding.pictures, 1):
+        for n, picture in enumerate(found[claim].pictures, 1):
             target = folder / f"{claim.id}-{n}.svg"
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(f"{XML}\n{picture.svg}", encoding="utf-8")
-            console.print(f"[bold]{claim.id}[/] {claim.where}: {plain(picture.caption)}\n{target}")
+            target.write_text(standalone(picture.svg), encoding="utf-8")
+            caption = plain(picture.caption)
+            files.append(
+                {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
+            )
+            console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
+    if json:
+        typer.echo(as_json(files))
 
 
-@app.command("claims")
-def list_claims() -> None:
+@app.command("claims", epilog=examples("hopflow claims", "hopflow claims --json"))
+def list_claims(json: AsJson = False) -> None:
     """List the claims that can be checked, with their recorded verdicts."""
-    table = Table("claim", "paper", "where", "statement", "model", "packets")
     recorded = recorded_verdicts()
+    if json:
+        names = ("id", "paper", "where", "setting", "text")
+        typer.echo(
+            as_json(
+                [
+                    {name: getattr(item, name) for name in names}
+                    | dict(recorded[item.id].items() if item.id in recorded else ())
+                    for item in ledger().values()
+                ]
+            )
+        )
+        return
+    table = Table("claim", "paper", "where", "statement", "model", "packets")
     for item in ledger().values():
         verdicts = recorded.get(item.id, ("", ""))
         table.add_row(item.id, item.paper, item.where, item.text, *map(str, verdicts))
     Console().print(table)
 
 
-@data.command("list")
+@data.command("list", epilog=examples("hopflow data list", "hopflow data list yang2001 --json"))
 def list_cases(
     paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
+    json: AsJson = False,
 ) -> None:
     """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
     console = Console()
     overview = evidence.overview()
     if paper is not None:
         overview = overview[overview["paper"] == choice("paper", paper, set(overview["paper"]))]
-    titles = console.width >= 100
+    if json:
+        typer.echo(as_json(overview.to_dict("records")))
+        return
+    titles = console.width >= WIDE
     for name, cases in overview.groupby("paper"):
         table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
         table.expand = titles
@@ -226,9 +316,16 @@ def list_cases(
     )
 
 
-@data.command("show")
+@data.command(
+    "show",
+    epilog=examples(
+        "hopflow data show zheng2002/periodic-loss",
+        "hopflow data show zheng2002/window-sweep --table link --rows 5 --plot link.png",
+        "hopflow data show zheng2002/periodic-loss --json",
+    ),
+)
 def show_case(
-    case: Annotated[str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.")],
+    case: Case,
     name: Annotated[
         str | None, typer.Option("--table", help="One of its tables; default: the first.")
     ] = None,
@@ -240,6 +337,7 @@ def show_case(
     value: Annotated[
         str | None, typer.Option(help="Column to plot; default: the headline of the case.")
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
     import pandas as pd
@@ -247,8 +345,12 @@ def show_case(
     from validation.pictures import draw
 
     console = Console()
+    check_output("plot", picture)
     record = evidence.provenance(case)
     frame = evidence.table(case, name)
+    if json:
+        typer.echo(as_json({"provenance": record, "rows": frame.head(rows).to_dict("records")}))
+        return
     drawn = draw(case, name, value=value)
     console.print(f"[bold]{case}[/]: {record['title']}")
     console.print(
@@ -270,9 +372,9 @@ def show_case(
     console.print(f"figure: {picture}")
 
 
-@data.command("regenerate")
+@data.command("regenerate", epilog=examples("hopflow data regenerate zheng2002/periodic-loss"))
 def regenerate_case(
-    case: Annotated[str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.")],
+    case: Case,
     jobs: Annotated[int, typer.Option(min=1, help="Simulators side by side.")] = 2,
 ) -> None:
     """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""
@@ -284,11 +386,15 @@ def regenerate_case(
     generate([case], jobs)
 
 
-@data.command("verify")
-def verify_data() -> None:
+@data.command("verify", epilog=examples("hopflow data verify", "hopflow data verify --json"))
+def verify_data(json: AsJson = False) -> None:
     """Compare bundled files and published tables with the manifests; exit status 1 on damage."""
     console = Console()
     checked, tables = manifest.verify(), manifest.verify_published()
+    if json:
+        about = {"files": len(checked), "cases": len(evidence.cases()), "tables": len(tables)}
+        typer.echo(as_json(about))
+        return
     console.print(
         f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: "
         "all as recorded"
@@ -300,8 +406,24 @@ def main() -> None:
     try:
         app()
     except manifest.DamagedDataError as error:
-        Console(stderr=True).print(f"[red]damaged data:[/] {error}", highlight=False)
+        Console(stderr=True).print(f"[red]damaged data:[/] {_escaped(str(error))}", highlight=False)
         raise SystemExit(1) from None
-    except ValueError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False)
+    except (ValueError, OSError) as error:
+        said = _escaped(in_the_shell(error, sys.argv[1:]))
+        Console(stderr=True).print(f"[red]error:[/] {said}", highlight=False)
         raise SystemExit(2) from None
+
+
+def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
+    """Return the message of an error in the words of the command line: options for parameters.
+
+    >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
+    '--rtt 40: must be < 5; --no-unit-check allows it'
+    """
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    name, sign, rest = str(error).partition(" = ")
+    option = f"--{name.replace('_', '-')}"
+    given = any(word == option or word.startswith(f"{option}=") for word in words)
+    text = f"{option} {rest}" if sign and given else str(error)
+    return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

@@ -112,8 +112,9 @@ def _folder() -> Path:
 
 
 def sources(folder: Path) -> list[Path]:
-    """Return the files of a folder that results are made from."""
-    return sorted(path for pattern in PATTERNS for path in folder.rglob(pattern))
+    """Return the files of a folder that results are made from: all but those of the command line."""
+    found = (path for pattern in PATTERNS for path in folder.rglob(pattern))
+    return sorted(path for path in found if path.name != "_cli.py")
 
 
 def hash_of(files: Iterable[Path]) -> str:

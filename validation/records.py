@@ -12,6 +12,7 @@ from pathlib import Path
 from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
 
 __all__ = [
+    "OWN",
     "PUBLISHED",
     "Entry",
     "entries",
@@ -23,6 +24,8 @@ __all__ = [
 ]
 
 PUBLISHED = Path(__file__).parent / "published"
+OWN = "hopflow"
+"""The paper of hopflow's own comparisons."""
 
 
 @dataclass(frozen=True)

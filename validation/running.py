@@ -21,8 +21,8 @@ from hopflow.kernels.loading import folder as cache_folder
 from validation import keeping
 from validation.claims import find
 from validation.manifest import MANIFEST_SHA256
-from validation.report import drawn
-from validation.tally import OWN
+from validation.records import OWN
+from validation.svg import drawn
 from validation.verdicts import Claim, Finding
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def checked(
             yield claim, _check(claim.id)
         return
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with concurrent.futures.ProcessPoolExecutor(jobs, context) as pool:
         done = {pool.submit(_check, claim.id): claim for claim in rest}
         try:
@@ -67,6 +68,8 @@ def checked(
                 yield done[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()  # what a worker computes has no use any more
             raise
 
 
@@ -103,13 +106,13 @@ def _redraw(id: str, n: int) -> Figure:
 
 def key_of(claim: Claim) -> str:
     """Return the hash of everything that the finding of a claim is made from."""
-    own = hashlib.sha256(f"{claim.id} {_common()}".encode())
-    own.update(keeping.hash_of(keeping.sources(HERE / "claims" / _folder(claim))).encode())
-    return own.hexdigest()
+    own = _of_folder("." if claim.paper == OWN else claim.paper)
+    return hashlib.sha256(f"{claim.id} {_common()} {own}".encode()).hexdigest()
 
 
-def _folder(claim: Claim) -> str:
-    return "." if claim.paper == OWN else claim.paper
+@functools.cache
+def _of_folder(name: str) -> str:
+    return keeping.hash_of(keeping.sources(HERE / "claims" / name))
 
 
 @functools.cache

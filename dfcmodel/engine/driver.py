@@ -16,6 +16,7 @@ from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SWITCHES_FULL
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.manager_events import manager_events_of
 from hopflow.kernels import compiled_package, loop_of
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,9 +155,8 @@ def _parts(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
     alone = threading.current_thread() is threading.main_thread() and parent_process() is None
     if len(parts) < 2 or not alone:
         return parts
-    from tqdm import tqdm
-
-    return tqdm(parts, plan.scenario.name, delay=1.0, disable=None, leave=False, unit="part")
+    bar: Iterable[tuple[int, int]] = progress_bar(parts, desc=plan.scenario.name, unit="part")
+    return bar
 
 
 def _fault(plan: Plan, step: int, why: int, at: int) -> str:

@@ -18,6 +18,7 @@ from dfcmodel.levels.refinements import Refinement, default_refinements, with_re
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.simulation import simulate
 from hopflow.checks import whole
+from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -85,8 +86,6 @@ def explain(
     >>> found.parts[-3:]
     ('unexplained', 'packet phases', 'queued ACKs')
     """
-    from tqdm import tqdm
-
     began = time.perf_counter()
     fluid, packets = fluid or Fluid(), packets or Packets()
     refuse_one_level(scenario, packets)
@@ -102,7 +101,7 @@ def explain(
         for setting in settings
     ]
     first = _run(tasks[0])  # compiles the kernels for all
-    with tqdm(total=len(tasks), desc=scenario.name, delay=1.0, disable=None, leave=False) as bar:
+    with progress_bar(total=len(tasks), desc=scenario.name) as bar:
         found = [first, *_mapped(_run, tasks[1:], executor, bar)]
     values = np.array([row for row, _ in found]).reshape(runs, len(settings), len(quantities))
     fluids = 2 ** sum(each.level == "fluid" for each in given)

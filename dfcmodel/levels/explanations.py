@@ -87,8 +87,8 @@ class Explanation(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or CONVERGED."""
-        return next((status for status in self.statuses if not status.ok), Status.CONVERGED)
+        """Status of the first run that failed, or COMPLETED."""
+        return next((status for status in self.statuses if not status.ok), Status.COMPLETED)
 
     @property
     def runs(self) -> int:

@@ -16,6 +16,7 @@ from dfcmodel.levels.refinements import packet_time
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.simulation import simulate
 from hopflow.checks import number
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
 
@@ -80,8 +81,8 @@ class PacketLimit(Result):
 
     @property
     def status(self) -> Status:
-        """Status of the first run that failed, or CONVERGED: every run is; not a verdict on the limit."""
-        return next((status for status in self.statuses if not status.ok), Status.CONVERGED)
+        """Status of the first run that failed, or COMPLETED: every run is; not a verdict on the limit."""
+        return next((status for status in self.statuses if not status.ok), Status.COMPLETED)
 
     @property
     def difference(self) -> Floats:
@@ -214,8 +215,6 @@ def packet_limit(
     >>> bool(0.7 < found.rate[0] < 1.3)
     True
     """
-    from tqdm import tqdm
-
     began = time.perf_counter()
     fluid, packets = fluid or Fluid(), packets or Packets(ack_transmission=False)
     refuse_one_level(scenario, packets)
@@ -236,7 +235,7 @@ def packet_limit(
         for factor in sizes.tolist()
     ]
     values, statuses = [], []
-    bar = tqdm(asked.seeds(), scenario.name, delay=1.0, disable=None, leave=False, unit="run")
+    bar = progress_bar(asked.seeds(), desc=scenario.name, unit="run")
     for seeds in bar:
         for pair in pairs:
             both = pair.run(asked, seeds)

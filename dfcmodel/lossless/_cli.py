@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
 
 __all__ = ["commands"]
 
@@ -20,7 +21,12 @@ def _ends(text: str) -> str | tuple[str, str]:
     return (low, high) if dots else text
 
 
-@commands.command()
+@commands.command(
+    epilog=examples(
+        "hopflow headroom --rate 400Gbps --cable 300m",
+        "hopflow headroom --rate 100Gbps --cable 100m..300m --response 1.2us --response-measured --json",
+    )
+)
 def headroom(
     rate: Annotated[str, typer.Option(help="Line rate: 400Gbps.")],
     cable: Annotated[str, typer.Option(help="Length: 300m, 2km, or a range 100m..300m.")],
@@ -43,12 +49,13 @@ def headroom(
     pipeline: Annotated[str, typer.Option(help="From threshold crossing to pause frame.")] = "0ns",
     classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1,
     small_packets: Annotated[float, typer.Option(help="Fraction of frames of any size.")] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
 ) -> None:
     """Print the headroom: the bytes needed above a pause threshold for zero loss."""
     from dfcmodel.lossless import headrooms
 
+    check_output("plot", plot)
     found = headrooms.headroom(
         rate,
         _ends(cable),
@@ -63,12 +70,9 @@ def headroom(
         classes=classes,
         small_packets=small_packets,
     )
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else found)
+    typer.echo(as_json(found.to_dict()) if json else found)
     if plot is not None:
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        found.plot().figure.savefig(plot)
-        if not as_json:
-            typer.echo(f"figure: {plot}")
+        save_figure(found.plot(), plot, quiet=json)
 
 
 def _bytes(text: str) -> str:
@@ -76,27 +80,29 @@ def _bytes(text: str) -> str:
     return f"{text} B" if text.strip().isdigit() else text
 
 
-@commands.command()
+@commands.command(
+    epilog=examples(
+        "hopflow deadlock topology.toml --plot cycle.svg", "hopflow deadlock topology.toml --json"
+    )
+)
 def deadlock(
     topology: Annotated[Path, typer.Argument(help="A TOML file with links or cables, and routes.")],
     most: Annotated[int, typer.Option(help="Cycles to print.", min=1)] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw network and cycle to this file.")] = None,
 ) -> None:
     """Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."""
     from dfcmodel.lossless.deadlocks import deadlock as examine
     from dfcmodel.lossless.topology_files import load_topology
 
+    check_output("plot", plot)
     found = examine(*load_topology(topology))
     cycles = list(itertools.islice(found.cycles(), most))
-    if as_json:
-        typer.echo(json.dumps({"free": found.is_free, "cycles": cycles}, indent=2, default=str))
+    if json:
+        typer.echo(as_json({"free": found.is_free, "cycles": cycles}))
     else:
         typer.echo(found)
         for cycle in cycles[1:]:
             typer.echo("  another  " + ", ".join(f"{a}->{b}" for a, b, *_ in cycle))
     if plot is not None:
-        plot.parent.mkdir(parents=True, exist_ok=True)
-        found.plot().figure.savefig(plot)
-        if not as_json:
-            typer.echo(f"figure: {plot}")
+        save_figure(found.plot(), plot, quiet=json)

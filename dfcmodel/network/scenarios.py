@@ -176,6 +176,8 @@ _TAKANO2006 = {
     "4V": (12_300, 30, 15, 10_000, 3.0, 1800, "vegas"),
     "4V'": (12_300, 30, 15, 10_000, 3.0, 400, "vegas"),
 }
+NAMES = tuple(_TAKANO2006)
+"""The names of the scenarios of takano2006."""
 
 
 def takano2006(

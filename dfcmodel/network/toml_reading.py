@@ -104,7 +104,8 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioFileError(f"{path}: cannot be read ({error})") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ScenarioFileError(f"{path}: cannot be read ({reason})") from None
     return read_scenario(text, rules, file=str(path))
 
 

@@ -15,6 +15,7 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference import Simulation
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, one_number
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -250,14 +251,12 @@ class _Recorder(Records):
     """Records that keep each packet at chosen ports too, and show the progress of a long run."""
 
     def __init__(self, plan: Plan, links: dict[int, int]) -> None:
-        from tqdm import tqdm
-
         super().__init__(plan)
         self.links = links
         self.kept: list[tuple[Any, ...]] = []
         self.blocks: list[tuple[tuple[int, int], ...]] = []
         name = plan.scenario.name
-        self.bar = tqdm(total=plan.samples, desc=name, delay=1.0, disable=None, leave=False)
+        self.bar = progress_bar(total=plan.samples, desc=name)
 
     def _keep(self, p: int, packet: Packet, *times: float) -> None:
         if p in self.links:

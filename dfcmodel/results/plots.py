@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import choice, number, whole
+from hopflow.progress import progress_bar
 from hopflow.results import COLOURS, figure
 
 if TYPE_CHECKING:
@@ -198,8 +199,6 @@ class Animation:
 
     def _write(self, writer: AbstractMovieWriter, path: Path) -> None:
         """Draw the frames into a writer of matplotlib."""
-        from tqdm import tqdm
-
         run, samples = self.run, self.samples
         fig, ax = figure(6.4, 3.2)
         nodes = len(run.scenario.senders)
@@ -217,7 +216,7 @@ class Animation:
         _name_nodes(run, ax.xaxis)
         lost = run.lost.sum(axis=0)
         before = np.concatenate([[samples[0] - 1], samples[:-1]])
-        counted = tqdm(samples, desc="frames", delay=1.0, disable=None, leave=False)
+        counted = progress_bar(samples, desc="frames")
         with writer.saving(fig, path, dpi=100):
             for n, last in zip(counted, before, strict=True):
                 bars.set_data(run.queued[:, n])

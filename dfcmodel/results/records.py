@@ -145,12 +145,12 @@ class Records(Recorded):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when every packet is accounted for to 1e-12 and every number is finite."""
+        """COMPLETED when every packet is accounted for to 1e-12 and every number is finite."""
         if not np.all(np.isfinite(self.in_transit)):
             return Status.NOT_FINITE
         if self.accuracy is not None and not (self.step_error or 0.0) <= self.accuracy:
             return Status.INACCURATE
-        return Status.CONVERGED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
+        return Status.COMPLETED if np.all(self.imbalance <= 1e-12) else Status.UNBALANCED
 
     @cached_property
     def _data(self) -> xr.Dataset:

@@ -24,6 +24,10 @@ MAX_ROWS = 10
 """Flows that a table lists one by one."""
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Trajectory(Records, Result):
     """One run of a scenario, sampled at ``time``, as `simulate` returns it.
@@ -52,16 +56,16 @@ class Trajectory(Records, Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when every packet is accounted for to 1e-12 and every number is finite.
+        """COMPLETED when every packet is accounted for to 1e-12 and every number is finite.
 
         INACCURATE when an accuracy was asked for (`Fluid`) and the error from the step may be larger.
         STORM when besides a port pauses others for ever by a fault, `storm` names it; else DEADLOCKED when
         links pause each other in a circle for ever, `deadlock` names them.
         """
         status = super().status
-        if status is Status.CONVERGED and self.storm is not None:
+        if status is Status.COMPLETED and self.storm is not None:
             return Status.STORM
-        stuck = status is Status.CONVERGED and self.deadlock is not None
+        stuck = status is Status.COMPLETED and self.deadlock is not None
         return Status.DEADLOCKED if stuck else status
 
     @cached_property
@@ -225,8 +229,9 @@ class Trajectory(Records, Result):
         for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
             rows[f"{flow.name}"] = (
                 f"{type(flow.source).__name__}: goodput {goodput[f]:.4g} packets/s, efficiency "
-                f"{means[f]:.3f}, lost {self.lost[f].sum():.0f} packets, {self.loss_events[f]} loss "
-                f"events, {self.timeouts[f]} timeouts"
+                f"{means[f]:.3f}, lost {self.lost[f].sum():.0f} packets, "
+                f"{_counted(self.loss_events[f], 'loss event')}, "
+                f"{_counted(self.timeouts[f], 'timeout')}"
             )
         if len(scenario.flows) > MAX_ROWS:
             others = goodput[MAX_ROWS:]

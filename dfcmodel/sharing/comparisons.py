@@ -11,7 +11,9 @@ import numpy as np
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
 from hopflow.checks import whole
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
+from hopflow.units import in_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -162,11 +164,11 @@ class Comparison(Result):
 def compare(
     rules: Iterable[WindowRule],
     *,
-    bandwidth: float,
-    rtt: float,
-    buffer: int,
+    bandwidth: float | str,
+    rtt: float | str,
+    buffer: int | str,
     loss: float = 0.0,
-    seconds: float = 60.0,
+    seconds: float | str = 60.0,
     warm_up: float | None = None,
     runs: int = 3,
     recovery: str | None = "sack",
@@ -183,11 +185,11 @@ def compare(
     rules
         Window rules, also one's own; all different.
     bandwidth
-        Packets/s.
+        Packets/s, or a text such as ``"20Mbps"`` (in packets of 1500 bytes).
     rtt
-        Propagation there and back in s, without the time of transmission.
+        Propagation there and back, without the time of transmission: s, or a text such as ``"40ms"``.
     buffer
-        Packets that wait in the queue, besides the one in transmission.
+        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or ``"120kB"``.
     loss
         Probability that a packet is lost at random before the queue.
     seconds, warm_up
@@ -216,10 +218,12 @@ def compare(
     >>> found.rules[0]
     CUBIC()
     """
-    from tqdm import tqdm
-
     chosen = checked_rules(tuple(rules), discipline)
     whole("number of rules", len(chosen), 1, 100)
+    bandwidth = in_units("bandwidth", bandwidth, "rate")
+    rtt, seconds = in_units("rtt", rtt, "time"), in_units("seconds", seconds, "time")
+    room = in_units("buffer", buffer, "amount")
+    buffer = int(room) if isinstance(buffer, str) else buffer
     seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
     path = Bottleneck(
         bandwidth, rtt, buffer, loss, duration=seconds, recovery=recovery,
@@ -229,7 +233,7 @@ def compare(
     share, half = np.empty((R, R)), np.empty((R, R))
     alone, alone_half, delay, lost, jain, exponent = np.empty((6, R))
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
-    for who in tqdm(tasks, "compare", delay=1.0, disable=None, leave=False, unit="setting"):
+    for who in progress_bar(tasks, desc="compare", unit="setting"):
         flows = [chosen[n] for n in who]
         found = [path.run(flows, seed=each) for each in seeds]
         n, m = who[0], who[-1]

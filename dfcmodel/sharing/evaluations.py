@@ -13,6 +13,7 @@ from dfcmodel.network.flows import CBR
 from dfcmodel.network.managers import RED
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
 from hopflow.checks import whole
+from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from responsefn import CUBIC, NewReno, WindowRule
 
@@ -181,12 +182,11 @@ def evaluate_rfc9743(
     >>> print(evaluate_rfc9743(HTCP()))  # doctest: +SKIP
     """
     import pandas as pd
-    from tqdm import tqdm
 
     (own,) = checked_rules((rule,))
     seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
     rows = []
-    for path in tqdm(tuple(paths), "RFC 9743", delay=1.0, disable=None, leave=False, unit="path"):
+    for path in progress_bar(tuple(paths), desc="RFC 9743", unit="path"):
         lasting = max(seconds, TRIPS * path.rtt)
         link = Bottleneck(
             path.bandwidth, path.rtt, path.buffer, duration=lasting, warm_up=0.2 * lasting

@@ -1,4 +1,4 @@
-"""Progress of iterative methods: reports, the active monitor, and a progress bar on terminals."""
+"""Progress of iterative methods: reports, the active monitor, and a progress bar."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self
 
+from hopflow.progress import PATIENCE, progress_bar
+
 __all__ = ["Counter", "report", "watched"]
 
-PATIENCE = 1.0  # s before a bar is shown
 REFRESH = 0.2  # s between two looks of it
 FORM = "{desc}: {percentage:3.0f} % of the digits [{elapsed}{postfix}]"
 _watching: ContextVar[_Watch | None] = ContextVar("_watching", default=None)
 
 
 class Counter:
-    """A bar that counts things found, on terminals and where it lasts; a context manager."""
+    """A bar that counts things found, where it lasts; a context manager."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -30,9 +31,7 @@ class Counter:
         if time.perf_counter() < self.next:
             return
         if self.bar is None:
-            from tqdm import tqdm
-
-            self.bar = tqdm(desc=self.name, unit="", disable=None, leave=False)
+            self.bar = progress_bar(desc=self.name, unit="", delay=0.0)
         self.bar.n = count
         self.bar.refresh()
         self.next = time.perf_counter() + REFRESH
@@ -63,12 +62,8 @@ class _Watch:
             return
         first = self.history[0][1]
         if self.bar is None:
-            from tqdm import tqdm
-
             digits = max(math.log10(first / self.tolerance), 0.0)
-            self.bar = tqdm(
-                total=digits, bar_format=FORM, desc="pi Q = 0", disable=None, leave=False
-            )
+            self.bar = progress_bar(total=digits, bar_format=FORM, desc="pi Q = 0", delay=0.0)
         self.bar.n = min(max(math.log10(first / residual), 0.0), self.bar.total)
         self.bar.set_postfix_str(f"iteration {iteration}, residual {residual:.1e}", refresh=False)
         self.bar.refresh()
@@ -77,7 +72,7 @@ class _Watch:
 
 @contextmanager
 def watched(tolerance: float | None) -> Iterator[list[tuple[int, float]]]:
-    """Record reported (iteration, residual) pairs; show a progress bar on terminals for long runs.
+    """Record reported (iteration, residual) pairs; show a progress bar for long runs.
 
     Parameters
     ----------

@@ -7,12 +7,13 @@ Source: R. Malhotra, R. van Haalen, M. Mandjes, R. Nunez-Queija, Modeling the in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import choice, whole
 from hopflow.functions import minimum, where
+from hopflow.units import Dimension
 from markov.models.measures import Mean, Measure
 from markov.models.pause_control import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel
@@ -31,6 +32,9 @@ class PauseTandem(ChainModel):
     sends at rate nu. It pauses queue 1 when it grows from T1 to T1 + 1 packets, and releases it when
     it falls from T2 to T2 - 1. A loss at either queue doubles a (at most N); a falls by one at rate
     1/RTT. T1 = B2 switches the hop-by-hop control off.
+
+    Quantities are numbers in packets, packets/s and s, or texts such as ``"40ms"``, ``"120Mbps"`` (in
+    packets of 1500 bytes) and ``"20pkt"``.
 
     Parameters
     ----------
@@ -95,6 +99,17 @@ class PauseTandem(ChainModel):
         rtt: float = 1.0
         recovery: str = "always"
         pause_at_threshold: str = "exclusive"
+
+    UNITS: ClassVar[Mapping[str, Dimension]] = {
+        "buffers": "amount",
+        "high_threshold": "amount",
+        "low_threshold": "amount",
+        "link_rate": "rate",
+        "paused_rate": "rate",
+        "bottleneck_rate": "rate",
+        "arrival_rates": "rate",
+        "rtt": "time",
+    }
 
     class Symbols(NamedTuple):
         """The paper's symbols, as the rules use them; ``rates`` has room for more than N."""

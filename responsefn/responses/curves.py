@@ -10,6 +10,7 @@ import numpy as np
 
 from hopflow.checks import number
 from hopflow.results import Result, figure
+from hopflow.units import in_units
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import round_trip
 
@@ -136,8 +137,8 @@ class Curve(Result):
 def curve(
     rules: Response | Iterable[Response],
     p: ArrayLike | None = None,
-    rtt: float = 0.1,
-    bandwidth: float | None = None,
+    rtt: float | str = 0.1,
+    bandwidth: float | str | None = None,
     *,
     unit_check: bool = True,
 ) -> Curve:
@@ -150,9 +151,10 @@ def curve(
     p
         Loss event rates, 0 < p <= 1, shape (m,); None for 1e-6 to 0.1.
     rtt
-        Round-trip time in s.
+        Round-trip time in s, or a text such as ``"40ms"``.
     bandwidth
-        Capacity in packets/s, for rules that see the queue.
+        Capacity in packets/s, or a text such as ``"1Mbps"`` (in packets of 1500 bytes), for rules
+        that see the queue.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more.
 
@@ -185,6 +187,7 @@ def curve(
     if np.ndim(rtt) != 0:
         raise ValueError(f"rtt has shape {np.shape(rtt)}: must be one number")
     rtt = float(round_trip(rtt, unit_check))
+    bandwidth = in_units("bandwidth", bandwidth, "rate")
     rates = [rule.rate(p, rtt, bandwidth, unit_check=unit_check) for rule in chosen]
     rate = np.stack([np.asarray(each) for each in rates])
     p.flags.writeable = rate.flags.writeable = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import number, one_number
+from hopflow.units import in_units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -65,7 +66,11 @@ def extremes(array: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
-    """Check a round-trip time in s; 5 s or more are refused unless ``unit_check`` is False."""
+    """Check a round-trip time in s, or a text such as ``"40ms"``.
+
+    5 s or more are refused unless ``unit_check`` is False.
+    """
+    rtt = in_units("rtt", rtt, "time")
     if unit_check:
         hint = f"{IN_SECONDS}; unit_check=False allows long ones"
         return number("rtt", rtt, above=0.0, below=LONGEST_RTT, hint=hint)
@@ -73,7 +78,11 @@ def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
 
 
 def packet_rate(name: str, rate: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
-    """Check a rate in packets/s; more than 1e7 is refused unless ``unit_check`` is False."""
+    """Check a rate in packets/s, or a text such as ``"1Mbps"`` (in packets of 1500 bytes).
+
+    More than 1e7 packets/s is refused unless ``unit_check`` is False.
+    """
+    rate = in_units(name, rate, "rate")
     if unit_check:
         hint = f"{IN_PACKETS}; unit_check=False allows large ones"
         return number(name, rate, above=0.0, at_most=LARGEST_RATE, hint=hint)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.units import in_units
 from responsefn.responses.base import Response
 from responsefn.responses.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
@@ -37,7 +38,7 @@ def invert(
     rule: Response,
     rate: ArrayLike,
     rtt: ArrayLike,
-    bandwidth: float | None = None,
+    bandwidth: float | str | None = None,
     *,
     unit_check: bool = True,
 ) -> float | NDArray[np.float64]:
@@ -61,11 +62,11 @@ def invert(
     rule
         A window rule or law whose rate falls as p grows.
     rate
-        Rate in packets/s, any shape.
+        Rate in packets/s, any shape, or a text such as ``"1Mbps"`` (in packets of 1500 bytes).
     rtt
-        Round-trip time in s, any shape that broadcasts with ``rate``.
+        Round-trip time in s, any shape that broadcasts with ``rate``, or a text such as ``"40ms"``.
     bandwidth
-        Capacity in packets/s, for rules that see the queue.
+        Capacity in packets/s or as a text, for rules that see the queue.
     unit_check
         Whether to refuse an ``rtt`` of 5 s or more, and rates above 1e7 packets/s.
 
@@ -98,6 +99,7 @@ def invert(
     if not rule.monotone:
         raise TypeError(f"{rule!r} has no inverse: {rule.why_no_inverse}")
     rate, rtt = packet_rate("rate", rate, unit_check), round_trip(rtt, unit_check)
+    bandwidth = in_units("bandwidth", bandwidth, "rate")
     same_shape(rate=rate, rtt=rtt)
     rule.check_inverse(rtt)
     rate, rtt = np.broadcast_arrays(rate, rtt)

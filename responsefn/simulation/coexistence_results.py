@@ -71,7 +71,7 @@ class Coexistence(Result):
     >>> from responsefn import Reno, coexist
     >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, seconds=20.0)
     >>> run.share.shape, str(run.status)
-    ((2,), 'converged')
+    ((2,), 'completed')
     """
 
     rules: tuple[WindowRule, ...]
@@ -94,13 +94,13 @@ class Coexistence(Result):
 
     @property
     def status(self) -> Status:
-        """CONVERGED when something arrived and every packet sent has its place."""
+        """COMPLETED when something arrived and every packet sent has its place."""
         if not np.all(np.isfinite(self.window)):
             return Status.NOT_FINITE
         if not self.goodput.any():
             return Status.NOT_MEASURED
         placed = self.acked + self.refused + self.lost + self.in_flight
-        return Status.CONVERGED if np.array_equal(self.sent, placed) else Status.UNBALANCED
+        return Status.COMPLETED if np.array_equal(self.sent, placed) else Status.UNBALANCED
 
     @property
     def _begin(self) -> int:

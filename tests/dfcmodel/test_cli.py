@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import xarray as xr
 from PIL import Image
@@ -74,8 +76,8 @@ def test_ensemble() -> None:
         (["other/4"], "'other'.*'takano2006'"),
         (["takano2006/7"], "name = '7'"),
         (["none.toml"], "none.toml: cannot be read"),
-        (["none.toml", "--tcp", "reno"], "tcp = 'reno'.*omit --tcp"),
-        (["none.toml", "--no-dfc"], "dfc = False"),
+        (["none.toml", "--tcp", "reno"], "--tcp reno: none.toml defines it"),
+        (["none.toml", "--no-dfc"], "--no-dfc: none.toml defines it"),
         (["takano2006/1", "--runs", "2", "--netcdf", "x.nc"], "netcdf = x.nc.*single run"),
         (["takano2006/1", "--animation", "x.avi"], "x.avi"),
     ],
@@ -83,3 +85,24 @@ def test_ensemble() -> None:
 def test_bad_input(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
         call(*arguments)
+
+
+def test_json_of_a_run_and_of_many() -> None:
+    run = json.loads(call("takano2006/1", "--duration", "20ms", "--json").stdout)
+    assert run["status"] == "completed"
+    assert run["simulated_seconds"] == pytest.approx(0.02)
+    assert run["measures"]["goodput"]["target"] > 0.0
+    many = json.loads(call("takano2006/1", "--duration", "20ms", "--runs", 2, "--json").stdout)
+    assert len(many["mean_efficiency"]["target"]) == many["runs"] == 2
+
+
+def test_compare() -> None:
+    path = ["--bandwidth", "6Mbps", "--rtt", "40ms", "--buffer", "20pkt", "--duration", "5s"]
+    options = ["compare", "newreno", "cubic", *path, "--runs", "1", "--json"]
+    found = json.loads(CliRunner().invoke(commands, options, catch_exceptions=False).stdout)
+    assert sorted(found["rules"]) == ["CUBIC()", "NewReno()"]
+    share = found["results"]["share"]
+    assert share["CUBIC()"]["NewReno()"] + share["NewReno()"]["CUBIC()"] == pytest.approx(1.0)
+    options[2] = "tfrc"
+    with pytest.raises(ValueError, match=r"TFRC\(\) must be rules of a window"):
+        CliRunner().invoke(commands, options, catch_exceptions=False)

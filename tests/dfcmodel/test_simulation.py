@@ -157,3 +157,11 @@ def test_a_rule_that_a_user_writes_is_simulated() -> None:
     for _ in range(round(0.4 / 4e-3)):
         window = (window**2 + 2 * window) ** 0.5
     assert run.window[0, -1] == pytest.approx(window, rel=5e-3)  # ACKs are whole packets
+
+
+def test_times_may_be_texts() -> None:
+    run = simulate(takano2006("1"), duration="20ms", sample="2ms", jitter="10us")
+    assert run.time[-1] == pytest.approx(0.02)
+    assert len(run.time) == 10
+    with pytest.raises(ValueError, match=r"^duration = 'long': must be a number and a unit"):
+        simulate(takano2006("1"), duration="long")

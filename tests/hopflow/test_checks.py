@@ -97,3 +97,8 @@ def test_of_many_names_the_nearest_are_given():
     names = [f"paper{n}/case" for n in range(100)]
     with pytest.raises(ValueError, match=r"one of 100, such as 'paper77/case'"):
         choice("case", "paper77/cse", names)
+
+
+def test_a_choice_suggests_what_was_probably_meant() -> None:
+    with pytest.raises(ValueError, match=r"must be one of 'bic', 'reno'; did you mean 'reno'\?$"):
+        choice("rule", "rno", ["bic", "reno"])

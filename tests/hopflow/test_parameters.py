@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 import pickle
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -111,3 +111,22 @@ class TestParametrized:
             class Hidden(Point):
                 class Params(NamedTuple):
                     norm: float = 1.0
+
+
+class Queue(Parametrized):
+    class Params(NamedTuple):
+        rtt: float
+        rates: tuple[float, ...] = ()
+        room: int = 1
+
+    UNITS: ClassVar = {"rtt": "time", "rates": "rate", "room": "amount"}
+
+
+def test_parameters_with_units_may_be_texts() -> None:
+    """A bit rate is one of packets of 1500 bytes; whole packets are whole numbers."""
+    texts = Queue(rtt="40ms", rates=["300kbps", 1.0], room="10pkt")
+    assert texts == Queue(0.04, (25.0, 1.0), 10)
+    assert type(texts.room) is int
+    with pytest.raises(ValueError, match=r"^rtt = '40 bit': must be a number and a unit of s, ms"):
+        Queue(rtt="40 bit")
+    assert Queue(rtt="soon").rtt == "soon", "no quantity: for the check of the class"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import struct
+
 import pytest
 
 from hopflow import Status
@@ -29,9 +32,21 @@ class TestResults:
         page = answer._repr_html_()
         assert "a &lt;b&gt;" in page
         assert "1 &amp; 2" in page
-        assert '<img alt="plot of Answer" src="data:image/png;base64,iVBOR' in page
+        assert 'alt="plot of Answer" width="512" src="data:image/png;base64,iVBOR' in page
         assert table_text("empty", {}) == "empty"
         assert table_html("t", {}) == "<table><caption>t</caption></table>"
+
+    def test_pictures_have_two_dots_per_pixel_and_follow_dark_pages(self):
+        page = Answer(Status.CONVERGED)._repr_html_()
+        code = page.partition("base64,")[2].partition('"')[0]
+        size = struct.unpack(">2I", base64.b64decode(code)[16:24])  # IHDR
+        assert size == (1024, 576)
+        for dark in ("data-jp-theme-light=false", "vscode-dark", "data-theme=dark"):
+            assert f"{dark}] .hopflow-figure" in page or f".{dark} .hopflow-figure" in page
+
+    def test_how_it_was_computed_is_folded_away(self):
+        page = table_html("t", {"rate": 1, "iterations": 7}, ("iterations",))
+        assert page.index("rate") < page.index("<details>") < page.index("iterations")
 
     def test_the_same_picture_twice(self):
         pictures = {

@@ -19,6 +19,7 @@ class TestStatus:
         usable = [status for status in Status if status.ok]
         assert usable == [
             Status.CONVERGED,
+            Status.COMPLETED,
             Status.SOLVED,
             Status.UNPROVED,
             Status.DEADLOCKED,
@@ -27,7 +28,7 @@ class TestStatus:
         assert str(Status.CONVERGED) == "converged"
         assert str(Status.SOLVED).startswith("solved, error unknown: ")
         for status in Status:
-            assert status is Status.CONVERGED or status.remedy in str(status) != status.remedy
+            assert not status.remedy or status.remedy in str(status) != status.remedy
         assert len({status.label for status in Status}) == len(Status)
 
     def test_deliver(self):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hopflow import gbps, mbps, ms, to_mbps, us
-from hopflow.units import quantity, readable
+from hopflow.units import in_units, quantity, readable
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,10 @@ from hopflow.units import quantity, readable
         ("1.5MB", "amount", 1000.0),
         ("1 packet", "amount", 1.0),
         ("50 packets", "amount", 50.0),
+        ("200pkt", "amount", 200.0),
+        ("1 pkts", "amount", 1.0),
+        ("30pkt/s", "rate", 30.0),
+        ("30 pps", "rate", 30.0),
     ],
 )
 def test_quantity(text, dimension, value) -> None:
@@ -134,3 +138,11 @@ class TestUnits:
     def test_bad_packet_size(self, convert):
         with pytest.raises(ValueError, match="packet_size = 0: must be a finite number > 0"):
             convert(1.0, packet_size=0)
+
+
+def test_texts_in_hopflows_units_and_numbers_as_they_are() -> None:
+    assert in_units("rtt", "40ms", "time") == 0.04
+    assert in_units("rtt", 3, "time") == 3
+    assert in_units("rtt", None, "time") is None
+    with pytest.raises(ValueError, match=r"^rtt = '40'"):
+        in_units("rtt", "40", "time")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_solve_pause_on_the_command_line():
 def test_every_option_reaches_the_model(tmp_path):
     file = tmp_path / "marginals.png"
     options = (
-        "--buffers 4 6 --high-threshold 5 --low-threshold 3 --link-rate 50 --paused-rate 1 "
+        "--buffers 4,6pkt --high-threshold 5 --low-threshold 3 --link-rate 600kbps --paused-rate 1 "
         "--bottleneck-rate 9 --rtt 0.5 --recovery up --pause-at-threshold both"
     )
     rates = ("--arrival-rates", "20 10 1")
@@ -152,7 +153,7 @@ def test_every_option_reaches_the_model(tmp_path):
     ("arguments", "said"),
     [
         (("--high-threshold", "21"), r"high_threshold = 21: must be a whole number in 1\.\.20"),
-        (("--arrival-rates", "25 x"), "arrival_rates = '25 x': must be numbers"),
+        (("--arrival-rates", "25 x"), "arrival_rates = 'x': must be a number"),
         (("--rtt", "0"), "rtt = 0"),
     ],
 )
@@ -160,3 +161,13 @@ def test_bad_options(arguments, said):
     done = command("solve", "pause", *arguments)
     with pytest.raises(ValueError, match=said):
         raise done.exception
+
+
+def test_json_of_an_answer_and_of_a_property(machine: Path) -> None:
+    found = json.loads(command("solve", "pause", "--json").output)
+    assert found["states"] == 484
+    assert found["measures"]["throughput"] == float(stationary(PauseTandem()).throughput)
+    (value,) = json.loads(
+        call(machine, "--property", "S=? [ up ]", "--const", "fails=0.25", "--json")
+    )
+    assert value["value"] == pytest.approx(0.8, abs=value["error_bound"] + 1e-15)

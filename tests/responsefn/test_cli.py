@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
@@ -52,3 +54,23 @@ def test_catalogue_and_picture(tmp_path) -> None:
 def test_bad_input(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
         call(*arguments)
+
+
+def test_json() -> None:
+    rows = json.loads(call("--json").output)
+    assert {"Reno()", "CUBIC()"} <= {row["name"] for row in rows}
+    found = json.loads(call("reno", "--p", 1e-3, "--rtt", "40ms", "--json").output)
+    assert found == {"rtt": 0.04, "p": [1e-3], "rate": {"Reno()": [Reno().rate(1e-3, 0.04)]}}
+    inverse = json.loads(call("--invert", "reno", "--rate", "1Mbps", "--json").output)
+    assert inverse["p"] == invert(Reno(), mbps(1), 0.1)
+
+
+def test_many_rules_are_rows() -> None:
+    lines = call("reno", "cubic", "bic", "htcp", "--p", 1e-4, "--p", 1e-3).output.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["Reno()", "CUBIC()", "BIC()", "HTCP()"]
+    assert max(map(len, lines)) < 80
+
+
+def test_a_picture_of_an_unknown_kind_is_refused_before_any_work(tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"plot = '.*x\.xyz': must end in \.png"):
+        call("renoo", "--plot", tmp_path / "x.xyz")

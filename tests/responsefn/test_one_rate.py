@@ -96,3 +96,10 @@ def test_regions_follow_the_parameters():
     assert largest(Reno()) == pytest.approx(1 / 6, rel=0.01)
     assert not HSTCP().closed_form_holds(1e-8, 0.1)
     assert DCTCP().closed_form_holds(0.01, 0.1)
+
+
+def test_quantities_may_be_texts() -> None:
+    assert Reno().rate(1e-3, "80ms") == Reno().rate(1e-3, RTT)
+    assert invert(Reno(), "12Mbps", "80ms") == invert(Reno(), 1000.0, RTT)
+    drawn = curve(Reno(), [1e-3], "80ms", "12Mbps")
+    assert (drawn.rtt, drawn.bandwidth) == (RTT, 1000.0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from responsefn import (
     NewReno,
     Reno,
     catalogue,
 )
+from responsefn.rule_catalogue import names, rule_named
 
 
 def test_catalogue():
@@ -53,3 +56,9 @@ def test_catalogue():
     assert r"\sqrt" in page
     assert "numerical cycle" in repr(table)
     assert NewReno().cite() != Reno().cite()
+
+
+def test_rules_are_found_by_the_names_of_their_classes() -> None:
+    assert {type(rule_named("rule", name)).__name__.lower() for name in names()} == set(names())
+    with pytest.raises(ValueError, match=r"^rule = 'rno': .*did you mean 'reno'\?"):
+        rule_named("rule", "rno")

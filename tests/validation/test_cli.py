@@ -11,6 +11,7 @@ import pytest
 
 from validation import cli
 from validation.claims import find, ledger
+from validation.report import folders
 from validation.verdicts import Sides, Verdict
 
 CONTRADICTED, NOT_APPLICABLE = Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
@@ -28,12 +29,14 @@ def hopflow(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
-    done = hopflow("validate", "--claim", "Z01", cwd=tmp_path)
+    """With --json standard output has the rows of the report, and nothing else."""
+    done = hopflow("validate", "--claim", "Z01", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "report" / "index.html").exists()
-    assert [row["id"] for row in json.loads((tmp_path / "report/claims.json").read_text())] == [
-        "Z01"
-    ]
+    rows = json.loads((tmp_path / "report/claims.json").read_text())
+    assert [row["id"] for row in rows] == ["Z01"]
+    assert json.loads(done.stdout) == rows
+    assert "Models: of 1 claim of a paper 1 hold." in done.stderr
 
 
 def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:
@@ -49,7 +52,7 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
 
     monkeypatch.chdir(tmp_path)
     recorded = {"Z01": Sides(CONTRADICTED, NOT_APPLICABLE)}
-    monkeypatch.setattr(cli, "recorded_verdicts", lambda: recorded)
+    monkeypatch.setattr(folders, "recorded_verdicts", lambda: recorded)
     done = CliRunner().invoke(cli.app, ["validate", "--claim", "Z01"])
     assert done.exit_code == 1
     assert "not as recorded" in done.output
@@ -72,3 +75,38 @@ def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(cli.app, arguments)
     assert done.exit_code == 0, done.output
+
+
+def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch) -> None:
+    from typer.testing import CliRunner
+
+    from validation import running
+
+    def interrupted(claims, *, fresh):
+        yield claims[0], claims[0].check()
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "checked", interrupted)
+    done = CliRunner().invoke(cli.app, ["validate", "--claim", "Y11", "--claim", "Y12"])
+    assert done.exit_code == 130
+    assert "interrupted: 1 of 2 claims" in done.output
+    assert "1 of 2 claims checked so far" in (tmp_path / "report/index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "said"),
+    [
+        (
+            ValueError("high_threshold = 30: too many"),
+            ["--high-threshold=30"],
+            "--high-threshold 30: too many",
+        ),
+        (ValueError("high_threshold = 30: too many"), [], "high_threshold = 30: too many"),
+        (ValueError("x; unit_check=False allows it"), [], "x; --no-unit-check allows it"),
+        (FileNotFoundError(2, "No such file", "a.toml"), ["a.toml"], "a.toml: No such file"),
+    ],
+    ids=["option", "default", "switch", "file"],
+)
+def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
+    assert cli.in_the_shell(error, words) == said

@@ -220,7 +220,11 @@ def curves(found: Effects) -> Figure:
             points(ax, (x + shift).tolist(), curve.packets, n % len(COLOURS), label=name)
     label(ax, *found.axes, log=found.log)
     if names:
-        ax.set_xticks(range(len(names)), list(names), rotation=20 if len(names) > 4 else 0)
+        ax.set_xticks(
+            range(len(names)),
+            list(names),
+            rotation=90 if len(names) > 10 else 20 if len(names) > 4 else 0,
+        )
     low, high = ax.get_ylim()
     if low < 0.0 < high:
         reference(ax)

@@ -76,3 +76,10 @@ def test_dctcp_runs_where_the_queue_marks() -> None:
     assert marked.jain[0] > 0.95
     with pytest.raises(ValueError, match="answers congestion marks"):
         compare([DCTCP()], discipline=CoDel(), **PATH)
+
+
+def test_the_path_may_be_given_with_units() -> None:
+    path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "seconds": "5s"}
+    texts = compare([NewReno()], runs=1, **path).path
+    numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0}
+    assert {name: getattr(texts, name) for name in numbers} == numbers

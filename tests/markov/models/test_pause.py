@@ -364,3 +364,8 @@ def test_nothing_arrives_in_the_end():
     assert answer["throughput_expressions"].tolist() == [0.0, 0.0, 0.0]
     assert np.isnan(answer["waiting_time"]).all()
     assert answer.pi.max() == 1.0
+
+
+def test_quantities_may_be_texts() -> None:
+    texts = PauseTandem(buffers=("10pkt", 20), link_rate="1.2Mbps", rtt="40ms")
+    assert texts == PauseTandem(buffers=(10, 20), link_rate=100.0, rtt=0.04)

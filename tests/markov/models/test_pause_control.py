@@ -19,7 +19,7 @@ BAD = [
     *(("link_rate", v, f"{NUMBER}> 0") for v in (0, -1, NAN, INF, "100", None, True)),
     *(("paused_rate", v, f"{NUMBER}>= 0") for v in (-1e-9, NAN, INF, "2", None)),
     *(("bottleneck_rate", v, f"{NUMBER}> 0") for v in (0.0, -15, NAN, -INF, "15")),
-    *(("rtt", v, f"{NUMBER}> 0; in seconds") for v in (0, -0.1, NAN, INF, "1 s", None)),
+    *(("rtt", v, f"{NUMBER}> 0; in seconds") for v in (0, -0.1, NAN, INF, "soon", None)),
     *(("rtt", v, "one number is expected") for v in ((1.0, 2.0), (1.0,))),
     *(("arrival_rates", v, f"{NUMBER}>= 0") for v in (NAN, "25", None, True)),
     *(("arrival_rates", v, RATES) for v in ((), (0.0, 0.0), 25.0, ((25.0, 1.0),))),

@@ -1,0 +1,96 @@
+"""What all commands share: examples in their help, files checked before any work, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["AsJson", "as_json", "check_output", "examples", "plain", "save_figure"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def examples(*lines: str) -> str:
+    """Return the foot of a command's help: calls to copy.
+
+    >>> examples("hopflow claims").splitlines()
+    ['Examples:', '', '$ hopflow claims']
+    """
+    return "\n\n".join(["Examples:", *(f"$ {line}" for line in lines)])
+
+
+def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURES) -> None:
+    """Check that a file can be written, before any work.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, the path and the reason.
+    """
+    if path is None:
+        return
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(endings)}")
+    if path.is_dir():
+        raise ValueError(f"{name} = {str(path)!r}: is a folder")
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise ValueError(f"{name} = {str(path)!r}: cannot be written")
+
+
+def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
+    """Save the figure of some axes, if a file is asked for, and say so unless ``quiet``."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure: Any = axes.figure
+    figure.savefig(path, dpi=150)
+    if not quiet:
+        typer.echo(f"figure: {path}")
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON; see `plain`."""
+    return json.dumps(plain(value), indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Return a value in terms of JSON: tables by their labels, NaN and infinity as null.
+
+    A Dataset becomes a mapping of its variables, and a variable one of the values of its first
+    coordinate, and so on.
+
+    >>> import numpy as np
+    >>> plain({"p": np.array([0.5, np.nan]), "n": np.int64(3)})
+    {'p': [0.5, None], 'n': 3}
+    """
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if hasattr(value, "data_vars"):
+        return {str(name): plain(value[name]) for name in value.data_vars}
+    if hasattr(value, "coords") and value.ndim:
+        first = value.dims[0]
+        labels = value[first].values if first in value.coords else range(value.sizes[first])
+        return {str(label): plain(value[n]) for n, label in enumerate(labels)}
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in value]
+    return str(getattr(value, "label", value))

@@ -1,0 +1,47 @@
+"""Progress bars: on terminals and in notebooks, for what takes longer than a second."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+__all__ = ["in_notebook", "progress_bar", "shown"]
+
+PATIENCE = 1.0
+"""Time in s before a bar is shown."""
+
+
+def progress_bar(iterable: Any = None, **settings: Any) -> Any:
+    """Return tqdm's bar over an iterable: text on a terminal, a widget in a notebook, else nothing.
+
+    Parameters
+    ----------
+    iterable, settings
+        As for ``tqdm.tqdm``. The environment variable ``TQDM_DISABLE=1`` switches all bars off.
+
+    Examples
+    --------
+    >>> list(progress_bar(range(3), desc="runs"))
+    [0, 1, 2]
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without ipywidgets a notebook has a bar of text
+        from tqdm.auto import tqdm
+
+    given = {"delay": PATIENCE, "leave": False, "disable": not shown(), **settings}
+    return tqdm(iterable, **given)
+
+
+def shown() -> bool:
+    """Return whether anybody would see a bar."""
+    if os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
+        return False
+    return in_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
+
+
+def in_notebook() -> bool:
+    """Return whether this runs in the kernel of a notebook, whose output is no terminal."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in shell.config

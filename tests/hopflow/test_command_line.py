@@ -1,0 +1,92 @@
+"""Every command: examples in its help that parse, JSON, and files checked before any work."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+import xarray as xr
+
+from hopflow import Status
+from hopflow.command_line import as_json, check_output, examples, plain
+from validation.cli import app
+
+
+def commands(group, *path: str):
+    """Yield every command with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *path, name)
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_a_command_has_examples_that_parse(path: tuple[str, ...]) -> None:
+    lines = [line for line in ALL[path].epilog.splitlines() if line.startswith("$ ")]
+    assert lines
+    for line in lines:
+        words = shlex.split(line)[1:]
+        assert words[0] == "hopflow"
+        rest = words[1 + len(path) :]
+        if words[1 : 1 + len(path)] != list(path):  # hopflow solve FILE is hopflow solve file FILE
+            assert path == ("solve", "file")
+            rest = words[2:]
+        context = ALL[path].make_context(path[-1], rest, resilient_parsing=False)
+        assert context.params
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in ALL if path != ("data", "regenerate")], ids=" ".join
+)
+def test_a_command_prints_json(path: tuple[str, ...]) -> None:
+    """`hopflow data regenerate` runs simulators and prints their progress."""
+    assert "--json" in {option for each in ALL[path].params for option in each.opts}
+
+
+def test_completion_is_offered() -> None:
+    options = {option for each in typer.main.get_command(app).params for option in each.opts}
+    assert {"--install-completion", "--show-completion"} <= options
+
+
+def test_values_become_json() -> None:
+    data = xr.Dataset(
+        {"rate": (("flow", "node"), [[1.0, np.nan], [3.0, 4.0]]), "total": 8.0},
+        coords={"flow": ["a", "b"]},
+    )
+    assert plain(data) == {
+        "rate": {"a": {"0": 1.0, "1": None}, "b": {"0": 3.0, "1": 4.0}},
+        "total": 8.0,
+    }
+    given = {"status": Status.CONVERGED, "p": np.arange(2), "at": Path("x"), "inf": -np.inf}
+    assert json.loads(as_json(given)) == {
+        "status": "converged",
+        "p": [0, 1],
+        "at": "x",
+        "inf": None,
+    }
+
+
+def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
+    check_output("plot", None)
+    check_output("plot", tmp_path / "new" / "out.svg")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.svg").mkdir()
+    for path, said in (
+        (tmp_path / "x.xyz", r"plot = '.*x\.xyz': must end in \.png, \.svg, \.pdf"),
+        (tmp_path / "file" / "x.svg", "cannot be written"),
+        (tmp_path / "folder.svg", "is a folder"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            check_output("plot", path)
+
+
+def test_examples_are_paragraphs() -> None:
+    assert examples("hopflow claims").endswith("\n\n$ hopflow claims")

@@ -1,0 +1,139 @@
+"""The pages: whole, escaped, linked with each other, readable with a screen reader."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from validation import Finding, manifest, report
+from validation.report.pages import ASSETS, MEANINGS, asset
+from validation.verdicts import Number
+
+
+class Checker(HTMLParser):
+    """Collect ids, links and open tags; headers and images must say what they are."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        known = dict(attrs)
+        if "id" in known:
+            self.ids.append(known["id"])
+        self.links += [known[key] for key in ("src", "href") if key in known]
+        assert tag != "th" or "scope" in known
+        assert tag != "img" or {"alt", "width", "height"} <= set(known)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture
+def pages(tmp_path: Path, toy) -> dict[Path, Checker]:
+    """The pages of a report on two claims, by path."""
+    report.write(dict([toy("Z01"), toy("Z02")]), tmp_path, 1.0)
+    found = {}
+    for page in sorted(tmp_path.rglob("*.html")):
+        found[page.relative_to(tmp_path)] = Checker()
+        found[page.relative_to(tmp_path)].feed(page.read_text())
+    return found
+
+
+def test_pages_are_valid_and_their_links_lead_somewhere(tmp_path: Path, pages) -> None:
+    """Start page, data, six papers and two claims."""
+    assert len(pages) == 10
+    for page, checker in pages.items():
+        assert not checker.open
+        assert len(checker.ids) == len(set(checker.ids))
+        for link in checker.links:
+            file, _, anchor = link.partition("#")
+            file = file.partition("?")[0]
+            assert "//" not in file
+            target = (tmp_path / page).parent / file if file else tmp_path / page
+            target = target.resolve().relative_to(tmp_path.resolve())
+            assert (tmp_path / target).is_file(), (page, link)
+            if anchor:
+                assert anchor in pages[target].ids, (page, link)
+
+
+def test_texts_are_escaped(tmp_path: Path, toy) -> None:
+    report.write(dict([toy()]), tmp_path, 1.0)
+    text = (tmp_path / "claims/Z01.html").read_text()
+    for escaped in (
+        "&lt;one&gt; &amp; two",
+        "<code>a &lt; b</code>",
+        "of &lt;this&gt;",
+        "<td>&lt;3</td>",
+        'alt="alt &#34;text&#34;"',
+        "how near",
+    ):
+        assert escaped in text
+
+
+def test_the_finding_is_the_headline(tmp_path: Path, toy) -> None:
+    report.write(dict([toy()]), tmp_path, 1.0)
+    assert "<h1>Found a &lt; b.</h1>" in (tmp_path / "claims/Z01.html").read_text()
+
+
+def test_every_table_has_a_caption(tmp_path: Path, pages) -> None:
+    for page in pages:
+        text = (tmp_path / page).read_text()
+        assert text.count("<table") == text.count("<caption>")
+
+
+def test_lists_over_a_variable_are_tables(tmp_path: Path, toy) -> None:
+    report.write(dict([toy()]), tmp_path, 1.0)
+    text = (tmp_path / "claims/Z01.html").read_text()
+    assert '<th scope="row">4</th><td>&lt;3</td>' in text
+
+
+def test_columns_that_no_row_fills_are_left_out(tmp_path: Path, toy) -> None:
+    claim, finding = toy()
+    bare = Finding(finding.parts, "found", numbers=(Number("x", simulation="2"),))
+    report.write({claim: bare}, tmp_path, 1.0)
+    text = (tmp_path / "claims/Z01.html").read_text()
+    assert '<th scope="col">Packet simulation</th>' in text
+    assert "Tolerance and its reason" not in text
+
+
+def test_the_foot_of_a_page_has_the_hash_of_the_manifest(tmp_path: Path, toy) -> None:
+    page = report.write(dict([toy()]), tmp_path, 1.0)
+    assert manifest.MANIFEST_SHA256 in page.read_text()
+
+
+def test_the_filter_knows_the_fields_of_the_rows(tmp_path: Path, toy) -> None:
+    """What the script reads from the page is there: the rows' data and the options."""
+    text = report.write(dict([toy()]), tmp_path, 1.0).read_text()
+    assert 'data-paper="zheng2002" data-model="reproduced" data-packets="contradicted"' in text
+    assert '"model", "packets", "paper"' in asset("report.js")
+    for verdict in MEANINGS:
+        assert text.count(f"<option>{verdict}</option>") == 2
+    assert all(asset(name) for name in ASSETS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium on the path")
+@pytest.mark.parametrize(("asked", "shown"), [("", 2), ("?packets=depends", 0), ("?q=z02+says", 1)])
+def test_a_browser_filters_the_list(tmp_path: Path, toy, asked: str, shown: int) -> None:
+    page = report.write(dict([toy("Z01"), toy("Z02")]), tmp_path, 1.0)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'user'}",
+    ]
+    command = ["chromium", *options, "--dump-dom", f"{page.as_uri()}{asked}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert f"{shown} of 2 claims" in done.stdout

@@ -1,0 +1,43 @@
+"""Pictures as SVG."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from hopflow.results import figure
+from validation.svg import MOST_POINTS, drawn, size, standalone
+from validation.verdicts import Picture
+
+
+def picture(points: int, kind: str) -> str:
+    def draw():
+        fig, ax = figure(3.0, 2.0)
+        at = np.linspace(0, 1, points)
+        if kind == "scatter":
+            ax.scatter(at, at)
+        else:
+            ax.plot(at, at, ".")
+        return fig
+
+    return drawn(Picture(draw, "", ""))
+
+
+@pytest.mark.parametrize("kind", ["scatter", "plot"])
+def test_clouds_of_points_are_images_and_small_ones_are_not(kind: str) -> None:
+    small, large = picture(MOST_POINTS, kind), picture(MOST_POINTS + 1, kind)
+    assert "<image" not in small
+    assert "<image" in large
+    assert large.count("<use ") < small.count("<use ")
+
+
+def test_a_file_has_the_size_of_the_figure_in_css_pixels() -> None:
+    svg = picture(2, "plot")
+    assert size(svg) == (288, 192)
+    assert ET.fromstring(standalone(svg)).tag.endswith("svg")
+
+
+def test_a_drawn_picture_is_not_drawn_again() -> None:
+    assert drawn(Picture(lambda: 1 / 0, "", "", svg="<svg/>")) == "<svg/>"

@@ -1,0 +1,53 @@
+"""Similar claims: those that one check measures and judges, for other scenarios or rules."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from validation.checks import Check, subjects
+from validation.report.rows import Row
+
+__all__ = ["common_caption", "grouped", "panels"]
+
+SHORTEST = 20
+"""Fewest characters of a caption that says anything."""
+
+
+def grouped(rows: Iterable[Row]) -> list[list[Row]]:
+    """Return the rows in lists of similar claims, in the order of their first members."""
+    found: dict[object, list[Row]] = {}
+    known = subjects()
+    for row in rows:
+        check: Check[object] | str = known[row["id"]].check if row["id"] in known else row["id"]
+        found.setdefault(check, []).append(row)
+    return list(found.values())
+
+
+def panels(family: list[Row]) -> list[list[tuple[Row, Row]]]:
+    """Return the pictures that all members have: for each one the members with theirs.
+
+    Nothing for a claim alone, whose pictures are on its page.
+    """
+    if len(family) < 2:
+        return []
+    pictures = zip(*(row["pictures"] for row in family), strict=False)
+    return [list(zip(family, same, strict=True)) for same in pictures]
+
+
+def common_caption(panels: list[tuple[Row, Row]]) -> str:
+    """Return what the captions of panels end with alike, or all of them where that is too little.
+
+    Examples
+    --------
+    >>> panels = [({"id": f"D0{n}"}, {"caption": f"Run {n}: queues of all nodes."}) for n in (4, 5)]
+    >>> common_caption(panels)
+    'Queues of all nodes.'
+    """
+    captions = [about["caption"] for _, about in panels]
+    words = [caption.split()[::-1] for caption in captions]
+    alike = itertools.takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False))
+    text = " ".join([each[0] for each in alike][::-1])
+    if len(text) < SHORTEST:
+        return " ".join(f"{row['id']}: {about['caption']}" for row, about in panels)
+    return text[0].upper() + text[1:]

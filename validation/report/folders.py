@@ -1,0 +1,154 @@
+"""The report's folder: pages that are complete at any moment, written claim by claim."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from validation.records import entries, recorded_verdicts
+from validation.report.pages import (
+    ASSETS,
+    PAPERS,
+    Progress,
+    asset,
+    claim_page,
+    data_page,
+    paper_page,
+    start_page,
+    unchecked_page,
+)
+from validation.report.rows import Row, as_csv, as_json, load, row_of
+from validation.running import key_of
+from validation.svg import drawn, standalone
+from validation.verdicts import Claim, Finding
+
+__all__ = ["Report", "write"]
+
+PAUSE = 10.0
+"""Shortest time in s between two versions of the start page while claims are being checked."""
+
+
+class Report:
+    """A report that grows claim by claim; its folder can be read at any moment.
+
+    Claims of earlier calls stay until they are checked again, and count as outdated where the sources
+    of hopflow or the data have changed since. Every file is replaced in one step.
+
+    Parameters
+    ----------
+    folder
+        Where the pages go; made where it is missing.
+    claims
+        The ids of those that this call checks.
+
+    Raises
+    ------
+    ValueError
+        When no file can be written to ``folder``.
+    """
+
+    def __init__(self, folder: Path, claims: Iterable[str]) -> None:
+        self.folder, self.claims = folder, tuple(claims)
+        try:
+            for name in ("", "claims", "papers", "figures"):
+                (folder / name).mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise ValueError(f"report = {str(folder)!r}: {error.strerror}") from None
+        self.recorded = recorded_verdicts()
+        self.done: set[str] = set()
+        self._changed: set[str] = set()
+        known = load(folder / "claims.json")
+        self.rows: dict[str, Row] = {
+            id: row for id, row in known.items() if id in entries() and self._page(id).is_file()
+        }
+        self.ids = [id for id in entries() if id in self.rows or id in self.claims]
+        self._start = self._written = time.monotonic()
+
+    def _page(self, id: str) -> Path:
+        return self.folder / "claims" / f"{id}.html"
+
+    def add(self, claim: Claim, finding: Finding) -> Row:
+        """Write the page and the figures of a claim, at times those of its paper and the start page.
+
+        Everything is made before the first file is touched.
+        """
+        row = row_of(claim, finding, self.recorded)
+        page = claim_page(claim, finding, row, self.ids)
+        for about, picture in zip(row["pictures"], finding.pictures, strict=True):
+            _replace(self.folder / about["file"], standalone(drawn(picture)))
+        _replace(self._page(claim.id), page)
+        self.rows[claim.id] = row
+        self.done.add(claim.id)
+        self._changed.add(claim.paper)
+        if time.monotonic() > self._written + PAUSE:
+            self._write_lists(self._changed)
+        return row
+
+    def write(self, seconds: float | None = None) -> Path:
+        """Write everything but the pages of claims; return the start page.
+
+        Parameters
+        ----------
+        seconds
+            How long the claims took; None: since this object was made.
+        """
+        rows = self._in_order()
+        cases = sorted({case for row in rows for case in row["cases"]})
+        _replace(self.folder / "data.html", data_page(cases))
+        _replace(self.folder / "claims.json", as_json(rows))
+        _replace(self.folder / "claims.csv", as_csv(rows))
+        return self._write_lists(PAPERS, seconds)
+
+    def _write_lists(self, papers: Iterable[str], seconds: float | None = None) -> Path:
+        """Write the pages of some papers, and the start page, which it returns."""
+        spent = time.monotonic() - self._start if seconds is None else seconds
+        rows = self._in_order()
+        for name in ASSETS:
+            _replace(self.folder / name, asset(name))
+        for paper in papers:
+            own = [row for row in rows if row["paper"] == paper]
+            _replace(self.folder / "papers" / f"{paper}.html", paper_page(paper, own))
+        for id in self.ids:
+            if not self._page(id).is_file():
+                _replace(self._page(id), unchecked_page(entries()[id]))
+        progress = Progress(len(self.done), len(self.claims), spent)
+        target = self.folder / "index.html"
+        _replace(target, start_page(rows, self._outdated(rows), progress))
+        self._written = time.monotonic()
+        self._changed.clear()
+        return target
+
+    def _in_order(self) -> list[Row]:
+        return [self.rows[id] for id in self.ids if id in self.rows]
+
+    def _outdated(self, rows: list[Row]) -> list[str]:
+        from validation.claims import ledger
+
+        rest = [row for row in rows if row["id"] not in self.done]
+        known = ledger()
+        return [
+            row["id"]
+            for row in rest
+            if row["id"] not in known or key_of(known[row["id"]])[:16] != row["made_from"]
+        ]
+
+
+def write(findings: Mapping[Claim, Finding], folder: Path, seconds: float) -> Path:
+    """Write a report on some claims to ``folder``; return its start page."""
+    report = Report(folder, (claim.id for claim in findings))
+    for claim, finding in findings.items():
+        report.add(claim, finding)
+    return report.write(seconds)
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write a file in one step, unless it has this text."""
+    if target.is_file() and target.read_text(encoding="utf-8") == text:
+        return
+    place = target.with_name(f".{target.name}.{os.getpid()}")
+    place.write_text(text, encoding="utf-8")
+    place.replace(target)

@@ -1,0 +1,242 @@
+"""The pages of the report: templates in ``templates``, filled in and escaped by Jinja."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import hopflow
+from validation.evidence import provenance
+from validation.manifest import MANIFEST_SHA256
+from validation.records import OWN, Entry, entries
+from validation.report import tally
+from validation.report.families import common_caption, grouped, panels
+from validation.report.rows import Row
+from validation.report.series import arranged
+from validation.report.surprises import RULE, most_surprising
+from validation.verdicts import Claim, Finding, Number, Verdict
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
+
+__all__ = [
+    "ASSETS",
+    "PAPERS",
+    "Progress",
+    "asset",
+    "claim_page",
+    "data_page",
+    "paper_page",
+    "start_page",
+    "unchecked_page",
+]
+
+HERE = Path(__file__).parent / "templates"
+ASSETS = ("report.css", "report.js")
+"""Files that lie beside the start page."""
+PAPERS = {
+    "takano2006": "Takano et al. 2006: diffusion-type flow control and TCP",
+    "malhotra2005": "Malhotra et al. 2005: IEEE 802.3x pause and TCP",
+    "zheng2002": "Zheng and Wen 2002: TFRC and TCP(a, b)",
+    "yang2001": "Yang and Fu 2001: source-based control",
+    "kaneko2007": "Kaneko et al. 2007: TCP-Fusion",
+    OWN: "hopflow's own comparisons",
+}
+CITATIONS = {
+    "takano2006": "C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between "
+    "diffusion-type flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006.",
+    "malhotra2005": "R. Malhotra, R. van Haalen, M. Mandjes, R. Nunez-Queija, Modeling the interaction "
+    "of IEEE 802.3x hop-by-hop flow control and TCP end-to-end flow control, CWI report PNA-E0518, 2005.",
+    "zheng2002": "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002.",
+    "yang2001": "C. Yang, C.-H. Fu, Research into two source-based control algorithms for Internet "
+    "traffic flows, Computer Communications, 2001.",
+    "kaneko2007": "K. Kaneko, T. Fujikawa, Z. Su, J. Katto, TCP-Fusion: a hybrid congestion control "
+    "algorithm for high-speed networks, PFLDnet 2007.",
+    OWN: "Comparisons of hopflow's models with simulators, standards and measurements of others.",
+}
+MARKS = {
+    Verdict.REPRODUCED: "✓",
+    Verdict.CONTRADICTED: "✗",
+    Verdict.DEPENDS: "±",
+    Verdict.NOT_REPRODUCED: "≈",
+    Verdict.OPEN: "○",
+    Verdict.UNDECIDABLE: "?",
+    Verdict.NOT_APPLICABLE: "–",
+}
+MEANINGS = {
+    Verdict.REPRODUCED: "the statement holds at the stated confidence or tolerance",
+    Verdict.CONTRADICTED: "its opposite does",
+    Verdict.DEPENDS: "another documented reading of the paper turns it; the text names the reading",
+    Verdict.NOT_REPRODUCED: "neither the statement nor its opposite can be shown",
+    Verdict.OPEN: "there is no model of it yet",
+    Verdict.UNDECIDABLE: "the text names the data that would decide it",
+    Verdict.NOT_APPLICABLE: "this side has nothing to say on it, such as a simulation on algebra",
+}
+COLUMNS = (
+    ("quantity", "Quantity"),
+    ("model", "Model"),
+    ("simulation", "Packet simulation"),
+    ("paper", "Paper"),
+    ("tolerance", "Tolerance and its reason"),
+)
+MARKUP = re.compile(r"[`*_\[\]\\!|~#]|https?:")
+"""What Markdown may turn into anything but itself within a line."""
+
+
+class Progress(NamedTuple):
+    """How far the call has come that writes the pages: claims checked, claims to check, seconds."""
+
+    done: int
+    total: int
+    seconds: float
+
+
+def start_page(rows: Sequence[Row], outdated: Sequence[str], progress: Progress) -> str:
+    """Return the page with the tally, the most surprising findings and the list of claims.
+
+    Parameters
+    ----------
+    rows
+        The claims of the list.
+    outdated
+        The ids of those that an earlier call found with other sources.
+    progress
+        Of this call.
+    """
+    return _filled(
+        "index.html",
+        rows=rows,
+        outdated=outdated,
+        progress=progress,
+        sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
+        tables=tally.tables(rows),
+        surprises=most_surprising(rows),
+        rule=RULE,
+        claims=sum(entry.paper != OWN for entry in entries().values()),
+        meanings=MEANINGS,
+    )
+
+
+def paper_page(paper: str, rows: Sequence[Row]) -> str:
+    """Return the page of a paper: its findings, similar claims as one figure with panels."""
+    return _filled(
+        "paper.html",
+        root="../",
+        paper=paper,
+        citation=CITATIONS[paper],
+        rows=rows,
+        sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
+        families=[(family, panels(family)) for family in grouped(rows)],
+    )
+
+
+def claim_page(claim: Claim, finding: Finding, row: Row, ids: Sequence[str]) -> str:
+    """Return the page of a claim, whose row is `row_of` it, between those of its paper in ``ids``."""
+    ids = [id for id in ids if entries()[id].paper == claim.paper]
+    at = ids.index(claim.id)
+    numbers, series = arranged(finding.numbers)
+    return _filled(
+        "claim.html",
+        root="../",
+        claim=claim,
+        finding=finding,
+        row=row,
+        before=ids[at - 1] if at > 0 else "",
+        after=ids[at + 1] if at + 1 < len(ids) else "",
+        numbers=numbers,
+        columns=_columns(numbers),
+        series=series,
+        not_applicable=Verdict.NOT_APPLICABLE,
+    )
+
+
+def unchecked_page(entry: Entry) -> str:
+    """Return the page of a claim that has not been checked yet."""
+    return _filled("unchecked.html", root="../", claim=entry)
+
+
+def data_page(cases: Sequence[str]) -> str:
+    """Return the page of the bundled simulations: how each case was made."""
+    return _filled("data.html", records={case: _record(case) for case in cases})
+
+
+def asset(name: str) -> str:
+    """Return the text of one of `ASSETS`."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _filled(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render({"root": "", **values})
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup, escape
+
+    markdown = MarkdownIt("commonmark", {"html": False})
+
+    def inline(text: str) -> Markup:
+        return Markup(markdown.renderInline(text)) if MARKUP.search(text) else escape(text)
+
+    new = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        auto_reload=False,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    new.filters |= {
+        "markdown": lambda text: Markup(markdown.render(text)),
+        "inline": inline,
+        "common_caption": common_caption,
+        "anchor": lambda case: case.replace("/", "-"),
+    }
+    new.globals |= {
+        "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
+        "papers": PAPERS,
+        "version": hopflow.__version__,
+        "manifest": MANIFEST_SHA256,
+    }
+    return new
+
+
+def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:
+    """Return the columns of the evidence that any row fills."""
+    return [
+        (name, title) for name, title in COLUMNS if any(getattr(each, name) for each in numbers)
+    ]
+
+
+@functools.cache
+def _record(case: str) -> dict[str, Any]:
+    """Return the title of a case and its provenance, by the headings of the report's rows."""
+    record = provenance(case)
+    rows: Mapping[str, object] = {
+        "Simulator": f"{record['tool']} {record['version']}",
+        "Program": "; ".join(f"{name} ({_short(sha)})" for name, sha in record["programs"].items()),
+        "First command": record["command"],
+        "Parameters": "; ".join(
+            f"{name} = {about['value']} {about['unit']}".strip()
+            for name, about in record["parameters"].items()
+        ),
+        "Runs and seeds": f"{record['runs']} runs, seeds {record['seeds']}",
+        "Time": f"{record['simulated_seconds']:g} s simulated, {record['cpu_seconds']:g} s of CPU",
+        "Made on": record["date"],
+        "Notes": " ".join(record["notes"]),
+        "Files": "; ".join(
+            f"{file} ({about['rows']} rows, {_short(about['sha256'])})"
+            for file, about in record["files"].items()
+        ),
+    }
+    return {"title": record["title"], "rows": rows}
+
+
+def _short(sha: str) -> str:
+    return f"SHA-256 {sha[:16]}…"

@@ -1,0 +1,101 @@
+"""A claim and its finding as one row: what ``claims.json`` has, and what lists of claims show."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import hopflow
+from validation.running import key_of
+from validation.svg import drawn, size
+from validation.texts import plain
+from validation.verdicts import Claim, Finding, Part, Picture, Sides, Threshold, Verdict
+
+__all__ = ["Row", "as_csv", "as_json", "load", "row_of", "verdicts"]
+
+Row: TypeAlias = dict[str, Any]
+"""Strings, numbers, lists and dicts, as in JSON; verdicts are their texts."""
+
+IN_CSV = (
+    "id", "paper", "where", "claim", "model", "simulation", "as_recorded", "summary", "cases",
+    "same_process",
+)  # fmt: skip
+
+
+def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]]) -> Row:
+    """Return the row of a claim; ``recorded`` are the verdicts of ``verdicts.csv``."""
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "where": claim.where,
+        "setting": claim.setting,
+        "claim": claim.text,
+        "headline": plain(finding.headline),
+        "model": str(finding.model),
+        "simulation": str(finding.simulation),
+        "as_recorded": recorded.get(claim.id) == Sides(finding.model, finding.simulation),
+        "summary": plain(finding.summary),
+        "cases": list(finding.cases),
+        "same_process": str(finding.process),
+        "default": {side: str(verdict) for side, verdict in finding.default.items()},
+        "depends_on": {side: list(names) for side, names in finding.turning.items()},
+        "statements": [_statement(part) for part in finding.parts],
+        "robustness": [_robustness(threshold) for threshold in finding.thresholds],
+        "experiments": [
+            {name: plain(text) for name, text in vars(experiment).items()}
+            for experiment in finding.experiments
+        ],
+        "pictures": [_picture(claim.id, n, each) for n, each in enumerate(finding.pictures, 1)],
+        "version": hopflow.__version__,
+        "made_from": key_of(claim)[:16],
+    }
+
+
+def _statement(part: Part) -> Row:
+    sides = {"model": part.model, "simulation": part.simulation, "same_process": part.process}
+    return {"statement": plain(part.statement)} | {side: str(v) for side, v in sides.items()}
+
+
+def _robustness(threshold: Threshold) -> Row:
+    at = {"half": threshold.half, "twice": threshold.twice}
+    verdicts = {k: {side: str(v) for side, v in sides.items()} for k, sides in at.items()}
+    meaning = plain(threshold.meaning)
+    return {"threshold": threshold.name, "meaning": meaning, "value": threshold.value} | verdicts
+
+
+def _picture(id: str, n: int, picture: Picture) -> Row:
+    width, height = size(drawn(picture))
+    words = {"caption": plain(picture.caption), "alt": plain(picture.alt)}
+    return {"file": f"figures/{id}-{n}.svg", "width": width, "height": height} | words
+
+
+def verdicts(row: Row) -> Sides[Verdict]:
+    """Return the verdicts of a row."""
+    return Sides(Verdict(row["model"]), Verdict(row["simulation"]))
+
+
+def as_json(rows: Iterable[Row]) -> str:
+    """Return rows as a JSON list."""
+    return json.dumps(list(rows), indent=1) + "\n"
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """Return rows as CSV, without what is nested."""
+    table = io.StringIO()
+    writer = csv.DictWriter(table, IN_CSV, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**row, "cases": " ".join(row["cases"])} for row in rows)
+    return table.getvalue()
+
+
+def load(place: Path) -> dict[str, Row]:
+    """Return the rows of a JSON file by id; none where it is missing or of another kind."""
+    try:
+        rows = json.loads(place.read_text(encoding="utf-8"))
+        return {row["id"]: row for row in rows if "made_from" in row}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}

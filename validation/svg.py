@@ -1,0 +1,68 @@
+"""Pictures of findings as SVG: large clouds of points as pixels, everything else as lines and text."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from validation.verdicts import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["drawn", "size", "standalone"]
+
+MOST_POINTS = 300
+"""Markers of one curve or cloud above which it becomes an image."""
+RESOLUTION = 200
+"""Of such images, dots per inch."""
+PROLOG = '<?xml version="1.0" encoding="utf-8" standalone="no"?>\n'
+
+
+def drawn(picture: Picture) -> str:
+    """Return a picture as the text of an SVG element, drawn now unless it was before."""
+    import matplotlib as mpl
+
+    if picture.svg:
+        return picture.svg
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
+        figure = picture.draw()
+        _rasterize(figure)
+        figure.savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close(figure)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _rasterize(figure: Figure) -> None:
+    for axes in figure.axes:
+        for line in axes.lines:
+            if line.get_marker() not in (None, "", " ", "None"):
+                line.set_rasterized(np.size(line.get_xdata()) > MOST_POINTS)
+        for cloud in axes.collections:
+            if np.shape(cloud.get_offsets())[0] > MOST_POINTS:
+                cloud.set_rasterized(True)
+
+
+def standalone(svg: str) -> str:
+    """Return an SVG element as the content of a file."""
+    return PROLOG + svg
+
+
+def size(svg: str) -> tuple[int, int]:
+    """Return width and height of an SVG element in CSS pixels.
+
+    Examples
+    --------
+    >>> size('<svg width="72pt" height="36pt" viewBox="0 0 72 36">')
+    (96, 48)
+    """
+    sides = [re.search(rf'\b{side}="([\d.]+)pt"', svg[:600]) for side in ("width", "height")]
+    width, height = (round(float(found[1]) * 4 / 3) if found else 0 for found in sides)
+    return width, height
