@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         read_explicit,
         read_jani,
         read_prism,
+        read_sbml,
         to_networkx,
         write_explicit,
     )
@@ -133,6 +134,7 @@ __all__ = [
     "read_explicit",
     "read_jani",
     "read_prism",
+    "read_sbml",
     "stationary",
     "stationary_by_class",
     "stationary_by_level",
@@ -152,6 +154,7 @@ _LOADED_ON_USE = {
         "read_explicit",
         "read_jani",
         "read_prism",
+        "read_sbml",
         "to_networkx",
         "write_explicit",
     ),

@@ -13,6 +13,7 @@ from markov.files.explicit import (
 )
 from markov.files.jani import read_jani
 from markov.files.models import FileModel, read_prism
+from markov.files.sbml import read_sbml
 
 __all__ = [
     "ExplicitModel",
@@ -23,6 +24,7 @@ __all__ = [
     "read_explicit",
     "read_jani",
     "read_prism",
+    "read_sbml",
     "to_networkx",
     "write_explicit",
 ]

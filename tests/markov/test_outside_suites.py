@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.outside import prism, qcomp
+from benchmarks.outside import dsmts, prism, qcomp
 from benchmarks.outside.rows import Question, answered, compared, suites
 
 ROOT = suites()
@@ -43,6 +43,30 @@ def test_no_result_of_the_regression_tests_of_prism_differs() -> None:
     assert not wrong
     unread = [row for row in rows if row.status == "not stated"]
     assert all("cosafe" in row.note or "ltl" in row.note for row in unread), unread
+
+
+LARGE = ("00005", "00007", "00023", "00025")  # thousands of molecules: 20 to 200 s of CPU each
+EVENTS = ("00028", "00029", "00032", "00033")  # models with events, which are not read
+
+
+def test_means_and_deviations_of_the_stochastic_models_are_right_to_their_digits() -> None:
+    """One model in five; ``python -m benchmarks.outside dsmts`` compares all."""
+    assert ROOT is not None
+    asked = [q for q in dsmts.questions(ROOT) if q.model not in LARGE and int(q.model) % 5 == 1]
+    rows = [answered(q, MAX_STATES) for q in asked]
+    assert len(rows) > 20
+    wrong = [row for row in rows if row.status != "agrees" and row.model not in EVENTS]
+    assert not wrong
+    assert {row.model for row in rows if row.status == "not stated"} <= set(EVENTS)
+
+
+@pytest.mark.slow
+def test_all_means_and_deviations_of_the_stochastic_models_are_right() -> None:
+    assert ROOT is not None
+    rows = [answered(q, MAX_STATES) for q in dsmts.questions(ROOT)]
+    assert len({row.model for row in rows}) == 39
+    assert len(rows) >= 90
+    assert not [row for row in rows if row.status != "agrees" and row.model not in EVENTS]
 
 
 def test_a_wrong_value_would_be_noticed() -> None:

@@ -1,0 +1,355 @@
+"""Reaction networks in SBML as Markov chains on the numbers of molecules.
+
+Systems Biology Markup Language, levels 2 and 3 (core): species, parameters, reactions with their laws,
+and assignment rules. Numbers of molecules have no largest value: a limit is given for each species, and
+what would exceed it ends in a state of its own, whose probability bounds the error of the truncation (B.
+Munsky, M. Khammash, The finite state projection algorithm, Journal of Chemical Physics 124, 2006).
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hopflow.checks import whole
+from markov.files.errors import FileError
+from markov.files.models import FileModel
+from markov.files.program import (
+    Assignment,
+    Branch,
+    Command,
+    Composition,
+    Constant,
+    Module,
+    Program,
+    RewardItem,
+    Variable,
+)
+from markov.files.state_space import MAX_STATES
+from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation
+from markov.files.tokens import read_text
+
+__all__ = ["read_sbml"]
+
+OUTSIDE = "outside"
+DEEPEST = 60
+JOINED = {"plus": "+", "times": "*", "divide": "/", "minus": "-"}
+CALLED = {"power": "pow", "floor": "floor", "ceiling": "ceil", "min": "min", "max": "max"}
+READ = {
+    "compartments": ("listOfCompartments", "compartment"),
+    "species": ("listOfSpecies", "species"),
+    "parameters": ("listOfParameters", "parameter"),
+    "reactions": ("listOfReactions", "reaction"),
+    "rules": ("listOfRules", None),
+}
+UNREAD = (
+    "listOfEvents",
+    "listOfConstraints",
+    "listOfInitialAssignments",
+    "listOfFunctionDefinitions",
+)
+
+
+def read_sbml(
+    path: str | Path,
+    *,
+    limits: int | Mapping[str, int],
+    constants: Mapping[str, Any] | None = None,
+    most: int = MAX_STATES,
+) -> FileModel:
+    """Return the chain of a reaction network in an SBML file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limits
+        Largest number of molecules of each species that reactions change, or one number for all. A
+        reaction that would exceed it leads to the state ``outside``, for good; the probability of the
+        label ``outside`` at a time is a bound on what the limits change in any probability then.
+    constants
+        Values of parameters in place of those of the file.
+    most
+        Give up beyond so many states.
+
+    Returns
+    -------
+    FileModel
+        Each species is a component and a reward (zero in the state ``outside``), each assignment rule a
+        reward; ``property`` evaluates CSL.
+
+    Raises
+    ------
+    FileError
+        A ValueError, with the element and the reason, where the file cannot be used: events, rate rules,
+        functions, initial amounts or stoichiometries that are not whole.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from markov import read_sbml, transient
+    >>> text = '''<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core"><model>
+    ... <listOfSpecies><species id="X" initialAmount="3" hasOnlySubstanceUnits="true"/></listOfSpecies>
+    ... <listOfParameters><parameter id="mu" value="0.5"/></listOfParameters>
+    ... <listOfReactions><reaction id="death">
+    ... <listOfReactants><speciesReference species="X" stoichiometry="1"/></listOfReactants>
+    ... <kineticLaw><math><apply><times/><ci>mu</ci><ci>X</ci></apply></math></kineticLaw>
+    ... </reaction></listOfReactions></model></sbml>'''
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "death.xml")
+    ...     _ = path.write_text(text)
+    ...     model = read_sbml(path, limits=10)
+    >>> float(transient(model, 2.0)["X"][0].round(6))  # 3 e^-1
+    1.103638
+    """
+    path = Path(path)
+    return FileModel(_Reader(path.name, _model(path), limits).program(), constants, most)
+
+
+def _model(path: Path) -> ET.Element:
+    text = read_text(path)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise FileError((path.name, None), "document types and entities are not read")
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise FileError((path.name, error.position[0]), f"no XML: {error}") from None
+    for element in root.iter():
+        element.tag = str(element.tag).rpartition("}")[2]
+    found = root.find("model") if root.tag == "sbml" else None
+    if found is None:
+        raise FileError((path.name, None), "no SBML: an element sbml with a model is expected")
+    return found
+
+
+class _Reader:
+    """One method per element."""
+
+    def __init__(self, file: str, model: ET.Element, limits: int | Mapping[str, int]) -> None:
+        self.file, self.model = file, model
+        for tag in UNREAD:
+            if model.find(tag) is not None:
+                raise self.wrong(tag, "not read")
+        self.sizes = {
+            self.named(each): self.real(each, "size", 1.0) for each in self.each("compartments")
+        }
+        self.amount_of: dict[str, Expression] = {}
+        self.rules = self._rules()
+        self.counts = self._counts(limits)
+
+    def wrong(self, where: str, reason: str) -> FileError:
+        return FileError((self.file, None), f"{where}: {reason}")
+
+    def each(self, kind: str) -> Iterator[ET.Element]:
+        """Yield the elements of a list of the model."""
+        whole_list, tag = READ[kind]
+        for part in self.model.findall(whole_list):
+            for element in part:
+                if tag is not None and element.tag != tag:
+                    raise self.wrong(whole_list, f"{element.tag} is not read")
+                yield element
+
+    def named(self, element: ET.Element) -> str:
+        name = element.get("id")
+        if not name:
+            raise self.wrong(element.tag, "without an id")
+        return name
+
+    def real(self, element: ET.Element, name: str, default: float | None) -> float:
+        text = element.get(name)
+        try:
+            value = default if text is None else float(text)
+        except ValueError:
+            value = None
+        if value is None or not math.isfinite(value):
+            place = f"{element.tag} {element.get('id')!r}"
+            raise self.wrong(place, f"{name} = {text!r}: a number is expected")
+        return value
+
+    def whole(self, where: str, value: float) -> int:
+        if value != int(value):
+            raise self.wrong(where, f"{value:g}: a whole number is expected")
+        return int(value)
+
+    def _rules(self) -> dict[str, ET.Element]:
+        found = {}
+        for rule in self.each("rules"):
+            variable = rule.get("variable", "")
+            if rule.tag != "assignmentRule":
+                raise self.wrong(f"{rule.tag} of {variable!r}", "not read")
+            found[variable] = rule
+        return found
+
+    def _counts(self, limits: int | Mapping[str, int]) -> dict[str, tuple[int, int]]:
+        """Return start and limit of each species that reactions change; the others are constants."""
+        found: dict[str, tuple[int, int]] = {}
+        self.fixed: dict[str, float] = {}
+        for species in self.each("species"):
+            name = self.named(species)
+            size = self.sizes.get(species.get("compartment", ""), 1.0)
+            amount = self.real(species, "initialAmount", 0.0)
+            if species.get("initialAmount") is None:
+                amount = self.real(species, "initialConcentration", 0.0) * size
+            in_amounts = species.get("hasOnlySubstanceUnits") == "true" or size == 1.0
+            tree: Expression = Name(name, 1)
+            self.amount_of[name] = (
+                tree if in_amounts else Chain(tree, (("/", Literal(size, 1)),), 1)
+            )
+            if name in self.rules:
+                continue
+            if "true" in (species.get("boundaryCondition"), species.get("constant")):
+                self.fixed[name] = amount
+                continue
+            start = self.whole(f"species {name!r}, initial amount", amount)
+            found[name] = start, self._limit(name, start, limits)
+        if isinstance(limits, Mapping) and (unknown := set(limits) - set(found)):
+            raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
+        return found
+
+    def _limit(self, name: str, start: int, limits: int | Mapping[str, int]) -> int:
+        if isinstance(limits, Mapping):
+            if name not in limits:
+                raise ValueError(f"limits: the largest number of {name!r} is missing")
+            limits = limits[name]
+        return whole(f"limits[{name!r}]", limits, start, 10**9, why="from its initial amount on")
+
+    def program(self) -> Program:
+        """Return the program of the file."""
+        alone = Composition("interleaved", (Composition("module", ("network",)),))
+        found = Program(self.file, "ctmc", composition=alone)
+        for parameter in self.each("parameters"):
+            name = self.named(parameter)
+            if name not in self.rules:
+                self._constant(found, name, self.real(parameter, "value", None))
+        for name, size in self.sizes.items():
+            self._constant(found, name, size)
+        for name, amount in self.fixed.items():
+            self._constant(found, name, amount)
+        for name, (start, limit) in self.counts.items():
+            found.check_new(name, 1)
+            ends = Literal(0, 1), Literal(limit, 1), Literal(start, 1)
+            found.variables[name] = Variable(name, "int", *ends, 1)
+        found.check_new(OUTSIDE, 1)
+        found.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
+        inside = Negation("!", Name(OUTSIDE, 1), 1)
+        for name, rule in self.rules.items():
+            found.check_new(name, 1)
+            found.formulas[name] = self.math(rule, f"rule of {name!r}", {})
+        for name in (*self.counts, *self.rules):
+            found.rewards[name] = (RewardItem(None, inside, Name(name, 1), 1),)
+        found.labels[OUTSIDE] = Name(OUTSIDE, 1)
+        commands = [
+            c for reaction in self.each("reactions") for c in self._reaction(found, reaction)
+        ]
+        if not commands:
+            raise self.wrong("model", "has no reactions")
+        found.modules["network"] = Module("network", tuple(commands), 1)
+        return found
+
+    def _constant(self, found: Program, name: str, value: float) -> None:
+        found.check_new(name, 1)
+        found.constants[name] = Constant(name, "double", Literal(value, 1), 1)
+
+    def _reaction(self, found: Program, reaction: ET.Element) -> Iterator[Command]:
+        """Yield the command of a reaction, and that of leaving the limits where it can."""
+        where = f"reaction {reaction.get('id')!r}"
+        if reaction.get("fast") == "true":
+            raise self.wrong(where, "fast reactions are not read")
+        law = reaction.find("kineticLaw")
+        if law is None:
+            raise self.wrong(where, "has no kinetic law")
+        own = {}
+        for kind in ("listOfLocalParameters", "listOfParameters"):
+            for parameter in law.findall(f"{kind}/*"):
+                name = self.named(parameter)
+                own[name] = f"{reaction.get('id')}.{name}"
+                self._constant(found, own[name], self.real(parameter, "value", None))
+        rate = self.math(law, where, own)
+        changes = self._changes(reaction, where)
+        inside: Expression = Negation("!", Name(OUTSIDE, 1), 1)
+        fits, exceeds = inside, []
+        for name, change in changes.items():
+            if change > 0:
+                room = Literal(self.counts[name][1] - change, 1)
+                fits = _and(fits, Chain(Name(name, 1), (("<=", room),), 1))
+                exceeds.append(Chain(Name(name, 1), ((">", room),), 1))
+        step = tuple(
+            Assignment(name, Chain(Name(name, 1), (("+", Literal(change, 1)),), 1), 1)
+            for name, change in changes.items()
+        )
+        if not step:
+            return
+        yield Command("", fits, (Branch(rate, step),), 1)
+        if exceeds:
+            leaves: Expression = exceeds[0]
+            for each in exceeds[1:]:
+                leaves = Chain(leaves, (("|", each),), 1)
+            gone = [Assignment(name, Literal(0, 1), 1) for name in self.counts]
+            gone.append(Assignment(OUTSIDE, Literal(True, 1), 1))
+            yield Command("", _and(inside, leaves), (Branch(rate, tuple(gone)),), 1)
+
+    def _changes(self, reaction: ET.Element, where: str) -> dict[str, int]:
+        """Return by how much a reaction changes the number of each species."""
+        found: dict[str, int] = {}
+        for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1)):
+            for reference in reaction.findall(f"{kind}/speciesReference"):
+                name = reference.get("species", "")
+                if reference.find("stoichiometryMath") is not None:
+                    raise self.wrong(where, "stoichiometryMath is not read")
+                amount = self.whole(where, self.real(reference, "stoichiometry", 1.0))
+                if name in self.counts:
+                    found[name] = found.get(name, 0) + sign * amount
+                elif name not in self.fixed:
+                    raise self.wrong(where, f"{name!r} is no species that reactions may change")
+        return {name: change for name, change in found.items() if change}
+
+    def math(self, element: ET.Element, where: str, own: Mapping[str, str]) -> Expression:
+        """Return the formula in an element."""
+        found = element.find("math")
+        if found is None or len(found) != 1:
+            raise self.wrong(where, "one formula (math) is expected")
+        return self._tree(found[0], where, own, 0)
+
+    def _tree(self, node: ET.Element, where: str, own: Mapping[str, str], deep: int) -> Expression:
+        if deep > DEEPEST:
+            raise self.wrong(where, f"a formula is nested more than {DEEPEST} deep")
+        if node.tag == "ci":
+            name = (node.text or "").strip()
+            return self.amount_of.get(name) or Name(own.get(name, name), 1)
+        if node.tag == "cn":
+            return self._number(node, where)
+        if node.tag != "apply" or not len(node):
+            raise self.wrong(where, f"{node.tag} is not read")
+        operator, parts = node[0].tag, [self._tree(part, where, own, deep + 1) for part in node[1:]]
+        if operator == "minus" and len(parts) == 1:
+            return Negation("-", parts[0], 1)
+        if operator in JOINED and len(parts) >= 1:
+            joined = JOINED[operator]
+            rest = tuple((joined, part) for part in parts[1:])
+            return Chain(parts[0], rest, 1) if rest else parts[0]
+        if operator in CALLED and parts:
+            return Call(CALLED[operator], tuple(parts), 1)
+        raise self.wrong(where, f"{operator} with {len(parts)} arguments is not read")
+
+    def _number(self, node: ET.Element, where: str) -> Expression:
+        parts = [node.text or "", *(part.tail or "" for part in node)]
+        try:
+            kind = node.get("type", "real")
+            if kind == "integer":
+                return Literal(int(parts[0]), 1)
+            if kind == "e-notation":
+                return Literal(float(f"{parts[0].strip()}e{parts[1].strip()}"), 1)
+            if kind == "rational":
+                top, bottom = Literal(float(parts[0]), 1), Literal(float(parts[1]), 1)
+                return Chain(top, (("/", bottom),), 1)
+            return Literal(float(parts[0]), 1)
+        except (ValueError, IndexError):
+            raise self.wrong(where, f"cn {' '.join(parts)!r}: a number is expected") from None
+
+
+def _and(one: Expression, other: Expression) -> Expression:
+    return Chain(one, (("&", other),), 1)
