@@ -61,8 +61,8 @@ class LevelChoice:
     >>> from dfcmodel import choose_level, takano2006
     >>> choose_level(takano2006("1", dfc=False)).reason.partition(":")[0]
     'packets'
-    >>> choose_level(takano2006("1")).method
-    Fluid(steps_per_delay=4, backend='numba', store_and_forward=True, timeouts=True, whole_losses=True, recovery=None)
+    >>> type(choose_level(takano2006("1")).method).__name__
+    'Fluid'
     """
 
     method: Fluid | Packets

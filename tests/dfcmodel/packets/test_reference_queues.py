@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, FIFO, RED, Fair, Flow, Packets, Pause, Priority, Scenario, chain
+from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference import run_reference
 from tests.dfcmodel.packets.conftest import plan_of
@@ -55,3 +56,15 @@ def test_pause_loses_nothing_where_the_port_before_can_hold_it() -> None:
     run = run_reference(plan_of(scenario, Packets(seed=1)))
     assert run.drops.sum() == 0
     assert 10 < run.peak[1] <= 10 + 1 + 800.0 * 2e-3 + 1  # one in transmission, a round trip
+
+
+@pytest.mark.parametrize("engine", [run_reference, run_engine])
+def test_a_port_that_is_paused_before_it_sends_keeps_to_its_buffer(engine) -> None:
+    """Nothing is in transmission when the pause comes; what arrives then has the buffer's 20 places."""
+    links = chain(3, rate=800.0, delay=1e-3, buffer=20.0, discipline=Pause(high=10.0, low=5.0))
+    faulty = replace(links[1], discipline=Pause(high=10.0, low=5.0, storm=0.0))
+    flow = Flow("flow", (1, 2, 3), CBR(500.0), start=0.05, host="direct")
+    scenario = Scenario("paused", (links[0], faulty), (flow,), duration=0.4)
+    run = engine(plan_of(scenario, Packets(seed=1)))
+    assert run.peak[0] == 20
+    assert run.drops[0] > 100
