@@ -9,13 +9,18 @@ from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witne
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headrooms import Headroom, headroom, headroom_table
 from dfcmodel.lossless.paused_links import PausedLink
+from dfcmodel.lossless.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
+from dfcmodel.lossless.pools import HeadroomPool, headroom_pool
 
 __all__ = [
     "Deadlock",
     "Dependencies",
     "FrameScenario",
     "Headroom",
+    "HeadroomPool",
     "PausedLink",
+    "PoolWitness",
+    "PoolWorstCase",
     "Route",
     "UpDown",
     "Witness",
@@ -26,6 +31,7 @@ __all__ = [
     "dragonfly",
     "fat_tree",
     "headroom",
+    "headroom_pool",
     "headroom_table",
     "leaf_spine",
     "line_rate_scenario",
@@ -33,4 +39,5 @@ __all__ = [
     "torus",
     "up_down",
     "witness",
+    "worst_demand",
 ]
