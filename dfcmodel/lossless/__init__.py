@@ -9,6 +9,8 @@ from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witne
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headrooms import Headroom, headroom, headroom_table
 from dfcmodel.lossless.paused_links import PausedLink
+from dfcmodel.lossless.pool_overflows import OverflowEstimate, overflow_passage, split_overflow
+from dfcmodel.lossless.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
 from dfcmodel.lossless.pools import HeadroomPool, headroom_pool
 
@@ -18,7 +20,9 @@ __all__ = [
     "FrameScenario",
     "Headroom",
     "HeadroomPool",
+    "OverflowEstimate",
     "PausedLink",
+    "PoolRisk",
     "PoolWitness",
     "PoolWorstCase",
     "Route",
@@ -35,7 +39,10 @@ __all__ = [
     "headroom_table",
     "leaf_spine",
     "line_rate_scenario",
+    "overflow_passage",
+    "pool_risk",
     "search_worst",
+    "split_overflow",
     "torus",
     "up_down",
     "witness",

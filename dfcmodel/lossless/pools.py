@@ -150,7 +150,7 @@ def headroom_pool(
     >>> port = headroom("400Gbps", "300m", cell=192, classes=2)
     >>> pool = headroom_pool(port, 64, size="16 MB", shared="60 MB", alpha=0.125)
     >>> pool.groups, round(pool.oversubscription, 3)
-    (128, 1.833)
+    (128, 1.808)
     """
     ports = whole("ports", ports, 1, MOST_GROUPS)
     if isinstance(headroom, Headroom):
@@ -184,8 +184,8 @@ def headroom_pool(
 def duration(name: str, value: Given) -> float:
     """Return a time in s, from a number of seconds or a string such as ``50 us``.
 
-    >>> duration("blocked", "50 us")
-    5e-05
+    >>> duration("blocked", "2 ms")
+    0.002
     """
     seconds = quantity(name, value, "time") if isinstance(value, str) else value
     return one_number(name, seconds, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
