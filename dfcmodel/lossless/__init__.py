@@ -13,6 +13,13 @@ from dfcmodel.lossless.pool_overflows import OverflowEstimate, overflow_passage,
 from dfcmodel.lossless.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
 from dfcmodel.lossless.pools import HeadroomPool, headroom_pool
+from dfcmodel.lossless.watchdog_risks import (
+    WatchdogRisk,
+    recommend_watchdog,
+    simulate_watchdog,
+    watchdog_risk,
+)
+from dfcmodel.lossless.watchdogs import Watchdog
 
 __all__ = [
     "Deadlock",
@@ -27,6 +34,8 @@ __all__ = [
     "PoolWorstCase",
     "Route",
     "UpDown",
+    "Watchdog",
+    "WatchdogRisk",
     "Witness",
     "buffer_cycles",
     "class_per_hop",
@@ -41,10 +50,13 @@ __all__ = [
     "line_rate_scenario",
     "overflow_passage",
     "pool_risk",
+    "recommend_watchdog",
     "search_worst",
+    "simulate_watchdog",
     "split_overflow",
     "torus",
     "up_down",
+    "watchdog_risk",
     "witness",
     "worst_demand",
 ]
