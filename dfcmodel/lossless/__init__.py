@@ -13,6 +13,7 @@ from dfcmodel.lossless.pool_overflows import OverflowEstimate, overflow_passage,
 from dfcmodel.lossless.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
 from dfcmodel.lossless.pools import HeadroomPool, headroom_pool
+from dfcmodel.lossless.storms import StormSpread, storm_spread
 from dfcmodel.lossless.watchdog_risks import (
     WatchdogRisk,
     recommend_watchdog,
@@ -33,6 +34,7 @@ __all__ = [
     "PoolWitness",
     "PoolWorstCase",
     "Route",
+    "StormSpread",
     "UpDown",
     "Watchdog",
     "WatchdogRisk",
@@ -54,6 +56,7 @@ __all__ = [
     "search_worst",
     "simulate_watchdog",
     "split_overflow",
+    "storm_spread",
     "torus",
     "up_down",
     "watchdog_risk",
