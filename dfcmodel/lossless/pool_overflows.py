@@ -107,7 +107,10 @@ class OverflowEstimate(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval by Student's t over the replications."""
+        """95 % confidence interval by Student's t over the replications.
+
+        Its coverage is approximate: products of fractions are skewed. More paths make them less so.
+        """
         from scipy.stats import t
 
         count = len(self.replications)
