@@ -109,7 +109,8 @@ class PoolRisk(Result):
         seen = survival > 1e-18
         axes.step(sizes[seen] / 1e6, survival[seen], where="post")
         axes.axvline(self.pool.size / 1e6, color="#000000", ls=":", label="pool")
-        axes.set(yscale="log", xlabel="MB of pool", ylabel="P(demand above it)")
+        scale = "log" if seen.any() else "linear"
+        axes.set(yscale=scale, xlabel="MB of pool", ylabel="P(demand above it)")
         axes.legend()
         return axes
 

@@ -67,6 +67,19 @@ def test_the_least_size_is_the_least() -> None:
     assert risk.plot().get_yscale() == "log"
 
 
+def test_groups_that_never_or_always_hold_their_headroom_are_shown_too() -> None:
+    pool = headroom_pool(1e5, 4, 2, **GIVEN)
+    never, always = pool_risk(pool, 0.0), pool_risk(pool, 1.0)
+    assert (never.probability, never.least_size(1e-9), never.oversubscription(1e-9)) == (
+        0,
+        0,
+        np.inf,
+    )
+    assert always.least_size(1e-9) == pool.demand
+    assert "img" in never._repr_html_()
+    assert "img" in always._repr_html_()
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
