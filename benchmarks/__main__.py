@@ -1,4 +1,4 @@
-"""``python -m benchmarks [chains] [choice] [fluid] [laws] [packets] [responses]``: run them and print the table."""
+"""``python -m benchmarks [chains] [choice] [fluid] [laws] [lossless] [packets] [responses]``: run them and print the table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-SUITES = ("chains", "choice", "fluid", "laws", "packets", "responses")
+SUITES = ("chains", "choice", "fluid", "laws", "lossless", "packets", "responses")
 
 
 def main(

@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},
     "dfcmodel.theory": {"hopflow", "dfcmodel.network", "dfcmodel.engine.kernel.law"},
-    "dfcmodel.lossless": {"hopflow", "dfcmodel.network"},
+    "dfcmodel.lossless": {"hopflow", "markov", "dfcmodel.network"},
     "dfcmodel.engine": {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"
     },

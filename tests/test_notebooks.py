@@ -10,9 +10,16 @@ import nbformat.v4
 import pytest
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.md"))
+LONG = ("bridge", "heat-bar", "markov", "networks")  # compile much for a few cells
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in LONG else [])
+        for path in NOTEBOOKS
+    ],
+)
 def test_notebook_runs(path: Path) -> None:
     notebook = jupytext.read(path)
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()

@@ -9,15 +9,35 @@ from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witne
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headrooms import Headroom, headroom, headroom_table
 from dfcmodel.lossless.paused_links import PausedLink
+from dfcmodel.lossless.pool_overflows import OverflowEstimate, overflow_passage, split_overflow
+from dfcmodel.lossless.pool_risks import PoolRisk, pool_risk
+from dfcmodel.lossless.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
+from dfcmodel.lossless.pools import HeadroomPool, headroom_pool
+from dfcmodel.lossless.storms import StormSpread, storm_spread
+from dfcmodel.lossless.watchdog_risks import (
+    WatchdogRisk,
+    recommend_watchdog,
+    simulate_watchdog,
+    watchdog_risk,
+)
+from dfcmodel.lossless.watchdogs import Watchdog
 
 __all__ = [
     "Deadlock",
     "Dependencies",
     "FrameScenario",
     "Headroom",
+    "HeadroomPool",
+    "OverflowEstimate",
     "PausedLink",
+    "PoolRisk",
+    "PoolWitness",
+    "PoolWorstCase",
     "Route",
+    "StormSpread",
     "UpDown",
+    "Watchdog",
+    "WatchdogRisk",
     "Witness",
     "buffer_cycles",
     "class_per_hop",
@@ -26,12 +46,21 @@ __all__ = [
     "dragonfly",
     "fat_tree",
     "headroom",
+    "headroom_pool",
     "headroom_table",
     "leaf_spine",
     "line_rate_scenario",
+    "overflow_passage",
+    "pool_risk",
+    "recommend_watchdog",
     "search_worst",
+    "simulate_watchdog",
+    "split_overflow",
+    "storm_spread",
     "torus",
     "up_down",
+    "watchdog_risk",
     "with_hosts",
     "witness",
+    "worst_demand",
 ]

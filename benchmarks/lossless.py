@@ -1,0 +1,60 @@
+"""Headrooms per minute, and shared pools of 64 ports with 8 classes; seconds of CPU time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from benchmarks.timing import Row, compare
+from dfcmodel import headroom
+from dfcmodel.lossless import HeadroomPool, headroom_pool, pool_risk, worst_demand
+
+RATES = ("10Gbps", "25Gbps", "100Gbps", "200Gbps", "400Gbps")
+CELLS = (None, 144, 192, 256)
+SHARES = (0.0, 0.5, 1.0)
+CONFIGURATIONS = 1200
+
+
+def rows() -> list[Row]:
+    """Return the time of many headrooms, and those of the questions about a pool."""
+    found = compare(
+        f"{CONFIGURATIONS} headrooms",
+        {"headroom(...).bytes": headrooms},
+        rounds=3,
+        clock=time.process_time,
+    )
+    (row,) = found
+    rate = 60.0 * CONFIGURATIONS / row.seconds
+    note = f"{rate:,.0f} configurations per minute"
+    found = [Row(row.task, row.name, row.seconds, row.fastest, row.slowest, row.ratio, note)]
+    pool = shared_pool()
+    questions: dict[str, Callable[[], object]] = {
+        "worst_demand, no limit": lambda: worst_demand(pool),
+        "worst_demand, blocked 20 us": lambda: worst_demand(pool, blocked="20 us"),
+        "pool_risk": lambda: pool_risk(pool, 0.01).least_size(1e-9),
+    }
+    task = "a pool of 64 ports x 8 classes"
+    return found + compare(task, questions, rounds=3, clock=time.process_time)
+
+
+def headrooms() -> int:
+    """Return the sum of the headrooms of different configurations, each computed alone."""
+    total = 0
+    for k in range(CONFIGURATIONS):
+        size = headroom(
+            RATES[k % 5],
+            f"{1 + 7 * k % 30_000}m",
+            9216,
+            4096,
+            CELLS[k % 4],
+            small_packets=SHARES[k % 3],
+        ).bytes
+        assert isinstance(size, int)
+        total += size
+    return total
+
+
+def shared_pool() -> HeadroomPool:
+    """Return a pool of 64 ports of 400 Gb/s with 8 classes each, and dynamic thresholds."""
+    port = headroom("400Gbps", "300m", 9216, 4096, 192, classes=8)
+    return headroom_pool(port, 64, size="40 MB", shared="60 MB", alpha=0.125)

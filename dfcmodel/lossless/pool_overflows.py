@@ -1,0 +1,248 @@
+"""How soon a headroom pool overflows: exactly by a chain, and by importance splitting.
+
+Each priority group starts an episode at the rate ``starts`` while it has none, and holds its whole headroom
+for a phase-type time. For equal groups and exponential times the number of episodes is a birth-death chain.
+Otherwise fixed-effort splitting (M. J. J. Garvels, PhD thesis, Univ. of Twente, 2000, Ch. 2) estimates the
+probability of an overflow within a time, without bias: from each level of demand as many paths start
+as from the one before, from states drawn from those in which it was entered, and the product of the fractions
+that reach the next level is the estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import one_number, whole
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.lossless.pools import HeadroomPool
+    from markov import Passage, PhaseType
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["OverflowEstimate", "overflow_passage", "split_overflow"]
+
+
+def overflow_passage(pool: HeadroomPool, starts: float, held: float) -> Passage:
+    """Return the time until a pool first overflows, from an empty one: exactly, with bounds.
+
+    Parameters
+    ----------
+    pool
+        Of equal headrooms; all groups may use it (at most 10,000 groups).
+    starts
+        Episodes per second of a group that has none.
+    held
+        Mean duration of an episode in s, exponential.
+
+    Raises
+    ------
+    ValueError
+        For unequal headrooms, numbers out of range, or a pool that cannot overflow.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import headroom_pool, overflow_passage
+    >>> pool = headroom_pool(1e5, 10, 2, size="600 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
+    >>> round(overflow_passage(pool, starts=50.0, held=1e-3).mean, 3)  # s
+    7.128
+    """
+    import scipy.sparse as sp
+
+    from markov import MarkovChain, passage
+
+    up = one_number("starts", starts, above=0.0, hint="in 1/s")
+    down = 1.0 / one_number("held", held, above=0.0, hint="in s")
+    each = np.unique(pool.headroom)
+    if len(each) > 1:
+        raise ValueError("pool: all headrooms must be equal; split_overflow takes any")
+    n = whole("groups", pool.groups, 1, 10_000)
+    most = int(np.floor(pool.size / each[0] * (1.0 + 1e-12))) + 1
+    if most > n:
+        raise ValueError(f"pool: size {pool.size:,.0f} B holds all headrooms, it cannot overflow")
+    count = np.arange(n + 1)
+    ups, downs = up * (n - count[:-1]), down * count[1:]
+    diagonal = -(np.append(ups, 0.0) + np.append(0.0, downs))
+    chain = MarkovChain(sp.diags([downs, diagonal, ups], [-1, 0, 1], format="csr"))
+    return passage(chain, to=count >= most, start=0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverflowEstimate(Result):
+    """The probability of an overflow within a time, estimated, as `split_overflow` returns it.
+
+    Attributes
+    ----------
+    replications
+        Independent estimates, shape (R,).
+    levels
+        Bytes of demand above which paths are split, ascending; the last is the size of the pool.
+    within
+        The time, s.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import headroom_pool, split_overflow
+    >>> from markov import PhaseType
+    >>> pool = headroom_pool(1e5, 10, 2, size="500 kB", shared="9 MB", alpha=1.0, rate="100Gbps")
+    >>> found = split_overflow(pool, 50.0, PhaseType.erlang(2, mean=1e-3), within=0.01, paths=100)
+    >>> found.interval[0] < found.probability < found.interval[1]
+    True
+    """
+
+    replications: Floats
+    levels: Floats
+    within: float
+
+    @property
+    def probability(self) -> float:
+        """The mean of the replications: unbiased."""
+        return float(self.replications.mean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval by Student's t over the replications.
+
+        Its coverage is approximate: products of fractions are skewed. More paths make them less so.
+        """
+        from scipy.stats import t
+
+        count = len(self.replications)
+        error = float(self.replications.std(ddof=1)) / count**0.5
+        half = float(t.ppf(0.975, count - 1)) * error
+        return max(0.0, self.probability - half), self.probability + half
+
+    def summary(self) -> dict[str, object]:
+        """Return the estimate with its interval."""
+        low, high = self.interval
+        return {
+            f"overflow within {self.within:g} s": f"{self.probability:.4g}",
+            "95 % interval": f"{low:.4g} to {high:.4g}, {len(self.replications)} replications",
+            "levels": len(self.levels),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the replications in order of size; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        axes.plot(np.sort(self.replications), ".")
+        axes.axhline(self.probability)
+        axes.set(xlabel="replication", ylabel="estimate")
+        return axes
+
+
+def split_overflow(
+    pool: HeadroomPool,
+    starts: float,
+    held: PhaseType,
+    *,
+    within: float,
+    paths: int = 500,
+    replications: int = 20,
+    rng: Any = None,
+) -> OverflowEstimate:
+    """Return the probability that a pool overflows within a time, however rare.
+
+    Parameters
+    ----------
+    pool
+        Any pool.
+    starts
+        Episodes per second of a group that has none.
+    held
+        Duration of an episode.
+    within
+        s; at time 0 the groups are in equilibrium.
+    paths
+        Paths from each level, 10 to 1e6.
+    replications
+        Independent estimates, 5 to 10,000; the interval is made of them.
+    rng
+        Seed or generator.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+    one_number("starts", starts, above=0.0, hint="in 1/s")
+    one_number("within", within, above=0.0, hint="in s")
+    whole("paths", paths, 10, 10**6)
+    whole("replications", replications, 5, 10_000)
+    draw = np.random.default_rng(rng)
+    episodes = _Episodes(pool, starts, held)
+    p = starts * held.mean / (1.0 + starts * held.mean)
+    first = min(p * pool.demand, 0.9 * pool.size)
+    step = float(pool.headroom.max())
+    levels = np.append(np.arange(first, pool.size - 0.5 * step, step), pool.size)
+    found = [_one_estimate(episodes, levels, within, paths, draw) for _ in range(replications)]
+    return OverflowEstimate(np.array(found), levels, within)
+
+
+def _one_estimate(
+    episodes: _Episodes, levels: Floats, within: float, paths: int, draw: np.random.Generator
+) -> float:
+    """Return the product over the levels of the fractions of paths that reach them."""
+    state, clock, product = episodes.equilibrium(paths, draw), np.zeros(paths), 1.0
+    for level in levels:
+        reached = episodes.run(state, clock, level, within, draw)
+        hits = np.flatnonzero(reached)
+        product *= len(hits) / paths
+        if not len(hits):
+            return 0.0
+        chosen = draw.choice(hits, paths)
+        state, clock = state[chosen], clock[chosen]
+    return product
+
+
+class _Episodes:
+    """Numbers of episodes by headroom and phase, a Markov jump process: rates are linear in them."""
+
+    def __init__(self, pool: HeadroomPool, starts: float, held: PhaseType) -> None:
+        sizes, self.counts = np.unique(pool.headroom, return_counts=True)
+        m = held.order
+        self.held, self.m, self.demand = held, m, np.repeat(sizes, m)
+        self.p = starts * held.mean / (1.0 + starts * held.mean)
+        n, idle = len(self.demand), np.kron(np.eye(len(sizes)), np.ones((m, 1)))
+        changes, slopes, constants = [], [], []
+        for j in range(n):
+            kind, phase, unit = j // m, j % m, np.eye(n)[j]
+            begin = starts * held.alpha[phase]
+            changes.append(unit)
+            slopes.append(-begin * idle[:, kind])
+            constants.append(begin * self.counts[kind])
+            for k in range(m + 1):
+                rate = held.exits[phase] if k == m else held.T[phase, k]
+                if k != phase and rate > 0.0:
+                    changes.append((np.eye(n)[kind * m + k] if k < m else 0.0) - unit)
+                    slopes.append(rate * unit)
+                    constants.append(0.0)
+        self.changes = np.array(changes)
+        self.slopes, self.constants = np.array(slopes).T, np.array(constants)
+
+    def equilibrium(self, paths: int, draw: np.random.Generator) -> Floats:
+        """Return states in equilibrium: binomial numbers, phases in proportion to time spent."""
+        times = np.linalg.solve(-self.held.T.T, self.held.alpha)
+        busy = [draw.binomial(count, self.p, paths) for count in self.counts]
+        phases = times / times.sum()
+        return np.hstack([draw.multinomial(each, phases) for each in busy]).astype(np.float64)
+
+    def run(
+        self, state: Floats, clock: Floats, level: float, within: float, draw: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Move paths in place until their demand exceeds ``level``; return which do so in time."""
+        moving = np.flatnonzero(state @ self.demand <= level)
+        while len(moving):
+            rates = np.cumsum(np.maximum(state[moving] @ self.slopes + self.constants, 0.0), axis=1)
+            total = rates[:, -1]
+            clock[moving] += draw.exponential(1.0 / total)
+            event = (draw.random(len(moving))[:, None] * total[:, None] >= rates).sum(axis=1)
+            moving, event = (each[clock[moving] <= within] for each in (moving, event))
+            state[moving] += self.changes[event]
+            moving = moving[state[moving] @ self.demand <= level]
+        return (clock <= within) & (state @ self.demand > level)

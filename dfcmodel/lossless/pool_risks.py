@@ -1,0 +1,240 @@
+"""The probability that a shared headroom pool is too small, with bounds, and the size for a given one.
+
+Model: at a random instant each priority group holds its whole headroom with a probability ``paused``, else
+nothing, independently of the others in the same state of the fabric (classes of a port on request together).
+Holding all of it is an upper bound of what it holds. The probability of being paused is all that counts:
+for independent groups that alternate between two conditions the distribution of their number does not depend
+on how long each lasts, beyond the means. Common causes are modelled by states of the fabric, over which is
+averaged: nothing is extrapolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.checks import flag, number, one_number
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dfcmodel.lossless.pools import HeadroomPool
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["PoolRisk", "pool_risk"]
+
+MOST_GRAINS = 20_000
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolRisk(Result):
+    """The distribution of the demand on a pool, as `pool_risk` returns it.
+
+    Attributes
+    ----------
+    pool
+        The pool.
+    grain
+        Bytes: demands are whole multiples of it, rounded up for the upper and down for the lower bound.
+    above, below
+        Probabilities of 0, 1, 2 ... grains, each headroom rounded up and down, shape (n,).
+    chernoff
+        Chernoff's bound of the probability of overflow.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import headroom_pool, pool_risk
+    >>> pool = headroom_pool(1e5, 10, 2, size="1 MB", shared="9 MB", alpha=1.0, rate="100Gbps")
+    >>> risk = pool_risk(pool, 0.05)
+    >>> f"{risk.probability:.3e}"  # more than 10 of 20 groups
+    '5.380e-10'
+    >>> risk.least_size(1e-9)
+    1000000.0
+    """
+
+    pool: HeadroomPool
+    grain: float
+    above: Floats
+    below: Floats
+    chernoff: float
+
+    def survival(self, size: ArrayLike) -> Floats:
+        """Return the probability that the demand exceeds ``size`` bytes, rounded up: an upper bound."""
+        return self._survival(number("size", size, at_least=0.0), self.above, 1.0)
+
+    @property
+    def probability(self) -> float:
+        """Fraction of time in which the demand exceeds the pool: an upper bound, to rounding upwards."""
+        return float(self.survival(self.pool.size))
+
+    @property
+    def lower(self) -> float:
+        """A lower bound of it: the difference is the gap, zero but for rounding if grains are exact."""
+        return float(self._survival(np.asarray(self.pool.size), self.below, -1.0))
+
+    def least_size(self, probability: float) -> float:
+        """Return the least pool in bytes, of whole grains, that is exceeded with at most ``probability``."""
+        wanted = one_number("probability", probability, above=0.0, below=1.0)
+        sizes = self.grain * np.arange(len(self.above))
+        return float(sizes[int(np.argmax(self.survival(sizes) <= wanted))])
+
+    def oversubscription(self, probability: float) -> float:
+        """Return all headrooms over the least size; infinite where no headroom is needed at all."""
+        size = self.least_size(probability)
+        return self.pool.demand / size if size else np.inf
+
+    def summary(self) -> dict[str, object]:
+        """Return the bounds, and the sizes for three probabilities."""
+        rows: dict[str, object] = {
+            "demand above the pool": f"{self.lower:.4g} to {self.probability:.4g} of the time",
+            "Chernoff's bound": f"{self.chernoff:.3g}",
+            "grain": f"{self.grain:,.0f} B",
+        }
+        for wanted in (1e-6, 1e-9, 1e-12):
+            size, factor = self.least_size(wanted), self.oversubscription(wanted)
+            rows[f"size for {wanted:g}"] = f"{size:,.0f} B, {factor:.3g} times oversubscribed"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the probability of a larger demand over the size of the pool; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        sizes = self.grain * np.arange(len(self.above))
+        survival = self.survival(sizes)
+        seen = survival > 1e-18
+        axes.step(sizes[seen] / 1e6, survival[seen], where="post")
+        axes.axvline(self.pool.size / 1e6, color="#000000", ls=":", label="pool")
+        scale = "log" if seen.any() else "linear"
+        axes.set(yscale=scale, xlabel="MB of pool", ylabel="P(demand above it)")
+        axes.legend()
+        return axes
+
+    def _survival(self, size: Floats, weights: Floats, side: float) -> Floats:
+        tail = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
+        first = np.floor(size / self.grain * (1.0 + 8 * EPS)).astype(np.int64) + 1
+        slack = 1.0 + side * EPS * (len(weights) + 8 * self.pool.groups)
+        found: Floats = np.minimum(1.0, tail[np.minimum(first, len(weights))] * slack)
+        return found
+
+
+def pool_risk(
+    pool: HeadroomPool,
+    paused: ArrayLike,
+    *,
+    others: Sequence[tuple[float, ArrayLike]] = (),
+    classes_together: bool = False,
+    grain: float | None = None,
+) -> PoolRisk:
+    """Return the probability that the demand on a pool exceeds it.
+
+    The exact distribution of the sum, by convolution of non-negative numbers, so that small probabilities
+    have a small relative error.
+
+    Parameters
+    ----------
+    pool
+        Of P ports and K classes.
+    paused
+        Probability that a group holds its headroom at a random instant (episodes per second times
+        their mean duration), broadcast to shape (P, K).
+    others
+        Further states of the fabric, such as an incast: pairs of the fraction of time spent in it and
+        ``paused`` then. All groups change together.
+    classes_together
+        Whether the classes of a port hold their headroom at the same times, with the first class's
+        probability; otherwise they are independent.
+    grain
+        Bytes to which demands are rounded; None: the greatest common divisor of the headrooms, or what
+        divides their sum into 20,000 parts where that is larger.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import headroom_pool, pool_risk
+    >>> pool = headroom_pool(225_792, 64, 8, size="16 MB", shared="60 MB", alpha=0.125, rate="400Gbps")
+    >>> calm = pool_risk(pool, 0.01)
+    >>> round(calm.oversubscription(1e-9), 1)
+    22.3
+    >>> incast = pool_risk(pool, 0.01, others=[(1e-4, 0.5)])  # half of all groups at a time
+    >>> round(incast.oversubscription(1e-9), 2)
+    1.68
+    """
+    shape = pool.headroom.shape
+    flag("classes_together", classes_together)
+    states = [(1.0, paused), *others]
+    weights = [one_number("others", w, at_least=0.0, at_most=1.0) for w, _ in states[1:]]
+    if sum(weights) > 1.0:
+        raise ValueError(
+            f"others: fractions of time add up to {sum(weights):g}, at most 1 is allowed"
+        )
+    weights.insert(0, 1.0 - sum(weights))
+    chances = [
+        np.broadcast_to(number("paused", p, at_least=0.0, at_most=1.0), shape) for _, p in states
+    ]
+    unit = _grain(pool) if grain is None else one_number("grain", grain, above=0.0, hint="in bytes")
+    if pool.demand / unit > 50 * MOST_GRAINS:
+        raise ValueError(
+            f"grain = {unit:g}: more than {50 * MOST_GRAINS} of them are in the headrooms"
+        )
+    ratio = pool.headroom / unit
+    exact = np.abs(ratio - np.round(ratio)) < 1e-9
+    ups = np.where(exact, np.round(ratio), np.ceil(ratio)).astype(np.int64)
+    downs = np.where(exact, np.round(ratio), np.floor(ratio)).astype(np.int64)
+    above, below = (
+        sum(
+            w * _distribution(grains, p, together=classes_together)
+            for w, p in zip(weights, chances, strict=True)
+        )
+        for grains in (ups, downs)
+    )
+    bound = sum(
+        w * _chernoff(pool, p, together=classes_together)
+        for w, p in zip(weights, chances, strict=True)
+    )
+    return PoolRisk(pool, unit, np.asarray(above), np.asarray(below), float(bound))
+
+
+def _grain(pool: HeadroomPool) -> float:
+    """Return the greatest common divisor of whole headrooms, unless the sum has too many of it."""
+    held = np.unique(pool.headroom)
+    common = float(np.gcd.reduce(held.astype(np.int64))) if (held == np.floor(held)).all() else 0.0
+    return max(common, pool.demand / MOST_GRAINS)
+
+
+def _distribution(grains: NDArray[np.int64], paused: Floats, *, together: bool) -> Floats:
+    """Return the probabilities of 0, 1 ... grains held by all groups."""
+    found = np.ones(1)
+    for held, chance in zip(grains, paused, strict=True):
+        pairs = [(int(held.sum()), chance[0])] if together else zip(held, chance, strict=True)
+        for amount, p in pairs:
+            longer = np.zeros(len(found) + int(amount))
+            longer[: len(found)] = found * (1.0 - p)
+            longer[int(amount) :] += found * p
+            found = longer
+    return found
+
+
+def _chernoff(pool: HeadroomPool, paused: Floats, *, together: bool) -> float:
+    """Return min over t of E exp(t (D - size)); any t >= 0 gives a bound."""
+    from scipy.optimize import minimize_scalar
+
+    held = pool.headroom.sum(axis=1) if together else pool.headroom.ravel()
+    p = paused[:, 0] if together else paused.ravel()
+    unit = float(held.max())
+
+    def exponent(t: float) -> float:
+        with np.errstate(divide="ignore"):
+            logs = np.logaddexp(np.log1p(-p), np.log(p) + t * held / unit)
+        return float(logs.sum() - t * pool.size / unit)
+
+    found = minimize_scalar(exponent, bounds=(0.0, 200.0), method="bounded")
+    return float(min(1.0, np.exp(exponent(float(found.x)))))

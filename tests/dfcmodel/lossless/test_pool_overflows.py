@@ -1,0 +1,89 @@
+"""The time until a pool overflows: a closed form, and splitting against the chain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.stats import binom
+
+from dfcmodel.lossless import headroom_pool, overflow_passage, split_overflow
+from markov import PhaseType
+
+GIVEN = {"shared": "9 MB", "alpha": 1.0, "rate": "100Gbps"}
+
+
+def test_the_mean_time_is_that_of_a_birth_death_process() -> None:
+    """Karlin and Taylor 1975, Ch. 4: sum over k of P(count <= k) / (up rate of k times P(count = k))."""
+    pool = headroom_pool(1e5, 10, 2, size=6e5, **GIVEN)
+    up, held = 50.0, 1e-3
+    p = up * held / (1.0 + up * held)
+    k = np.arange(7)
+    exact = (binom.cdf(k, 20, p) / (up * (20 - k) * binom.pmf(k, 20, p))).sum()
+    assert overflow_passage(pool, up, held).mean == pytest.approx(exact, rel=1e-10)
+
+
+def by_chain(n, most, up, held, within) -> float:
+    """Return the probability that the count passes ``most`` in time, from equilibrium, by expm."""
+    p = up * held / (1.0 + up * held)
+    k = np.arange(most + 1)
+    Q = np.diag(up * (n - k[:-1]), 1) + np.diag(k[1:] / held, -1)
+    Q -= np.diag(up * (n - k) + k / held)
+    stays = binom.pmf(k, n, p) @ scipy.linalg.expm(Q * within)
+    # 1 - stays.sum() has an absolute error of 1e-15
+    return float(1.0 - stays.sum())
+
+
+def test_splitting_agrees_with_the_chain_where_overflows_are_rare() -> None:
+    pool = headroom_pool(1e5, 10, 4, size=1.4e6, **GIVEN)
+    exact = by_chain(40, 14, 50.0, 1e-3, 0.01)
+    assert 1e-9 < exact < 1e-6
+    found = split_overflow(
+        pool, 50.0, PhaseType.exponential(1e3), within=0.01, paths=200, replications=20, rng=1
+    )
+    error = found.replications.std(ddof=1) / 20**0.5
+    assert abs(found.probability - exact) < 4.0 * error
+    assert error < 0.3 * exact
+    low, high = found.interval
+    assert low < found.probability < high
+    assert "interval" in repr(found)
+    assert found.plot().get_xlabel() == "replication"
+
+
+def test_at_time_zero_only_the_equilibrium_counts() -> None:
+    """Whatever the distribution of the durations, unequal headrooms too."""
+    pool = headroom_pool([[1e5, 2e5]], 10, 2, size=4e5, **GIVEN)
+    found = split_overflow(
+        pool, 50.0, PhaseType.erlang(3, mean=1e-3), within=1e-9, paths=2000, rng=2
+    )
+    p = 0.05 / 1.05
+    small, large = np.meshgrid(np.arange(11), np.arange(11), indexing="ij")
+    joint = binom.pmf(small, 10, p) * binom.pmf(large, 10, p)
+    exact = joint[small + 2 * large > 4].sum()
+    error = found.replications.std(ddof=1) / 20**0.5
+    assert abs(found.probability - exact) < 4.0 * error
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"size": 5e6}, "cannot overflow"),
+        ({"headroom": [[1e5, 2e5]]}, "all headrooms must be equal"),
+        ({"starts": 0.0}, "starts = 0"),
+        ({"held": -1.0}, "held = -1"),
+    ],
+)
+def test_a_chain_that_cannot_be_made_is_refused(changed, message) -> None:
+    given = {"headroom": 1e5, "size": 6e5, "starts": 50.0, "held": 1e-3, **changed}
+    starts, held = given.pop("starts"), given.pop("held")
+    with pytest.raises(ValueError, match=message):
+        overflow_passage(
+            headroom_pool(given.pop("headroom"), 10, 2, **given, **GIVEN), starts, held
+        )
+
+
+@pytest.mark.parametrize("name", ["within", "paths", "replications"])
+def test_bad_options_of_splitting_are_named(name) -> None:
+    pool = headroom_pool(1e5, 10, 2, size=6e5, **GIVEN)
+    with pytest.raises(ValueError, match=f"{name} = 0"):
+        split_overflow(pool, 50.0, PhaseType.exponential(1e3), **{"within": 0.01, name: 0})
