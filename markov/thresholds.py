@@ -16,6 +16,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, seconds, whole
 from hopflow.results import Result, figure
+from hopflow.units import in_units
 from markov.models.pause import PauseTandem
 from markov.sweeps import sweep
 
@@ -115,12 +116,12 @@ class ThresholdAdvice(Result):
 
 def pause_thresholds(
     *,
-    link_rate: float,
-    bottleneck_rate: float,
-    rtt: float,
+    link_rate: float | str,
+    bottleneck_rate: float | str,
+    rtt: float | str,
     buffers: tuple[int, int],
     load: float = 1.5,
-    response: float = 0.0,
+    response: float | str = 0.0,
     within: float = 0.01,
     most_loss: float | None = None,
     levels: tuple[int, ...] = (2, 4),
@@ -132,7 +133,7 @@ def pause_thresholds(
     Parameters
     ----------
     link_rate
-        Of the link that is paused, packets/s (`hopflow.mbps` converts).
+        Of the link that is paused, packets/s, or a text with a unit: ``"1Gbps"``.
     bottleneck_rate
         Of the link behind the port, packets/s; below ``link_rate``.
     rtt
@@ -183,6 +184,9 @@ def pause_thresholds(
     >>> found.low, found.high
     (18, 19)
     """
+    link_rate = in_units("link_rate", link_rate, "rate")
+    bottleneck_rate = in_units("bottleneck_rate", bottleneck_rate, "rate")
+    rtt, response = in_units("rtt", rtt, "time"), in_units("response", response, "time")
     model = _checked(link_rate, bottleneck_rate, rtt, buffers, load)
     ceiling = _ceiling(link_rate, response, buffers[1])
     one_number("within", within, above=0.0, below=1.0)
