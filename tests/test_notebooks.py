@@ -10,7 +10,13 @@ import nbformat.v4
 import pytest
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.md"))
-LONG = ("bridge", "heat-bar", "markov", "networks")  # compile much for a few cells
+LONG = (
+    "bridge",
+    "fluid-against-packets",
+    "heat-bar",
+    "markov",
+    "networks",
+)  # compile much for a few cells
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,12 @@ from validation.claims import find, ledger
 from validation.records import recorded_thresholds, recorded_verdicts
 from validation.verdicts import Sides
 
+LONG = ("S08",)  # 24 networks, half a minute
 
-@pytest.mark.parametrize("id", ledger())
+
+@pytest.mark.parametrize(
+    "id", [pytest.param(id, marks=pytest.mark.slow if id in LONG else []) for id in ledger()]
+)
 def test_claim_is_found_as_recorded(id: str) -> None:
     """Verdicts and thresholds are those of ``published``, the text is complete, pictures are labelled."""
     finding = find(id).check()
