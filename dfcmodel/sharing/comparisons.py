@@ -131,15 +131,15 @@ class Comparison(Result):
         }
         for n, rule in enumerate(self.rules):
             others = [
-                f"{100 * self.share[n, m]:.0f} ± {100 * self.share_half_width[n, m]:.0f} % against "
-                f"{other!r}"
+                f"{100 * self.share[n, m]:.0f}{_within(100 * self.share_half_width[n, m], '.0f')} % "
+                f"against {other!r}"
                 for m, other in enumerate(self.rules)
                 if m != n
             ]
             rows[f"{n + 1}. {rule!r}"] = (
                 "; ".join(others) + ("; " if others else "")
-                + f"alone {self.rate[n]:.5g} ± {self.rate_half_width[n]:.2g} packets/s, queueing delay "
-                f"{1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
+                + f"alone {self.rate[n]:.5g}{_within(self.rate_half_width[n], '.2g')} packets/s, "
+                f"queueing delay {1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
                 f"{self.jain[n]:.3f}, RTT exponent {self.rtt_exponent[n]:.2f}"
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
@@ -255,6 +255,11 @@ def compare(
         rate=alone[order], rate_half_width=alone_half[order], delay=delay[order],
         loss=lost[order], jain=jain[order], rtt_exponent=exponent[order],
     )  # fmt: skip
+
+
+def _within(half_width: float, form: str) -> str:
+    """Return a half width as text; nothing where one run has none."""
+    return f" ± {half_width:{form}}" if np.isfinite(half_width) else ""
 
 
 def _exponent(

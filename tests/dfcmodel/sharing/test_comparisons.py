@@ -83,3 +83,10 @@ def test_the_path_may_be_given_with_units() -> None:
     texts = compare([NewReno()], runs=1, **path).path
     numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0}
     assert {name: getattr(texts, name) for name in numbers} == numbers
+
+
+def test_one_run_has_no_interval_and_shows_none() -> None:
+    alone = compare([NewReno()], runs=1, **PATH)
+    assert np.isnan(alone.rate_half_width).all()
+    assert "nan" not in repr(alone)
+    assert "±" not in repr(alone).partition("caveat")[0]
