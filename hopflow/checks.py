@@ -16,7 +16,7 @@ T = TypeVar("T")
 MAX_LISTED = 60
 """Largest number of allowed names listed in a message; otherwise the closest matches are shown."""
 
-__all__ = ["choice", "flag", "number", "one_number", "seconds", "whole"]
+__all__ = ["ascending", "choice", "flag", "number", "one_number", "seconds", "whole"]
 
 
 def number(
@@ -115,6 +115,22 @@ def _show(value: float) -> str:
 def seconds(name: str, value: ArrayLike, *, longest: float = 1000.0) -> NDArray[np.float64]:
     """Check a positive duration in s; one above ``longest`` was probably meant in milliseconds."""
     return number(name, value, above=0.0, at_most=longest, hint="in seconds: ms(48) is 0.048")
+
+
+def ascending(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return times >= 0 that ascend, or one time, as an array of shape (times,), at least one.
+
+    Examples
+    --------
+    >>> ascending("times", [2.0, 1.0])
+    Traceback (most recent call last):
+    ...
+    ValueError: times = [2.0, 1.0]: must be ascending numbers, at least one
+    """
+    array = np.atleast_1d(number(name, value, at_least=0.0))
+    if array.ndim != 1 or not len(array) or (np.diff(array) < 0.0).any():
+        raise ValueError(f"{name} = {value!r}: must be ascending numbers, at least one")
+    return array
 
 
 def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:

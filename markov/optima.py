@@ -20,6 +20,7 @@ from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
 from markov.selections import as_chain
+from markov.sensitivities import parameters_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -372,8 +373,7 @@ def _base(model: Any) -> Any:
 
 
 def _known(model: Any, parameter: str) -> None:
-    constants = getattr(model, "constants", None)
-    names = tuple(constants) if constants is not None else getattr(model.params, "_fields", ())
+    names = parameters_of(model)
     if parameter not in names:
         known = ", ".join(names) or "none"
         raise ValueError(f"parameter = {parameter!r}: must be one of {known}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number
+from hopflow.checks import ascending, one_number
 from markov.driver import stationary
 from markov.models.measures import chosen
 from markov.proofs.bounded import Bounded
@@ -65,9 +65,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     """
     import xarray as xr
 
-    moments = np.atleast_1d(number("lags", lags, at_least=0.0))
-    if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0.0).any():
-        raise ValueError(f"lags = {lags!r}: must be ascending numbers, at least one")
+    moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
     mean = chosen(measure, chain.model, chain.states, states)
     if mean.over is not None or mean.of.ndim != 1:

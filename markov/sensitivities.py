@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Sensitivity", "sensitivity_of"]
+__all__ = ["Sensitivity", "parameters_of", "sensitivity_of"]
 
 STEP = 2.0**-8  # of the first difference, relative to the parameter
 TOLERANCE = 1e-13
@@ -117,7 +117,7 @@ class _Nearby:
     def __init__(self, chain: MarkovChain, states: NDArray[np.int64], parameter: str) -> None:
         self.parameter, self._states = parameter, states
         model: Any = chain.model
-        known = _parameters(model)
+        known = parameters_of(model)
         match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", parameter)
         name, index = (match[1], match[2]) if match else (parameter, None)
         if name not in known:
@@ -214,7 +214,8 @@ def _one(
     return Sensitivity(near.parameter, of, value, derivative, error / abs(scale), elasticity)
 
 
-def _parameters(model: Any) -> dict[str, Any]:
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return a model's parameters, or a file's constants, by name."""
     constants = getattr(model, "constants", None)
     if constants is not None:
         return dict(constants)

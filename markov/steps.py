@@ -167,9 +167,9 @@ class DiscreteChain:
     @cached_property
     def periods(self) -> list[int]:
         """Period of each recurrent class; 1 is aperiodic."""
-        from markov.structure import period
-
-        return [period_of(self.P[c][:, c], period) for c in self._chain.recurrent_classes]
+        stays = self.P.diagonal() > 0.0
+        found = zip(self._chain.recurrent_classes, self._chain.periods, strict=True)
+        return [1 if stays[states].any() else jumps for states, jumps in found]
 
     def stationary(self, **how: Any) -> Stationary:
         """Return the fractions of steps spent in each state in the long run; see `markov.stationary`.
@@ -226,11 +226,6 @@ class DiscreteChain:
 
     def __repr__(self) -> str:
         return f"DiscreteChain: {self.size} states, {self.P.nnz} transitions"
-
-
-def period_of(P: sp.csr_matrix, of_jumps: Callable[[Any], int]) -> int:
-    """Return the period of an irreducible chain: one where it may stay, else that of its jumps."""
-    return 1 if P.diagonal().any() else of_jumps(_generator(P))
 
 
 def _powers(P: sp.csr_matrix, vector: Vector, steps: ArrayLike) -> Iterable[Vector]:

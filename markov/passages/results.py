@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number
+from hopflow.checks import ascending, number
 from hopflow.results import Result, figure
 from markov.models.measures import chosen
 from markov.passages.distributions import PassageTime
@@ -127,10 +127,7 @@ class Passage(Result):
         times
             In s, >= 0, ascending, shape (times,); or one time.
         """
-        moments = np.atleast_1d(number("times", times, at_least=0.0))
-        if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0.0).any():
-            raise ValueError(f"times = {times!r}: must be ascending numbers, at least one")
-        return self._time.at(moments)
+        return self._time.at(ascending("times", times))
 
     def survival(self, times: ArrayLike) -> NDArray[np.float64]:
         """Return P(T > t), shape (times,): of a failure it is the reliability R(t)."""

@@ -15,7 +15,7 @@ import numpy as np
 from hopflow.checks import number, one_number, whole
 from markov.methods.gth import GTH
 from markov.phases.fitting import phase_type_of
-from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType
+from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between
 from markov.structure import closed_classes
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ class MAP:
             raise ValueError(f"D0 has shape {D0.shape}: a square matrix is expected")
         if D1.shape != D0.shape:
             raise ValueError(f"D1 has shape {D1.shape}: must be {D0.shape}")
-        off = D0 - np.diag(np.diag(D0))
-        if (off < 0.0).any():
-            i, j = np.argwhere(off < 0.0)[0]
-            raise ValueError(f"D0[{i}, {j}] = {D0[i, j]:g}: must be >= 0 off the diagonal")
+        rates_between("D0", D0)
         sums, scale = (D0 + D1).sum(axis=1), np.abs(D0).max(axis=1)
         if (np.abs(sums) > ROW_SUM * scale).any():
             i = int(np.argmax(np.abs(sums) - ROW_SUM * scale))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PhaseType"]
+__all__ = ["PhaseType", "rates_between"]
 
 ROW_SUM = 1e-10
 MOST_PHASES = 2000
@@ -69,10 +69,7 @@ class PhaseType:
             raise ValueError(f"T has shape {T.shape}: must be ({len(alpha)}, {len(alpha)})")
         if abs(alpha.sum() - 1.0) > ROW_SUM:
             raise ValueError(f"alpha sums to {alpha.sum():g}: must be 1")
-        off = T - np.diag(np.diag(T))
-        if (off < 0.0).any():
-            i, j = np.argwhere(off < 0.0)[0]
-            raise ValueError(f"T[{i}, {j}] = {T[i, j]:g}: must be >= 0 off the diagonal")
+        off = rates_between("T", T)
         exits, scale = -T.sum(axis=1), np.abs(T).max(axis=1)
         if (exits < -ROW_SUM * scale).any():
             i = int(np.argmin(exits + ROW_SUM * scale))
@@ -213,6 +210,15 @@ class PhaseType:
 
     def __repr__(self) -> str:
         return f"PhaseType: {self.order} phases, mean {self.mean:.6g} s, scv {self.scv:.6g}"
+
+
+def rates_between(name: str, matrix: Floats) -> Floats:
+    """Return a square matrix with zeros on its diagonal, after checking that the rest is >= 0."""
+    off = matrix - np.diag(np.diag(matrix))
+    if (off < 0.0).any():
+        i, j = np.argwhere(off < 0.0)[0]
+        raise ValueError(f"{name}[{i}, {j}] = {matrix[i, j]:g}: must be >= 0 off the diagonal")
+    return off
 
 
 def _absorbed(off: Floats, exits: Floats) -> NDArray[np.bool_]:

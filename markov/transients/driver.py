@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number
+from hopflow.checks import ascending, number
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.driver import stationary
@@ -71,10 +71,8 @@ def transient(
     [0.367879, 0.135335]
     """
     begin = clock.perf_counter()
-    moments = np.atleast_1d(number("times", times, at_least=0.0))
+    moments = ascending("times", times)
     tolerance = float(number("tolerance", tolerance, above=0.0, below=1.0))
-    if moments.ndim != 1 or not len(moments) or (np.diff(moments) < 0.0).any():
-        raise ValueError(f"times = {times!r}: must be ascending numbers, at least one")
     chain = as_chain(model)
     vector = distribution(chain, start)
     jumps = Uniformized(chain.Q)

@@ -34,7 +34,7 @@ def test_the_range_keeps_throughput_and_leaves_room_for_late_messages():
     assert {model.params.high_threshold for model in found.models} == {found.high}
 
 
-def test_pausing_less_often_than_the_bundled_runs_say_would_be_noticed():
+def test_as_many_pauses_begin_as_end():
     """Pauses per second by flow balance: each begun pause ends, by the release at T2."""
     answer = stationary(PauseTandem(high_threshold=15, low_threshold=11))
     s, q = answer.states, answer.chain.model.params
