@@ -22,6 +22,8 @@ from dfcmodel.theory.law import law_of
 from hopflow.checks import one_number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["DiffusionEquation", "Drift", "Empty", "FeedbackEquation", "drift_coefficients"]
@@ -38,7 +40,6 @@ class Empty:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
     >>> from dfcmodel import DiffusionEquation, Empty, Lines, evolve
     >>> bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.1, outflow=Empty(0.01))
     >>> solution = evolve(bar, [0.0, 1.0], Lines(cells=50))
@@ -59,7 +60,7 @@ End = Empty | Callable[[Any], Any] | float
 class DiffusionEquation:
     """n_t = -J_x with J = alpha r - kappa n_x: eqs. (6)-(8) of takano2006.
 
-    Functions take and return arrays of `jax.numpy`.
+    Functions take and return arrays in double precision.
 
     Parameters
     ----------
@@ -87,9 +88,9 @@ class DiffusionEquation:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
+    >>> import numpy as np
     >>> from dfcmodel import DiffusionEquation, Lines, evolve
-    >>> bar = DiffusionEquation(lambda x: 1 + jnp.cos(jnp.pi * x), coefficient=0.1)
+    >>> bar = DiffusionEquation(lambda x: 1 + np.cos(np.pi * x), coefficient=0.1)
     >>> evolve(bar, [0.0, 1.0], Lines(cells=50)).mean.round(3).tolist()  # 1/2 - 2 a(t) / pi^2
     [0.297, 0.424]
     """
@@ -117,39 +118,46 @@ class DiffusionEquation:
 
         Link i, from x = i - 1 to i, has the coefficient D / d_i (eq. 3); ``more`` are other fields.
         """
-        import jax.numpy as jnp
-
         law = law_of(scenario)
-        kappa = jnp.asarray(law.diffusion / np.array(law.delays))
+        kappa = law.diffusion / np.array(law.delays)
 
         def coefficient(x: Any) -> Any:
-            return kappa[jnp.clip(jnp.ceil(x).astype(int) - 1, 0, law.hops - 1)]
+            return kappa[np.clip(np.ceil(x).astype(int) - 1, 0, law.hops - 1)]
 
         fields = {"length": float(law.hops), "intensity": law.intensity, **more}
         return cls(initial, coefficient, **fields)
 
     def start(self, x: Any) -> Any:
-        """Return n at t = 0, shape (1, N)."""
+        """Return n at t = 0, shape (1, N).
+
+        Raises
+        ------
+        ValueError
+            For a coefficient that is not positive in a cell.
+        """
+        kappa = _on(self.coefficient, x)
+        wrong = np.flatnonzero(~(kappa > 0.0))
+        if len(wrong):
+            at = wrong[0]
+            raise ValueError(f"coefficient at x = {x[at]:g}: {kappa[at]:g}, must be > 0")
         return _on(self.initial, x)[None]
 
     def fluxes(self, t: Any, fields: Any, faces: Any) -> Any:
         """Return J at the faces, shape (1, N + 1)."""
-        import jax.numpy as jnp
-
         n, h = fields[0], faces[1] - faces[0]
         resistance = 1.0 / _on(self.coefficient, (faces[1:] + faces[:-1]) / 2.0)
         between = 2.0 / (resistance[1:] + resistance[:-1])  # harmonic mean of the adjacent cells
         flow = self.intensity * _on(self.rate, faces, t)
-        J = flow[1:-1] - between * jnp.diff(n) / h
+        J = flow[1:-1] - between * np.diff(n) / h
         if self.periodic:
             kappa = 2.0 / (resistance[:1] + resistance[-1:])
             joint = flow[:1] - kappa * (n[:1] - n[-1:]) / h
-            return jnp.concatenate([joint, J, joint])[None]
+            return np.concatenate([joint, J, joint])[None]
         # the external node is empty: the gradient extends over half a cell and its distance
-        kappa = _on(self.coefficient, faces[jnp.array([0, -1])])
+        kappa = _on(self.coefficient, faces[np.array([0, -1])])
         left = _end(self.inflow, t, flow[0], -kappa[0] * n[0], h)
         right = _end(self.outflow, t, flow[-1], kappa[1] * n[-1], h)
-        return jnp.concatenate([left[None], J, right[None]])[None]
+        return np.concatenate([left[None], J, right[None]])[None]
 
 
 class Drift(NamedTuple):
@@ -224,9 +232,9 @@ class FeedbackEquation:
 
     Examples
     --------
-    >>> import jax.numpy as jnp
+    >>> import numpy as np
     >>> from dfcmodel import FeedbackEquation, Lines, evolve
-    >>> load = lambda x: jnp.exp(-((x - 10) ** 2) / 2)
+    >>> load = lambda x: np.exp(-((x - 10) ** 2) / 2)
     >>> equation = FeedbackEquation(load, diffusion=0.25, length=40.0)
     >>> solution = evolve(equation, [0.0, 50.0], Lines(cells=400))
     >>> (solution.mean[1] - solution.mean[0]).round(2).item()  # 50 periods at v = D / (1 + D)
@@ -253,45 +261,42 @@ class FeedbackEquation:
 
     def start(self, x: Any) -> Any:
         """Return n and w at t = 0, shape (2, N)."""
-        import jax.numpy as jnp
-
-        return jnp.stack([_on(self.initial, x), _on(self.push, x)])
+        return np.stack([_on(self.initial, x), _on(self.push, x)])
 
     def fluxes(self, t: Any, fields: Any, faces: Any) -> Any:  # noqa: ARG002
         """Return the fluxes of n and w at the faces, shape (2, N + 1)."""
-        import jax.numpy as jnp
-
         c, h = drift_coefficients(self.diffusion), faces[1] - faces[0]
         n, w = fields
         if self.periodic:
-            n, w = (jnp.concatenate([field[-1:], field, field[:1]]) for field in (n, w))
+            n, w = (np.concatenate([field[-1:], field, field[:1]]) for field in (n, w))
         else:
             # the host's queue is empty (eq. 9); outgoing fields are extrapolated at the ends
             beyond = 1.5 * n[-1] - 0.5 * n[-2]
             enters = (
                 self.told if self.saturated is None else self.saturated - self.diffusion * beyond
             )
-            n = jnp.concatenate([-n[:1], n, 2.0 * n[-1:] - n[-2:-1]])
-            w = jnp.concatenate([2.0 * w[:1] - w[1:2], w, 2.0 * enters - w[-1:]])
+            n = np.concatenate([-n[:1], n, 2.0 * n[-1:] - n[-2:-1]])
+            w = np.concatenate([2.0 * w[:1] - w[1:2], w, 2.0 * enters - w[-1:]])
         mean_n, mean_w = (n[1:] + n[:-1]) / 2.0, (w[1:] + w[:-1]) / 2.0
         J = c.speed * mean_n + c.push * mean_w
         if self.spreads:
-            J -= (c.spread * jnp.diff(n) + c.push_spread * jnp.diff(w)) / h
-        return jnp.stack([J, -mean_w]) / self.delay
+            J -= (c.spread * np.diff(n) + c.push_spread * np.diff(w)) / h
+        return np.stack([J, -mean_w]) / self.delay
 
 
-def _on(function: Any, x: Any, *t: Any) -> Any:
+def _on(function: Any, x: Any, *t: Any) -> NDArray[np.float64]:
     """Return the values of a function, or of a constant, at the points of an array."""
-    import jax.numpy as jnp
+    values = np.asarray(function(x, *t) if callable(function) else function)
+    if values.dtype in (np.float32, np.float16):
+        raise TypeError(
+            f"a function of x returned {values.dtype}: must be in double precision; with jax.numpy, "
+            "switch its 64 bits on (jax_enable_x64)"
+        )
+    return np.broadcast_to(values.astype(float, copy=False), x.shape)
 
-    values = function(x, *t) if callable(function) else function
-    return jnp.broadcast_to(jnp.asarray(values, dtype=float), x.shape)
 
-
-def _end(end: End, t: Any, flow: Any, pulled: Any, h: Any) -> Any:
+def _end(end: End, t: float, flow: Any, pulled: Any, h: Any) -> Any:
     """Return the flux through an end; ``pulled`` is +- kappa n in the adjacent cell."""
-    import jax.numpy as jnp
-
     if isinstance(end, Empty):
         return flow + pulled / (end.distance + h / 2.0)
-    return jnp.asarray(end(t) if callable(end) else end, dtype=float)
+    return np.asarray(end(t) if callable(end) else end, dtype=float)

@@ -37,8 +37,7 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
 
     Values that the expression does not contain are ignored; the others broadcast.
     """
-    names = {str(symbol) for symbol in expression.free_symbols}
-    used = {name: values[name] for name in names}
+    used = {name: values[name] for name in _names(expression)}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
     if len(arrays) > 1:  # a number that was broadcast stays one
         shape = np.broadcast_shapes(*(each.shape for each in arrays.values()))
@@ -71,6 +70,12 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
             if found is not place:
                 place[...] = found
         return out.reshape(shape)
+
+
+@cache
+def _names(expression: sp.Basic) -> frozenset[str]:
+    """Return the names of the symbols of an expression, which SymPy collects anew in each call."""
+    return frozenset(str(symbol) for symbol in expression.free_symbols)
 
 
 @cache
