@@ -110,12 +110,12 @@ class Twin:
 
     Examples
     --------
-    >>> import jax
+    Derivatives by D, by all buffers, ... at once are ``jax.jacfwd(twin.merits)(twin.parameters)``:
+
     >>> from dfcmodel import takano2006
     >>> twin = Twin(takano2006("1", tcp="newreno"), duration=0.02)
-    >>> slopes = jax.jacfwd(twin.merits)(twin.parameters)
-    >>> slopes.queue.diffusion.shape
-    ()
+    >>> twin.steps, float(twin.parameters.diffusion)
+    (800, 0.1)
     """
 
     scenario: Scenario

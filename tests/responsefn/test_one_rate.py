@@ -66,7 +66,17 @@ LOOSE = {
 ENTRIES = [entry for entry in catalogue("rule").entries if entry.capacity != "needed"]
 
 
-@pytest.mark.parametrize("rule", ENTRIES, ids=repr)
+LONG = ("BIC()", "LinuxBIC()", "LinuxHTCP()", "LinuxIllinois()", "LinuxScalable()")
+"""One to five seconds each, for the compilation of their rules and the simplification of their formulas."""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param(rule, id=repr(rule), marks=pytest.mark.slow if repr(rule) in LONG else [])
+        for rule in ENTRIES
+    ],
+)
 def test_rate_cycle_and_simulation_agree_inside_the_domain(rule):
     low, high = max(rule.domain[0], 1e-4), rule.domain[1]
     for p in np.geomspace(low, high, 3):

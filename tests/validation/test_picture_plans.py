@@ -9,6 +9,7 @@ from validation import cases, provenance, table
 from validation.picture_plans import COUNTING, NAMING, plan
 
 
+@pytest.mark.slow
 def test_names_are_no_axis_and_panels_have_few_curves() -> None:
     for case in cases():
         about = next(iter(provenance(case)["files"].values()))

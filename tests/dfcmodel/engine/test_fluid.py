@@ -63,7 +63,12 @@ def keep_lost_in_pipe(flow, holes, ack) -> None:
     flow.pipe = max(0.0, flow.pipe - ack.acks - partial)
 
 
-@pytest.mark.parametrize("buffer", [30.0, 60.0, 120.0])
+LONG = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "buffer", [30.0, pytest.param(60.0, marks=LONG), pytest.param(120.0, marks=LONG)]
+)
 def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(
     monkeypatch, buffer: float
 ) -> None:

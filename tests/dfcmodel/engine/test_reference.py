@@ -204,7 +204,11 @@ EXACT = [name for name, kind in DISCIPLINES.items() if manager_of(kind) is None]
 EQUAL = (1, 1, 1, 1)
 
 
-AGREEING = [(name, sort, EQUAL, True) for name in EXACT for sort in SOURCES]
+AGREEING = [
+    pytest.param(name, sort, EQUAL, True, marks=[] if sort == "both" else pytest.mark.slow)
+    for name in EXACT
+    for sort in SOURCES
+]
 
 
 @pytest.mark.parametrize(("name", "sort", "delays", "shared"), AGREEING)

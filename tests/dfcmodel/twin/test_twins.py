@@ -188,7 +188,8 @@ def test_bad_input() -> None:
         Twin(scenario, smoothing=-1.0)
 
 
-@pytest.mark.parametrize("name", ["dfc", pytest.param("pause", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dfc", "pause"])
 def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) -> None:
     """171 steps, 8 samples of 20 and one of 11; what they hold is that of single steps."""
     rule = DFC() if name == "dfc" else Pause(high=4.0, low=2.0)

@@ -161,7 +161,7 @@ def test_a_type_that_moves_between_modules(tmp_path):
     assert run_moved(tmp_path, "after") == "2.0"
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("suffix", [".nbi", pytest.param(".nbc", marks=pytest.mark.slow)])
 def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
     (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
     assert run_moved(tmp_path, "before") == "2.0"

@@ -53,6 +53,14 @@ def test_samples_have_the_distribution():
     np.testing.assert_array_equal(times[:5], COX.sample(20_000, rng=2)[:5])
 
 
+def test_tails_keep_their_digits():
+    """Erlang's distribution is the gamma distribution; 1 - 1e-200 has no digits of a tail."""
+    erlang, x = PhaseType.erlang(5, mean=1.0), np.array([0.0, 1e-9, 0.01, 1.0, 10.0, 100.0])
+    exact = stats.gamma(5, scale=0.2)
+    np.testing.assert_allclose(erlang.survival(x), exact.sf(x), rtol=1e-13)
+    np.testing.assert_allclose(erlang.pdf(x), exact.pdf(x), rtol=1e-13)
+
+
 def test_the_table_of_a_distribution():
     assert repr(COX) == "PhaseType: 2 phases, mean 0.95 s, scv 1.06833"
 

@@ -30,7 +30,7 @@ def cycles_of(monkeypatch):
 def test_a_bound_takes_few_cycles(monkeypatch):
     """Three or four at any size, since costs are large where nobody is; a tight one some more."""
     counted = cycles_of(monkeypatch)
-    for n in (2, 4, 8):
+    for n in (2, 4, 6):
         model = PauseTandem(buffers=(10 * n, 20 * n), high_threshold=15 * n)
         plain = stationary(model, Multilevel())
         assert len(counted) <= 5

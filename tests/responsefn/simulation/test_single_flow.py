@@ -82,8 +82,8 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
         (0.05, Independent(), 320, {}),
         (0.05, Independent(), 320, {"bandwidth": 100.0, "buffer": 5.0}),
         (0.05, Gilbert(3.0), 320, {}),
-        (1e-3, Deterministic(), 50, {"bandwidth": 2e2, "buffer": 2.0, "method": "blocks"}),
-        (1e-2, Independent(), 320, {"method": "blocks"}),
+        (5e-3, Deterministic(), 50, {"bandwidth": 2e2, "buffer": 2.0, "method": "blocks"}),
+        (0.05, Independent(), 320, {"method": "blocks"}),
     ],
     ids=["one run", "lanes", "lanes and a queue", "bursts", "blocks and a queue", "blocks"],
 )

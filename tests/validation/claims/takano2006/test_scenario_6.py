@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from validation.claims.takano2006 import scenario_6
 from validation.claims.takano2006.matrices import matrix
 from validation.verdicts import Verdict
 
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+pytestmark = (
+    pytest.mark.slow
+)  # all scenarios on all hosts, 30 s of runs; `make run` measures them too
 DIRECT = "hosts in node 1's buffer with DFC too"
 
 

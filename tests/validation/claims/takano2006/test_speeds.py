@@ -25,7 +25,10 @@ def without(name: str) -> tuple[str, str]:
     return tuple(f"takano2006/scenario-{name}-{kind}without-dfc" for kind in ("", "starts-"))
 
 
-@pytest.mark.parametrize(("id", "name"), ALL)
+@pytest.mark.parametrize(
+    ("id", "name"),
+    [pytest.param(*one, marks=[] if one[0] == "D04" else pytest.mark.slow) for one in ALL],
+)
 def test_swings_in_every_run_reproduce(doctor, judged, id: str, name: str) -> None:
     def swing(frame):
         return frame.assign(efficiency=0.3 * (1 + np.sign(np.sin(40 * frame["time"]))))

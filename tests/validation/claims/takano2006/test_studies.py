@@ -55,7 +55,9 @@ def test_tahoe_goes_back_over_its_losses_as_in_ns2() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "6"])
+@pytest.mark.parametrize(
+    "name", ["1", "6", *(pytest.param(name, marks=pytest.mark.slow) for name in "2345")]
+)
 def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
     """The 95 % intervals of both flows' means meet; a single run is one of a few levels."""
     fluid = ensemble(takano2006(name, dfc=False), 32, **RANDOM).mean_efficiency(studies.START)
