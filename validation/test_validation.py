@@ -9,7 +9,8 @@ from validation.claims import find, ledger
 from validation.records import recorded_thresholds, recorded_verdicts
 from validation.verdicts import Sides
 
-LONG = ("S08",)  # 24 networks, half a minute
+LONG = ("K02", "K03", "K05", "K07", "K08", "S06", "S08")
+"""Five seconds to half a minute of runs each; `make run` checks them too and fails where one differs."""
 
 
 @pytest.mark.parametrize(
