@@ -25,32 +25,30 @@ __all__ = ["run_engine", "sender_events"]
 KERNEL = "dfcmodel.packets.kernel"
 
 
-def sender_events(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
-    """Return the events of window rules, shape (rules, 4): addresses, or Python functions.
+def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
+    """Return the addresses of the events of window rules, shape (rules, 4).
 
     The columns are an ACK, a loss, a timeout, a mark. A mark is `on_mark` of rules that have one, of others
     `on_loss`; a loss is `on_drop` of rules whose signal is a mark.
     """
-    table = events_of(signatures, several=False, compiled=compiled)
+    table = events_of(signatures, several=False)
     table = np.column_stack([table, table[:, ON_LOSS]])
     for row, signature in zip(table, signatures, strict=False):
         rule, seen = signature[0], Feedback._fields
         if rule.signal == "mark":
-            row[ON_LOSS] = event_of(signature, rule.on_drop, seen, compiled)
+            row[ON_LOSS] = event_of(signature, rule.on_drop, seen, True)
         if answers_marks(rule):
-            row[ON_MARK] = event_of(signature, rule.on_mark, seen, compiled)
+            row[ON_MARK] = event_of(signature, rule.on_mark, seen, True)
     return table
 
 
-def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
+def run_engine(plan: Plan) -> Records:
     """Run a plan from t = 0 and return its records.
 
     Parameters
     ----------
     plan
         What to run.
-    compiled
-        False runs the kernel as plain Python: hundreds of times slower, for tests.
 
     Raises
     ------
@@ -60,12 +58,10 @@ def run_engine(plan: Plan, *, compiled: bool = True) -> Records:
     signatures = signatures_of(window_rules(plan.scenario.flows))
     layout = lay_out(plan, signatures)
     records = Records(plan)
-    events = sender_events(signatures, compiled=compiled)
-    managers = manager_events_of(called_managers(plan), compiled=compiled)
+    events = sender_events(signatures)
+    managers = manager_events_of(called_managers(plan))
     arrays = list(layout.arrays.values())
-    if not compiled:  # fields of records as attributes, which compiled code has
-        arrays = [each.view(np.recarray) if each.dtype.names else each for each in arrays]
-    run, tally, done = loop_of(KERNEL, compiled=compiled), layout.arrays["tally"], 0
+    run, tally, done = loop_of(KERNEL), layout.arrays["tally"], 0
     while done < plan.samples:
         done = run(
             events, managers, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, done,
