@@ -15,6 +15,7 @@ from dfcmodel.engine.kernel.records import (
     ON_FEEDBACK,
     ON_LOSS,
     ON_MARK,
+    ON_MARKED_WINDOW,
     ON_TIME,
 )
 from responsefn import Elapsed, Feedback, RateRule
@@ -49,6 +50,7 @@ def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = 
             row[ON_TIME] = event_of(signature, rule.on_time, Elapsed._fields, compiled)
             continue
         row[:ON_MARK] = events_of((signature,), compiled=compiled)[0]
+        row[ON_MARKED_WINDOW] = row[ON_LOSS]
         if rule.signal == "mark":
             row[ON_LOSS] = event_of(signature, rule.on_drop, Feedback._fields, compiled)
         if answers_marks(rule):

@@ -15,10 +15,11 @@ TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 """How a sender recovers from a loss."""
 NO_FEEDBACK, WINDOW, RATE_RULE = 0, 1, 2
 """Sources: a schedule of rates, a TCP sender with a window rule, a sender with a rate rule."""
-ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK = 0, 1, 2, 3
+ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_MARKED_WINDOW = 0, 1, 2, 3, 4
 ON_FEEDBACK, ON_TIME = 0, 1
-EVENTS = 4
-"""Events of a window rule and of a rate rule: columns of `Transport.events`, 0 where a rule has none."""
+EVENTS = 5
+"""Events of a window rule and of a rate rule: columns of `Transport.events`, 0 where a rule has none. A rule
+without `on_mark` reacts to the first mark of a window of data."""
 PER_FLOW_RATE, SHARED_FIFO, FAIR_SHARES, PER_INPUT = 0, 1, 2, 3
 """Queue types: per-flow queues at rates of their own; FIFO, one queue or one per class; fair shares and
 priorities; a FIFO queue at a rate of its own per input."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
-from .records import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT, RENO, SACK, TAHOE
+from .records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, ON_TIMEOUT, RENO, SACK, TAHOE
 from .sack import advance_sack, first_is_lost, start_sack
 
 __all__ = ["send", "send_fast_path"]
@@ -144,24 +144,26 @@ def acknowledge(
 
 
 @compiled
-def reduce_window(flow: Any, events: Any, now: float, acks: float, marks: float) -> None:
-    """Let the window rule react to a loss, or to a mark as to a loss, once per window of data (RFC 6582: recover)."""
+def reduce_window(
+    flow: Any, events: Any, event: int, now: float, acks: float, marks: float
+) -> None:
+    """Let the window rule react to a loss or a mark, once per window of data (RFC 6582: recover)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, ON_LOSS], flow, now, flow.rtt, acks, marks)
+    call_event(events[flow.rule, event], flow, now, flow.rtt, acks, marks)
     flow.loss_events += 1
     flow.recover = flow.snd_max
 
 
 @compiled
 def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float) -> None:
-    """Let the window rule react to marks as it says, or else as to a loss (RFC 3168, 6.1.2)."""
+    """Let the window rule react to marks as it says, or else once per window of data (RFC 3168, 6.1.2)."""
     if events[flow.rule, ON_MARK] != 0:
         before = flow.cwnd
         call_event(events[flow.rule, ON_MARK], flow, now, flow.rtt, acks, marked)
         if flow.cwnd < before:
             flow.loss_events += 1
     elif flow.snd_una > flow.recover + TINY:
-        reduce_window(flow, events, now, acks, marked)
+        reduce_window(flow, events, ON_MARKED_WINDOW, now, acks, marked)
 
 
 @compiled
@@ -171,7 +173,7 @@ def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> 
     RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
     the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
     """
-    reduce_window(flow, events, now, 0.0, 0.0)
+    reduce_window(flow, events, ON_LOSS, now, 0.0, 0.0)
     flow.timed_seq = -1.0
     restart_timer(flow, now)
     if flow.recovery == TAHOE:

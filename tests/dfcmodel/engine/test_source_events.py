@@ -117,6 +117,28 @@ def test_rules_without_on_mark_answer_marks_as_losses_once_per_window() -> None:
     assert run.queued[-1][run.time > 0.5].max() < 25.0
 
 
+class Marked(Counting):
+    """Told of marks by its signal: a tenth for a marked window, half for a loss, by the default."""
+
+    signal = "mark"
+    on_mark = WindowRule.on_mark
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.9 * s.cwnd), ssthresh=maximum(2.0, 0.9 * s.cwnd))
+
+
+def test_a_rule_whose_signal_is_a_mark_answers_a_marked_window_by_on_loss() -> None:
+    run = simulate(star([Marked()], StepMarking(20.0), 1e4, 1e-3, **LONG))
+    assert run.lost.sum() == 0.0
+    late = run.window[0][run.time > 0.5]
+    assert 0.9**2 < late.min() / late.max() < 0.9 * 1.02  # one reduction or two, of a tenth
+    table = source_events_of((signature_of(Marked()),), compiled=False)[0]
+    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.0, 0.0], parameters=[])
+    table[ON_LOSS](record, 1.0, 0.01, 0.0, 0.0)
+    assert record.cwnd == 50.0
+
+
 def test_a_rule_that_writes_on_mark_decides_itself() -> None:
     """Marks that it only counts do not keep the queue short."""
     run = simulate(star([Counting()], StepMarking(20.0), 1e4, 1e-3, **LONG))
