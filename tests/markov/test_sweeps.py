@@ -90,7 +90,8 @@ class Queue(ChainModel):
         load: float = 0.5
         folder: str = ""
 
-    start = (0,)
+    def start(self):
+        return (0,)
 
     @staticmethod
     def rules(s, q):
