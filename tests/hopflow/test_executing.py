@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -274,15 +275,13 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_on_ranks_of_mpi(work, tmp_path):
     pytest.importorskip("mpi4py", reason="needs mpi4py and an MPI library", exc_type=ImportError)
-    import shutil
-
     if shutil.which("mpiexec") is None:
         pytest.skip("needs mpiexec")
     script = Path(tmp_path, "on_ranks.py")
     script.write_text(MPI, encoding="utf-8")
     run = subprocess.run(
-        ["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "3", sys.executable, "-m",
-         "mpi4py.futures", str(script)],
+        ["mpiexec", "--oversubscribe", "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)],
+        env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
