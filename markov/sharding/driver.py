@@ -275,6 +275,15 @@ def plan_levels(stencil: Stencil, devices: int) -> list[Level]:
     return [*levels, Level(shape, changes, tuple(False for _ in shape), 1)]
 
 
+def held_bytes(levels: Sequence[Level], stencil: Stencil) -> int:
+    """Return the bytes of a device: iterates and residuals, flows and unknowns of levels, rates."""
+    first, *others = levels
+    held = (2 * KEPT + 3) * math.prod(first.shape) // first.devices
+    for level in others:
+        held += (len(level.changes) + 2) * math.prod(level.shape) // level.devices
+    return EIGHT * (held + stencil.rates.size)
+
+
 class _Solver:
     """The compiled steps of a solution, and what they work on."""
 
@@ -297,21 +306,13 @@ class _Solver:
             NamedSharding(self.mesh, self.spread),
             lambda place: _indicator(shape, known, start, place[0] if place else slice(None)),
         )
-        self.bytes_per_device = self._bytes(len(devices))
+        self.bytes_per_device = held_bytes(self.levels, stencil)
 
     @staticmethod
     def _put(values: NDArray[Any], sharding: Any) -> Array:
         import jax
 
         return jax.make_array_from_callback(values.shape, sharding, lambda place: values[place])
-
-    def _bytes(self, devices: int) -> int:
-        """Return the bytes of a device: iterates and residuals, level flows and unknowns, rates."""
-        first, *others = self.levels
-        held = (2 * KEPT + 3) * math.prod(first.shape) // devices
-        for level in others:
-            held += (len(level.changes) + 2) * math.prod(level.shape) // level.devices
-        return EIGHT * (held + self.rates.size)
 
     def _compiled(self, function: Callable[..., Any], into: Sequence[Any], out: Any) -> Any:
         import jax
