@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class _Some(Sequence[T]):
-    """The tasks of some points of a grid."""
+    """The tasks of some points of a grid, given by their numbers in a range or an array."""
 
-    def __init__(self, grid: Grid[T], numbers: Sequence[int]) -> None:
+    def __init__(self, grid: Grid[T], numbers: Any) -> None:
         self.grid, self.numbers = grid, numbers
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class _Some(Sequence[T]):
     def __getitem__(self, number: int | slice) -> T | _Some[T]:
         if isinstance(number, slice):
             return _Some(self.grid, self.numbers[number])
-        return self.grid[self.numbers[number]]
+        return self.grid[int(self.numbers[number])]
 
 
 def over_grid(
@@ -76,13 +76,13 @@ def over_grid(
         from hopflow.stores import Store
 
         kept = Store(Path(store), grid, about)
-        numbers = kept.missing().tolist()
+        numbers = kept.missing()
         with kept:
             found = completed(
                 function, _Some(grid, numbers), executor, threads=threads, desc=desc, unit=unit
             )
             for n, row in found:
-                kept.put(numbers[n], row)
+                kept.put(int(numbers[n]), row)
         return kept.dataset()
     rows = _Some(grid, range(len(grid)))
     return _dataset(
