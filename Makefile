@@ -16,11 +16,13 @@ endif
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
+comma := ,
+
 # A stamp says that one set of packages is installed. `.complete` names the checkout and is absent
 # while pip works: after an interrupted call, or when the checkout was moved (scripts and the editable
 # install hold absolute paths), the next call builds .venv anew.
 ifneq "$(shell cat $(VENV)/.complete 2>/dev/null)" "$(CURDIR)"
-.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench
+.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.scale $(VENV)/.docs $(VENV)/.bench
 endif
 
 define install
@@ -39,6 +41,10 @@ $(VENV)/.user: pyproject.toml constraints.txt
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(call install,.[dev])
 	@touch $(VENV)/.user $@
+
+$(VENV)/.scale: pyproject.toml constraints.txt
+	$(call install,.[dev$(comma)scale])
+	@touch $(VENV)/.user $(VENV)/.dev $@
 
 $(VENV)/.docs: pyproject.toml constraints.txt
 	$(call install,.[docs])
@@ -67,7 +73,7 @@ suite: $(VENV)/.dev
 test: style ## the checks and the test-suite, types beside tests
 	@$(MAKE) --no-print-directory --jobs=2 types suite
 
-test-all: check ## the slow tests too, and the simulators' where installed
+test-all: check $(VENV)/.scale ## the slow tests too, and the simulators' where installed
 	$(PY) -m pytest
 
 docs: $(VENV)/.docs ## build docs/_build/html

@@ -39,6 +39,7 @@ from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison, compare
 from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
+from dfcmodel.sharing.sweeps import coexist_sweep
 from dfcmodel.simulation import simulate
 from dfcmodel.step_checks import StepCheck, check_step
 from dfcmodel.theory.equations import DiffusionEquation, Empty, FeedbackEquation
@@ -93,6 +94,7 @@ __all__ = [
     "chain",
     "check_step",
     "choose_level",
+    "coexist_sweep",
     "compare",
     "default_refinements",
     "dumbbell",

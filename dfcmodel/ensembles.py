@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import functools
 import time
-from collections.abc import Iterable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import numpy as np
 from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
 from hopflow.checks import number, one_number, whole
-from hopflow.progress import progress_bar
+from hopflow.executing import completed
 from hopflow.results import Result, figure
 from hopflow.status import Status
 from hopflow.units import in_units
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
-__all__ = ["Ensemble", "cores", "ensemble", "mean_interval"]
+__all__ = ["Ensemble", "ensemble", "mean_interval"]
 
 
 def mean_interval(
@@ -269,7 +269,8 @@ def ensemble(
         Integer >= 0.
     executor
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
-        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL).
+        ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). What a worker
+        that died had in hand is run again.
     duration, steps_per_delay, sample
         As for `simulate`; the default sampling interval is 10 ms.
     packet_jitter, method
@@ -297,32 +298,14 @@ def ensemble(
     }  # fmt: skip
     began = time.perf_counter()
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    own = ThreadPoolExecutor(cores()) if executor is None else None
-    pool = executor or own
-    assert pool is not None
-    waiting: list[Future[Trajectory]] = []
-    if own is not None:  # the first run compiles the kernel for all
-        waiting.append(Future())
-        waiting[0].set_result(_run(scenario, seeds[0], settings))
-    waiting += [pool.submit(_run, scenario, each, settings) for each in seeds[len(waiting) :]]
-    try:
-        done: Iterable[Future[Trajectory]] = as_completed(waiting)
-        for future in progress_bar(done, desc=scenario.name, total=runs, unit="run"):
-            future.result()
-    finally:
-        for future in waiting:
-            future.cancel()
-        if own is not None:
-            own.shutdown()
-    found = tuple(future.result() for future in waiting)
+    some = functools.partial(_runs, scenario, settings)
+    done = dict(completed(some, seeds, executor, threads=True, desc=scenario.name, unit="run"))
+    found = tuple(done[run] for run in range(runs))
     return Ensemble(scenario, found, jitter, seed, time.perf_counter() - began)
 
 
-def _run(scenario: Scenario, seed: np.random.SeedSequence, settings: dict[str, Any]) -> Trajectory:
-    return simulate(scenario, rng=np.random.default_rng(seed), **settings)
-
-
-def cores() -> int:
-    """Return the number of cores available to this process."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+def _runs(
+    scenario: Scenario, settings: dict[str, Any], seeds: Sequence[np.random.SeedSequence]
+) -> Iterator[Trajectory]:
+    for each in seeds:
+        yield simulate(scenario, rng=np.random.default_rng(each), **settings)

@@ -52,6 +52,11 @@ class RuleError(ValueError):
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""  # a KeyError would show quotes around it
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an error come back from another process."""
+        raised = next((k for k in type(self).__bases__ if not issubclass(k, RuleError)), ValueError)
+        return _rebuilt, (type(self) if raised is ValueError else raised, self.args, self.__dict__)
+
     @classmethod
     def at(cls, place: tuple[str, int] | None, said: str, hint: str = "") -> RuleError:
         """Return an error for a place in the user's source.
@@ -128,6 +133,12 @@ def failed_rule(error: Exception, rule: Callable[..., Any], said: str) -> RuleEr
     found = _kind(type(error)).at(place, met, hint)  # type: ignore[arg-type]
     found.__cause__ = error
     return found
+
+
+def _rebuilt(kind: type[Exception], args: tuple[Any, ...], fields: dict[str, Any]) -> RuleError:
+    error = (kind if issubclass(kind, RuleError) else _kind(kind))(*args)  # type: ignore[arg-type]
+    error.__dict__.update(fields)
+    return error
 
 
 @functools.cache

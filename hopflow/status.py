@@ -90,6 +90,10 @@ class NotSolvedError(ArithmeticError):
         self.result = result
         super().__init__(f"{type(result).__name__}: {result.status}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an error come back from another process."""
+        return type(self), (self.result,)
+
 
 class ConvergenceError(NotSolvedError):
     """An iteration did not reach its tolerance: it stagnated or ran out of iterations.

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
+    from markov.sharding import ShardedStationary, stationary_sharded
     from markov.steps import DiscreteChain, Steps
     from markov.thresholds import ThresholdAdvice, pause_thresholds
     from markov.transients import Transient, transient
@@ -109,6 +110,7 @@ __all__ = [
     "RuleWarning",
     "SemiMarkov",
     "Sensitivity",
+    "ShardedStationary",
     "Solution",
     "SparseLU",
     "Stationary",
@@ -138,6 +140,7 @@ __all__ = [
     "stationary",
     "stationary_by_class",
     "stationary_by_level",
+    "stationary_sharded",
     "sweep",
     "to_networkx",
     "transient",
@@ -169,6 +172,7 @@ _LOADED_ON_USE = {
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
+    "sharding": ("ShardedStationary", "stationary_sharded"),
     "steps": ("DiscreteChain", "Steps"),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),
     "transients": ("Transient", "transient"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hopflow.progress import progress_bar
+from hopflow.grids import Grid, Row, source_of
+from hopflow.sweeping import over_grid
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.generators.building import build_chains
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 
-def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.Dataset:
+def sweep(
+    model: Any,
+    *,
+    method: Method | None = None,
+    executor: Executor | None = None,
+    store: str | Path | None = None,
+    **parameters: Any,
+) -> xr.Dataset:
     """Return the measures of a model at every combination of some parameters' values.
 
     Chains whose transitions join the same states share their structure. Work of more than a second
@@ -34,6 +42,14 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
         A `ChainModel`; all other parameters are those of this model.
     method
         As for `stationary`.
+    executor
+        Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
+        ``client.get_executor()``; None: this process. What a worker that died had in hand is run
+        again. A process chooses methods and kernels by their predicted costs, loading included, so
+        that results may differ by rounding, within their error bounds.
+    store
+        A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
+        it, and the same call after an interruption computes what is missing.
     **parameters
         The values of each parameter, one dimension of the result each, in the given order.
 
@@ -41,12 +57,14 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
     -------
     xarray.Dataset
         The model's measures, and ``residual`` and ``error_bound`` (total variation), over the swept
-        parameters. Values that are no numbers (rates of several TCP states, say) are objects.
+        parameters. Values that are no numbers (rates of several TCP states, say) are objects, in a
+        store their texts.
 
     Raises
     ------
     ValueError
-        For an unknown parameter, one without values, or a value that the model refuses.
+        For an unknown parameter, one without values, or a value that the model refuses; for a store of
+        another sweep.
     NotSolvedError
         When a solution fails.
 
@@ -59,33 +77,27 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
     >>> data.throughput.idxmax("high_threshold").values.tolist()
     [18.0, 18.0]
     """
-    import xarray as xr
-
     if not isinstance(model, ChainModel):
         msg = "must be a ChainModel, whose parameters are swept"
         raise ValueError(f"model = {model!r}: {msg}")  # noqa: TRY004
-    for name, given in parameters.items():
-        if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
-            msg = "values to sweep over are expected"
-            raise ValueError(f"{name} = {given!r}: {msg}")  # noqa: TRY004
-    values = {name: list(given) for name, given in parameters.items()}
-    for name, given in values.items():
+    grid = Grid(parameters, lambda point: model.replace(**point))
+    for name in grid.values:
         if name not in model.params._fields:
             known = ", ".join(model.params._fields)
             raise ValueError(f"{name}: {type(model).__name__} has no such parameter, but {known}")
-        if not given:
-            raise ValueError(f"{name} = {given!r}: at least one value is expected")
-    shape = tuple(map(len, values.values()))
-    models = [
-        model.replace(**dict(zip(values, point, strict=True)))
-        for point in itertools.product(*values.values())
-    ]
-    collected: dict[Any, list[Any]] = {}
-    form: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+    for _ in grid:  # each model checks its parameters
+        pass
+    about = {"model": repr(model)}
+    if store is not None:
+        about |= {"method": repr(method), "rules": source_of(type(model))}
+    rows = functools.partial(_rows, method=method)
+    return over_grid(rows, grid, about=about, executor=executor, store=store)
+
+
+def _rows(models: Sequence[ChainModel], method: Method | None) -> Iterator[Row]:
+    """Yield the measures of models, which share what they can."""
     chain: MarkovChain | None = None
-    coords: dict[Any, Any] = {}
-    series = zip(models, build_chains(models), strict=True)
-    for each, built in progress_bar(series, desc="sweep", total=len(models)):
+    for each, built in zip(models, build_chains(models), strict=True):
         before, chain = chain, MarkovChain.of_built(each, built)
         if before is not None:
             chain.take_over(before)
@@ -94,26 +106,11 @@ def sweep(model: Any, *, method: Method | None = None, **parameters: Any) -> xr.
             residual=((), answer.residual, {"units": "1"}),
             error_bound=((), answer.error_bound, {"units": "1"}),
         )
-        coords = coords or {**found.coords}
-        for key, measure in found.data_vars.items():
-            collected.setdefault(key, []).append(measure.to_numpy()[()])
-            form[key] = measure.dims, measure.attrs
-    swept = {
-        name: (
-            (*values, *form[name][0]),
-            np.reshape(column, (*shape, *np.shape(column[0]))),
-            form[name][1],
-        )
-        for name, column in collected.items()
+        yield Row(_plain(found.data_vars), _plain(found.coords))
+
+
+def _plain(variables: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return dimensions, values and attributes of variables by name."""
+    return {
+        name: (each.dims, each.to_numpy()[()], dict(each.attrs)) for name, each in variables.items()
     }
-    axes = {name: (name, _axis(given)) for name, given in values.items()}
-    return xr.Dataset(swept, coords={**coords, **axes}, attrs={"model": repr(model)})
-
-
-def _axis(values: list[Any]) -> Any:
-    """Return values as a coordinate: numbers and text as they are, tuples and None as objects."""
-    if all(isinstance(value, (int, float, str, np.number)) for value in values):
-        return values
-    axis = np.empty(len(values), dtype=object)
-    axis[:] = values
-    return axis

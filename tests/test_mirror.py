@@ -35,6 +35,7 @@ JOURNEYS = {
     "test_fresh_process.py": "what importing loads, and what runs without optional packages",
     "test_gallery_scripts.py": "the scripts of the documentation's gallery, each in a process",
     "test_hostile_calls.py": "arguments of every wrong kind for every public function",
+    "test_machine_scripts.py": "scripts that need MPI, PETSc and SLEPc",
     "test_outside_suites.py": "models and results of suites that others wrote",
     "test_random_chains.py": "bounds and methods on random chains, against 50 digits",
     "test_ways_to_write.py": "one queue in every way that people write rules, in every way to a chain",

@@ -103,11 +103,10 @@ def test_package_is_typed(package: str) -> None:
 def test_third_party_imports_are_declared(package: str) -> None:
     listed = project()["project"]
     needed = listed["dependencies"]
-    if package in (
-        "responsefn",
-        "dfcmodel",
-    ):  # `read_pcap`, `to_pcap` name the extra if it is missing
-        needed = [*needed, *listed["optional-dependencies"]["capture"]]
+    # `read_pcap` and `to_pcap`, and stores of sweeps, name the extra if it is missing
+    extra = {"responsefn": "capture", "dfcmodel": "capture", "hopflow": "scale"}.get(package)
+    if extra is not None:
+        needed = [*needed, *listed["optional-dependencies"][extra]]
     declared = {canonicalize_name(Requirement(r).name) for r in needed}
     provided_by = importlib.metadata.packages_distributions()
     undeclared = [

@@ -11,12 +11,12 @@ import concurrent.futures
 import functools
 import hashlib
 import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hopflow.executing import completed, cores
 from hopflow.kernels.loading import folder as cache_folder
 from validation import keeping
 from validation.claims import find
@@ -36,7 +36,11 @@ RECORDED = ("verdicts.csv", "thresholds.csv")
 
 
 def checked(
-    claims: Sequence[Claim], *, jobs: int | None = None, fresh: bool = False
+    claims: Sequence[Claim],
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    executor: concurrent.futures.Executor | None = None,
 ) -> Iterator[tuple[Claim, Finding]]:
     """Yield the claims with their findings, figures drawn, as they are done.
 
@@ -48,13 +52,19 @@ def checked(
         Processes side by side; None: one for each core, at most one for each claim to check.
     fresh
         True checks all anew.
+    executor
+        Where to check instead of in processes of its own: any `concurrent.futures.Executor`, such as
+        Dask's ``client.get_executor()``, on workers that have the same files.
     """
     if fresh:
         keeping.forget()
     kept = {} if fresh else {claim: _load(claim) for claim in claims}
     yield from ((claim, finding) for claim, finding in kept.items() if finding)
     rest = sorted((claim for claim in claims if not kept.get(claim)), key=_longest_first)
-    jobs = min(jobs or len(os.sched_getaffinity(0)), len(rest))
+    if executor is not None:
+        yield from _found(rest, executor)
+        return
+    jobs = min(jobs or cores(), len(rest))
     if jobs <= 1:
         for claim in rest:
             yield claim, _check(claim.id)
@@ -62,15 +72,26 @@ def checked(
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     with concurrent.futures.ProcessPoolExecutor(jobs, context) as pool:
-        done = {pool.submit(_check, claim.id): claim for claim in rest}
         try:
-            for future in concurrent.futures.as_completed(done):
-                yield done[future], future.result()
+            yield from _found(rest, pool)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()  # what a worker computes has no use any more
             raise
+
+
+def _found(
+    claims: list[Claim], executor: concurrent.futures.Executor
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings as they are done."""
+    ids = [claim.id for claim in claims]
+    for n, finding in completed(_checks, ids, executor, most=1):
+        yield claims[n], finding
+
+
+def _checks(ids: Sequence[str]) -> Iterator[Finding]:
+    return map(_check, ids)
 
 
 SLOW = (

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.ensembles import cores
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
 from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
@@ -18,7 +17,7 @@ from dfcmodel.levels.refinements import Refinement, default_refinements, with_re
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.simulation import simulate
 from hopflow.checks import whole
-from hopflow.progress import progress_bar
+from hopflow.executing import completed
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -100,9 +99,8 @@ def explain(
         for each in asked.seeds()
         for setting in settings
     ]
-    first = _run(tasks[0])  # compiles the kernels for all
-    with progress_bar(total=len(tasks), desc=scenario.name) as bar:
-        found = [first, *_mapped(_run, tasks[1:], executor, bar)]
+    done = dict(completed(_runs, tasks, executor, threads=True, desc=scenario.name, unit="run"))
+    found = [done[n] for n in range(len(tasks))]
     values = np.array([row for row, _ in found]).reshape(runs, len(settings), len(quantities))
     fluids = 2 ** sum(each.level == "fluid" for each in given)
     return Explanation(
@@ -143,30 +141,14 @@ class _Task:
     quantities: tuple[Quantity, ...]
 
 
-def _run(task: _Task) -> tuple[list[float], Status]:
-    asked = task.asked
-    run = simulate(
-        task.scenario, duration=asked.duration, sample=asked.sample, rng=task.seed, **task.setting
-    )
-    return [each.of(run) for each in task.quantities], run.status
-
-
-def _mapped(
-    run: Callable[[_Task], Any], tasks: list[_Task], executor: Executor | None, bar: Any
-) -> list[Any]:
-    """Return the results of all tasks, in order, computed on all cores."""
-    own = None if executor else ThreadPoolExecutor(cores())
-    pool = executor or own
-    assert pool is not None
-    found = []
-    waiting = [pool.submit(run, task) for task in tasks]
-    try:
-        for future in waiting:
-            found.append(future.result())
-            bar.update()
-    finally:
-        for future in waiting:
-            future.cancel()
-        if own is not None:
-            own.shutdown()
-    return found
+def _runs(tasks: Sequence[_Task]) -> Iterator[tuple[list[float], Status]]:
+    for task in tasks:
+        asked = task.asked
+        run = simulate(
+            task.scenario,
+            duration=asked.duration,
+            sample=asked.sample,
+            rng=task.seed,
+            **task.setting,
+        )
+        yield [each.of(run) for each in task.quantities], run.status

@@ -61,3 +61,17 @@ def test_places():
     assert shown_place((__file__, first + 1)) == (
         f" (test_errors.py, line {first + 1}: def decorated():)"
     )
+
+
+def test_errors_come_back_from_other_processes() -> None:
+    """Those that are also of the class that Python raised, too."""
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        divides(0)
+    found = failed_rule(raised.value, divides, "divides(0)")
+    again = pickle.loads(pickle.dumps(found))
+    assert isinstance(again, RuleError)
+    assert isinstance(again, ZeroDivisionError)
+    assert (str(again), again.line, type(again)) == (str(found), found.line, type(found))
+    plain = pickle.loads(pickle.dumps(RuleError.at(("file.py", 3), "no")))
+    assert (type(plain), plain.line) == (RuleError, 3)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
 import numpy as np
 import pytest
 
-from markov import PauseTandem, SparseLU, stationary, sweep
+from hopflow import NotSolvedError
+from markov import PauseTandem, Power, SparseLU, stationary, sweep
 
 
 def test_sweep():
@@ -48,3 +53,93 @@ def test_sweep_of_other_values():
 def test_sweep_refuses(parameters, said):
     with pytest.raises(ValueError, match=said):
         sweep(PauseTandem(), **parameters)
+
+
+def agree(one, other):
+    """Whether measures differ by no more than the bounds of both in total variation allow.
+
+    A measure is the mean of a function of the state; those here are at most 1000 in size.
+    """
+    bounds = one.error_bound + other.error_bound
+    return one.sizes == other.sizes and all(
+        bool((abs(one[name] - other[name]) <= 2000.0 * bounds + 1e-13).all())
+        for name in one.data_vars
+        if name not in ("residual", "error_bound")
+    )
+
+
+def test_sweep_on_an_executor():
+    swept = {"high_threshold": range(14, 17), "rtt": [0.5, 2.0]}
+    with ThreadPoolExecutor(2) as pool:
+        assert agree(sweep(PauseTandem(), executor=pool, **swept), sweep(PauseTandem(), **swept))
+
+
+MODEL = '''
+import os, signal
+from pathlib import Path
+from typing import NamedTuple
+from markov import ChainModel
+
+class Queue(ChainModel):
+    """M/M/1/10 whose second point kills the process that computes it, the first time."""
+
+    class State(NamedTuple):
+        n: int
+
+    class Params(NamedTuple):
+        load: float = 0.5
+        folder: str = ""
+
+    def start(self):
+        return (0,)
+
+    @staticmethod
+    def rules(s, q):
+        if q.load == 0.5 and q.folder and not Path(q.folder, "died").exists():
+            Path(q.folder, "died").mkdir()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if s.n < 10:
+            yield (s.n + 1,), q.load
+        if s.n > 0:
+            yield (s.n - 1,), 1.0
+
+    def rewards(self, s):
+        return {"customers": s.n}
+'''
+
+
+@pytest.mark.slow
+def test_sweep_over_processes_of_which_one_dies(tmp_path, monkeypatch):
+    (tmp_path / "hopflow_queue.py").write_text(MODEL, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    from hopflow_queue import Queue
+
+    loads = [0.25, 0.5, 0.75, 0.9]
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        found = sweep(Queue(folder=str(tmp_path)), load=loads, executor=pool)
+    assert (tmp_path / "died").is_dir()
+    n = np.arange(11)
+    exact = [(n * load**n).sum() / (load**n).sum() for load in loads]
+    np.testing.assert_allclose(found.customers, exact, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_sweep_on_dask_into_a_store(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
+    pytest.importorskip("zarr", reason="needs hopflow[scale]")
+    swept = {"high_threshold": range(10, 19), "rtt": np.linspace(0.5, 3.0, 6)}
+    alone = sweep(PauseTandem(), **swept)
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        store = tmp_path / "pause.zarr"
+        found = sweep(PauseTandem(), executor=client.get_executor(), store=store, **swept)
+        assert agree(alone, found.load())
+
+
+def test_an_error_on_a_worker_comes_back():
+    with ThreadPoolExecutor(1) as pool, pytest.raises(NotSolvedError) as failed:
+        sweep(PauseTandem(), method=Power(max_iterations=5), rtt=[1.0], executor=pool)
+    again = pickle.loads(pickle.dumps(failed.value))
+    assert again.result.status is failed.value.result.status

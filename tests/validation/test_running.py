@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,13 @@ def test_the_key_follows_the_sources_of_the_paper(monkeypatch: pytest.MonkeyPatc
     running._common.cache_clear()
     assert running.key_of(claim) != before
     running._common.cache_clear()
+
+
+@pytest.mark.slow
+def test_claims_are_checked_on_an_executor(kept: Path) -> None:
+    claim = find("Y11")
+    with ThreadPoolExecutor(1) as pool:
+        ((checked, found),) = running.checked([claim], executor=pool)
+    assert checked is claim
+    assert found.pictures[0].svg.startswith("<svg")
+    assert len(list(kept.iterdir())) == 1

@@ -91,14 +91,14 @@ def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
 def test_wrong_arguments_are_refused_before_any_run(
     refused, bottleneck, monkeypatch, changes, parts
 ) -> None:
-    monkeypatch.delattr(explaining, "_run")
+    monkeypatch.delattr(explaining, "_runs")
     refused(parts, lambda: explain(bottleneck, **changes))
 
 
 def test_what_one_level_cannot_run_is_refused_before_any_run(
     refused, bottleneck, monkeypatch
 ) -> None:
-    monkeypatch.delattr(explaining, "_run")
+    monkeypatch.delattr(explaining, "_runs")
     refused(["both levels", "DFC"], lambda: explain(takano2006("1")))
     *others, last = bottleneck.links
     quanta = replace(last, discipline=Pause(high=30.0, low=10.0, quanta=100))

@@ -1,0 +1,175 @@
+"""Rules at one bottleneck over grids of paths: rates, shares, losses and delays, run by run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.disciplines import FIFO, Discipline
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
+from hopflow.checks import one_number, whole
+from hopflow.grids import Grid, Row, source_of
+from hopflow.sweeping import over_grid
+from hopflow.units import in_units
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from responsefn import WindowRule
+
+__all__ = ["coexist_sweep"]
+
+UNITS = {"bandwidth": "packets/s", "rtt": "s", "buffer": "packets", "loss": "1"}
+PER_FLOW = {
+    "rate": ("packets/s", "delivered in order"),
+    "share": ("1", "of all flows' rate"),
+    "loss_ratio": ("1", "packets lost over packets delivered and lost"),
+    "timeouts": ("1", "in the whole run"),
+}
+OF_ALL = {
+    "delay": ("s", "mean queueing delay"),
+    "utilisation": ("1", "sum of the rates over the bandwidth"),
+    "jain": ("1", "Jain's index of the rates"),
+}
+
+
+def coexist_sweep(
+    rules: Iterable[WindowRule],
+    *,
+    bandwidth: Any,
+    rtt: Any,
+    buffer: Any,
+    loss: Any = 0.0,
+    seconds: float | str = 60.0,
+    warm_up: float | None = None,
+    runs: int = 3,
+    recovery: str | None = "sack",
+    seed: int = 0,
+    discipline: Discipline | None = None,
+    executor: Executor | None = None,
+    store: str | Path | None = None,
+) -> xr.Dataset:
+    """Return what flows get of one bottleneck, by packet-level simulation, over a grid of paths.
+
+    Parameters
+    ----------
+    rules
+        Window rules, one per flow; the same rule may come several times.
+    bandwidth
+        Packets/s, or texts such as ``"20Mbps"`` (in packets of 1500 bytes); one value or several.
+    rtt
+        Propagation there and back, without the time of transmission: s, or texts such as ``"40ms"``; one
+        or several.
+    buffer
+        Packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or
+        ``"120kB"``; one or several.
+    loss
+        Probability that a packet is lost at random before the queue; one or several.
+    seconds, warm_up, recovery, discipline
+        As for `compare`.
+    runs, seed
+        Simulations of each path, and the first one's seed; the others follow it.
+    executor
+        Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or Dask's
+        ``client.get_executor()``; None: this process. What a worker that died had in hand is run again.
+        The results do not depend on it.
+    store
+        A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
+        it, and the same call after an interruption simulates what is missing.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``rate`` in packets/s, ``share``, ``loss_ratio`` and ``timeouts`` over ``flow``; ``delay`` in s,
+        ``utilisation`` and ``jain``; all over ``run`` and over each of bandwidth, rtt, buffer and loss
+        that has several values.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the parameter, its value and what is allowed, before anything is simulated; for a store of
+        another sweep.
+
+    Examples
+    --------
+    >>> from dfcmodel import coexist_sweep
+    >>> from responsefn import CUBIC, NewReno
+    >>> found = coexist_sweep(
+    ...     [NewReno(), CUBIC()], bandwidth=1000.0, rtt=[0.02, 0.08], buffer=20, seconds=10.0
+    ... )
+    >>> dict(found.share.sizes)
+    {'rtt': 2, 'run': 3, 'flow': 2}
+    """
+    flows = tuple(rules)
+    checked_rules(tuple(dict.fromkeys(flows)), discipline)
+    whole("number of rules", len(flows), 1, 1000)
+    time = one_number("seconds", in_units("seconds", seconds, "time"), above=0.0)
+    first = whole("seed", seed, 0, 2**30)
+    given = {
+        "bandwidth": _values("bandwidth", bandwidth, "rate"),
+        "rtt": _values("rtt", rtt, "time"),
+        "buffer": _values("buffer", buffer, "amount"),
+        "loss": _values("loss", loss, None),
+    }
+    several = {name: values for name, values in given.items() if isinstance(values, list)}
+    fixed = {name: values for name, values in given.items() if name not in several}
+    common = fixed | {
+        "duration": time,
+        "warm_up": 0.2 * time if warm_up is None else warm_up,
+        "recovery": recovery,
+        "discipline": FIFO() if discipline is None else discipline,
+    }
+    several["run"] = list(range(whole("runs", runs, 1, 10_000)))
+
+    def task(point: dict[str, Any]) -> tuple[Bottleneck, int]:
+        run = point.pop("run")
+        return Bottleneck(**common, **point), first + run
+
+    grid = Grid(several, task)
+    for _ in grid:  # each path checks its parameters
+        pass
+    about = {"rules": ", ".join(map(repr, flows)), "seed": repr(first)}
+    about |= {name: repr(value) for name, value in common.items()}
+    if store is not None:
+        about["source"] = ", ".join(source_of(kind) for kind in dict.fromkeys(map(type, flows)))
+    rows = functools.partial(_rows, flows)
+    data = over_grid(
+        rows, grid, about=about, executor=executor, store=store, desc="coexist", unit="run"
+    )
+    for name in set(UNITS) & set(several):
+        data[name].attrs["units"] = UNITS[name]
+    return data
+
+
+def _values(name: str, given: Any, dimension: Any) -> Any:
+    """Return one value as it is, several as a list, in packets and seconds."""
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
+        return [_value(name, each, dimension) for each in given]
+    return _value(name, given, dimension)
+
+
+def _value(name: str, given: Any, dimension: Any) -> Any:
+    value = given if dimension is None else in_units(name, given, dimension)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return int(value) if name == "buffer" and isinstance(given, str) else value
+
+
+def _rows(flows: tuple[WindowRule, ...], tasks: Sequence[tuple[Bottleneck, int]]) -> Iterator[Row]:
+    """Yield what the flows got on some paths."""
+    names = [f"{n} {rule!r}" for n, rule in enumerate(flows, 1)]
+    for path, seed in tasks:
+        found = path.run(flows, seed=seed)
+        per_flow = (found.rate, found.share, found.loss, found.timeouts)
+        of_all = (found.delay, found.utilisation, found.jain)
+        variables: dict[Any, Any] = {}
+        for (name, (units, what)), values in zip(PER_FLOW.items(), per_flow, strict=True):
+            variables[name] = ("flow",), values, {"units": units, "long_name": what}
+        for (name, (units, what)), value in zip(OF_ALL.items(), of_all, strict=True):
+            variables[name] = (), value, {"units": units, "long_name": what}
+        yield Row(variables, {"flow": (("flow",), np.array(names), {})})

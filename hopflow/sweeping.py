@@ -1,0 +1,115 @@
+"""A function at every point of a grid: on any executor, in memory or streaming into a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
+
+from hopflow.executing import completed
+from hopflow.grids import Grid, Row
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["over_grid"]
+
+T = TypeVar("T")
+
+
+class _Some(Sequence[T]):
+    """The tasks of some points of a grid, given by their numbers in a range or an array."""
+
+    def __init__(self, grid: Grid[T], numbers: Any) -> None:
+        self.grid, self.numbers = grid, numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+    @overload
+    def __getitem__(self, number: slice) -> _Some[T]: ...
+    def __getitem__(self, number: int | slice) -> T | _Some[T]:
+        if isinstance(number, slice):
+            return _Some(self.grid, self.numbers[number])
+        return self.grid[int(self.numbers[number])]
+
+
+def over_grid(
+    function: Callable[[Sequence[T]], Iterable[Row]],
+    grid: Grid[T],
+    *,
+    about: Mapping[str, str],
+    executor: Executor | None = None,
+    threads: bool = False,
+    store: str | Path | None = None,
+    desc: str = "sweep",
+    unit: str = "point",
+) -> xr.Dataset:
+    """Return what a function finds at every point of a grid.
+
+    Parameters
+    ----------
+    function
+        Yields the rows of some tasks, in their order.
+    grid
+        Its points and their tasks.
+    about
+        What the results depend on besides the grid, in words: attributes of the Dataset, and what the
+        store of a sweep is known by.
+    executor, threads, desc, unit
+        As for `hopflow.executing.completed`.
+    store
+        A ``.zarr`` folder or a ``.nc`` file into which results stream; points that it has are not
+        computed again. None: results stay in memory.
+
+    Returns
+    -------
+    xarray.Dataset
+        The grid's dimensions before those of the rows. From a store its values are read when used.
+    """
+    if store is not None:
+        from hopflow.stores import Store
+
+        kept = Store(Path(store), grid, about)
+        numbers = kept.missing()
+        with kept:
+            found = completed(
+                function, _Some(grid, numbers), executor, threads=threads, desc=desc, unit=unit
+            )
+            for n, row in found:
+                kept.put(int(numbers[n]), row)
+        return kept.dataset()
+    rows = _Some(grid, range(len(grid)))
+    return _dataset(
+        grid, completed(function, rows, executor, threads=threads, desc=desc, unit=unit), about
+    )
+
+
+def _dataset(
+    grid: Grid[Any], rows: Iterable[tuple[int, Row]], about: Mapping[str, str]
+) -> xr.Dataset:
+    """Return rows that come in any order as a Dataset."""
+    import xarray as xr
+
+    columns: dict[Any, list[Any]] = {}
+    form: dict[Any, tuple[tuple[Any, ...], Mapping[Any, Any]]] = {}
+    coords: dict[Any, Any] = {}
+    for n, row in rows:
+        coords = coords or dict(row.coords)
+        for name, (dims, values, attrs) in row.variables.items():
+            columns.setdefault(name, [None] * len(grid))[n] = values
+            form[name] = dims, attrs
+    swept = {
+        name: (
+            (*grid.values, *form[name][0]),
+            np.reshape(column, (*grid.shape, *np.shape(column[0]))),
+            form[name][1],
+        )
+        for name, column in columns.items()
+    }
+    return xr.Dataset(swept, coords={**coords, **grid.coords()}, attrs=dict(about))

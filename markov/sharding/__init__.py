@@ -1,0 +1,7 @@
+"""One chain whose states are spread over the devices of one process or of several (JAX)."""
+
+from __future__ import annotations
+
+from markov.sharding.driver import ShardedStationary, stationary_sharded
+
+__all__ = ["ShardedStationary", "stationary_sharded"]

@@ -1,0 +1,34 @@
+"""Functions over grids of values: every result in its place, whatever the order."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from hopflow.grids import Grid, Row
+from hopflow.sweeping import over_grid
+
+
+def products(points):
+    for a, b in points:
+        yield Row(
+            {"product": ((), a * b, {"units": "1"}), "both": (("which",), np.array([a, b]), {})},
+            {"which": (("which",), np.array(["a", "b"]), {})},
+        )
+
+
+def grid():
+    return Grid({"a": [1.0, 2.0, 3.0], "b": range(4)}, lambda point: (point["a"], point["b"]))
+
+
+def test_every_result_is_in_its_place():
+    with ThreadPoolExecutor(2) as pool:
+        found = over_grid(products, grid(), about={"what": "products"}, executor=pool)
+    assert found.attrs == {"what": "products"}
+    assert found["product"].dims == ("a", "b")
+    assert found["both"].dims == ("a", "b", "which")
+    assert found["which"].values.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(found["product"], np.outer([1.0, 2.0, 3.0], range(4)))
+    assert found["both"].sel(a=3.0, b=2, which="b") == 2.0
+    assert found.identical(over_grid(products, grid(), about={"what": "products"}))

@@ -1,0 +1,172 @@
+"""One chain over devices and processes: the same numbers as on one, and as by a matrix."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from markov import ChainModel, ConvergenceError, MarkovChain, Multilevel, PauseTandem, stationary
+from markov import stationary_sharded as solve
+from markov.sharding.driver import held_bytes, plan_levels
+from markov.sharding.stencils import stencil_of
+
+MODEL = "PauseTandem(buffers=(24, 24), high_threshold=18, arrival_rates=(25.0, 10.0, 1.0))"
+
+DEVICES = f"""
+import sys
+import jax, numpy as np
+from markov import PauseTandem, stationary_sharded
+
+found = {{}}
+for count in (1, 2, 4):
+    answer = stationary_sharded({MODEL}, devices=jax.devices()[:count])
+    found[f"pi{{count}}"] = answer.pi
+    found[f"mean{{count}}"] = answer.mean(lambda s: s.j)
+    shards = answer.values.addressable_shards
+    assert len({{shard.device for shard in shards}}) == count
+    assert all(shard.data.shape[0] * count == answer.values.shape[0] for shard in shards)
+np.savez(sys.argv[1], **found)
+"""
+
+PROCESSES = f"""
+import sys
+import jax
+jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
+import numpy as np
+from markov import PauseTandem, stationary_sharded
+
+assert jax.process_count() == 2 and len(jax.devices()) == 2
+answer = stationary_sharded({MODEL})
+assert not answer.values.is_fully_addressable
+pi, mean = answer.pi, answer.mean(lambda s: s.j)
+if jax.process_index() == 0:
+    np.savez(sys.argv[3], pi=pi, mean=mean, cycles=answer.cycles)
+"""
+
+
+class Tandem(ChainModel):
+    """M/M/1/K to M/M/1/L, losses at both; every state is recurrent, and there is no start."""
+
+    class State(NamedTuple):
+        i: int
+        j: int
+
+    def space(self):
+        return {"i": range(30), "j": range(40)}
+
+    @staticmethod
+    def rules(s, q):
+        if s.i < 29:
+            yield s._replace(i=s.i + 1), 0.8
+        if s.i > 0:
+            yield s._replace(i=s.i - 1, j=min(s.j + 1, 39)), 1.0
+        if s.j > 0:
+            yield s._replace(j=s.j - 1), 0.9
+
+
+def environment(devices):
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    return {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def by_devices(tmp_path_factory):
+    file = tmp_path_factory.mktemp("devices") / "found.npz"
+    subprocess.run([sys.executable, "-c", DEVICES, str(file)], env=environment(4), check=True)
+    return np.load(file)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """By another method, over the whole space."""
+    model = eval(MODEL, {"PauseTandem": PauseTandem})
+    chain = MarkovChain(model)
+    answer = stationary(chain)
+    space, _ = stencil_of(model)
+    pi = np.zeros(space.size)
+    pi[space.numbers(np.array(chain.states))] = answer.pi
+    return pi, float(answer.pi @ chain.states.j)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_devices_change_nothing(by_devices, reference, count):
+    pi, mean = reference
+    found = by_devices[f"pi{count}"]
+    np.testing.assert_allclose(found, by_devices["pi1"], rtol=0, atol=1e-12)
+    assert abs(found - by_devices["pi1"]).sum() < 1e-12
+    assert abs(found - pi).sum() < 1e-9  # the residual is 1e-12, and the chain mixes slowly
+    assert float(by_devices[f"mean{count}"]) == pytest.approx(mean, rel=1e-9)
+
+
+def test_each_device_holds_less():
+    """All but the slices of rates, and levels of few states; all numbers of devices form the same pairs."""
+    _, stencil = stencil_of(PauseTandem(buffers=(400, 400), high_threshold=300))
+    alone = plan_levels(stencil, 1)
+    held = [held_bytes(alone, stencil)]
+    for devices in (2, 4, 8):
+        levels = plan_levels(stencil, devices)
+        rows = levels[0].shape[0] // devices
+        assert 401 / devices <= rows <= 1.12 * 401 / devices + 1
+        assert (levels[0].devices, levels[-1].devices) == (devices, 1)
+        assert [level.halved for level in levels] == [level.halved for level in alone]
+        assert [level.changes for level in levels] == [level.changes for level in alone]
+        held.append(held_bytes(levels, stencil))
+    assert held[1] < 0.6 * held[0]
+    assert held[2] < 0.35 * held[0]
+    assert held[3] < 0.25 * held[0]
+
+
+@pytest.mark.slow
+def test_two_processes_change_nothing(by_devices, tmp_path):
+    """Joined over the loopback interface, with collectives by gloo."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    file = tmp_path / "found.npz"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESSES, address, str(n), str(file)], env=environment(1)
+        )
+        for n in range(2)
+    ]
+    try:
+        assert [process.wait(500) for process in started] == [0, 0]
+    finally:
+        for process in started:
+            process.kill()
+    found = np.load(file)
+    assert abs(found["pi"] - by_devices["pi1"]).sum() < 1e-12
+    assert float(found["mean"]) == pytest.approx(float(by_devices["mean1"]), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_a_chain_without_a_start_and_few_cycles():
+    model = Tandem()
+    answer = solve(model)
+    expected = stationary(model, Multilevel())
+    np.testing.assert_allclose(answer.pi, expected.pi, rtol=0, atol=1e-11)
+    assert "spread along" in repr(answer)
+    with pytest.raises(ConvergenceError) as failed:
+        solve(model, max_cycles=1)
+    assert failed.value.result.cycles == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"model": 3}, "^model = 3: must be a ChainModel"),
+        ({"tolerance": 0.0}, "^tolerance = 0"),
+        ({"max_cycles": 0}, "^max_cycles = 0"),
+        ({"devices": list(range(100))}, "^devices: 100 are too many for 21 values"),
+    ],
+)
+def test_refused(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        solve(**{"model": PauseTandem(), **arguments})

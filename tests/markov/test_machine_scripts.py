@@ -1,0 +1,53 @@
+"""The scripts for many machines that need programs of the system: MPI, PETSc and SLEPc."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import markov
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "machines"
+DEBIAN = [
+    str(path)
+    for library in ("petsc", "slepc")
+    for path in Path("/usr/lib").glob(f"{library}dir/*/*-real/lib/python3/dist-packages")
+]
+"""Where Debian's packages python3-petsc4py-real and python3-slepc4py-real are."""
+
+
+def pythons():
+    """Interpreters that may have petsc4py and slepc4py, with what is to be on their path."""
+    checkout = str(Path(markov.__file__).parents[1])
+    yield sys.executable, [checkout]
+    if DEBIAN and (system := shutil.which("python3", path="/usr/bin")):
+        yield system, [checkout, *DEBIAN]
+
+
+@pytest.mark.slow
+def test_two_ranks_of_petsc_and_slepc_agree_with_us():
+    if shutil.which("mpiexec") is None:
+        pytest.skip("needs mpiexec")
+    for python, path in pythons():
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+        loads = [python, "-c", "import petsc4py, slepc4py, scipy"]
+        if subprocess.run(loads, env=environment, capture_output=True, check=False).returncode == 0:
+            break
+    else:
+        pytest.skip("needs petsc4py and slepc4py")
+    command = ["mpiexec", "--oversubscribe", "-n", "2", python, str(FOLDER / "stationary_petsc.py")]
+    if os.geteuid() == 0:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    found = re.findall(r"(PETSc|SLEPc) on 2 ranks.*difference (\S+)", run.stdout)
+    assert [name for name, _ in found] == ["PETSc", "SLEPc"]
+    assert all(float(difference) < 1e-10 for _, difference in found)
