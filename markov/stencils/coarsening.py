@@ -14,12 +14,33 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Halving", "halved"]
+__all__ = ["Halving", "Part", "halved"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A flow of the finer grid that is a part of a flow of the coarse one.
+
+    Attributes
+    ----------
+    cell, row
+        Which of the cells that make up the coarse one it belongs to, and in which of their rows.
+    kind, entry
+        Of that cell; the entry counted from the cell's first.
+    state
+        Its own state less the first one of the coarse cell.
+    """
+
+    cell: int
+    row: int
+    kind: int
+    entry: int
+    state: int
 
 
 @dataclass(frozen=True)
 class Halving:
-    """Which cells of a grid make up a cell of the next, and which entries an entry.
+    """Which cells of a grid make up a cell of the next, and which flows a flow.
 
     Attributes
     ----------
@@ -29,17 +50,19 @@ class Halving:
         The rows of a coarse row, -1 where the grid has ended, shape (coarse rows, children).
     children
         The kinds of the cells of a coarse kind, -1: none, shape (coarse kinds, rows * 1 or 2).
-    map_begin
-        Where the entries of each of them begin in ``target``, the same shape.
-    target
-        The place of the coarse entry among those of the coarse cell, -1: the flow stays inside.
+    parts
+        For each coarse kind and each of its entries, what it is the sum of.
     """
 
     axes: tuple[bool, ...]
     child_rows: NDArray[np.int64]
     children: NDArray[np.int64]
-    map_begin: NDArray[np.int64]
-    target: NDArray[np.int64]
+    parts: list[list[list[Part]]]
+
+    @property
+    def last(self) -> int:
+        """Cells of a row that become one."""
+        return 2 if self.axes[-1] else 1
 
 
 def halved(grid: Grid, axes: Sequence[bool]) -> tuple[Grid, Halving]:
@@ -61,22 +84,16 @@ def halved(grid: Grid, axes: Sequence[bool]) -> tuple[Grid, Halving]:
     positions = np.array(
         [(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)]
     )
-    new_kinds, target = [], []
-    map_begin = np.full(children.shape, -1)
-    for g, kids in enumerate(children.tolist()):
-        states, places = _joined(grid, kids, positions, factor)
-        new_kinds.append(states)
-        for p, kid in enumerate(kids):
-            if kid >= 0:
-                map_begin[g, p] = len(target)
-                target += places[p]
-    coarse = Grid(shape, grid.width, new_kinds, rows, row_kind.ravel())
-    return coarse, Halving(
-        tuple(map(bool, axes)), child_rows, children, map_begin, np.array(target)
-    )
+    offsets = positions @ grid.strides
+    found = [_joined(grid, kids, positions, factor, offsets) for kids in children.tolist()]
+    coarse = Grid(shape, grid.width, [kind for kind, _ in found], rows, row_kind.ravel())
+    halving = Halving(tuple(map(bool, axes)), child_rows, children, [parts for _, parts in found])
+    return coarse, halving
 
 
-def _child_rows(shape, coarse_shape, factor):
+def _child_rows(
+    shape: Sequence[int], coarse_shape: Sequence[int], factor: Sequence[int]
+) -> NDArray[np.int64]:
     """Return the numbers of the rows of each coarse row, -1 where there is none."""
     found = np.zeros((1, 1), dtype=np.int64)
     alive = np.ones((1, 1), dtype=bool)
@@ -90,27 +107,28 @@ def _child_rows(shape, coarse_shape, factor):
     return np.where(alive, found, -1)
 
 
-def _joined(grid: Grid, kids, positions, factor):
-    """Return the entries of a cell of some kinds of cells, and the place of each of theirs."""
-    merged: list[dict[Entry, None]] = [{} for _ in range(grid.width)]
-    moved: list[list[tuple[int, Entry] | None]] = []
-    for kid, position in zip(kids, positions, strict=True):
-        these: list[tuple[int, Entry] | None] = []
-        for state, entries in enumerate(grid.kinds[kid] if kid >= 0 else []):
+def _joined(
+    grid: Grid,
+    kids: Sequence[int],
+    positions: NDArray[np.int64],
+    factor: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+) -> tuple[list[list[Entry]], list[list[Part]]]:
+    """Return the entries of a cell made of some kinds of cells, and the parts of each."""
+    last = int(factor[-1])
+    merged: list[dict[Entry, list[Part]]] = [{} for _ in range(grid.width)]
+    for number, (kid, position) in enumerate(zip(kids, positions, strict=True)):
+        if kid < 0:
+            continue
+        count = 0
+        for slot, entries in enumerate(grid.kinds[kid]):
             for entry in entries:
                 step = tuple(((position + entry.step) // factor).tolist())
-                if entry.source == state and not any(step):
-                    these.append(None)
-                    continue
-                coarse = Entry(step, entry.source)
-                merged[state][coarse] = None
-                these.append((state, coarse))
-        moved.append(these)
-    states = [sorted(entries) for entries in merged]
-    first = np.append(0, np.cumsum([len(entries) for entries in states])).tolist()
-    place = {
-        (state, entry): first[state] + n
-        for state, entries in enumerate(states)
-        for n, entry in enumerate(entries)
-    }
-    return states, [[-1 if one is None else place[one] for one in these] for these in moved]
+                if entry.slot != slot or any(step):
+                    state = int(offsets[number]) + slot
+                    part = Part(number, number // last, kid, count, state)
+                    merged[slot].setdefault(Entry(step, entry.slot), []).append(part)
+                count += 1
+    kind = [sorted(entries) for entries in merged]
+    parts = [entries[e] for entries in merged for e in sorted(entries)]
+    return kind, parts

@@ -1,12 +1,11 @@
 """The loops over the cells of a grid, as templates of kernels.
 
-All whole numbers are unsigned: a signed index costs a comparison, which is half of the time here. A row
+All whole numbers are unsigned: a signed index costs a comparison each time. Negative steps wrap. A row
 of cells is a list of segments of cells of one kind: ``first`` has the first segment of each kind of row,
-``starts`` and ``ends`` the cells of each segment, ``numbers`` its kind. The finest grid has its rates by
-kind (``step``, ``rate`` and ``scale``, padded with zeros), ``states`` and ``entries`` are tuples as long
-as a cell has states, and a state entries: known to the compiler, loops over them are unrolled. On a
-coarse grid each cell has flows of its own, one after the other from ``values[value_begin[row]]`` on, and
-``begin`` and ``step`` say by kind where their sources are.
+``starts`` and ``ends`` the cells of each segment, ``numbers`` its kind. Slot r of a cell of kind k has
+the entries ``begin[k * width + r]`` up to ``begin[k * width + r + 1]``; the other state of entry e is
+``step[e]`` further on. On the finest grid entries have rates; on a coarse one each cell has flows of its
+own, one after the other from ``values[value_begin[row]]`` on.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -15,12 +14,19 @@ from __future__ import annotations
 
 __all__ = [
     "balance",
+    "blend",
+    "compare",
+    "count_entries",
     "entry_flows",
+    "fill",
+    "keep",
+    "multiply",
     "outflows",
     "prolong",
     "restrict",
     "restrict_rates",
     "spread",
+    "survey",
     "sweep",
     "sweep_rates",
 ]
@@ -39,140 +45,114 @@ def sweep_rates(
     ends,
     numbers,
     cells,
+    width,
+    begin,
     step,
     rate,
     scale,
-    states,
-    entries,
-    backward,
+    floor,
+    repeats,
     one,
+    backward,
     x,
 ):
-    """Give each state in turn what flows in. Flows that would underflow are held at a floor."""
+    """Give each state in turn what flows in (Gauss-Seidel). No flow falls below its floor."""
     zero = one - one
-    width = zero + len(states)
     for n in range(zero, zero + len(row_kind)):
         row = zero + len(row_kind) - one - n if backward else n
         kind = row_kind[row]
         for i in range(first[kind], first[kind + one]):
             k = first[kind + one] - one - (i - first[kind]) if backward else i
-            into, by, out = step[numbers[k]], rate[numbers[k]], scale[numbers[k]]
-            count = ends[k] - starts[k]
-            if backward:
-                s = (row * cells + ends[k]) * width
-                for _ in range(count):
-                    for m in range(len(states)):
-                        r = len(states) - 1 - m
+            base = numbers[k] * width
+            s = (row * cells + (ends[k] if backward else starts[k])) * width
+            for _ in range(ends[k] - starts[k]):
+                if backward:
+                    for m in range(one, width + one):
+                        r = base + width - m
                         s -= one
                         total = 0.0
-                        for e in range(len(entries)):
-                            total += x[s + into[r, e]] * by[r, e]
-                        x[s] = max(total, FLOOR) * out[r] if total > 0.0 else 0.0
-            else:
-                s = (row * cells + starts[k]) * width
-                for _ in range(count):
-                    for r in range(len(states)):
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * rate[e]
+                        x[s] = max(total, floor[r]) * scale[r]
+                else:
+                    for r in range(base, base + width):
                         total = 0.0
-                        for e in range(len(entries)):
-                            total += x[s + into[r, e]] * by[r, e]
-                        x[s] = max(total, FLOOR) * out[r] if total > 0.0 else 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * rate[e]
+                        x[s] = max(total, floor[r]) * scale[r]
                         s += one
+                for _ in range(one, repeats[numbers[k]]):
+                    if not backward:
+                        s -= width
+                    for r in range(base, base + width):
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * rate[e]
+                        x[s] = max(total, floor[r]) * scale[r]
+                        s += one
+                    if backward:
+                        s -= width
 
 
 def balance(
-    row_kind, first, starts, ends, numbers, cells, step, rate, scale, states, entries, one, x
+    row_kind, first, starts, ends, numbers, cells, width, begin, step, rate, exit_rate, one, x
 ):
-    """Return |what flows in less what flows out|, and what flows out, summed over all states."""
-    zero = one - one
-    width = zero + len(states)
+    """Return |what flows in less what flows out|, what flows out, and x, each summed."""
     off = 0.0
     flow = 0.0
-    for row in range(zero, zero + len(row_kind)):
+    mass = 0.0
+    s = one - one
+    for row in range(s, s + len(row_kind)):
         kind = row_kind[row]
         for k in range(first[kind], first[kind + one]):
-            into, by, out = step[numbers[k]], rate[numbers[k]], scale[numbers[k]]
-            s = (row * cells + starts[k]) * width
+            base = numbers[k] * width
             for _ in range(ends[k] - starts[k]):
-                for r in range(len(states)):
+                for r in range(base, base + width):
                     total = 0.0
-                    for e in range(len(entries)):
-                        total += x[s + into[r, e]] * by[r, e]
-                    flow += x[s] * out[r]
-                    off += abs(total - x[s] * out[r])
+                    for e in range(begin[r], begin[r + one]):
+                        total += x[s + step[e]] * rate[e]
+                    out = x[s] * exit_rate[r]
+                    flow += out
+                    mass += x[s]
+                    off += abs(total - out)
                     s += one
-    return off, flow
-
-
-def spread(
-    row_kind, first, starts, ends, numbers, cells, step, rate, states, entries, backward, one, x
-):
-    """Mark with one each state that a marked state leads to; return how many were marked."""
-    zero = one - one
-    width = zero + len(states)
-    found = 0
-    for n in range(zero, zero + len(row_kind)):
-        row = zero + len(row_kind) - one - n if backward else n
-        kind = row_kind[row]
-        for i in range(first[kind], first[kind + one]):
-            k = first[kind + one] - one - (i - first[kind]) if backward else i
-            into, by = step[numbers[k]], rate[numbers[k]]
-            for c in range(ends[k] - starts[k]):
-                cell = ends[k] - one - c if backward else starts[k] + c
-                for m in range(len(states)):
-                    r = len(states) - 1 - m if backward else m
-                    s = (row * cells + cell) * width + r
-                    if x[s] == 0.0:
-                        for e in range(len(entries)):
-                            if x[s + into[r, e]] > 0.0 and by[r, e] > 0.0:
-                                x[s] = 1.0
-                        if x[s] > 0.0:
-                            found += 1
-    return found
+    return off, flow, mass
 
 
 def restrict_rates(
-    child_rows,
-    present,
-    children,
-    place,
-    share,
+    child,
+    width,
     last,
     fine_cells,
-    step,
-    states,
-    entries,
-    x,
     row_kind,
     rows,
-    counts,
-    value_begin,
+    begins,
+    part_begin,
+    source,
+    rate,
     one,
+    x,
     values,
 ):
-    """Sum the flows between the cells of the first coarse grid; ``share`` is zero within a cell."""
+    """Sum the flows of the finest grid between cells of the first coarse one, entry by entry.
+
+    Coarse cells of kind k have the entries from ``begins[k]`` on, entry e the parts from
+    ``part_begin[e]`` on: flows at ``rate`` out of the state ``source``, counted from the first one of
+    the coarse cell. ``child`` has the finer rows of each coarse row.
+    """
     zero = one - one
-    width = zero + len(states)
+    v = zero
     for coarse in range(zero, zero + len(row_kind)):
-        for v in range(value_begin[coarse], value_begin[coarse + one]):
-            values[v] = 0.0
         kinds = rows[row_kind[coarse]]
-        for c in range(zero, zero + child_rows.shape[1]):
-            if not present[coarse, c]:
-                continue
-            v = value_begin[coarse]
-            s = child_rows[coarse, c] * fine_cells * width
-            left = fine_cells
-            for cell in range(len(kinds)):
-                kind = kinds[cell]
-                for q in range(c * last, c * last + min(last, left)):
-                    into = step[children[kind, q]]
-                    places, by = place[kind, q], share[kind, q]
-                    for r in range(len(states)):
-                        for e in range(len(entries)):
-                            values[v + places[r, e]] += x[s + into[r, e]] * by[r, e]
-                        s += one
-                left -= min(last, left)
-                v += counts[kind]
+        s = child[coarse, zero] * fine_cells * width
+        for cell in range(len(kinds)):
+            for e in range(begins[kinds[cell]], begins[kinds[cell] + one]):
+                total = 0.0
+                for p in range(part_begin[e], part_begin[e + one]):
+                    total += x[s + source[p]] * rate[p]
+                values[v] = total
+                v += one
+            s += last * width
 
 
 # --------------------------------------------------------------------------- coarse grids
@@ -188,11 +168,12 @@ def sweep(
     width,
     begin,
     step,
+    repeats,
     value_begin,
     values,
     scale,
-    backward,
     one,
+    backward,
     x,
 ):
     """Give each state in turn what flows in, by flows of its own."""
@@ -204,83 +185,90 @@ def sweep(
         for i in range(first[kind], first[kind + one]):
             k = first[kind + one] - one - (i - first[kind]) if backward else i
             base = numbers[k] * width
-            if backward:
-                s = (row * cells + ends[k]) * width
-                for _ in range(ends[k] - starts[k]):
-                    for m in range(zero, width):
-                        r = base + width - one - m
+            count = begin[base + width] - begin[base]
+            s = (row * cells + (ends[k] if backward else starts[k])) * width
+            for _ in range(ends[k] - starts[k]):
+                if backward:
+                    for m in range(one, width + one):
+                        r = base + width - m
                         s -= one
                         v -= begin[r + one] - begin[r]
                         total = 0.0
                         for e in range(begin[r], begin[r + one]):
                             total += x[s + step[e]] * values[v + e - begin[r]]
-                        x[s] = max(total, FLOOR) * scale[s] if total > 0.0 else 0.0
-            else:
-                s = (row * cells + starts[k]) * width
-                for _ in range(ends[k] - starts[k]):
+                        x[s] = max(total, FLOOR) * scale[s]
+                else:
                     for r in range(base, base + width):
                         total = 0.0
                         for e in range(begin[r], begin[r + one]):
                             total += x[s + step[e]] * values[v]
                             v += one
-                        x[s] = max(total, FLOOR) * scale[s] if total > 0.0 else 0.0
+                        x[s] = max(total, FLOOR) * scale[s]
                         s += one
+                for _ in range(one, repeats[numbers[k]]):
+                    if not backward:
+                        s -= width
+                        v -= count
+                    for r in range(base, base + width):
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * values[v]
+                            v += one
+                        x[s] = max(total, FLOOR) * scale[s]
+                        s += one
+                    if backward:
+                        s -= width
+                        v -= count
 
 
 def restrict(
-    child_rows,
+    child,
     present,
-    children,
-    map_begin,
-    target,
-    none,
+    width,
     last,
     fine_cells,
-    width,
-    begin,
-    step,
-    fine_begin,
-    fine_values,
-    x,
     row_kind,
     rows,
-    counts,
-    value_begin,
+    begins,
+    part_begin,
+    source,
+    flow,
+    line,
+    spans,
+    places,
+    fine_begin,
+    fine_values,
     one,
+    x,
     values,
 ):
-    """Sum the flows between the cells of the next coarse grid; ``none``: within a cell."""
+    """Sum the flows between the cells of the next coarse grid, entry by entry.
+
+    As `restrict_rates`, but a part is the flow number ``flow`` of those that the coarse cell has in its
+    row of cells ``line``; ``spans`` says how many it has in each, and ``places`` is room for as many
+    numbers.
+    """
     zero = one - one
+    v = zero
     for coarse in range(zero, zero + len(row_kind)):
-        for v in range(value_begin[coarse], value_begin[coarse + one]):
-            values[v] = 0.0
         kinds = rows[row_kind[coarse]]
-        for c in range(zero, zero + child_rows.shape[1]):
-            if not present[coarse, c]:
-                continue
-            v = value_begin[coarse]
-            row = child_rows[coarse, c]
-            s = row * fine_cells * width
-            w = fine_begin[row]
-            left = fine_cells
-            for cell in range(len(kinds)):
-                kind = kinds[cell]
-                for q in range(c * last, c * last + min(last, left)):
-                    base = children[kind, q] * width
-                    place = map_begin[kind, q] - begin[base]
-                    for r in range(base, base + width):
-                        for e in range(begin[r], begin[r + one]):
-                            if target[place + e] != none:
-                                values[v + target[place + e]] += x[s + step[e]] * fine_values[w]
-                            w += one
-                        s += one
-                left -= min(last, left)
-                v += counts[kind]
+        s = child[coarse, zero] * fine_cells * width
+        for c in range(zero, zero + len(places)):
+            places[c] = fine_begin[child[coarse, c]] if present[coarse, c] else zero
+        for cell in range(len(kinds)):
+            kind = kinds[cell]
+            for e in range(begins[kind], begins[kind + one]):
+                total = 0.0
+                for p in range(part_begin[e], part_begin[e + one]):
+                    total += x[s + source[p]] * fine_values[places[line[p]] + flow[p]]
+                values[v] = total
+                v += one
+            for c in range(zero, zero + len(places)):
+                places[c] += spans[kind, c]
+            s += last * width
 
 
-def outflows(
-    row_kind, first, starts, ends, numbers, cells, width, begin, step, values, scale, one, x
-):
+def outflows(row_kind, first, starts, ends, numbers, width, begin, step, values, scale, one, x):
     """Set ``scale`` to the flows out of each state, inverted, and x to one."""
     zero = one - one
     for s in range(len(scale)):
@@ -305,14 +293,14 @@ def outflows(
 # --------------------------------------------------------------------------- both
 
 
-def prolong(child_rows, present, last, fine_cells, cells, width, coarse, one, x):
+def prolong(child, present, last, fine_cells, cells, width, one, coarse, x):
     """Multiply each state by the factor of its cell."""
     zero = one - one
-    for row in range(zero, zero + child_rows.shape[0]):
-        for c in range(zero, zero + child_rows.shape[1]):
+    for row in range(zero, zero + child.shape[0]):
+        for c in range(zero, zero + child.shape[1]):
             if not present[row, c]:
                 continue
-            s = child_rows[row, c] * fine_cells * width
+            s = child[row, c] * fine_cells * width
             t = row * cells * width
             left = fine_cells
             for _ in range(cells):
@@ -340,3 +328,180 @@ def entry_flows(own, row_kind, rows, width, begin, step, rate, one, x, flows):
                     flows[e] += x[s + step[e]] * rate[w]
                     w += one
                 s += one
+
+
+def compare(
+    row_kind, first, starts, ends, numbers, width, begin, step, rate, exit_rate, one, x, y, z, found
+):
+    """Multiply residuals: of x, and of the differences of y and z to it, weighted by 1 / flow."""
+    g11 = g12 = g22 = b1 = b2 = 0.0
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            base = numbers[k] * width
+            for _ in range(ends[k] - starts[k]):
+                for r in range(base, base + width):
+                    out = exit_rate[r]
+                    rest = -x[s] * out
+                    p = (x[s] - y[s]) * out
+                    q = (x[s] - z[s]) * out
+                    for e in range(begin[r], begin[r + one]):
+                        t = s + step[e]
+                        rest += x[t] * rate[e]
+                        p += (y[t] - x[t]) * rate[e]
+                        q += (z[t] - x[t]) * rate[e]
+                    if x[s] > TINY and out > 0.0:
+                        weight = 1.0 / (x[s] * out)
+                        g11 += p * p * weight
+                        g12 += p * q * weight
+                        g22 += q * q * weight
+                        b1 -= p * rest * weight
+                        b2 -= q * rest * weight
+                    s += one
+    found[0], found[1], found[2], found[3], found[4] = g11, g12, g22, b1, b2
+
+
+def blend(a, b, least, x, y, z):
+    """Set x to x + a (y - x) + b (z - x), at least ``least`` times what it was; z to x, as it was."""
+    for s in range(len(x)):
+        before = x[s]
+        better = before + a * (y[s] - before) + b * (z[s] - before)
+        x[s] = max(better, least * before)
+        z[s] = before
+
+
+def multiply(factor, x):
+    """Multiply x by a number."""
+    for s in range(len(x)):
+        x[s] *= factor
+
+
+# --------------------------------------------------------------------------- the states
+
+
+def spread(
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    cells,
+    width,
+    begin,
+    step,
+    one,
+    backward,
+    old,
+    new,
+    marks,
+):
+    """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
+    zero = one - one
+    found = 0
+    for n in range(zero, zero + len(row_kind)):
+        row = zero + len(row_kind) - one - n if backward else n
+        kind = row_kind[row]
+        for i in range(first[kind], first[kind + one]):
+            k = first[kind + one] - one - (i - first[kind]) if backward else i
+            base = numbers[k] * width
+            s = (row * cells + (ends[k] - one if backward else starts[k])) * width
+            for _ in range(ends[k] - starts[k]):
+                for m in range(zero, width):
+                    r = width - one - m if backward else m
+                    if marks[s + r] & new:
+                        for e in range(begin[base + r], begin[base + r + one]):
+                            there = marks[s + r + step[e]]
+                            if there & old and not there & new:
+                                marks[s + r + step[e]] = there | new
+                                found += 1
+                if backward:
+                    s -= width
+                else:
+                    s += width
+    return found
+
+
+def fill(row_kind, first, starts, ends, numbers, width, one, present, bit, marks):
+    """Set the marks of the slots that are occupied in each kind of cell to a bit, others to none."""
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            for _ in range(ends[k] - starts[k]):
+                for r in range(numbers[k] * width, numbers[k] * width + width):
+                    marks[s] = bit if present[r] else 0
+                    s += one
+
+
+def count_entries(row_kind, first, starts, ends, numbers, width, begin, one, bit, marks):
+    """Return how many states have a mark, and how many transitions lead out of them."""
+    states = 0
+    found = one - one
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            for _ in range(ends[k] - starts[k]):
+                for r in range(numbers[k] * width, numbers[k] * width + width):
+                    if marks[s] & bit:
+                        states += 1
+                        found += begin[r + one] - begin[r]
+                    s += one
+    return states, found
+
+
+def keep(bit, marks, x):
+    """Set x to zero in states without a mark."""
+    for s in range(len(x)):
+        if not marks[s] & bit:
+            x[s] = 0.0
+
+
+def survey(
+    begin,
+    count,
+    digits,
+    size,
+    weight,
+    component,
+    shift,
+    ends,
+    row_kind,
+    rows,
+    width,
+    slot,
+    bit,
+    marks,
+    numbers,
+    indices,
+):
+    """Find the states with a mark among ``count`` numbers of the space; return how many.
+
+    ``digits`` are the values of the components of the first number, each counted from its least.
+    """
+    found = 0
+    axes = len(component)
+    for n in range(count):
+        place = 0
+        for c in range(len(digits)):
+            place += digits[c] * weight[c]
+        row = 0
+        for d in range(axes - 1):
+            row = row * ends[d] + digits[component[d]] + shift[place, d]
+        last = digits[component[axes - 1]] + shift[place, axes - 1]
+        r = slot[rows[row_kind[row], last], place]
+        if r >= 0:
+            s = (row * ends[axes - 1] + last) * width + r
+            if marks[s] & bit:
+                numbers[found] = begin + n
+                indices[found] = s
+                found += 1
+        c = len(digits) - 1
+        while c >= 0:
+            digits[c] += 1
+            if digits[c] < size[c]:
+                break
+            digits[c] = 0
+            c -= 1
+    return found

@@ -5,205 +5,243 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.kernels import shape_of
-from markov.methods import compiled
+from markov.computing.compilation import compiled
 from markov.stencils import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from markov.stencils.boxes import Rates
     from markov.stencils.coarsening import Halving
-    from markov.stencils.grids import Grid, Rates
+    from markov.stencils.grids import Grid
 
-__all__ = ["Coarse", "Finest"]
+    Vector = NDArray[np.float64]
+
+__all__ = ["Coarse", "Finest", "Level", "Parts", "bound_kernel", "unsigned"]
 
 ONE = np.uint64(1)
-NONE = np.uint64(2**64 - 1)
 STRONG = 0.5  # of the largest flow: axes along which cells are joined
+REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
+MANY = 0.25  # of the cells: more are swept once
 
 
-def run(kernel: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a kernel, compiled."""
-    return compiled(kernel, shape_of(arguments))(*arguments)
+def bound_kernel(kernel: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """Return a call of a kernel, compiled, with these arguments."""
+    run = compiled(kernel, shape_of(arguments))
+    return lambda: run(*arguments)
 
 
-def whole(array: Any) -> NDArray[np.uint64]:
+def unsigned(numbers: Any) -> NDArray[np.uint64]:
     """Return whole numbers as the kernels take them: negative ones wrap."""
-    return np.ascontiguousarray(np.asarray(array).astype(np.uint64))
+    return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
 
 
-class _Level:
-    """What both sorts of levels have: a grid, its tables, and one number for each state."""
+class Level:
+    """What both sorts of levels have: a grid, its tables, and one number for each state.
 
-    own = True
+    Attributes
+    ----------
+    grid
+        By target for pi, by source for hitting times.
+    x
+        One number for each state, shape (grid.size,).
+    """
 
-    def __init__(self, grid: Grid, x: NDArray[np.float64]) -> None:
+    def __init__(self, grid: Grid, x: Vector) -> None:
         self.grid, self.x = grid, x
         first, starts, numbers = grid.segments
         ends = np.append(starts[1:], 0)
         ends[first[1:] - 1] = grid.shape[-1]
-        places = map(whole, (grid.row_kind, first, starts, ends, numbers))
-        self.cells = np.uint64(grid.shape[-1])
-        self.where = (*places, self.cells)
-        self.width = np.uint64(grid.width)
-        self.rows, self.counts = whole(grid.rows), whole(grid.counts)
-        self.begin, self.step = whole(grid.begin), whole(grid.step)
-        self.value_begin = whole(grid.value_begin) if self.own else whole([0])
+        self.cells, self.width = np.uint64(grid.shape[-1]), np.uint64(grid.width)
+        self.row_kind = unsigned(grid.row_kind)
+        self.rows = unsigned(grid.rows)
+        self.lines = (self.row_kind, *map(unsigned, (first, starts, ends, numbers)))
+        self.entries = unsigned(grid.begin), unsigned(grid.step)
+        often = grid.cyclic & (grid.shares <= MANY)
+        self.repeats = unsigned(np.where(often, REPEATS, 1))
 
-    @property
-    def flows(self) -> NDArray[np.float64]:
-        """What flows into states per unit of x of the source: of each entry, or of each kind's."""
-        raise NotImplementedError
+    def sum_rates(
+        self,
+        halving: Halving,
+        coarse: Level,
+        values: Vector,
+        parts: Parts,
+        rates: Vector,
+        x: Vector,
+    ) -> Callable[[], None]:
+        """Return what sums flows at given rates between the cells of the next level."""
+        child = unsigned(np.maximum(halving.child_rows, 0))
+        place = child, self.width, np.uint64(halving.last), self.cells
+        table = coarse.row_kind, coarse.rows, *parts.table, rates[parts.entry]
+        return bound_kernel(kernels.restrict_rates, *place, *table, ONE, x, values)
+
+    def sum_flows(
+        self,
+        halving: Halving,
+        coarse: Level,
+        values: Vector,
+        parts: Parts,
+        begin: NDArray[np.uint64],
+        flows: Vector,
+        x: Vector,
+    ) -> Callable[[], None]:
+        """Return what sums flows between the cells of the next level."""
+        rows = halving.child_rows
+        place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(halving.last)
+        lines = coarse.row_kind, coarse.rows, *parts.table, unsigned(parts.flow)
+        lines = *lines, unsigned(parts.line), unsigned(parts.spans)
+        room = np.zeros(rows.shape[1], dtype=np.uint64)
+        own = begin, flows, ONE, x, values
+        return bound_kernel(kernels.restrict, *place, self.cells, *lines, room, *own)
+
+    def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the entries of each state begin, and the numbers of the other states."""
+        grid = self.grid
+        kinds = grid.rows[grid.row_kind].ravel()
+        counts = np.diff(grid.begin).reshape(-1, grid.width)[kinds].ravel()
+        steps = [grid.step[self._of(kind)] for kind in kinds]
+        indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
+        return np.append(0, np.cumsum(counts)), indices
+
+    def spelt_out(self, rate: Vector, exit_rate: Vector) -> tuple[Vector, Vector]:
+        """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
+        grid = self.grid
+        kinds = grid.rows[grid.row_kind].ravel()
+        exits = exit_rate.reshape(-1, grid.width)[kinds].ravel()
+        with np.errstate(divide="ignore"):
+            scale = np.where(exits > 0.0, 1.0 / exits, 0.0)
+        return np.concatenate([rate[self._of(kind)] for kind in kinds]), scale
+
+    def _of(self, kind: int) -> slice:
+        begin, width = self.grid.begin, self.grid.width
+        return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
+
+    def _strong(self, own: bool, flows: Vector) -> tuple[bool, ...]:
+        found = np.zeros(len(self.grid.step))
+        place = own, self.row_kind, self.rows, self.width, *self.entries, flows
+        bound_kernel(kernels.entry_flows, *place, ONE, self.x, found)()
+        steps = [e.step for kind in self.grid.kinds for slot in kind for e in slot]
+        wide = np.array(self.grid.shape) > 1
+        moved = (np.array(steps).reshape(len(found), -1) != 0) & wide
+        carried = found @ moved
+        return tuple((carried >= STRONG * carried.max()) & wide)
+
+
+class Finest(Level):
+    """The chain itself; x are probabilities, up to a factor."""
+
+    def __init__(self, grid: Grid, rates: Rates, occupied: NDArray[np.bool_], x: Vector) -> None:
+        super().__init__(grid, x)
+        self.rates = rates
+        with np.errstate(divide="ignore"):
+            scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
+        floor = np.where(occupied.ravel(), kernels.FLOOR, 0.0)
+        table = *self.lines, self.cells, self.width, *self.entries, rates.rate
+        smooth = *table, scale, floor, self.repeats, ONE
+        self.forward = bound_kernel(kernels.sweep_rates, *smooth, False, x)
+        self.backward = bound_kernel(kernels.sweep_rates, *smooth, True, x)
+        self._balance = bound_kernel(kernels.balance, *table, rates.exit_rate, ONE, x)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most, as x is now."""
-        found = np.zeros(len(self.step))
-        place = self.where[0], self.rows, self.width, self.begin, self.step
-        run(kernels.entry_flows, self.own, *place, self.flows, ONE, self.x, found)
-        steps = [e.step for kind in self.grid.kinds for state in kind for e in state]
-        moved = (np.array(steps).reshape(len(found), -1) != 0) * (np.array(self.grid.shape) > 1)
-        carried = found @ moved
-        return tuple((carried >= STRONG * carried.max()) & (np.array(self.grid.shape) > 1))
+        return self._strong(False, self.rates.rate)
 
+    def residual(self) -> tuple[float, float]:
+        """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
+        off, flow, mass = self._balance()
+        return 0.5 * off / flow, mass
 
-class Finest(_Level):
-    """The chain itself; x are probabilities."""
+    def multiply(self, factor: float) -> None:
+        """Multiply x by a number."""
+        bound_kernel(kernels.multiply, float(factor), self.x)()
 
-    own = False
-
-    def __init__(self, grid: Grid, rates: Rates, x: NDArray[np.float64]) -> None:
-        super().__init__(grid, x)
-        self.rates = rates
-        counts = np.diff(grid.begin)
-        widest = max(int(counts.max()), 1)
-        self.states, self.entries = (0,) * grid.width, (0,) * widest
-        self._entry = np.full((len(counts), widest), -1)
-        for state, (begin, count) in enumerate(zip(grid.begin[:-1], counts, strict=True)):
-            self._entry[state, :count] = begin + np.arange(count)
-        shape = len(grid.kinds), grid.width, widest
-        inside = self._entry >= 0
-        self.padded_step = whole(np.where(inside, np.append(grid.step, 0)[self._entry], 0)).reshape(
-            shape
-        )
-        self.rate = np.where(inside, np.append(rates.rate, 0.0)[self._entry], 0.0).reshape(shape)
-        self.exit_rate = rates.exit_rate.reshape(shape[:2])
-        with np.errstate(divide="ignore"):
-            self.scale = np.where(self.exit_rate > 0.0, 1.0 / self.exit_rate, 0.0)
-        self._table = *self.where, self.padded_step, self.rate
-
-    @property
-    def flows(self) -> NDArray[np.float64]:
-        """The rate of each entry of each kind."""
-        return self.rates.rate
-
-    def sweep(self, *, backward: bool) -> None:
-        """Balance each state in turn."""
-        tail = self.states, self.entries, backward, ONE, self.x
-        run(kernels.sweep_rates, *self._table, self.scale, *tail)
-
-    def mark_reachable(self, start: int) -> None:
-        """Set x to one in the states that a state leads to, and to zero in all others."""
-        self.x[:] = 0.0
-        self.x[start] = 1.0
-        found, backward = 1, False
-        idle = 0
-        while idle < 2:
-            tail = self.states, self.entries, backward, ONE, self.x
-            found = run(kernels.spread, *self._table, *tail)
-            idle = 0 if found else idle + 1
-            backward = not backward
-
-    def residual(self) -> float:
-        """Return ||pi Q||_1 / ||pi |Q| ||_1."""
-        tail = self.states, self.entries, ONE, self.x
-        off, flow = run(kernels.balance, *self._table, self.exit_rate, *tail)
-        return 0.5 * off / flow
-
-    def restricted(self, halving: Halving) -> Callable[[Coarse], None]:
+    def restriction(self, halving: Halving, coarse: Level, values: Vector) -> Callable[[], None]:
         """Return what sums the flows between the cells of the next level."""
-        kinds, children = halving.children.shape
-        shape = kinds, children, self.grid.width, len(self.entries)
-        place, share = np.zeros(shape, dtype=np.int64), np.zeros(shape)
-        for kind, q in np.argwhere(halving.children >= 0).tolist():
-            child = halving.children[kind, q]
-            own = self._entry[child * self.grid.width : (child + 1) * self.grid.width]
-            begin = halving.map_begin[kind, q] - self.grid.begin[child * self.grid.width]
-            target = np.append(halving.target, -1)[np.where(own >= 0, begin + own, -1)]
-            place[kind, q] = np.maximum(target, 0)
-            share[kind, q] = np.where(target >= 0, self.rate[child], 0.0)
-        joined = _Joined(halving)
-        table = *joined.children, whole(place), share, joined.last, self.cells, self.padded_step
-        sizes = self.states, self.entries
-
-        def restrict(coarse: Coarse) -> None:
-            run(kernels.restrict_rates, *table, *sizes, self.x, *coarse.into)
-
-        return restrict
+        parts = Parts(self.grid, halving)
+        return self.sum_rates(halving, coarse, values, parts, self.rates.rate, self.x)
 
 
-class Coarse(_Level):
+class Coarse(Level):
     """Cells made of cells; x are the factors by which their flows are to change."""
 
-    def __init__(self, grid: Grid, halving: Halving, fine: _Level) -> None:
+    def __init__(self, grid: Grid, halving: Halving, fine: Finest | Coarse) -> None:
         super().__init__(grid, np.ones(grid.size))
-        self.halving, self.fine = halving, fine
+        self.value_begin = begin = unsigned(grid.value_begin)
         self.values = np.zeros(int(grid.value_begin[-1]))
         self.scale = np.ones(grid.size)
-        joined = _Joined(halving)
-        sizes = joined.last, fine.cells, self.cells, self.width
-        self._up = joined.children[0], joined.children[1], *sizes, self.x, ONE
-        self.into = self.where[0], self.rows, self.counts, self.value_begin, ONE, self.values
-        self._restrict = fine.restricted(halving)  # type: ignore[attr-defined]
-
-    @property
-    def flows(self) -> NDArray[np.float64]:
-        """The flow of each entry."""
-        return self.values
+        child = unsigned(np.maximum(halving.child_rows, 0)), halving.child_rows >= 0
+        self.prolong = bound_kernel(
+            kernels.prolong,
+            *child,
+            np.uint64(halving.last),
+            fine.cells,
+            self.cells,
+            self.width,
+            ONE,
+            self.x,
+            fine.x,
+        )
+        self._restrict = fine.restriction(halving, self, self.values)
+        place = *self.lines, self.width, *self.entries, self.values, self.scale, ONE, self.x
+        self._outflows = bound_kernel(kernels.outflows, *place)
+        smooth = *self.lines, self.cells, self.width, *self.entries, self.repeats, begin
+        smooth = *smooth, self.values, self.scale, ONE
+        self.forward = bound_kernel(kernels.sweep, *smooth, False, self.x)
+        self.backward = bound_kernel(kernels.sweep, *smooth, True, self.x)
 
     @property
     def nbytes(self) -> int:
         """Bytes of its large arrays."""
         return self.values.nbytes + self.scale.nbytes + self.x.nbytes
 
+    def strong_axes(self) -> tuple[bool, ...]:
+        """Return along which axes states exchange most."""
+        return self._strong(True, self.values)
+
     def restrict(self) -> None:
         """Sum the flows of the finer level, and begin with all factors one."""
-        self._restrict(self)
-        place = *self.where, self.width, self.begin, self.step
-        run(kernels.outflows, *place, self.values, self.scale, ONE, self.x)
+        self._restrict()
+        self._outflows()
 
-    def prolong(self) -> None:
-        """Multiply the finer level's x by the factors."""
-        run(kernels.prolong, *self._up, self.fine.x)
-
-    def sweep(self, *, backward: bool) -> None:
-        """Balance each state in turn."""
-        place = *self.where, self.width, self.begin, self.step, self.value_begin
-        run(kernels.sweep, *place, self.values, self.scale, backward, ONE, self.x)
-
-    def restricted(self, halving: Halving) -> Callable[[Coarse], None]:
+    def restriction(self, halving: Halving, coarse: Level, values: Vector) -> Callable[[], None]:
         """Return what sums the flows between the cells of the next level."""
-        joined = _Joined(halving)
-        table = *joined.children, whole(halving.map_begin), whole(halving.target), NONE, joined.last
-        sizes = self.cells, self.width, self.begin, self.step, self.value_begin
-
-        def restrict(coarse: Coarse) -> None:
-            run(kernels.restrict, *table, *sizes, self.values, self.x, *coarse.into)
-
-        return restrict
+        parts = Parts(self.grid, halving)
+        own = self.value_begin, self.values, self.x
+        return self.sum_flows(halving, coarse, values, parts, *own)
 
 
-class _Joined:
-    """The rows and kinds of cells that make up coarse ones, as the kernels take them."""
+class Parts:
+    """The flows that make up those of a coarse grid, as the kernels take them."""
 
-    def __init__(self, halving: Halving) -> None:
-        rows = halving.child_rows
-        present = rows >= 0
-        self.children = whole(np.where(present, rows, 0)), present, whole(halving.children)
-        self.last = np.uint64(2 if halving.axes[-1] else 1)
+    def __init__(self, grid: Grid, halving: Halving, *, by_source: bool = False) -> None:
+        lists = [parts for kind in halving.parts for parts in kind]
+        every = [part for parts in lists for part in parts]
+        begins = np.append(0, np.cumsum([len(kind) for kind in halving.parts], dtype=np.int64))
+        part_begin = np.append(0, np.cumsum([len(parts) for parts in lists], dtype=np.int64))
+        first = grid.begin[:: grid.width]
+        self.entry = np.array([first[p.kind] + p.entry for p in every], dtype=np.int64)
+        source = np.array([p.state for p in every], dtype=np.int64)
+        if not by_source:
+            source += grid.step[self.entry]
+        self.table = unsigned(begins), unsigned(part_begin), unsigned(source)
+        before, self.spans = _places(grid, halving)
+        kinds = np.repeat(np.arange(len(halving.parts)), [sum(map(len, k)) for k in halving.parts])
+        cells = [p.cell for p in every]
+        self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
+        self.line = np.array([p.row for p in every], dtype=np.int64)
+
+
+def _places(grid: Grid, halving: Halving) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many flows the coarse cell has before each of its cells in a row, and in the row."""
+    kids = halving.children
+    counts = np.where(kids >= 0, np.append(grid.counts, 0)[kids], 0)
+    rows = counts.reshape(len(kids), -1, halving.last)
+    before = np.cumsum(rows, axis=2) - rows
+    return before.reshape(kids.shape), rows.sum(axis=2)

@@ -1,81 +1,133 @@
 """pi Q = 0 by multigrid on the grid of cells of a model, without a matrix.
 
-The algorithm is that of `markov.multilevel`: a forward sweep, a correction by the flows between
+The algorithm is that of `markov.methods.multilevel`: a forward sweep, a correction by the flows between
 aggregates, and a backward sweep, on every level. Here the finest level takes its rates from the kinds of
 cells that the rules make, and the levels below it keep nothing but the flows between cells.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
-from markov import _multilevel_kernels
-from markov.hierarchy import Hierarchy, lumped_levels
-from markov.methods import compiled
-from markov.progress import report
+from markov.computing.compilation import compiled
+from markov.computing.progress import report
+from markov.methods import multilevel_kernels
+from markov.methods.hierarchy import Hierarchy, build_hierarchy
+from markov.stencils import kernels
 from markov.stencils.coarsening import halved
-from markov.stencils.grids import Grid, Rates
-from markov.stencils.levels import Coarse, Finest
+from markov.stencils.levels import ONE, Coarse, Finest, bound_kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.stencils.boxes import Layout
 
 __all__ = ["Multigrid"]
 
 SMALL = 5_000  # states of the level that is left to a sparse matrix
 TWICE = 2.5  # times as many states: two visits per cycle pay
 FIRST_SWEEPS = 3
+COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
+LEAST_SHARE = 0.1
+DEPENDENT = 1e-12
+GROWTH_FACTOR = 2.0
+MAX_STAGNANT_CYCLES = 30
 
 
 class Multigrid:
-    """The levels of a chain on a grid; ``x`` are its probabilities, not normalized."""
+    """The levels of a chain on a grid; ``x`` are its probabilities, up to a factor."""
 
-    def __init__(self, grid: Grid, rates: Rates, start: int | None) -> None:
-        self.finest = Finest(grid, rates, np.full(grid.size, 1.0))
-        if start is not None:
-            self.finest.mark_reachable(start)
-        self.x = self.finest.x
-        self.x /= self.x.sum()
+    def __init__(self, layout: Layout, x: NDArray[np.float64]) -> None:
+        grid, rates = layout.into
+        self.finest = Finest(grid, rates, layout.place >= 0, x)
+        self.x = x
         for _ in range(FIRST_SWEEPS):
-            self.finest.sweep(backward=False)
+            self.finest.forward()
         self.levels: list[Coarse] = []
+        self.axes: list[tuple[bool, ...]] = []
         level: Finest | Coarse = self.finest
         while level.grid.size > SMALL:
-            grid, halving = halved(level.grid, level.strong_axes())
+            self.axes.append(level.strong_axes())
+            grid, halving = halved(level.grid, self.axes[-1])
             level = Coarse(grid, halving, level)
             level.restrict()
             self.levels.append(level)
         self.rest = _Rest(level)
+        self.history: list[NDArray[np.float64]] = []
 
     @property
     def nbytes(self) -> int:
         """Bytes of the large arrays."""
-        return self.x.nbytes + sum(level.nbytes for level in self.levels) + self.rest.grid.nbytes
+        own = [self.x, *self.history]
+        coarse = sum(level.nbytes for level in self.levels)
+        return sum(array.nbytes for array in own) + coarse + self.rest.hierarchy.nbytes
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
+        """States and transitions of each level, the finest first."""
+        levels = [self.finest, *self.levels]
+        own = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
+        return (*own, *self.rest.hierarchy.sizes[1:])
 
     def cycle(self, depth: int = 0) -> None:
         """Improve x by one cycle."""
-        level = self.levels[depth - 1] if depth else self.finest
         if depth == len(self.levels):
             self.rest.solve()
             return
-        level.sweep(backward=False)
+        level = self.levels[depth - 1] if depth else self.finest
         below = self.levels[depth]
+        level.forward()
         below.restrict()
         for _ in range(2 if level.grid.size > TWICE * below.grid.size else 1):
             self.cycle(depth + 1)
         below.prolong()
-        level.sweep(backward=True)
+        level.backward()
 
     def solve(self, tolerance: float, most: int) -> tuple[int, float]:
         """Cycle to a relative residual; return the number of cycles and the residual."""
-        size = np.inf
-        for done in range(1, most + 1):
+        size = best = np.inf
+        done = since = 0
+        while done < most and since <= MAX_STAGNANT_CYCLES:
             self.cycle()
-            self.x /= self.x.sum()
-            size = self.finest.residual()
+            done += 1
+            before = size
+            size, mass = self.finest.residual()
             report(done, size)
-            if not size > tolerance:
-                return done, size
-        return most, size
+            if not tolerance < size < np.inf:
+                break
+            self.finest.multiply(1.0 / mass)
+            best, since = (size, 0) if size < 0.5 * best else (best, since + 1)
+            if size > COMBINE_FACTOR * before:
+                self.combine(size)
+        return done, size
+
+    def combine(self, size: float) -> None:
+        """Replace x by the combination with two former iterates that has the least residual."""
+        if len(self.history) < 2:
+            self.history.append(self.x.copy())
+            return
+        level, found = self.finest, np.zeros(5)
+        table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
+        bound_kernel(kernels.compare, *table, ONE, self.x, *self.history, found)()
+        g11, g12, g22, b1, b2 = found
+        shares = np.zeros(2)
+        if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
+            scale = np.sqrt([g11, g22])
+            normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
+            shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
+        a, b = shares.tolist()
+        newer, older = self.history
+        bound_kernel(kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
+        after, mass = level.residual()
+        if after < GROWTH_FACTOR * size:
+            level.multiply(1.0 / mass)
+        else:
+            self.x[:] = older
+        self.history = [older, newer]
 
 
 class _Rest:
@@ -83,33 +135,32 @@ class _Rest:
 
     def __init__(self, level: Finest | Coarse) -> None:
         self.level, grid = level, level.grid
-        kinds = grid.rows[grid.row_kind].ravel()
-        counts = np.diff(grid.begin).reshape(-1, grid.width)[kinds].ravel()
-        steps = [
-            grid.step[grid.begin[k * grid.width] : grid.begin[(k + 1) * grid.width]] for k in kinds
-        ]
-        indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
-        indptr = np.append(0, np.cumsum(counts))
-        values = level.values if isinstance(level, Coarse) else np.zeros(len(indices))
+        width = grid.width
+        indptr, indices = level.pattern()
+        if isinstance(level, Coarse):
+            values, scale = level.values, level.scale
+        else:
+            values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
+            scale[scale == 0.0] = 1.0
         matrix = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
-        places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
+        places = np.indices((*grid.shape, width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
-        self.grid: Hierarchy = lumped_levels(
-            matrix, np.ones(grid.size), 1.0 / level.scale, components
-        )
+        x = np.maximum(level.x, kernels.FLOOR)
+        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / scale, components)
+        self._values, self._scale = values, scale
 
     def solve(self) -> None:
         """Run a cycle from the level's x."""
-        level, grid, n = self.level, self.grid, self.level.grid.size
-        grid.values[: len(level.values)] = level.values
-        grid.x[:n], grid.scale[:n] = level.x, level.scale
-        most = grid.first[-1] - grid.first[-2]
-        dense, left = np.empty((most, most)), np.empty_like(grid.first)
-        rest = grid.first, left, grid.repeats, 1, *grid[2:], dense
+        level, levels, n = self.level, self.hierarchy, self.level.grid.size
+        levels.values[: len(self._values)] = self._values
+        levels.x[:n], levels.scale[:n] = level.x, self._scale
+        most = levels.first[-1] - levels.first[-2]
+        dense, left = np.empty((most, most)), np.empty_like(levels.first)
+        rest = levels.first, left, levels.repeats, 1, *levels[2:], dense
         helpers = (
-            _multilevel_kernels.sweep,
-            _multilevel_kernels.restrict,
-            _multilevel_kernels.eliminate,
+            multilevel_kernels.sweep,
+            multilevel_kernels.restrict,
+            multilevel_kernels.eliminate,
         )
-        compiled(_multilevel_kernels.cycle, shape_of(rest), helpers=helpers)(*rest)
-        level.x[:] = grid.x[:n]
+        compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)(*rest)
+        level.x[:] = levels.x[:n]

@@ -1,0 +1,380 @@
+"""From the regions of a model's rules to the grids of its transitions, by target and by source."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
+
+from markov.stencils.grids import Entry, Grid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from markov.generators.regions import Region
+
+    Cell = tuple[int, ...]
+
+__all__ = ["Layout", "Rates", "Unsuitable", "laid_out"]
+
+MIN_VALUES = 8  # of a component that is an axis
+MAX_STEP = 4  # by which transitions change it
+MAX_WIDTH = 64  # states of a cell
+MAX_BOXES = 60_000  # boxes of cells times states of a cell
+
+
+class Unsuitable(ValueError):
+    """The model's rules or its space are not those of a grid; the message says why."""
+
+
+class Rates(NamedTuple):
+    """The rate of each entry of a grid, and the total rate out of each slot of each kind."""
+
+    rate: NDArray[np.float64]
+    exit_rate: NDArray[np.float64]
+
+
+class Layout(NamedTuple):
+    """A chain on a grid.
+
+    Attributes
+    ----------
+    into, out
+        The transitions into, and out of, each state, with their rates.
+    axes, inner
+        Which components are the axes, and which make up the slots of a cell.
+    place
+        Which combination of the values of the others is in each slot of each kind of cell, -1: none;
+        shape (kinds, width).
+    shift
+        By how many cells along each axis states with one of these combinations are moved, shape
+        (combinations, axes).
+    low, inner_shape
+        Least value of each component; how many values each of ``inner`` has.
+    """
+
+    into: tuple[Grid, Rates]
+    out: tuple[Grid, Rates]
+    axes: tuple[int, ...]
+    inner: tuple[int, ...]
+    place: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    low: tuple[int, ...]
+    inner_shape: tuple[int, ...]
+
+
+class _Move(NamedTuple):
+    """Transitions out of a box of cells, ``low`` up to but not ``high``, by one step at one rate."""
+
+    low: Cell
+    high: Cell
+    step: Cell
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    rate: float
+
+
+def laid_out(
+    regions: Sequence[Region],
+    low: Sequence[int],
+    shape: Sequence[int],
+    start: Sequence[int] | None,
+) -> Layout:
+    """Return a chain on a grid.
+
+    Parameters
+    ----------
+    regions
+        With moves, that fill the space.
+    low, shape
+        Of the space: the least value of each component, and how many values there are.
+    start
+        The values of the components of the state that the chain starts in; None: all states count.
+
+    Raises
+    ------
+    Unsuitable
+        Where no component is an axis, or a cell would have too many states or kinds.
+    """
+    axes, inner = _divided(regions, shape)
+    inner_shape = tuple(shape[n] for n in inner)
+    width = math.prod(inner_shape)
+    moves = list(_moves(regions, low, axes, inner, inner_shape))
+    ends = tuple(shape[n] for n in axes)
+    first = _first(start, low, axes, inner, inner_shape)
+    shift = np.zeros((width, len(axes)), dtype=np.int64)
+    boxes = _Boxes(moves, ends, width, first)
+    for n in range(len(axes)):
+        trial = _disjoint(boxes, n)
+        if trial.any():
+            moved = boxes.shifted(n, trial)
+            if moved.states < boxes.states:
+                boxes = moved
+                shift[:, n] = trial
+    return _gathered(boxes, axes, inner, shift, tuple(low), inner_shape)
+
+
+class _Boxes:
+    """The boxes of cells with the same transitions, and which states of them may be reached.
+
+    Attributes
+    ----------
+    cuts
+        Where boxes begin along each axis.
+    occupied
+        Which states of a cell may be reached in each box, shape (*boxes, states of a cell).
+    """
+
+    def __init__(
+        self, moves: Sequence[_Move], ends: Cell, width: int, first: tuple[Cell, int] | None
+    ) -> None:
+        self.moves, self.ends, self.width, self.first = moves, ends, width, first
+        self.cuts = [_cuts(moves, n, end) for n, end in enumerate(ends)]
+        count = math.prod(map(len, self.cuts))
+        if count * width > MAX_BOXES:
+            msg = f"{count} boxes of cells with different transitions"
+            raise Unsuitable(f"{msg}: at most {MAX_BOXES // width} are allowed")
+        self.occupied = _occupied(moves, self.cuts, ends, width, first)
+
+    @property
+    def states(self) -> int:
+        """States of the grid, with room for as many in each cell as any has."""
+        return math.prod(self.ends) * int(self.occupied.sum(axis=-1).max())
+
+    def shifted(self, n: int, shift: NDArray[np.int64]) -> _Boxes:
+        """Return the same with states moved along an axis, each combination by its own distance."""
+        moves = []
+        for move in self.moves:
+            pairs = np.stack([shift[move.sources], shift[move.targets]])
+            for a, b in np.unique(pairs, axis=1).T.tolist():
+                these = (pairs[0] == a) & (pairs[1] == b)
+                step = _added(move.step, n, b - a)
+                cells = _added(move.low, n, a), _added(move.high, n, a), step
+                moves.append(_Move(*cells, move.sources[these], move.targets[these], move.rate))
+        first = self.first
+        if first is not None:
+            first = _added(first[0], n, int(shift[first[1]])), first[1]
+        ends = _added(self.ends, n, int(shift.max()))
+        return _Boxes(moves, ends, self.width, first)
+
+
+def _added(cell: Cell, n: int, by: int) -> Cell:
+    return (*cell[:n], cell[n] + by, *cell[n + 1 :])
+
+
+def _disjoint(boxes: _Boxes, n: int) -> NDArray[np.int64]:
+    """Return how far each combination is to be moved along an axis, so that few overlap.
+
+    Those that occupy the same interval stay together.
+    """
+    shift = np.zeros(boxes.width, dtype=np.int64)
+    cut, end = boxes.cuts[n], boxes.ends[n]
+    along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1, boxes.width).any(axis=1)
+    beyond = np.append(cut[1:], end)
+    spans: dict[tuple[int, int], list[int]] = {}
+    for place in np.flatnonzero(along.any(axis=0)).tolist():
+        here = np.flatnonzero(along[:, place])
+        spans.setdefault((int(cut[here[0]]), int(beyond[here[-1]])), []).append(place)
+    last = 0
+    for (begin, after), places in sorted(spans.items()):
+        shift[places] = max(0, last - begin)
+        last = max(last, after + int(shift[places[0]]))
+    return shift
+
+
+def _divided(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell]:
+    """Return which components are axes, and which are not."""
+    changes = [c for region in regions for c, _ in region.moves or ()]
+    if not changes:
+        raise Unsuitable("there are no transitions")
+    largest = np.abs(np.array(changes)).max(axis=0)
+    fits = (np.array(shape) >= MIN_VALUES) & (largest >= 1) & (largest <= MAX_STEP)
+    axes = tuple(np.flatnonzero(fits).tolist())
+    inner = tuple(np.flatnonzero(~fits).tolist())
+    if not axes:
+        msg = f"no component has {MIN_VALUES} values or more and changes by at most {MAX_STEP}"
+        raise Unsuitable(msg)
+    width = math.prod(shape[n] for n in inner)
+    if width > MAX_WIDTH:
+        msg = f"the components that do not change by small steps have {width} combinations"
+        raise Unsuitable(f"{msg}: at most {MAX_WIDTH} are allowed")
+    return axes, inner
+
+
+def _moves(
+    regions: Sequence[Region], low: Sequence[int], axes: Cell, inner: Cell, inner_shape: Cell
+) -> Iterator[_Move]:
+    """Yield the transitions of regions that change the state."""
+    number = np.arange(math.prod(inner_shape)).reshape(inner_shape)
+    for region in regions:
+        a = [v - least for v, least in zip(region.low, low, strict=True)]
+        b = [v - least + 1 for v, least in zip(region.high, low, strict=True)]
+        sources = number[tuple(slice(a[n], b[n]) for n in inner)].ravel()
+        for changes, rate in region.moves or ():
+            if not any(changes):
+                continue
+            moved = tuple(slice(a[n] + changes[n], b[n] + changes[n]) for n in inner)
+            step = tuple(int(changes[n]) for n in axes)
+            cells = tuple(a[n] for n in axes), tuple(b[n] for n in axes)
+            yield _Move(*cells, step, sources, number[moved].ravel(), rate)
+
+
+def _cuts(moves: Sequence[_Move], n: int, end: int) -> NDArray[np.int64]:
+    """Return where boxes with the same transitions, in and out, begin along an axis."""
+    ends = [m.low[n] for m in moves] + [m.high[n] for m in moves]
+    ends += [m.low[n] + m.step[n] for m in moves] + [m.high[n] + m.step[n] for m in moves]
+    found = np.unique(np.array([0, *ends]))
+    return found[(found >= 0) & (found < end)]
+
+
+def _covered(
+    cuts: Sequence[NDArray[np.int64]], low: Sequence[int], high: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the numbers of the boxes that meet some cells."""
+    found = np.zeros(1, dtype=np.int64)
+    for cut, a, b in zip(cuts, low, high, strict=True):
+        begin = max(int(np.searchsorted(cut, a, "right")) - 1, 0)
+        found = np.add.outer(
+            found * len(cut), np.arange(begin, int(np.searchsorted(cut, b)))
+        ).ravel()
+    return found
+
+
+def _first(
+    start: Sequence[int] | None, low: Sequence[int], axes: Cell, inner: Cell, inner_shape: Cell
+) -> tuple[Cell, int] | None:
+    if start is None:
+        return None
+    at = [int(v) - least for v, least in zip(start, low, strict=True)]
+    place = 0
+    for n, size in zip(inner, inner_shape, strict=True):
+        place = place * size + at[n]
+    return tuple(at[n] for n in axes), place
+
+
+def _occupied(
+    moves: Sequence[_Move],
+    cuts: Sequence[NDArray[np.int64]],
+    ends: Cell,
+    width: int,
+    first: tuple[Cell, int] | None,
+) -> NDArray[np.bool_]:
+    """Return which states of a cell may be reached in each box, shape (*boxes, width)."""
+    shape = tuple(map(len, cuts))
+    if first is None:
+        return np.ones((*shape, width), dtype=bool)
+    n = math.prod(shape) * width
+    beyond = [np.append(cut[1:], end) for cut, end in zip(cuts, ends, strict=True)]
+    sources, targets = [], []
+    for move in moves:
+        for box in _covered(cuts, move.low, move.high):
+            at = np.unravel_index(int(box), shape)
+            low = [int(cut[p]) + d for cut, p, d in zip(cuts, at, move.step, strict=True)]
+            high = [int(end[p]) + d for end, p, d in zip(beyond, at, move.step, strict=True)]
+            for other in _covered(cuts, low, high):
+                sources.append(box * width + move.sources)
+                targets.append(other * width + move.targets)
+    pairs = np.concatenate(sources), np.concatenate(targets)
+    graph = sp.csr_matrix((np.ones(len(pairs[0]), dtype=np.int8), pairs), shape=(n, n))
+    begin = _covered(cuts, first[0], [v + 1 for v in first[0]])[0] * width + first[1]
+    found = np.zeros(n, dtype=bool)
+    found[breadth_first_order(graph, begin, return_predecessors=False)] = True
+    return found.reshape(*shape, width)
+
+
+def _refined(boxes: _Boxes) -> list[NDArray[np.int64]]:
+    """Return finer cuts: cells a step away from those of a box have the same slots."""
+    found = []
+    for n, (cut, end) in enumerate(zip(boxes.cuts, boxes.ends, strict=True)):
+        along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1)
+        other = cut[1:][(along[1:] != along[:-1]).any(axis=1)]
+        steps = {step for move in boxes.moves for step in (move.step[n], -move.step[n])}
+        every = np.unique(np.concatenate([cut, *(other + d for d in steps)]))
+        found.append(every[(every >= 0) & (every < end)])
+    return found
+
+
+def _gathered(
+    boxes: _Boxes,
+    axes: Cell,
+    inner: Cell,
+    shift: NDArray[np.int64],
+    low: Cell,
+    inner_shape: Cell,
+) -> Layout:
+    """Number the kinds of cells by what they have."""
+    moves, ends, cuts = boxes.moves, boxes.ends, _refined(boxes)
+    pairs = zip(boxes.cuts, cuts, strict=True)
+    occupied = boxes.occupied[np.ix_(*(np.searchsorted(a, b, "right") - 1 for a, b in pairs))]
+    shape, total = occupied.shape[:-1], boxes.width
+    flat = occupied.reshape(-1, total)
+    width = int(flat.sum(axis=1).max())
+    slot = np.where(flat, np.cumsum(flat, axis=1) - 1, -1)
+    into: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
+    out: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
+    origin = np.stack(np.meshgrid(*cuts, indexing="ij"), axis=-1).reshape(-1, len(cuts))
+    for move in moves:
+        for here in _covered(cuts, move.low, move.high).tolist():
+            at = origin[here] + move.step
+            there = int(_covered(cuts, at, at + 1)[0])
+            _add(out[here], slot[here][move.sources], slot[there][move.targets], move.step, move)
+        back = tuple(-d for d in move.step)
+        shifted = [a + d for a, d in zip(move.low, move.step, strict=True)]
+        beyond = [b + d for b, d in zip(move.high, move.step, strict=True)]
+        for here in _covered(cuts, shifted, beyond).tolist():
+            at = origin[here] + back
+            there = int(_covered(cuts, at, at + 1)[0])
+            _add(into[here], slot[here][move.targets], slot[there][move.sources], back, move)
+    places = [np.flatnonzero(row).tolist() for row in flat]
+    known: dict[object, int] = {}
+    numbers = np.empty(len(flat), dtype=np.int64)
+    kept = []
+    for box, (a, b, place) in enumerate(zip(into, out, places, strict=True)):
+        key = tuple(tuple(sorted(s.items())) for s in (*a, *b)), tuple(place)
+        if key not in known:
+            known[key] = len(known)
+            kept.append(box)
+        numbers[box] = known[key]
+    exit_rate = np.array([[sum(s.values()) for s in out[box]] for box in kept]).ravel()
+    rows, row_kind = _rows(numbers.reshape(shape), cuts, ends)
+    tables = []
+    for side in (into, out):
+        ordered = [[sorted(s.items()) for s in side[box]] for box in kept]
+        kinds = [[[e for e, _ in s] for s in kind] for kind in ordered]
+        rate = np.array([r for kind in ordered for s in kind for _, r in s])
+        tables.append((Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate)))
+    place = np.array([places[box] + [-1] * (width - len(places[box])) for box in kept])
+    return Layout(*tables, axes, inner, place, shift, low, inner_shape)
+
+
+def _add(
+    slots: list[dict[Entry, float]],
+    own: NDArray[np.int64],
+    others: NDArray[np.int64],
+    step: Cell,
+    move: _Move,
+) -> None:
+    """Add the transitions of a move at the states that are occupied."""
+    for a, b in zip(own.tolist(), others.tolist(), strict=True):
+        if a >= 0 and b >= 0:
+            entry = Entry(step, b)
+            slots[a][entry] = slots[a].get(entry, 0.0) + move.rate
+
+
+def _rows(
+    numbers: NDArray[np.int64], cuts: list[NDArray[np.int64]], ends: Cell
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the kinds of the cells of each kind of row, and the kind of each row."""
+    lines = numbers.reshape(-1, numbers.shape[-1])
+    last = np.searchsorted(cuts[-1], np.arange(ends[-1]), "right") - 1
+    rows, line_kind = np.unique(lines[:, last], axis=0, return_inverse=True)
+    row_kind = np.zeros(1, dtype=np.int64)
+    for cut, count in zip(cuts[:-1], ends[:-1], strict=True):
+        which = np.searchsorted(cut, np.arange(count), "right") - 1
+        row_kind = np.add.outer(row_kind * len(cut), which).ravel()
+    return rows, line_kind.ravel()[row_kind]
