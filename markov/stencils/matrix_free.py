@@ -14,7 +14,7 @@ from markov.stencils.chains import GridChain
 from markov.stencils.levels import bound_kernel
 from markov.stencils.models import GridModel, is_numbered
 from markov.stencils.multigrid import Multigrid
-from markov.stencils.places import REACHED, RECURRENT, SeveralClassesError
+from markov.stencils.places import RECURRENT, SeveralClassesError
 from markov.stencils.proofs import GridBound, bound_on_grid
 
 if TYPE_CHECKING:
@@ -142,14 +142,10 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
     sizes = levels.sizes
     axes = levels.axes
     del levels  # its memory is that of the bound
+    pi = places.gathered(x)
+    memory += pi.nbytes
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
-        bound = bound_on_grid(grid.layout, places, axes, x)
-        memory = max(memory, x.nbytes + places.marks.nbytes + bound.memory)
-    pi = np.empty(places.size)
-    begin = 0
-    for _, indices in places.blocks(REACHED):
-        pi[begin : begin + len(indices)] = x[indices]
-        begin += len(indices)
-    memory += pi.nbytes
+        bound = bound_on_grid(grid.layout, places, axes, x, pi)
+        memory = max(memory, x.nbytes + pi.nbytes + places.marks.nbytes + bound.memory)
     return GridSolution(GridChain(grid), pi, residual, cycles, memory, sizes, bound.distance)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 __all__ = [
     "add",
-    "costs",
+    "costs_and_weights",
     "drift",
     "leave",
     "leave_rates",
@@ -24,10 +24,12 @@ U = 1.1102230246251565e-16
 TINY = 1e-300
 
 
-def costs(power, largest, pi, found):
-    """Set costs per second that grow as a power of 1 / pi."""
-    for s in range(len(pi)):
-        found[s] = max(pi[s] / largest, TINY) ** power
+def costs_and_weights(power, least, largest, x, found):
+    """Set costs per second that grow as a power of 1 / x, and raise x to a least value, if positive."""
+    for s in range(len(x)):
+        if x[s] > 0.0:
+            x[s] = max(x[s], least)
+        found[s] = (max(x[s], least) / largest) ** power
 
 
 def relax_rates(

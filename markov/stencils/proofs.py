@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["GridBound", "bound_on_grid"]
 
 TAIL = -0.1  # costs grow as this power of the probability
+LEAST = 1e-150  # of the largest probability: what weighs less in equations is not told apart
 SHARP = 0.5  # of c: an h that proves more is not looked for
 FIRST_CHECK, MAX_CYCLES = 3, 24
 TWICE = 2.5  # times as many states: two visits per cycle pay
@@ -51,7 +52,7 @@ class GridBound(NamedTuple):
 
 
 def bound_on_grid(
-    layout: Layout, places: Places, axes: Sequence[Sequence[bool]], x: Vector
+    layout: Layout, places: Places, axes: Sequence[Sequence[bool]], x: Vector, pi: Vector
 ) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
@@ -62,7 +63,10 @@ def bound_on_grid(
     axes
         Along which cells are joined from level to level.
     x
-        Probabilities of the states of the grid, zero in those that are not recurrent.
+        Probabilities of the states of the grid, zero in those that are not recurrent. They are
+        changed on the way, and made good.
+    pi
+        The same, in the order of the states of the chain.
     """
     try:
         check_room("the bound on the error", x.size * 12.0)
@@ -76,6 +80,7 @@ def bound_on_grid(
             cycles += 1
             if cycles >= FIRST_CHECK:
                 c = -hitting.drift(places.marks)
+        places.spread_over(pi, x)
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, hitting.nbytes)
         off, mass, low = hitting.misfit(layout, places.marks, x)
@@ -92,7 +97,9 @@ class _HittingTimes:
         grid, rates = layout.out
         self.reference = int(np.argmax(pi))
         self.h, self.costs = np.zeros(grid.size), np.empty(grid.size, dtype=np.float32)
-        bound_kernel(proof_kernels.costs, TAIL, float(pi.max()), pi, self.costs)()
+        largest = float(pi.max())
+        raised = TAIL, LEAST * largest, largest, pi, self.costs
+        bound_kernel(proof_kernels.costs_and_weights, *raised)()
         self.fine = _Fine(grid, rates, self.reference, pi, self.costs, self.h)
         self.levels: list[_Coarse] = []
         level: _Fine | _Coarse = self.fine
