@@ -49,14 +49,18 @@ def sweep_rates(
     begin,
     step,
     rate,
-    scale,
     floor,
     repeats,
+    special,
     one,
     backward,
     x,
 ):
-    """Give each state in turn what flows in (Gauss-Seidel). No flow falls below its floor."""
+    """Give each state in turn what flows in (Gauss-Seidel), but not less than its floor.
+
+    Rates, and floors, are those into a state over the rate out of it. ``special`` says for which kinds
+    of cells the spliced statements are.
+    """
     zero = one - one
     for n in range(zero, zero + len(row_kind)):
         row = zero + len(row_kind) - one - n if backward else n
@@ -64,6 +68,9 @@ def sweep_rates(
         for i in range(first[kind], first[kind + one]):
             k = first[kind + one] - one - (i - first[kind]) if backward else i
             base = numbers[k] * width
+            if special[numbers[k]]:
+                unrolled()  # noqa: F821
+                continue
             s = (row * cells + (ends[k] if backward else starts[k])) * width
             for _ in range(ends[k] - starts[k]):
                 if backward:
@@ -73,13 +80,13 @@ def sweep_rates(
                         total = 0.0
                         for e in range(begin[r], begin[r + one]):
                             total += x[s + step[e]] * rate[e]
-                        x[s] = max(total, floor[r]) * scale[r]
+                        x[s] = max(total, floor[r])
                 else:
                     for r in range(base, base + width):
                         total = 0.0
                         for e in range(begin[r], begin[r + one]):
                             total += x[s + step[e]] * rate[e]
-                        x[s] = max(total, floor[r]) * scale[r]
+                        x[s] = max(total, floor[r])
                         s += one
                 for _ in range(one, repeats[numbers[k]]):
                     if not backward:
@@ -88,7 +95,7 @@ def sweep_rates(
                         total = 0.0
                         for e in range(begin[r], begin[r + one]):
                             total += x[s + step[e]] * rate[e]
-                        x[s] = max(total, floor[r]) * scale[r]
+                        x[s] = max(total, floor[r])
                         s += one
                     if backward:
                         s -= width
@@ -125,7 +132,11 @@ def restrict_rates(
     last,
     fine_cells,
     row_kind,
-    rows,
+    first,
+    starts,
+    ends,
+    numbers,
+    special,
     begins,
     part_begin,
     source,
@@ -143,16 +154,21 @@ def restrict_rates(
     zero = one - one
     v = zero
     for coarse in range(zero, zero + len(row_kind)):
-        kinds = rows[row_kind[coarse]]
         s = child[coarse, zero] * fine_cells * width
-        for cell in range(len(kinds)):
-            for e in range(begins[kinds[cell]], begins[kinds[cell] + one]):
-                total = 0.0
-                for p in range(part_begin[e], part_begin[e + one]):
-                    total += x[s + source[p]] * rate[p]
-                values[v] = total
-                v += one
-            s += last * width
+        for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
+            kind = numbers[i]
+            count = ends[i] - starts[i]
+            if special[kind]:
+                unrolled()  # noqa: F821
+                continue
+            for _ in range(count):
+                for e in range(begins[kind], begins[kind + one]):
+                    total = 0.0
+                    for p in range(part_begin[e], part_begin[e + one]):
+                        total += x[s + source[p]] * rate[p]
+                    values[v] = total
+                    v += one
+                s += last * width
 
 
 # --------------------------------------------------------------------------- coarse grids
@@ -169,6 +185,7 @@ def sweep(
     begin,
     step,
     repeats,
+    special,
     value_begin,
     values,
     scale,
@@ -185,6 +202,9 @@ def sweep(
         for i in range(first[kind], first[kind + one]):
             k = first[kind + one] - one - (i - first[kind]) if backward else i
             base = numbers[k] * width
+            if special[numbers[k]]:
+                unrolled()  # noqa: F821
+                continue
             count = begin[base + width] - begin[base]
             s = (row * cells + (ends[k] if backward else starts[k])) * width
             for _ in range(ends[k] - starts[k]):
@@ -228,7 +248,11 @@ def restrict(
     last,
     fine_cells,
     row_kind,
-    rows,
+    first,
+    starts,
+    ends,
+    numbers,
+    special,
     begins,
     part_begin,
     source,
@@ -251,24 +275,30 @@ def restrict(
     zero = one - one
     v = zero
     for coarse in range(zero, zero + len(row_kind)):
-        kinds = rows[row_kind[coarse]]
         s = child[coarse, zero] * fine_cells * width
         for c in range(zero, zero + len(places)):
             places[c] = fine_begin[child[coarse, c]] if present[coarse, c] else zero
-        for cell in range(len(kinds)):
-            kind = kinds[cell]
-            for e in range(begins[kind], begins[kind + one]):
-                total = 0.0
-                for p in range(part_begin[e], part_begin[e + one]):
-                    total += x[s + source[p]] * fine_values[places[line[p]] + flow[p]]
-                values[v] = total
-                v += one
-            for c in range(zero, zero + len(places)):
-                places[c] += spans[kind, c]
-            s += last * width
+        for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
+            kind = numbers[i]
+            count = ends[i] - starts[i]
+            if special[kind]:
+                unrolled()  # noqa: F821
+                continue
+            for _ in range(count):
+                for e in range(begins[kind], begins[kind + one]):
+                    total = 0.0
+                    for p in range(part_begin[e], part_begin[e + one]):
+                        total += x[s + source[p]] * fine_values[places[line[p]] + flow[p]]
+                    values[v] = total
+                    v += one
+                for c in range(zero, zero + len(places)):
+                    places[c] += spans[kind, c]
+                s += last * width
 
 
-def outflows(row_kind, first, starts, ends, numbers, width, begin, step, values, scale, one, x):
+def outflows(
+    row_kind, first, starts, ends, numbers, width, begin, step, special, values, scale, one, x
+):
     """Set ``scale`` to the flows out of each state, inverted, and x to one."""
     zero = one - one
     for s in range(len(scale)):
@@ -280,6 +310,9 @@ def outflows(row_kind, first, starts, ends, numbers, width, begin, step, values,
         kind = row_kind[row]
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
+            if special[numbers[k]]:
+                unrolled()  # noqa: F821
+                continue
             for _ in range(ends[k] - starts[k]):
                 for r in range(base, base + width):
                     for e in range(begin[r], begin[r + one]):
@@ -293,7 +326,7 @@ def outflows(row_kind, first, starts, ends, numbers, width, begin, step, values,
 # --------------------------------------------------------------------------- both
 
 
-def prolong(child, present, last, fine_cells, cells, width, one, coarse, x):
+def prolong(child, present, last, fine_cells, cells, width, special, one, coarse, x):
     """Multiply each state by the factor of its cell."""
     zero = one - one
     for row in range(zero, zero + child.shape[0]):
@@ -303,7 +336,9 @@ def prolong(child, present, last, fine_cells, cells, width, one, coarse, x):
             s = child[row, c] * fine_cells * width
             t = row * cells * width
             left = fine_cells
-            for _ in range(cells):
+            if special:
+                unrolled()  # noqa: F821
+            while left > zero:
                 for _ in range(min(last, left)):
                     for r in range(zero, width):
                         x[s] *= coarse[t + r]

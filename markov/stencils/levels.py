@@ -12,10 +12,10 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.stencils import kernels
+from markov.stencils import kernels, unrolled
+from markov.stencils.unrolled import frequent
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
 
     from markov.stencils.boxes import Rates
@@ -24,17 +24,22 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Coarse", "Finest", "Level", "Parts", "bound_kernel", "unsigned"]
+__all__ = ["LARGE", "Coarse", "Finest", "Level", "Parts", "bound_kernel", "unsigned"]
 
 ONE = np.uint64(1)
 STRONG = 0.5  # of the largest flow: axes along which cells are joined
+LARGE = 1_000_000
+"""States of a grid from which on statements are written out for its most frequent kind of cells."""
 REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
 MANY = 0.25  # of the cells: more are swept once
 
 
-def bound_kernel(kernel: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Return a call of a kernel, compiled, with these arguments."""
-    run = compiled(kernel, shape_of(arguments))
+def bound_kernel(
+    kernel: Callable[..., Any], *arguments: Any, unrolled: str = ""
+) -> Callable[[], Any]:
+    """Return a call of a kernel, compiled, with these arguments, and some statements spliced in."""
+    snippets = {"unrolled": unrolled} if unrolled else None
+    run = compiled(kernel, shape_of(arguments), snippets=snippets)
     return lambda: run(*arguments)
 
 
@@ -52,10 +57,13 @@ class Level:
         By target for pi, by source for hitting times.
     x
         One number for each state, shape (grid.size,).
+    fast
+        Whether the statements for the most frequent kind of cells are written out: that takes some
+        ten seconds once, to compile them, and halves the time.
     """
 
-    def __init__(self, grid: Grid, x: Vector) -> None:
-        self.grid, self.x = grid, x
+    def __init__(self, grid: Grid, x: Vector, *, fast: bool) -> None:
+        self.grid, self.x, self.fast = grid, x, fast
         first, starts, numbers = grid.segments
         ends = np.append(starts[1:], 0)
         ends[first[1:] - 1] = grid.shape[-1]
@@ -66,6 +74,7 @@ class Level:
         self.entries = unsigned(grid.begin), unsigned(grid.step)
         often = grid.cyclic & (grid.shares <= MANY)
         self.repeats = unsigned(np.where(often, REPEATS, 1))
+        self._counts, self.special = frequent(grid, ~often & fast)
 
     def sum_rates(
         self,
@@ -79,8 +88,10 @@ class Level:
         """Return what sums flows at given rates between the cells of the next level."""
         child = unsigned(np.maximum(halving.child_rows, 0))
         place = child, self.width, np.uint64(halving.last), self.cells
-        table = coarse.row_kind, coarse.rows, *parts.table, rates[parts.entry]
-        return bound_kernel(kernels.restrict_rates, *place, *table, ONE, x, values)
+        special, text = parts.unrolled(coarse, by_line=False)
+        table = *coarse.lines, special, *parts.table, rates[parts.entry]
+        run = kernels.restrict_rates, *place, *table, ONE, x, values
+        return bound_kernel(*run, unrolled=text)
 
     def sum_flows(
         self,
@@ -95,11 +106,13 @@ class Level:
         """Return what sums flows between the cells of the next level."""
         rows = halving.child_rows
         place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(halving.last)
-        lines = coarse.row_kind, coarse.rows, *parts.table, unsigned(parts.flow)
+        special, text = parts.unrolled(coarse, by_line=True)
+        lines = *coarse.lines, special, *parts.table, unsigned(parts.flow)
         lines = *lines, unsigned(parts.line), unsigned(parts.spans)
         room = np.zeros(rows.shape[1], dtype=np.uint64)
         own = begin, flows, ONE, x, values
-        return bound_kernel(kernels.restrict, *place, self.cells, *lines, room, *own)
+        run = kernels.restrict, *place, self.cells, *lines, room, *own
+        return bound_kernel(*run, unrolled=text)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the entries of each state begin, and the numbers of the other states."""
@@ -123,6 +136,10 @@ class Level:
         begin, width = self.grid.begin, self.grid.width
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
+    def text(self, written: Callable[..., str], *arguments: Any) -> str:
+        """Return statements that are spliced into a kernel; none unless this is a large chain."""
+        return written(*arguments) if self.fast else "pass"
+
     def _strong(self, own: bool, flows: Vector) -> tuple[bool, ...]:
         found = np.zeros(len(self.grid.step))
         place = own, self.row_kind, self.rows, self.width, *self.entries, flows
@@ -137,16 +154,27 @@ class Level:
 class Finest(Level):
     """The chain itself; x are probabilities, up to a factor."""
 
-    def __init__(self, grid: Grid, rates: Rates, occupied: NDArray[np.bool_], x: Vector) -> None:
-        super().__init__(grid, x)
+    def __init__(
+        self,
+        grid: Grid,
+        rates: Rates,
+        occupied: NDArray[np.bool_],
+        x: Vector,
+        *,
+        fast: bool,
+    ) -> None:
+        super().__init__(grid, x, fast=fast)
         self.rates = rates
         with np.errstate(divide="ignore"):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
-        floor = np.where(occupied.ravel(), kernels.FLOOR, 0.0)
-        table = *self.lines, self.cells, self.width, *self.entries, rates.rate
-        smooth = *table, scale, floor, self.repeats, ONE
-        self.forward = bound_kernel(kernels.sweep_rates, *smooth, False, x)
-        self.backward = bound_kernel(kernels.sweep_rates, *smooth, True, x)
+        floor = np.where(occupied.ravel(), kernels.FLOOR, 0.0) * scale
+        place = *self.lines, self.cells, self.width, *self.entries
+        jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
+        smooth = kernels.sweep_rates, *place, jumps, floor, self.repeats, self.special, ONE
+        text = self.text(unrolled.sweep_rates, self._counts)
+        self.forward = bound_kernel(*smooth, False, x, unrolled=text)
+        self.backward = bound_kernel(*smooth, True, x, unrolled=text)
+        table = *place, rates.rate
         self._balance = bound_kernel(kernels.balance, *table, rates.exit_rate, ONE, x)
 
     def strong_axes(self) -> tuple[bool, ...]:
@@ -172,7 +200,7 @@ class Coarse(Level):
     """Cells made of cells; x are the factors by which their flows are to change."""
 
     def __init__(self, grid: Grid, halving: Halving, fine: Finest | Coarse) -> None:
-        super().__init__(grid, np.ones(grid.size))
+        super().__init__(grid, np.ones(grid.size), fast=fine.fast)
         self.value_begin = begin = unsigned(grid.value_begin)
         self.values = np.zeros(int(grid.value_begin[-1]))
         self.scale = np.ones(grid.size)
@@ -184,17 +212,21 @@ class Coarse(Level):
             fine.cells,
             self.cells,
             self.width,
+            self.fast,
             ONE,
             self.x,
             fine.x,
+            unrolled=self.text(unrolled.prolong, grid.width, halving.last),
         )
         self._restrict = fine.restriction(halving, self, self.values)
-        place = *self.lines, self.width, *self.entries, self.values, self.scale, ONE, self.x
-        self._outflows = bound_kernel(kernels.outflows, *place)
-        smooth = *self.lines, self.cells, self.width, *self.entries, self.repeats, begin
-        smooth = *smooth, self.values, self.scale, ONE
-        self.forward = bound_kernel(kernels.sweep, *smooth, False, self.x)
-        self.backward = bound_kernel(kernels.sweep, *smooth, True, self.x)
+        place = *self.lines, self.width, *self.entries, self.special, self.values, self.scale
+        text = self.text(unrolled.outflows, self._counts)
+        self._outflows = bound_kernel(kernels.outflows, *place, ONE, self.x, unrolled=text)
+        smooth = *self.lines, self.cells, self.width, *self.entries, self.repeats, self.special
+        smooth = *smooth, begin, self.values, self.scale, ONE
+        text = self.text(unrolled.sweep_flows, self._counts)
+        self.forward = bound_kernel(kernels.sweep, *smooth, False, self.x, unrolled=text)
+        self.backward = bound_kernel(kernels.sweep, *smooth, True, self.x, unrolled=text)
 
     @property
     def nbytes(self) -> int:
@@ -236,6 +268,28 @@ class Parts:
         cells = [p.cell for p in every]
         self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
         self.line = np.array([p.row for p in every], dtype=np.int64)
+        self._counts = [[len(parts) for parts in kind] for kind in halving.parts]
+
+    def unrolled(self, coarse: Level, *, by_line: bool) -> tuple[NDArray[np.bool_], str]:
+        """Return kinds of coarse cells whose sums are written out, and the statements."""
+        if not coarse.fast:
+            return np.zeros(len(self._counts), dtype=bool), "pass"
+        ends = np.cumsum([sum(counts) for counts in self._counts]).tolist()
+        lines = [
+            tuple(self.line[end - sum(c) : end].tolist()) if by_line else ()
+            for end, c in zip(ends, self._counts, strict=True)
+        ]
+        patterns = [(tuple(c), found) for c, found in zip(self._counts, lines, strict=True)]
+        share: dict[Any, float] = {}
+        for pattern, part in zip(patterns, coarse.grid.shares.tolist(), strict=True):
+            if sum(pattern[0]) <= unrolled.MOST:
+                share[pattern] = share.get(pattern, 0.0) + part
+        best = max(share, key=lambda p: share[p], default=None)
+        special = np.array([pattern == best for pattern in patterns], dtype=bool)
+        if best is None:
+            return special, "pass"
+        text = unrolled.sum_of_flows(*best) if by_line else unrolled.sum_of_rates(best[0])
+        return special, text
 
 
 def _places(grid: Grid, halving: Halving) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -19,7 +19,7 @@ from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
 from markov.stencils import kernels
 from markov.stencils.coarsening import halved
-from markov.stencils.levels import ONE, Coarse, Finest, bound_kernel
+from markov.stencils.levels import LARGE, ONE, Coarse, Finest, bound_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ SMALL = 5_000  # states of the level that is left to a sparse matrix
 TWICE = 2.5  # times as many states: two visits per cycle pay
 FIRST_SWEEPS = 3
 COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
+MAX_PAUSE = 5  # cycles between two residuals
 LEAST_SHARE = 0.1
 DEPENDENT = 1e-12
 GROWTH_FACTOR = 2.0
@@ -43,7 +44,7 @@ class Multigrid:
 
     def __init__(self, layout: Layout, x: NDArray[np.float64]) -> None:
         grid, rates = layout.into
-        self.finest = Finest(grid, rates, layout.place >= 0, x)
+        self.finest = Finest(grid, rates, layout.place >= 0, x, fast=grid.size >= LARGE)
         self.x = x
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
@@ -88,21 +89,32 @@ class Multigrid:
         level.backward()
 
     def solve(self, tolerance: float, most: int) -> tuple[int, float]:
-        """Cycle to a relative residual; return the number of cycles and the residual."""
+        """Cycle to a relative residual; return the number of cycles and the residual.
+
+        Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
+        """
         size = best = np.inf
         done = since = 0
+        pause = 1
         while done < most and since <= MAX_STAGNANT_CYCLES:
-            self.cycle()
-            done += 1
+            pause = min(pause, most - done)
+            for _ in range(pause):
+                self.cycle()
+            done += pause
             before = size
             size, mass = self.finest.residual()
             report(done, size)
             if not tolerance < size < np.inf:
                 break
             self.finest.multiply(1.0 / mass)
-            best, since = (size, 0) if size < 0.5 * best else (best, since + 1)
-            if size > COMBINE_FACTOR * before:
+            best, since = (size, 0) if size < 0.5 * best else (best, since + pause)
+            rate = (size / before) ** (1.0 / pause)
+            if rate > COMBINE_FACTOR:
+                pause = 1
                 self.combine(size)
+            elif before < np.inf:
+                left = np.log(tolerance / size) / np.log(rate)
+                pause = min(max(int(0.5 * left), 1), MAX_PAUSE)
         return done, size
 
     def combine(self, size: float) -> None:

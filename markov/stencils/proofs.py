@@ -18,7 +18,7 @@ from scipy.sparse.linalg import splu
 from markov.computing.memory import TooLargeError, check_room
 from markov.stencils import proof_kernels
 from markov.stencils.coarsening import Halving, halved
-from markov.stencils.levels import ONE, Level, Parts, bound_kernel, unsigned
+from markov.stencils.levels import LARGE, ONE, Level, Parts, bound_kernel, unsigned
 from markov.stencils.places import RECURRENT
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class _HittingTimes:
         self, layout: Layout, marks: NDArray[np.uint8], x: Vector
     ) -> tuple[float, float, float]:
         """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
-        level, rates = Level(layout.into[0], x), layout.into[1]
+        level, rates = Level(layout.into[0], x, fast=False), layout.into[1]
         table = *level.lines, level.width, *level.entries, rates.rate, rates.exit_rate
         least = float(self.h[self.reference])
         arguments = *table, least, ONE, RECURRENT, marks, self.h, x
@@ -157,7 +157,7 @@ class _Fine(Level):
     def __init__(
         self, grid: Grid, rates: Rates, reference: int, pi: Vector, w: Vector, h: Vector
     ) -> None:
-        super().__init__(grid, h)
+        super().__init__(grid, h, fast=grid.size >= LARGE)
         self.rates, self.reference = rates, reference
         cell, slot = divmod(reference, grid.width)
         kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]
@@ -187,7 +187,7 @@ class _Coarse(Level):
     """The equations of the aggregates, for what is to be added to each."""
 
     def __init__(self, grid: Grid, halving: Halving, fine: _Fine | _Coarse, leak: float) -> None:
-        super().__init__(grid, np.ones(grid.size))
+        super().__init__(grid, np.ones(grid.size), fast=fine.fast)
         self.reference = _cell_of(fine.reference, fine.grid, halving, grid)
         self.leak = leak
         self.values = np.empty(int(grid.value_begin[-1]))
