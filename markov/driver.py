@@ -29,6 +29,7 @@ Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
 USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
+FEW_STATES = 1_000_000  # whose matrix is made where no bound was found without it
 ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
@@ -138,16 +139,22 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
         reason = f"{grid.places.size} states on a grid of few kinds of cells: no matrix is needed"
     with watched(used.tolerance) as history:
         found = solve_on_grid(grid, used, proof=bool(proof), tight=proof == "tight")
-    finite = bool(np.isfinite(found.residual))
-    met = finite and found.residual <= used.tolerance
+    met = bool(np.isfinite(found.residual)) and found.residual <= used.tolerance
+    bound, certificate = found.error_bound, None
+    if met and proof and bound > USEFUL and found.chain.size <= FEW_STATES:
+        chain, states = found.chain, found.chain.recurrent_classes[0]
+        Q, components = chain.irreducible(0), chain.components_of(states)
+        certificate = Certificate(Q, found.pi[states], components, tight=proof == "tight")
+        bound = certificate.distance
     return Stationary(
         chain=found.chain,
         pi=found.pi,
         method=used,
         reason=reason,
-        status=_status(found.pi, met, bool(proof), found.error_bound),
+        status=_status(found.pi, met, bool(proof), bound),
         residual=found.residual,
-        error_bound=found.error_bound,
+        error_bound=bound,
+        certificate=certificate,
         seconds=time.perf_counter() - start,
         iterations=found.iterations,
         memory=found.memory,

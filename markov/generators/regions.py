@@ -66,15 +66,15 @@ def seconds_by_regions(calls: Calls, space: Space) -> float:
     return space.size * (share * each + SECONDS_PER_STATE)
 
 
-def find_regions(calls: Calls, space: Space) -> list[Region] | None:
+def find_regions(calls: Calls, space: Space, most: int | None = None) -> list[Region] | None:
     """Return boxes that fill a space of whole numbers, in each of which the rules are alike.
 
-    None where more than one box for 20 states is needed, or too many states would be left to plain
-    Python.
+    None where more than ``most`` are needed, by default one for 20 states, or too many states would be
+    left to plain Python.
     """
     if not space.whole:
         return None
-    most = space.size // STATES_PER_RUN
+    most = space.size // STATES_PER_RUN if most is None else most
     found: list[Region] = []
     deferred = 0
     whole = tuple((c.values[0], c.values[-1]) for c in space.components)

@@ -1,1 +1,1 @@
-"""Chains on grids: pi Q = 0 by multigrid on boxes of alike cells, without a matrix."""
+"""Chains on grids of cells: pi Q = 0 by multigrid without a matrix."""

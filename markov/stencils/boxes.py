@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "Rates", "Unsuitable", "laid_out"]
 
-MIN_VALUES = 8  # of a component that is an axis
+MIN_VALUES = (
+    8,
+    4,
+)  # of a component that is an axis: the first number for which cells are small enough
 MAX_STEP = 4  # by which transitions change it
 MAX_WIDTH = 64  # states of a cell
 MAX_BOXES = 60_000  # boxes of cells times states of a cell
@@ -174,12 +179,13 @@ def _disjoint(boxes: _Boxes, n: int) -> NDArray[np.int64]:
     """
     shift = np.zeros(boxes.width, dtype=np.int64)
     cut, end = boxes.cuts[n], boxes.ends[n]
-    along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1, boxes.width).any(axis=1)
-    beyond = np.append(cut[1:], end)
+    first: NDArray[np.bool_] = np.moveaxis(boxes.occupied, n, 0)
+    along: NDArray[np.bool_] = np.asarray(first.reshape(len(cut), -1, boxes.width).any(axis=1))
+    beyond = [*cut[1:], end]
     spans: dict[tuple[int, int], list[int]] = {}
     for place in np.flatnonzero(along.any(axis=0)).tolist():
         here = np.flatnonzero(along[:, place])
-        spans.setdefault((int(cut[here[0]]), int(beyond[here[-1]])), []).append(place)
+        spans.setdefault((cut[here[0]], beyond[here[-1]]), []).append(place)
     last = 0
     for (begin, after), places in sorted(spans.items()):
         shift[places] = max(0, last - begin)
@@ -193,13 +199,16 @@ def _divided(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cel
     if not changes:
         raise Unsuitable("there are no transitions")
     largest = np.abs(np.array(changes)).max(axis=0)
-    fits = (np.array(shape) >= MIN_VALUES) & (largest >= 1) & (largest <= MAX_STEP)
-    axes = tuple(np.flatnonzero(fits).tolist())
-    inner = tuple(np.flatnonzero(~fits).tolist())
+    for least in MIN_VALUES:
+        fits = (np.array(shape) >= least) & (largest >= 1) & (largest <= MAX_STEP)
+        axes = tuple(np.flatnonzero(fits).tolist())
+        inner = tuple(np.flatnonzero(~fits).tolist())
+        width = math.prod(shape[n] for n in inner)
+        if width <= MAX_WIDTH:
+            break
     if not axes:
-        msg = f"no component has {MIN_VALUES} values or more and changes by at most {MAX_STEP}"
+        msg = f"no component has {least} values or more and changes by at most {MAX_STEP}"
         raise Unsuitable(msg)
-    width = math.prod(shape[n] for n in inner)
     if width > MAX_WIDTH:
         msg = f"the components that do not change by small steps have {width} combinations"
         raise Unsuitable(f"{msg}: at most {MAX_WIDTH} are allowed")
@@ -224,24 +233,29 @@ def _moves(
             yield _Move(*cells, step, sources, number[moved].ravel(), rate)
 
 
-def _cuts(moves: Sequence[_Move], n: int, end: int) -> NDArray[np.int64]:
+def _cuts(moves: Sequence[_Move], n: int, end: int) -> list[int]:
     """Return where boxes with the same transitions, in and out, begin along an axis."""
-    ends = [m.low[n] for m in moves] + [m.high[n] for m in moves]
-    ends += [m.low[n] + m.step[n] for m in moves] + [m.high[n] + m.step[n] for m in moves]
-    found = np.unique(np.array([0, *ends]))
-    return found[(found >= 0) & (found < end)]
+    ends = {0}
+    for move in moves:
+        a, b, step = move.low[n], move.high[n], move.step[n]
+        ends |= {a, b, a + step, b + step}
+    return sorted(cut for cut in ends if 0 <= cut < end)
 
 
-def _covered(
-    cuts: Sequence[NDArray[np.int64]], low: Sequence[int], high: Sequence[int]
-) -> NDArray[np.int64]:
+def _covered(cuts: Sequence[list[int]], low: Sequence[int], high: Sequence[int]) -> list[int]:
     """Return the numbers of the boxes that meet some cells."""
-    found = np.zeros(1, dtype=np.int64)
+    found = [0]
     for cut, a, b in zip(cuts, low, high, strict=True):
-        begin = max(int(np.searchsorted(cut, a, "right")) - 1, 0)
-        found = np.add.outer(
-            found * len(cut), np.arange(begin, int(np.searchsorted(cut, b)))
-        ).ravel()
+        places = range(max(bisect_right(cut, a) - 1, 0), bisect_left(cut, b))
+        found = [number * len(cut) + place for number in found for place in places]
+    return found
+
+
+def _box_at(cuts: Sequence[list[int]], cell: Sequence[int], step: Sequence[int]) -> int:
+    """Return the number of the box that a step from a cell leads to."""
+    found = 0
+    for cut, at, by in zip(cuts, cell, step, strict=True):
+        found = found * len(cut) + bisect_right(cut, at + by) - 1
     return found
 
 
@@ -259,7 +273,7 @@ def _first(
 
 def _occupied(
     moves: Sequence[_Move],
-    cuts: Sequence[NDArray[np.int64]],
+    cuts: Sequence[list[int]],
     ends: Cell,
     width: int,
     first: tuple[Cell, int] | None,
@@ -269,13 +283,13 @@ def _occupied(
     if first is None:
         return np.ones((*shape, width), dtype=bool)
     n = math.prod(shape) * width
-    beyond = [np.append(cut[1:], end) for cut, end in zip(cuts, ends, strict=True)]
+    lows = list(itertools.product(*cuts))
+    highs = list(itertools.product(*([*cut[1:], end] for cut, end in zip(cuts, ends, strict=True))))
     sources, targets = [], []
     for move in moves:
         for box in _covered(cuts, move.low, move.high):
-            at = np.unravel_index(int(box), shape)
-            low = [int(cut[p]) + d for cut, p, d in zip(cuts, at, move.step, strict=True)]
-            high = [int(end[p]) + d for end, p, d in zip(beyond, at, move.step, strict=True)]
+            low = [a + d for a, d in zip(lows[box], move.step, strict=True)]
+            high = [b + d for b, d in zip(highs[box], move.step, strict=True)]
             for other in _covered(cuts, low, high):
                 sources.append(box * width + move.sources)
                 targets.append(other * width + move.targets)
@@ -287,15 +301,15 @@ def _occupied(
     return found.reshape(*shape, width)
 
 
-def _refined(boxes: _Boxes) -> list[NDArray[np.int64]]:
+def _refined(boxes: _Boxes) -> list[list[int]]:
     """Return finer cuts: cells a step away from those of a box have the same slots."""
     found = []
     for n, (cut, end) in enumerate(zip(boxes.cuts, boxes.ends, strict=True)):
         along = np.moveaxis(boxes.occupied, n, 0).reshape(len(cut), -1)
-        other = cut[1:][(along[1:] != along[:-1]).any(axis=1)]
+        other = np.flatnonzero((along[1:] != along[:-1]).any(axis=1)) + 1
         steps = {step for move in boxes.moves for step in (move.step[n], -move.step[n])}
-        every = np.unique(np.concatenate([cut, *(other + d for d in steps)]))
-        found.append(every[(every >= 0) & (every < end)])
+        every = {*cut, *(cut[place] + step for place in other.tolist() for step in steps)}
+        found.append(sorted(each for each in every if 0 <= each < end))
     return found
 
 
@@ -307,7 +321,7 @@ def _gathered(
     low: Cell,
     inner_shape: Cell,
 ) -> Layout:
-    """Number the kinds of cells by what they have."""
+    """Return the layout: kinds of cells are those with different transitions."""
     moves, ends, cuts = boxes.moves, boxes.ends, _refined(boxes)
     pairs = zip(boxes.cuts, cuts, strict=True)
     occupied = boxes.occupied[np.ix_(*(np.searchsorted(a, b, "right") - 1 for a, b in pairs))]
@@ -317,18 +331,16 @@ def _gathered(
     slot = np.where(flat, np.cumsum(flat, axis=1) - 1, -1)
     into: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
     out: list[list[dict[Entry, float]]] = [[{} for _ in range(width)] for _ in flat]
-    origin = np.stack(np.meshgrid(*cuts, indexing="ij"), axis=-1).reshape(-1, len(cuts))
+    origin = list(itertools.product(*cuts))
     for move in moves:
-        for here in _covered(cuts, move.low, move.high).tolist():
-            at = origin[here] + move.step
-            there = int(_covered(cuts, at, at + 1)[0])
+        for here in _covered(cuts, move.low, move.high):
+            there = _box_at(cuts, origin[here], move.step)
             _add(out[here], slot[here][move.sources], slot[there][move.targets], move.step, move)
         back = tuple(-d for d in move.step)
         shifted = [a + d for a, d in zip(move.low, move.step, strict=True)]
         beyond = [b + d for b, d in zip(move.high, move.step, strict=True)]
-        for here in _covered(cuts, shifted, beyond).tolist():
-            at = origin[here] + back
-            there = int(_covered(cuts, at, at + 1)[0])
+        for here in _covered(cuts, shifted, beyond):
+            there = _box_at(cuts, origin[here], back)
             _add(into[here], slot[here][move.targets], slot[there][move.sources], back, move)
     places = [np.flatnonzero(row).tolist() for row in flat]
     known: dict[object, int] = {}
@@ -342,14 +354,15 @@ def _gathered(
         numbers[box] = known[key]
     exit_rate = np.array([[sum(s.values()) for s in out[box]] for box in kept]).ravel()
     rows, row_kind = _rows(numbers.reshape(shape), cuts, ends)
-    tables = []
-    for side in (into, out):
+
+    def table(side: list[list[dict[Entry, float]]]) -> tuple[Grid, Rates]:
         ordered = [[sorted(s.items()) for s in side[box]] for box in kept]
         kinds = [[[e for e, _ in s] for s in kind] for kind in ordered]
         rate = np.array([r for kind in ordered for s in kind for _, r in s])
-        tables.append((Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate)))
-    place = np.array([places[box] + [-1] * (width - len(places[box])) for box in kept])
-    return Layout(*tables, axes, inner, place, shift, low, inner_shape)
+        return Grid(ends, width, kinds, rows, row_kind), Rates(rate, exit_rate)
+
+    slots = np.array([places[box] + [-1] * (width - len(places[box])) for box in kept])
+    return Layout(table(into), table(out), axes, inner, slots, shift, low, inner_shape)
 
 
 def _add(
@@ -367,7 +380,7 @@ def _add(
 
 
 def _rows(
-    numbers: NDArray[np.int64], cuts: list[NDArray[np.int64]], ends: Cell
+    numbers: NDArray[np.int64], cuts: list[list[int]], ends: Cell
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the kinds of the cells of each kind of row, and the kind of each row."""
     lines = numbers.reshape(-1, numbers.shape[-1])

@@ -60,7 +60,7 @@ class GridChain(MarkovChain):
         return np.concatenate([numbers for numbers, _ in self._places.blocks()])
 
     @cached_property
-    def _codes(self) -> NDArray[np.int64]:  # type: ignore[override]
+    def _codes(self) -> NDArray[np.int64]:
         room = 8.0 * self.size * (2 + len(self.grid_model.space.components))
         check_room(f"{self.grid_model.model.name}: a list of {self.size} states", room)
         return self.grid_model.space.unnumbered(self._numbers)

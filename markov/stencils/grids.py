@@ -63,7 +63,7 @@ class Grid:
     @property
     def size(self) -> int:
         """Number of states, slots that are never occupied included."""
-        return len(self.row_kind) * self.rows.shape[1] * self.width
+        return len(self.row_kind) * int(self.rows.shape[1]) * self.width
 
     @cached_property
     def strides(self) -> NDArray[np.int64]:
@@ -99,10 +99,11 @@ class Grid:
     def shares(self) -> NDArray[np.float64]:
         """Share of the cells that are of each kind."""
         rows = np.bincount(self.row_kind, minlength=len(self.rows)).astype(np.float64)
-        cells = np.zeros(len(self.kinds))
+        cells: NDArray[np.float64] = np.zeros(len(self.kinds))
         for row, count in zip(self.rows, rows, strict=True):
             cells += count * np.bincount(row, minlength=len(cells))
-        return cells / cells.sum()
+        cells /= cells.sum()
+        return cells
 
     @cached_property
     def cyclic(self) -> NDArray[np.bool_]:

@@ -69,7 +69,7 @@ def sweep_rates(
             k = first[kind + one] - one - (i - first[kind]) if backward else i
             base = numbers[k] * width
             if special[numbers[k]]:
-                unrolled()  # noqa: F821
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             s = (row * cells + (ends[k] if backward else starts[k])) * width
             for _ in range(ends[k] - starts[k]):
@@ -159,7 +159,7 @@ def restrict_rates(
             kind = numbers[i]
             count = ends[i] - starts[i]
             if special[kind]:
-                unrolled()  # noqa: F821
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(count):
                 for e in range(begins[kind], begins[kind + one]):
@@ -203,7 +203,7 @@ def sweep(
             k = first[kind + one] - one - (i - first[kind]) if backward else i
             base = numbers[k] * width
             if special[numbers[k]]:
-                unrolled()  # noqa: F821
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             count = begin[base + width] - begin[base]
             s = (row * cells + (ends[k] if backward else starts[k])) * width
@@ -282,7 +282,7 @@ def restrict(
             kind = numbers[i]
             count = ends[i] - starts[i]
             if special[kind]:
-                unrolled()  # noqa: F821
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(count):
                 for e in range(begins[kind], begins[kind + one]):
@@ -311,7 +311,7 @@ def outflows(
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
             if special[numbers[k]]:
-                unrolled()  # noqa: F821
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(ends[k] - starts[k]):
                 for r in range(base, base + width):
@@ -337,7 +337,7 @@ def prolong(child, present, last, fine_cells, cells, width, special, one, coarse
             t = row * cells * width
             left = fine_cells
             if special:
-                unrolled()  # noqa: F821
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
             while left > zero:
                 for _ in range(min(last, left)):
                     for r in range(zero, width):

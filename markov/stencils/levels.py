@@ -90,8 +90,8 @@ class Level:
         place = child, self.width, np.uint64(halving.last), self.cells
         special, text = parts.unrolled(coarse, by_line=False)
         table = *coarse.lines, special, *parts.table, rates[parts.entry]
-        run = kernels.restrict_rates, *place, *table, ONE, x, values
-        return bound_kernel(*run, unrolled=text)
+        run = *place, *table, ONE, x, values
+        return bound_kernel(kernels.restrict_rates, *run, unrolled=text)
 
     def sum_flows(
         self,
@@ -111,8 +111,8 @@ class Level:
         lines = *lines, unsigned(parts.line), unsigned(parts.spans)
         room = np.zeros(rows.shape[1], dtype=np.uint64)
         own = begin, flows, ONE, x, values
-        run = kernels.restrict, *place, self.cells, *lines, room, *own
-        return bound_kernel(*run, unrolled=text)
+        run = *place, self.cells, *lines, room, *own
+        return bound_kernel(kernels.restrict, *run, unrolled=text)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the entries of each state begin, and the numbers of the other states."""
@@ -132,7 +132,7 @@ class Level:
             scale = np.where(exits > 0.0, 1.0 / exits, 0.0)
         return np.concatenate([rate[self._of(kind)] for kind in kinds]), scale
 
-    def _of(self, kind: int) -> slice:
+    def _of(self, kind: Any) -> slice:
         begin, width = self.grid.begin, self.grid.width
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
@@ -170,10 +170,10 @@ class Finest(Level):
         floor = np.where(occupied.ravel(), kernels.FLOOR, 0.0) * scale
         place = *self.lines, self.cells, self.width, *self.entries
         jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        smooth = kernels.sweep_rates, *place, jumps, floor, self.repeats, self.special, ONE
+        smooth = *place, jumps, floor, self.repeats, self.special, ONE
         text = self.text(unrolled.sweep_rates, self._counts)
-        self.forward = bound_kernel(*smooth, False, x, unrolled=text)
-        self.backward = bound_kernel(*smooth, True, x, unrolled=text)
+        self.forward = bound_kernel(kernels.sweep_rates, *smooth, False, x, unrolled=text)
+        self.backward = bound_kernel(kernels.sweep_rates, *smooth, True, x, unrolled=text)
         table = *place, rates.rate
         self._balance = bound_kernel(kernels.balance, *table, rates.exit_rate, ONE, x)
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GridSolution", "MatrixFree", "grid_model", "solve_on_grid"]
 
-MANY = 100_000  # states of a space from which on no matrix is made unless it is asked for
+MANY, MOST = 1_000_000, 300_000_000  # states of spaces that are tried without being asked to
+REACHED_SHARE = 0.5  # of the states of a grid: fewer are left to a search from the start
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class MatrixFree:
 
     For a `ChainModel` on a space of whole numbers whose rules are alike on few boxes of it, and change
     components of many values by small steps: chains of queues with thresholds, for example. The
-    algorithm is that of `Multilevel`, in a fortieth to a twentieth of its memory, and several times
-    faster; pi and its states are the same. The bound on the error is found in the same way. A matrix
+    algorithm is that of `Multilevel`, in a fifth of its memory or less, and several times faster for a million states and
+    more; pi and its states are the same. The bound on the error is found in the same way. A matrix
     is made only by what needs one, such as ``answer.chain.Q``.
 
     Parameters
@@ -111,10 +112,10 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
     ValueError
         Where it is requested and not possible.
     """
-    if not requested and not (is_numbered(model) and model.size >= MANY):
+    if not requested and not (is_numbered(model) and MANY <= model.size <= MOST):
         return None
     try:
-        return GridModel(model)
+        grid = GridModel(model)
     except Unsuitable as error:
         if not requested:
             return None
@@ -125,27 +126,39 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
             return None  # the driver says so
         msg = "the stationary distribution is not unique; use stationary_by_class(model)"
         raise ValueError(f"{model.name}: {msg}") from None
+    share = grid.places.size / grid.layout.into[0].size
+    return grid if requested or share >= REACHED_SHARE else None
 
 
 def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bool) -> GridSolution:
-    """Return the stationary distribution of a model on its grid."""
-    places = grid.places
-    n = grid.layout.into[0].size
+    """Return the stationary distribution of a model on its grid.
+
+    Parameters
+    ----------
+    grid
+        The model.
+    method
+        When to stop.
+    proof, tight
+        Whether to bound the error; tight goes on, before that, as long as cycles gain something.
+    """
+    grid.check_room(proof=proof)
+    places, n = grid.places, grid.layout.into[0].size
     x = np.full(n, 1.0 / n)
     levels = Multigrid(grid.layout, x)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # what is not finite shows in the residual
         cycles, residual = levels.solve(method.tolerance, method.max_iterations)
+        if tight and residual <= method.tolerance:
+            cycles = levels.refine(cycles)
     bound_kernel(kernels.keep, RECURRENT, places.marks, x)()
     residual, mass = levels.finest.residual()
     levels.finest.multiply(1.0 / mass)
-    memory = levels.nbytes + places.marks.nbytes
-    sizes = levels.sizes
-    axes = levels.axes
+    axes, sizes, memory = levels.axes, levels.sizes, levels.nbytes
     del levels  # its memory is that of the bound
     pi = places.gathered(x)
-    memory += pi.nbytes
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
         bound = bound_on_grid(grid.layout, places, axes, x, pi)
-        memory = max(memory, x.nbytes + pi.nbytes + places.marks.nbytes + bound.memory)
+        memory = max(memory, x.nbytes + bound.memory)
+    memory += places.marks.nbytes + pi.nbytes
     return GridSolution(GridChain(grid), pi, residual, cycles, memory, sizes, bound.distance)

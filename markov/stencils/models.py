@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["GridModel", "is_numbered"]
 
 SAMPLE = 120  # states in which the transitions are compared with plain Python
+REGIONS = 2_000, 20_000  # boxes with alike rules: of a small space, and at most
 LIMIT = 2**31  # states of a space
-MARK_BYTES, SOLUTION_BYTES = 1.0, 16.0  # per state: x and pi
+SOLUTION_BYTES = 17.0  # per state: x, pi, and marks
+BOUND_BYTES = 12.0  # per state: hitting times, and costs
 
 
 def is_numbered(model: ChainModel) -> bool:
@@ -64,9 +66,10 @@ class GridModel:
         self.space = Space.of(model.State, model.space(), model.name)
         if self.space.size > LIMIT:
             raise Unsuitable(f"its space has {self.space.size} states: at most {LIMIT} are allowed")
-        self._calls = Calls(model, self.space)
-        start = self._start()
-        regions = find_regions(self._calls, self.space)
+        calls = Calls(model, self.space)
+        start = self._start(calls)
+        few, most = REGIONS
+        regions = find_regions(calls, self.space, min(max(self.space.size // 20, few), most))
         if regions is None:
             msg = (
                 "its rules are not alike on few boxes of the space (rates that depend on a count?)"
@@ -77,35 +80,43 @@ class GridModel:
         codes = None if start is None else start.tolist()
         self.layout = laid_out(moves, self.space.low, self.space.shape, codes)
         self.how = f"the rules on {len(regions)} regions of the space, without a matrix"
-        check_room(f"{model.name} on a grid of {self.layout.out[0].size} states", self.predicted())
+        self.check_room(proof=False)
         self.places = Places(self.layout, self.space, start)
-        self._compare()
+        self._compare(calls)
 
-    def _start(self) -> NDArray[np.int64] | None:
+    def _start(self, calls: Calls) -> NDArray[np.int64] | None:
         start = self.model.start()
         if start is None:
             return None
         try:
-            known = self._calls.known(start)
+            known = calls.known(start)
         except (TypeError, ValueError) as error:
             said = f"{self.model.name}: start = {start!r}: {error}"
             raise RuleError.at(place_of(self.model.start), said) from None
         found: NDArray[np.int64] = self.space.codes([known])[:, 0]
         return found
 
-    def predicted(self) -> float:
+    def check_room(self, *, proof: bool) -> None:
+        """Raise TooLargeError unless a solution, with a bound on its error or not, fits into memory."""
+        grid = self.layout.into[0]
+        needed, alone = self.predicted(proof=proof), self.predicted(proof=False)
+        hint = f" with a bound on the error (without, proof=False, {alone:.3g})" if proof else ""
+        check_room(f"{self.model.name} on a grid of {grid.size} states{hint}", needed)
+
+    def predicted(self, *, proof: bool) -> float:
         """Return the bytes that a solution takes: its vectors, and the flows of coarse levels."""
         grid = self.layout.into[0]
-        axes = [n > 1 for n in grid.shape]
-        coarse, _ = halved(grid, axes)
+        coarse, _ = halved(grid, [n > 1 for n in grid.shape])
         ratio = max(grid.size / coarse.size, 2.0)
-        levels = 8.0 * (float(coarse.value_begin[-1]) + 2.0 * coarse.size) * ratio / (ratio - 1.0)
-        return grid.size * (SOLUTION_BYTES + MARK_BYTES) + levels
+        vectors = 3.0 if proof else 2.0  # of each level
+        flows = float(coarse.value_begin[-1])
+        levels = 8.0 * (flows + vectors * coarse.size) * ratio / (ratio - 1.0)
+        return grid.size * (SOLUTION_BYTES + (BOUND_BYTES if proof else 0.0)) + levels
 
-    def _compare(self) -> None:
+    def _compare(self, calls: Calls) -> None:
         """Compare the transitions out of some states with what plain Python gives."""
         if self._left:
-            self._look_for_those_left()
+            self._look_for_those_left(calls)
         grid, rates = self.layout.out
         rng = np.random.default_rng(2)
         some = np.flatnonzero(self.places.marks[: 4 * SAMPLE] & 2)[:SAMPLE]
@@ -124,13 +135,13 @@ class GridModel:
             values.append(rates.rate[entries])
         edges = tuple(map(np.concatenate, (sources, targets, values)))
         given = by_source(edges, numbers)
-        expected = by_source(edges_by_python(self._calls, self.space, numbers), numbers)
+        expected = by_source(edges_by_python(calls, self.space, numbers), numbers)
         for number in numbers.tolist():
             if (found := difference(given[number], expected[number])) is not None:
                 state = self.space.state(self.space.unnumbered(np.array([number]))[:, 0])
                 raise Unsuitable(f"{state}: {found}")
 
-    def _look_for_those_left(self) -> None:
+    def _look_for_those_left(self, calls: Calls) -> None:
         """Refuse a model that enters a state whose transitions only plain Python can find."""
         for numbers, _ in self.places.blocks():
             codes = self.space.unnumbered(numbers)
@@ -139,5 +150,5 @@ class GridModel:
                 inside = ((codes >= low) & (codes <= high)).all(axis=0)
                 if inside.any():
                     state = self.space.state(codes[:, int(np.argmax(inside))])
-                    self._calls.transitions(self._calls.known(state))
+                    calls.transitions(calls.known(state))
                     raise Unsuitable(f"{state}: only plain Python can say what its transitions are")

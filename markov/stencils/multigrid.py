@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
+from markov.computing.memory import available
 from markov.computing.progress import report
 from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
@@ -22,6 +23,8 @@ from markov.stencils.coarsening import halved
 from markov.stencils.levels import LARGE, ONE, Coarse, Finest, bound_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from markov.stencils.boxes import Layout
@@ -117,9 +120,24 @@ class Multigrid:
                 pause = min(max(int(0.5 * left), 1), MAX_PAUSE)
         return done, size
 
+    def refine(self, done: int) -> int:
+        """Cycle on as long as each two cycles at least halve the residual; return the number of all."""
+        size = self.finest.residual()[0]
+        while True:
+            for _ in range(2):
+                self.cycle()
+            done += 2
+            before, (size, mass) = size, self.finest.residual()
+            self.finest.multiply(1.0 / mass)
+            report(done, size)
+            if not size < 0.5 * before:
+                return done
+
     def combine(self, size: float) -> None:
         """Replace x by the combination with two former iterates that has the least residual."""
         if len(self.history) < 2:
+            if available() < 2.0 * self.x.nbytes:
+                return  # it goes on without
             self.history.append(self.x.copy())
             return
         level, found = self.finest, np.zeros(5)
@@ -160,12 +178,19 @@ class _Rest:
         x = np.maximum(level.x, kernels.FLOOR)
         self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / scale, components)
         self._values, self._scale = values, scale
+        self._run = self._bound()
 
     def solve(self) -> None:
         """Run a cycle from the level's x."""
         level, levels, n = self.level, self.hierarchy, self.level.grid.size
         levels.values[: len(self._values)] = self._values
         levels.x[:n], levels.scale[:n] = level.x, self._scale
+        self._run()
+        level.x[:] = levels.x[:n]
+
+    def _bound(self) -> Callable[[], None]:
+        """Return a call of the cycle."""
+        levels = self.hierarchy
         most = levels.first[-1] - levels.first[-2]
         dense, left = np.empty((most, most)), np.empty_like(levels.first)
         rest = levels.first, left, levels.repeats, 1, *levels[2:], dense
@@ -174,5 +199,5 @@ class _Rest:
             multilevel_kernels.restrict,
             multilevel_kernels.eliminate,
         )
-        compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)(*rest)
-        level.x[:] = levels.x[:n]
+        run = compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)
+        return lambda: run(*rest)

@@ -200,12 +200,12 @@ class Places:
         codes[list(layout.axes)] = coordinates - layout.shift[place].T
         if layout.inner:
             codes[list(layout.inner)] = np.stack(np.unravel_index(place, layout.inner_shape))
-        return codes + np.array(layout.low)[:, None]
+        codes += np.array(layout.low)[:, None]
+        return codes
 
     def kinds_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return kind * width + slot of states by their places in the grid."""
         grid = self.layout.out[0]
         cells, slots = np.divmod(indices, grid.width)
         kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], cells % grid.shape[-1]]
-        found: NDArray[np.int64] = kinds * grid.width + slots
-        return found
+        return np.asarray(kinds * grid.width + slots, dtype=np.int64)

@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from markov.computing.memory import TooLargeError, check_room
 from markov.stencils import proof_kernels
 from markov.stencils.coarsening import Halving, halved
 from markov.stencils.levels import LARGE, ONE, Level, Parts, bound_kernel, unsigned
@@ -37,7 +36,8 @@ __all__ = ["GridBound", "bound_on_grid"]
 TAIL = -0.1  # costs grow as this power of the probability
 LEAST = 1e-150  # of the largest probability: what weighs less in equations is not told apart
 SHARP = 0.5  # of c: an h that proves more is not looked for
-FIRST_CHECK, MAX_CYCLES = 3, 24
+FIRST_CHECK = 3  # cycles before c is looked at
+SWEEPS = (1,) * 6 + (2, 2, 4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
 TWICE = 2.5  # times as many states: two visits per cycle pay
 U = 2.0**-53
 
@@ -68,18 +68,16 @@ def bound_on_grid(
     pi
         The same, in the order of the states of the chain.
     """
-    try:
-        check_room("the bound on the error", x.size * 12.0)
-        hitting = _HittingTimes(layout, axes, x)
-    except TooLargeError:
-        return GridBound(math.inf, 0.0, 0, 0)
+    hitting = _HittingTimes(layout, axes, x)
     c, cycles = 0.0, 0
     with np.errstate(all="ignore"):  # what is not finite proves nothing
-        while cycles < MAX_CYCLES and not c > SHARP:
-            hitting.cycle()
+        for sweeps in SWEEPS:
+            hitting.cycle(sweeps)
             cycles += 1
             if cycles >= FIRST_CHECK:
                 c = -hitting.drift(places.marks)
+            if c > SHARP:
+                break
         places.spread_over(pi, x)
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, hitting.nbytes)
@@ -106,7 +104,6 @@ class _HittingTimes:
         leak = float(pi[self.reference]) * self.fine.leak
         for along in axes:
             coarse, halving = halved(level.grid, along)
-            check_room("the levels of the bound", 8.0 * float(coarse.value_begin[-1]))
             level = _Coarse(coarse, halving, level, leak)
             self.levels.append(level)
         self.rest = _Direct(level)
@@ -117,20 +114,22 @@ class _HittingTimes:
         levels = sum(level.nbytes for level in self.levels)
         return self.h.nbytes + self.costs.nbytes + levels
 
-    def cycle(self, depth: int = 0) -> None:
-        """Improve h by one cycle."""
+    def cycle(self, sweeps: int, depth: int = 0) -> None:
+        """Improve h by one cycle, with so many sweeps on each level before and after."""
         level = self.levels[depth - 1] if depth else self.fine
         if depth == len(self.levels):
             self.rest.solve()
             return
         below = self.levels[depth]
-        level.forward()
+        for _ in range(sweeps):
+            level.forward()
         below.enter()
         below.x[:] = 0.0
         for _ in range(2 if level.grid.size > TWICE * below.grid.size else 1):
-            self.cycle(depth + 1)
+            self.cycle(sweeps, depth + 1)
         below.add()
-        level.backward()
+        for _ in range(sweeps):
+            level.backward()
 
     def drift(self, marks: NDArray[np.uint8]) -> float:
         """Return the largest (Q h)(s) of a recurrent state but the reference, rounded up."""
@@ -155,7 +154,13 @@ class _Fine(Level):
     """The equations Q h = -w, with a leak in the reference."""
 
     def __init__(
-        self, grid: Grid, rates: Rates, reference: int, pi: Vector, w: Vector, h: Vector
+        self,
+        grid: Grid,
+        rates: Rates,
+        reference: int,
+        pi: Vector,
+        w: NDArray[np.float32],
+        h: Vector,
     ) -> None:
         super().__init__(grid, h, fast=grid.size >= LARGE)
         self.rates, self.reference = rates, reference
@@ -188,7 +193,7 @@ class _Coarse(Level):
 
     def __init__(self, grid: Grid, halving: Halving, fine: _Fine | _Coarse, leak: float) -> None:
         super().__init__(grid, np.ones(grid.size), fast=fine.fast)
-        self.reference = _cell_of(fine.reference, fine.grid, halving, grid)
+        self.reference: int = _cell_of(fine.reference, fine.grid, halving, grid)
         self.leak = leak
         self.values = np.empty(int(grid.value_begin[-1]))
         self.right, self.scale = np.zeros(grid.size), np.empty(grid.size)
