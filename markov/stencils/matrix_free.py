@@ -34,8 +34,9 @@ class MatrixFree:
 
     For a `ChainModel` on a space of whole numbers whose rules are alike on few boxes of it, and change
     components of many values by small steps: chains of queues with thresholds, for example. The
-    algorithm is that of `Multilevel`, in a fifth of its memory or less, and faster from some hundred thousand states on; pi and its states are the same. The bound on the error is found in the same way. A matrix
-    is made only by what needs one, such as ``answer.chain.Q``.
+    algorithm is that of `Multilevel`, in a fifth of its memory or less, and faster from some hundred
+    thousand states on; pi and its states are the same. The bound on the error is found in the same
+    way. A matrix is made only by what needs one, such as ``answer.chain.Q``.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from markov.computing.memory import check_room
 from markov.generators.agreement import by_source, difference
 from markov.generators.calls import Calls
 from markov.generators.edges import edges_by_python
-from markov.generators.regions import find_regions
+from markov.generators.regions import find_regions, predicted_count
 from markov.models.spaces import Space
 from markov.stencils.boxes import Unsuitable, laid_out
 from markov.stencils.coarsening import halved
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["GridModel", "is_numbered"]
 
 SAMPLE = 120  # states in which the transitions are compared with plain Python
-REGIONS = 2_000, 20_000  # boxes with alike rules: of a small space, and at most
+REGIONS = 2_000, 5_000  # boxes with alike rules: of a small space, and at most
 LIMIT = 2**31  # states of a space
 SOLUTION_BYTES = 17.0  # per state: x, pi, and marks
 BOUND_BYTES = 12.0  # per state: hitting times, and costs
@@ -69,7 +69,9 @@ class GridModel:
         calls = Calls(model, self.space)
         start = self._start(calls)
         few, most = REGIONS
-        regions = find_regions(calls, self.space, min(max(self.space.size // 20, few), most))
+        allowed = min(max(self.space.size // 20, few), most)
+        probed = predicted_count(calls, self.space) <= allowed
+        regions = find_regions(calls, self.space, allowed) if probed else None
         if regions is None:
             msg = (
                 "its rules are not alike on few boxes of the space (rates that depend on a count?)"
