@@ -18,9 +18,9 @@ from markov.stencils.unrolled import frequent
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from markov.stencils.boxes import Rates
     from markov.stencils.coarsening import Halving
     from markov.stencils.grids import Grid
+    from markov.stencils.layouts import Rates
 
     Vector = NDArray[np.float64]
 

@@ -14,8 +14,9 @@ from markov.generators.calls import Calls
 from markov.generators.edges import edges_by_python
 from markov.generators.regions import find_regions, predicted_count
 from markov.models.spaces import Space
-from markov.stencils.boxes import Unsuitable, laid_out
+from markov.stencils.boxes import Unsuitable
 from markov.stencils.coarsening import halved
+from markov.stencils.layouts import laid_out
 from markov.stencils.places import Places
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.stencils.boxes import Layout
+    from markov.stencils.layouts import Layout
 
 __all__ = ["Multigrid"]
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.models.spaces import Space
-    from markov.stencils.boxes import Layout
     from markov.stencils.grids import Grid
+    from markov.stencils.layouts import Layout
 
 __all__ = ["Places", "SeveralClassesError"]
 

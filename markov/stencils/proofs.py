@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.stencils.boxes import Layout, Rates
     from markov.stencils.grids import Grid
+    from markov.stencils.layouts import Layout, Rates
     from markov.stencils.places import Places
 
     Vector = NDArray[np.float64]

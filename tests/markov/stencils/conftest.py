@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
-from markov.stencils.boxes import laid_out
+from markov.stencils.layouts import laid_out
 from markov.stencils.models import GridModel
 
 TANDEM = PauseTandem(buffers=(7, 8), high_threshold=6, low_threshold=4)

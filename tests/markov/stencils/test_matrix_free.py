@@ -11,7 +11,6 @@ from markov import (
     Multilevel,
     PauseChain,
     PauseTandem,
-    TooLargeError,
     generator,
     stationary,
     stationary_by_class,
@@ -68,12 +67,6 @@ def test_several_classes_are_refused(plain):
 
 def test_small_models_are_left_to_other_methods():
     assert grid_model(TANDEM, requested=False) is None
-
-
-def test_what_would_not_fit_is_refused_before_it_is_begun(monkeypatch):
-    monkeypatch.setattr("markov.computing.memory.available", lambda: 1e9)
-    with pytest.raises(TooLargeError, match="on a grid of"):
-        stationary(PauseTandem(buffers=(7000, 9000), high_threshold=5000), MatrixFree())
 
 
 @pytest.mark.slow
