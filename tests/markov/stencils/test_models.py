@@ -61,11 +61,11 @@ def test_a_start_outside_of_the_space_is_refused():
 
 
 def test_memory_is_predicted_before_it_is_taken(monkeypatch):
-    model = PauseTandem(buffers=(20_000, 25_000), high_threshold=9_000)
-    monkeypatch.setattr("markov.computing.memory.available", lambda: 12e9)
-    with pytest.raises(TooLargeError, match="on a grid of 1000") as caught:
+    model = PauseTandem(buffers=(2_000, 2_500), high_threshold=900)
+    monkeypatch.setattr("markov.computing.memory.available", lambda: 1.2e8)
+    with pytest.raises(TooLargeError, match="on a grid of 1001") as caught:
         GridModel(model)
-    assert 30.0 < caught.value.predicted / 1e9 < 45.0
+    assert 30.0 < caught.value.predicted / 1e7 < 45.0
 
 
 def test_a_bound_takes_more_memory_than_a_solution():
