@@ -68,7 +68,7 @@ def test_memory_is_predicted_before_it_is_taken(monkeypatch):
     assert 30.0 < caught.value.predicted / 1e7 < 45.0
 
 
-def test_a_bound_takes_more_memory_than_a_solution():
+def test_a_bound_takes_more_memory_than_a_solution(plain):
     grid = grid_of(TANDEM)
     assert grid.predicted(proof=True) > grid.predicted(proof=False) + 12.0 * grid.places.size
 
