@@ -34,6 +34,7 @@ from markov.models.rules import NO_END, ChainModel
 from markov.quasi_birth_death.by_level import StationaryByLevel, stationary_by_level
 from markov.quasi_birth_death.chains import QuasiBirthDeath
 from markov.results import Stationary
+from markov.stencils.matrix_free import MatrixFree
 from markov.sweeps import sweep
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ __all__ = [
     "Levels",
     "Lumped",
     "MarkovChain",
+    "MatrixFree",
     "Mean",
     "Method",
     "Multilevel",

@@ -208,6 +208,10 @@ class MarkovChain:
             found[component.name] = values, sums
         return found
 
+    def state_blocks(self) -> Any:
+        """Return the states as measures take them: see `states`."""
+        return self.states
+
     def _joins_as(self, other: MarkovChain) -> bool:
         starts = [None if c.model is None else c.model.start() for c in (self, other)]
         return (
@@ -228,7 +232,8 @@ class MarkovChain:
         return -np.asarray(self.Q.diagonal())
 
     @property
-    def _transitions(self) -> int:
+    def transitions(self) -> int:
+        """Number of pairs of states with a rate from one to the other."""
         return int(self.Q.nnz - np.count_nonzero(self.exit_rates))
 
     @cached_property
@@ -319,7 +324,7 @@ class MarkovChain:
     def __repr__(self) -> str:
         origin = "" if self.model is None else f" of {self.model!r}"
         return (
-            f"MarkovChain{origin}: {self.size} states, {self._transitions} transitions, "
+            f"MarkovChain{origin}: {self.size} states, {self.transitions} transitions, "
             f"{len(self.recurrent_classes)} recurrent class(es), "
             f"{len(self.transient_states)} transient states"
         )

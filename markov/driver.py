@@ -13,8 +13,10 @@ from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.computing.progress import watched
 from markov.methods.choice import choose
+from markov.models.rules import ChainModel
 from markov.proofs.certificates import Certificate, relative_residual
 from markov.results import Stationary
+from markov.stencils.matrix_free import MatrixFree, grid_model, solve_on_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +29,7 @@ Proof = bool | Literal["tight"]
 TOLERANCE = 1e-12
 USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
+FEW_STATES = 1_000_000  # whose matrix is made where no bound was found without it
 ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
@@ -44,8 +47,8 @@ def stationary(
     chain
         A `ChainModel`, a `MarkovChain`, what `explore` found, or a generator matrix.
     method
-        `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `GaussSeidel()`, `Krylov()`, `Power()`;
-        None chooses by predicted cost and says why.
+        `GTH()`, `Levels()`, `SparseLU()`, `Multilevel()`, `MatrixFree()`, `GaussSeidel()`, `Krylov()`,
+        `Power()`; None chooses by predicted cost and says why.
     proof
         True bounds the error in total variation; ``"tight"`` sharply for methods that iterate too, for
         about a third of their time more; False leaves the bound out.
@@ -72,7 +75,13 @@ def stationary(
     >>> answer.pi, str(answer.status), answer.error_bound < 1e-15
     (array([0.75, 0.25]), 'converged', True)
     """
-    chain = _checked(chain, method, proof)
+    _check(method, proof)
+    if isinstance(chain, ChainModel):
+        answer = _without_matrix(chain, method, proof)
+        if answer is not None:
+            deliver(answer, on_failure)
+            return answer
+    chain = _made(chain)
     classes = chain.recurrent_classes
     if len(classes) > 1:
         msg = (
@@ -98,17 +107,60 @@ def stationary_by_class(
     >>> [answer.pi.tolist() for answer in answers]
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    chain = _checked(chain, method, proof)
+    _check(method, proof)
+    chain = _made(chain)
     numbers = range(len(chain.recurrent_classes))
     return [_solve(chain, number, method, proof, on_failure) for number in numbers]
 
 
-def _checked(chain: Any, method: Method | None, proof: Proof) -> MarkovChain:
+def _check(method: Method | None, proof: Proof) -> None:
     if method is not None and (isinstance(method, type) or not hasattr(method, "solve")):
         raise ValueError(f"method = {method!r}: must be a method object such as GTH(), or None")
     choice("proof", proof, (True, False, "tight"))
+
+
+def _made(chain: Any) -> MarkovChain:
     chain = getattr(chain, "chain", chain)  # of what `explore` found
     return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+
+
+def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
+    """Return the result for a large model on a grid, or a requested one; None for all others."""
+    requested = isinstance(method, MatrixFree)
+    if method is not None and not requested:
+        return None
+    start = time.perf_counter()
+    grid = grid_model(model, requested)
+    if grid is None:
+        return None
+    used = method if isinstance(method, MatrixFree) else MatrixFree()
+    reason = "requested by the caller"
+    if method is None:
+        reason = f"{grid.places.size} states on a grid of few kinds of cells: no matrix is needed"
+    with watched(used.tolerance) as history:
+        found = solve_on_grid(grid, used, proof=bool(proof), tight=proof == "tight")
+    met = bool(np.isfinite(found.residual)) and found.residual <= used.tolerance
+    bound, certificate = found.error_bound, None
+    if met and proof and bound > USEFUL and found.chain.size <= FEW_STATES:
+        chain, states = found.chain, found.chain.recurrent_classes[0]
+        Q, components = chain.irreducible(0), chain.components_of(states)
+        certificate = Certificate(Q, found.pi[states], components, tight=proof == "tight")
+        bound = certificate.distance
+    return Stationary(
+        chain=found.chain,
+        pi=found.pi,
+        method=used,
+        reason=reason,
+        status=_status(found.pi, met, bool(proof), bound),
+        residual=found.residual,
+        error_bound=bound,
+        certificate=certificate,
+        seconds=time.perf_counter() - start,
+        iterations=found.iterations,
+        memory=found.memory,
+        history=tuple(history),
+        levels=found.levels,
+    )
 
 
 def _solve(

@@ -337,14 +337,14 @@ class Stationary(Solved):
     @cached_property
     def _measures(self) -> dict[str, Measure]:
         model = self.chain.model
-        return {} if model is None else measures_of(model, self.pi, self.chain.states)
+        return {} if model is None else measures_of(model, self.pi, self.chain.state_blocks())
 
     def _about(self) -> dict[str, object]:
         chain = self.chain
         return {
             "chain": chain.how if chain.model is None else repr(chain.model),
             "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
-            "transitions": int(chain.Q.nnz - np.count_nonzero(chain.exit_rates)),
+            "transitions": chain.transitions,
             "recurrent classes": len(chain.recurrent_classes),
         }
 

@@ -40,6 +40,10 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
         "markov.chains", "markov.answers",
     },
+    "markov.stencils": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
+        "markov.chains",
+    },
     "markov.transients": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
         "markov.selections",

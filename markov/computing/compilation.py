@@ -10,18 +10,24 @@ from hopflow.kernels import build
 from markov.computing import costs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["compiled", "remembered", "without_numba"]
 
 
 def compiled(
-    template: Callable[..., Any], types: str = "", helpers: Sequence[Callable[..., Any]] = ()
+    template: Callable[..., Any],
+    types: str = "",
+    helpers: Sequence[Callable[..., Any]] = (),
+    snippets: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Return a template compiled for some types of its arguments, or as it is without Numba."""
+    """Return a template compiled for some types of its arguments, or as it is without Numba.
+
+    ``snippets`` are statements for `hopflow.kernels.build`; templates with some need Numba.
+    """
     if not costs.has_numba():
         return template
-    return build(template, helpers=helpers, salt=types)
+    return build(template, helpers=helpers, snippets=snippets, salt=types)
 
 
 remembered = cache(compiled)

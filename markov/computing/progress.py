@@ -14,7 +14,7 @@ from hopflow.progress import PATIENCE, progress_bar
 __all__ = ["Counter", "report", "watched"]
 
 REFRESH = 0.2  # s between two looks of it
-FORM = "{desc}: {percentage:3.0f} % of the digits [{elapsed}{postfix}]"
+FORM = "{desc}: {percentage:3.0f} % of the digits [{elapsed}<{remaining}{postfix}]"
 _watching: ContextVar[_Watch | None] = ContextVar("_watching", default=None)
 
 

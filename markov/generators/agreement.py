@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markov.generators.calls import Calls
     from markov.models.spaces import Space
 
-__all__ = ["disagreement", "ends_of", "sample_of"]
+__all__ = ["by_source", "difference", "disagreement", "ends_of", "sample_of"]
 
 SAMPLE = 120  # states that are compared, beside the ends of each component
 ROUNDING = 1e-13  # relative: elementary functions of another library, sums in another order
@@ -39,19 +39,19 @@ def disagreement(
         Which of them to compare.
     """
     numbers = space.numbers(codes[:, places])
-    expected = _by_source(edges_by_python(calls, space, numbers), numbers)
+    expected = by_source(edges_by_python(calls, space, numbers), numbers)
     counts = np.diff(Q.indptr)[places]
     first = Q.indptr[places] - np.cumsum(counts) + counts
     entries = np.arange(counts.sum()) + np.repeat(first, counts)
     targets = space.numbers(codes[:, Q.indices[entries]])
-    given = _by_source((np.repeat(numbers, counts), targets, Q.data[entries]), numbers)
+    given = by_source((np.repeat(numbers, counts), targets, Q.data[entries]), numbers)
     for x, number in zip(places, numbers.tolist(), strict=True):
-        if (difference := _difference(given[number], expected[number])) is not None:
-            return x, difference
+        if (found := difference(given[number], expected[number])) is not None:
+            return x, found
     return None
 
 
-def _by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
+def by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, float]]:
     """Return the rates out of some states by target, those of a state to itself left out."""
     found: dict[int, dict[int, float]] = {number: {} for number in sources.tolist()}
     for source, target, rate in zip(*(part.tolist() for part in edges[:3]), strict=True):
@@ -60,7 +60,7 @@ def _by_source(edges: Any, sources: NDArray[np.int64]) -> dict[int, dict[int, fl
     return found
 
 
-def _difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
+def difference(given: dict[int, float], expected: dict[int, float]) -> str | None:
     """Return a description of the difference of a row from plain Python; None if there is none."""
     if given.keys() != expected.keys():
         return "other targets than plain Python"

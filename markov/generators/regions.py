@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markov.generators.calls import Calls
     from markov.models.spaces import Space
 
-__all__ = ["Region", "edges_by_regions", "find_regions", "steps_of"]
+__all__ = ["Region", "edges_by_regions", "find_regions", "predicted_count", "steps_of"]
 
 STATES_PER_RUN = 20  # that plain Python does in the time of a run on stand-ins
 PROBED = 48  # states at random by which the number of regions is predicted
@@ -48,22 +48,28 @@ class Region(NamedTuple):
 
 
 def seconds_by_regions(calls: Calls, space: Space) -> float:
-    """Return about how many seconds the regions of a space take; inf where there are no regions.
+    """Return about how many seconds the regions of a space take; inf where there are no regions."""
+    begin, count = time.perf_counter(), predicted_count(calls, space)
+    each = (time.perf_counter() - begin) / PROBED + SECONDS_PER_REGION
+    return count * each + space.size * SECONDS_PER_STATE
+
+
+def predicted_count(calls: Calls, space: Space) -> float:
+    """Return about how many regions a space has; inf where there are none.
 
     Of states at random, the mean of one over the size of the region around each is the number of
     regions per state.
     """
     if not space.whole:
         return math.inf
-    begin, share = time.perf_counter(), 0.0
+    share = 0.0
     numbers = np.random.default_rng(5).integers(space.size, size=PROBED)
     for code in space.unnumbered(numbers).T.tolist():
         ends = zip(code, space.low, space.shape, strict=True)
         spans = [Span(value, low, low + n - 1) for value, low, n in ends]
         _moves(calls, space, spans)
         share += 1.0 / math.prod(span.high - span.low + 1 for span in spans) / PROBED
-    each = (time.perf_counter() - begin) / PROBED + SECONDS_PER_REGION
-    return space.size * (share * each + SECONDS_PER_STATE)
+    return share * space.size
 
 
 def find_regions(calls: Calls, space: Space, most: int | None = None) -> list[Region] | None:

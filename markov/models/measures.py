@@ -17,7 +17,7 @@ from markov.models.signatures import two_arguments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of"]
+__all__ = ["Mean", "Measure", "StateBlocks", "chosen", "functionals", "measured", "measures_of"]
 
 Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 """A performance measure as xarray takes it: dimensions, values, attributes."""
@@ -165,8 +165,60 @@ def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> N
     return f[..., over]
 
 
+class StateBlocks:
+    """The states of a large chain, in blocks that fit into memory together with their measures.
+
+    It stands for a ``State`` of arrays over all states: those are made when a field is asked for.
+
+    Parameters
+    ----------
+    count
+        Number of states.
+    blocks
+        Yields them as ``State`` of arrays, in order.
+    whole
+        Returns all of them as one.
+    """
+
+    def __init__(
+        self, count: int, blocks: Callable[[], Iterator[Any]], whole: Callable[[], Any]
+    ) -> None:
+        self.count, self.blocks, self._whole = count, blocks, whole
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of all states."""
+        return getattr(self._whole(), name)
+
+    def measured(self, model: Measurable, pi: NDArray[np.float64]) -> dict[str, Measure]:
+        """Return the measures of a distribution, block by block."""
+        sums: dict[str, tuple[Mean, Any, Any]] = {}
+        begin = 0
+        for s in self.blocks():
+            part = pi[begin : begin + len(_arrays(s)[0])]
+            begin += len(part)
+            for name, mean in functionals(model, s).items():
+                above = _mean(mean.of, part)
+                below = None if mean.over is None else _mean(mean.over, part)
+                if name in sums:
+                    _, more, under = sums[name]
+                    above = above + more
+                    below = None if below is None else below + under
+                sums[name] = mean._replace(of=None, over=None), above, below
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {
+                name: (
+                    mean.dims,
+                    above if below is None else np.divide(above, below),
+                    {"units": mean.units} if mean.units else {},
+                )
+                for name, (mean, above, below) in sums.items()
+            }
+
+
 def measured(model: Measurable, pi: NDArray[np.float64], s: Any) -> dict[str, Measure]:
     """Return the measures of a distribution, shape (states,), over states ``s``."""
+    if isinstance(s, StateBlocks):
+        return s.measured(model, pi)
     return {
         name: (mean.dims, mean.value(pi), {"units": mean.units} if mean.units else {})
         for name, mean in functionals(model, s).items()

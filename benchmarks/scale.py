@@ -1,0 +1,122 @@
+"""``python -m benchmarks.scale``: the pause chain from 1e4 states on, with and without a matrix.
+
+Each cell is a process of its own. It solves the chain once to load what is compiled, then without and
+with the bound on the error, and writes CPU seconds (also of the bound alone), bytes that the solution
+held by the size of its arrays, and the process's peak. Beside them the bandwidth of one core by the
+STREAM triad, a[i] = b[i] + 3 c[i], measured in the same process. The tables go to
+``benchmarks/results/scale.json`` and ``scale.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from markov import MatrixFree, Multilevel, PauseTandem, stationary
+
+RESULTS = Path(__file__).parent / "results"
+SIZES = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
+MOST_WITH_MATRIX = 1e6  # 0.7 kilobytes per state
+TWICE = 1e7  # states up to which the chain is solved without the bound as well
+TRIAD = 10_000_000  # numbers
+
+
+def model_of(states: float) -> PauseTandem:
+    """Return the pause chain with about so many recurrent states: B1 = B2 / 2, T = 3/4 B2."""
+    second = round(np.sqrt(states) / 4.0) * 4
+    return PauseTandem(buffers=(second // 2, second), high_threshold=3 * second // 4)
+
+
+def triad() -> float:
+    """Return the bytes per second of a[i] = b[i] + 3 c[i], the best of five."""
+    from numba import njit
+
+    @njit
+    def run(a, b, c):
+        for i in range(len(a)):
+            a[i] = b[i] + 3.0 * c[i]
+
+    a, b, c = np.ones((3, TRIAD))
+    run(a[:8], b[:8], c[:8])
+    best = np.inf
+    for _ in range(5):
+        start = time.process_time()
+        run(a, b, c)
+        best = min(best, time.process_time() - start)
+    return 24.0 * TRIAD / best
+
+
+def cell(states: float, method: str) -> dict[str, Any]:
+    """Return the figures of one size and one method, measured in this process."""
+    model = model_of(states)
+    solver = MatrixFree() if method == "MatrixFree" else Multilevel()
+    bandwidth = triad()
+    stationary(model_of(min(states, 1.1e6)), solver)
+    seconds = {}
+    for proof in (False, True) if states <= TWICE else (True,):
+        start = time.process_time()
+        answer = stationary(model, solver, proof=proof)
+        seconds[proof] = time.process_time() - start
+    n = answer.chain.size
+    return {
+        "states": n,
+        "method": method,
+        "us_per_state": 1e6 * seconds.get(False, np.nan) / n,
+        "us_per_state_with_bound": 1e6 * seconds[True] / n,
+        "bytes_per_state": answer.memory / n,
+        "peak_bytes_per_state": 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / n,
+        "cycles": answer.iterations,
+        "residual": answer.residual,
+        "error_bound": answer.error_bound,
+        "triad_bytes_per_second": bandwidth,
+    }
+
+
+def table(cells: list[dict[str, Any]]) -> str:
+    """Return the cells as a table in Markdown."""
+    columns = ["states", "method", "us per state", "with the bound", "bytes per state"]
+    columns += ["peak of the process, MB", "cycles", "error bound", "triad, GB/s"]
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    for c in cells:
+        alone = "" if np.isnan(c["us_per_state"]) else f"{c['us_per_state']:.2f}"
+        lines.append(
+            f"| {c['states']:,} | `{c['method']}` | {alone} | {c['us_per_state_with_bound']:.2f} | "
+            f"{c['bytes_per_state']:.0f} | {c['peak_bytes_per_state'] * c['states'] / 1e6:.0f} | {c['cycles']} | "
+            f"{c['error_bound']:.1e} | {c['triad_bytes_per_second'] / 1e9:.1f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main(
+    largest: Annotated[float, typer.Option(help="Largest number of states, up to 1e9.")] = 1e7,
+    only: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Measure every size up to the largest, and write the tables."""
+    if only is not None:
+        size, method = only.split(",")
+        sys.stdout.write(json.dumps(cell(float(size), method)))
+        return
+    cells = []
+    for size in SIZES:
+        for method in ("Multilevel", "MatrixFree"):
+            if size > largest or (method == "Multilevel" and size > MOST_WITH_MATRIX):
+                continue
+            command = [sys.executable, "-m", "benchmarks.scale", "--only", f"{size},{method}"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            cells.append(json.loads(done.stdout))
+            sys.stdout.write(table(cells[-1:]).splitlines()[-1] + "\n")
+            sys.stdout.flush()
+    RESULTS.joinpath("scale.json").write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+    RESULTS.joinpath("scale.md").write_text(table(cells), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""Chains on grids of cells: pi Q = 0 by multigrid without a matrix."""

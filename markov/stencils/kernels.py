@@ -1,0 +1,542 @@
+"""The loops over the cells of a grid, as templates of kernels.
+
+All whole numbers are unsigned: a signed index costs a comparison each time. Negative steps wrap. A row
+of cells is a list of segments of cells of one kind: ``first`` has the first segment of each kind of row,
+``starts`` and ``ends`` the cells of each segment, ``numbers`` its kind. Slot r of a cell of kind k has
+the entries ``begin[k * width + r]`` up to ``begin[k * width + r + 1]``; the other state of entry e is
+``step[e]`` further on. On the finest grid entries have rates; on a coarse one each cell has flows of its
+own, one after the other from ``values[value_begin[row]]`` on.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+__all__ = [
+    "balance",
+    "blend",
+    "compare",
+    "count_entries",
+    "entry_flows",
+    "fill",
+    "keep",
+    "multiply",
+    "outflows",
+    "prolong",
+    "restrict",
+    "restrict_rates",
+    "spread",
+    "survey",
+    "sweep",
+    "sweep_rates",
+]
+
+FLOOR = 1e-280
+TINY = 1e-300
+
+
+# --------------------------------------------------------------------------- the finest grid
+
+
+def sweep_rates(
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    cells,
+    width,
+    begin,
+    step,
+    rate,
+    floor,
+    repeats,
+    special,
+    one,
+    backward,
+    x,
+):
+    """Give each state in turn what flows in (Gauss-Seidel), but not less than its floor.
+
+    Rates, and floors, are those into a state over the rate out of it. ``special`` says for which kinds
+    of cells the spliced statements are.
+    """
+    zero = one - one
+    for n in range(zero, zero + len(row_kind)):
+        row = zero + len(row_kind) - one - n if backward else n
+        kind = row_kind[row]
+        for i in range(first[kind], first[kind + one]):
+            k = first[kind + one] - one - (i - first[kind]) if backward else i
+            base = numbers[k] * width
+            if special[numbers[k]]:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            s = (row * cells + (ends[k] if backward else starts[k])) * width
+            for _ in range(ends[k] - starts[k]):
+                if backward:
+                    for m in range(one, width + one):
+                        r = base + width - m
+                        s -= one
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * rate[e]
+                        x[s] = max(total, floor[r])
+                else:
+                    for r in range(base, base + width):
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * rate[e]
+                        x[s] = max(total, floor[r])
+                        s += one
+                for _ in range(one, repeats[numbers[k]]):
+                    if not backward:
+                        s -= width
+                    for r in range(base, base + width):
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * rate[e]
+                        x[s] = max(total, floor[r])
+                        s += one
+                    if backward:
+                        s -= width
+
+
+def balance(
+    row_kind, first, starts, ends, numbers, cells, width, begin, step, rate, exit_rate, one, x
+):
+    """Return |what flows in less what flows out|, what flows out, and x, each summed."""
+    off = 0.0
+    flow = 0.0
+    mass = 0.0
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            base = numbers[k] * width
+            for _ in range(ends[k] - starts[k]):
+                for r in range(base, base + width):
+                    total = 0.0
+                    for e in range(begin[r], begin[r + one]):
+                        total += x[s + step[e]] * rate[e]
+                    out = x[s] * exit_rate[r]
+                    flow += out
+                    mass += x[s]
+                    off += abs(total - out)
+                    s += one
+    return off, flow, mass
+
+
+def restrict_rates(
+    child,
+    width,
+    last,
+    fine_cells,
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    special,
+    begins,
+    part_begin,
+    source,
+    rate,
+    one,
+    x,
+    values,
+):
+    """Sum the flows of the finest grid between cells of the first coarse one, entry by entry.
+
+    Coarse cells of kind k have the entries from ``begins[k]`` on, entry e the parts from
+    ``part_begin[e]`` on: flows at ``rate`` out of the state ``source``, counted from the first one of
+    the coarse cell. ``child`` has the finer rows of each coarse row.
+    """
+    zero = one - one
+    v = zero
+    for coarse in range(zero, zero + len(row_kind)):
+        s = child[coarse, zero] * fine_cells * width
+        for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
+            kind = numbers[i]
+            count = ends[i] - starts[i]
+            if special[kind]:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            for _ in range(count):
+                for e in range(begins[kind], begins[kind + one]):
+                    total = 0.0
+                    for p in range(part_begin[e], part_begin[e + one]):
+                        total += x[s + source[p]] * rate[p]
+                    values[v] = total
+                    v += one
+                s += last * width
+
+
+# --------------------------------------------------------------------------- coarse grids
+
+
+def sweep(
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    cells,
+    width,
+    begin,
+    step,
+    repeats,
+    special,
+    value_begin,
+    values,
+    scale,
+    one,
+    backward,
+    x,
+):
+    """Give each state in turn what flows in, by flows of its own."""
+    zero = one - one
+    for n in range(zero, zero + len(row_kind)):
+        row = zero + len(row_kind) - one - n if backward else n
+        kind = row_kind[row]
+        v = value_begin[row + one] if backward else value_begin[row]
+        for i in range(first[kind], first[kind + one]):
+            k = first[kind + one] - one - (i - first[kind]) if backward else i
+            base = numbers[k] * width
+            if special[numbers[k]]:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            count = begin[base + width] - begin[base]
+            s = (row * cells + (ends[k] if backward else starts[k])) * width
+            for _ in range(ends[k] - starts[k]):
+                if backward:
+                    for m in range(one, width + one):
+                        r = base + width - m
+                        s -= one
+                        v -= begin[r + one] - begin[r]
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * values[v + e - begin[r]]
+                        x[s] = max(total, FLOOR) * scale[s]
+                else:
+                    for r in range(base, base + width):
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * values[v]
+                            v += one
+                        x[s] = max(total, FLOOR) * scale[s]
+                        s += one
+                for _ in range(one, repeats[numbers[k]]):
+                    if not backward:
+                        s -= width
+                        v -= count
+                    for r in range(base, base + width):
+                        total = 0.0
+                        for e in range(begin[r], begin[r + one]):
+                            total += x[s + step[e]] * values[v]
+                            v += one
+                        x[s] = max(total, FLOOR) * scale[s]
+                        s += one
+                    if backward:
+                        s -= width
+                        v -= count
+
+
+def restrict(
+    child,
+    present,
+    width,
+    last,
+    fine_cells,
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    special,
+    begins,
+    part_begin,
+    source,
+    flow,
+    line,
+    spans,
+    places,
+    fine_begin,
+    fine_values,
+    one,
+    x,
+    values,
+):
+    """Sum the flows between the cells of the next coarse grid, entry by entry.
+
+    As `restrict_rates`, but a part is the flow number ``flow`` of those that the coarse cell has in its
+    row of cells ``line``; ``spans`` says how many it has in each, and ``places`` is room for as many
+    numbers.
+    """
+    zero = one - one
+    v = zero
+    for coarse in range(zero, zero + len(row_kind)):
+        s = child[coarse, zero] * fine_cells * width
+        for c in range(zero, zero + len(places)):
+            places[c] = fine_begin[child[coarse, c]] if present[coarse, c] else zero
+        for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
+            kind = numbers[i]
+            count = ends[i] - starts[i]
+            if special[kind]:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            for _ in range(count):
+                for e in range(begins[kind], begins[kind + one]):
+                    total = 0.0
+                    for p in range(part_begin[e], part_begin[e + one]):
+                        total += x[s + source[p]] * fine_values[places[line[p]] + flow[p]]
+                    values[v] = total
+                    v += one
+                for c in range(zero, zero + len(places)):
+                    places[c] += spans[kind, c]
+                s += last * width
+
+
+def outflows(
+    row_kind, first, starts, ends, numbers, width, begin, step, special, values, scale, one, x
+):
+    """Set ``scale`` to the flows out of each state, inverted, and x to one."""
+    zero = one - one
+    for s in range(len(scale)):
+        scale[s] = 0.0
+        x[s] = 1.0
+    v = zero
+    s = zero
+    for row in range(zero, zero + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            base = numbers[k] * width
+            if special[numbers[k]]:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            for _ in range(ends[k] - starts[k]):
+                for r in range(base, base + width):
+                    for e in range(begin[r], begin[r + one]):
+                        scale[s + step[e]] += values[v]
+                        v += one
+                    s += one
+    for s in range(len(scale)):
+        scale[s] = 1.0 / max(scale[s], TINY)
+
+
+# --------------------------------------------------------------------------- both
+
+
+def prolong(child, present, last, fine_cells, cells, width, special, one, coarse, x):
+    """Multiply each state by the factor of its cell."""
+    zero = one - one
+    for row in range(zero, zero + child.shape[0]):
+        for c in range(zero, zero + child.shape[1]):
+            if not present[row, c]:
+                continue
+            s = child[row, c] * fine_cells * width
+            t = row * cells * width
+            left = fine_cells
+            if special:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+            while left > zero:
+                for _ in range(min(last, left)):
+                    for r in range(zero, width):
+                        x[s] *= coarse[t + r]
+                        s += one
+                left -= min(last, left)
+                t += width
+
+
+def entry_flows(own, row_kind, rows, width, begin, step, rate, one, x, flows):
+    """Sum the flow of each entry of each kind over all cells."""
+    zero = one - one
+    w = zero
+    s = zero
+    for row in range(zero, zero + len(row_kind)):
+        kinds = rows[row_kind[row]]
+        for cell in range(len(kinds)):
+            base = kinds[cell] * width
+            if not own:
+                w = begin[base]
+            for r in range(base, base + width):
+                for e in range(begin[r], begin[r + one]):
+                    flows[e] += x[s + step[e]] * rate[w]
+                    w += one
+                s += one
+
+
+def compare(
+    row_kind, first, starts, ends, numbers, width, begin, step, rate, exit_rate, one, x, y, z, found
+):
+    """Multiply residuals: of x, and of the differences of y and z to it, weighted by 1 / flow."""
+    g11 = g12 = g22 = b1 = b2 = 0.0
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            base = numbers[k] * width
+            for _ in range(ends[k] - starts[k]):
+                for r in range(base, base + width):
+                    out = exit_rate[r]
+                    rest = -x[s] * out
+                    p = (x[s] - y[s]) * out
+                    q = (x[s] - z[s]) * out
+                    for e in range(begin[r], begin[r + one]):
+                        t = s + step[e]
+                        rest += x[t] * rate[e]
+                        p += (y[t] - x[t]) * rate[e]
+                        q += (z[t] - x[t]) * rate[e]
+                    if x[s] > TINY and out > 0.0:
+                        weight = 1.0 / (x[s] * out)
+                        g11 += p * p * weight
+                        g12 += p * q * weight
+                        g22 += q * q * weight
+                        b1 -= p * rest * weight
+                        b2 -= q * rest * weight
+                    s += one
+    found[0], found[1], found[2], found[3], found[4] = g11, g12, g22, b1, b2
+
+
+def blend(a, b, least, x, y, z):
+    """Set x to x + a (y - x) + b (z - x), at least ``least`` times what it was; z to x, as it was."""
+    for s in range(len(x)):
+        before = x[s]
+        better = before + a * (y[s] - before) + b * (z[s] - before)
+        x[s] = max(better, least * before)
+        z[s] = before
+
+
+def multiply(factor, x):
+    """Multiply x by a number."""
+    for s in range(len(x)):
+        x[s] *= factor
+
+
+# --------------------------------------------------------------------------- the states
+
+
+def spread(
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    cells,
+    width,
+    begin,
+    step,
+    one,
+    backward,
+    old,
+    new,
+    marks,
+):
+    """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
+    zero = one - one
+    found = 0
+    for n in range(zero, zero + len(row_kind)):
+        row = zero + len(row_kind) - one - n if backward else n
+        kind = row_kind[row]
+        for i in range(first[kind], first[kind + one]):
+            k = first[kind + one] - one - (i - first[kind]) if backward else i
+            base = numbers[k] * width
+            s = (row * cells + (ends[k] - one if backward else starts[k])) * width
+            for _ in range(ends[k] - starts[k]):
+                for m in range(zero, width):
+                    r = width - one - m if backward else m
+                    if marks[s + r] & new:
+                        for e in range(begin[base + r], begin[base + r + one]):
+                            there = marks[s + r + step[e]]
+                            if there & old and not there & new:
+                                marks[s + r + step[e]] = there | new
+                                found += 1
+                if backward:
+                    s -= width
+                else:
+                    s += width
+    return found
+
+
+def fill(row_kind, first, starts, ends, numbers, width, one, present, bit, marks):
+    """Set the marks of the slots that are occupied in each kind of cell to a bit, others to none."""
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            for _ in range(ends[k] - starts[k]):
+                for r in range(numbers[k] * width, numbers[k] * width + width):
+                    marks[s] = bit if present[r] else 0
+                    s += one
+
+
+def count_entries(row_kind, first, starts, ends, numbers, width, begin, one, bit, marks):
+    """Return how many states have a mark, and how many transitions lead out of them."""
+    states = 0
+    found = one - one
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            for _ in range(ends[k] - starts[k]):
+                for r in range(numbers[k] * width, numbers[k] * width + width):
+                    if marks[s] & bit:
+                        states += 1
+                        found += begin[r + one] - begin[r]
+                    s += one
+    return states, found
+
+
+def keep(bit, marks, x):
+    """Set x to zero in states without a mark."""
+    for s in range(len(x)):
+        if not marks[s] & bit:
+            x[s] = 0.0
+
+
+def survey(
+    begin,
+    count,
+    digits,
+    size,
+    weight,
+    component,
+    shift,
+    ends,
+    row_kind,
+    rows,
+    width,
+    slot,
+    bit,
+    marks,
+    numbers,
+    indices,
+):
+    """Find the states with a mark among ``count`` numbers of the space; return how many.
+
+    ``digits`` are the values of the components of the first number, each counted from its least.
+    """
+    found = 0
+    axes = len(component)
+    for n in range(count):
+        place = 0
+        for c in range(len(digits)):
+            place += digits[c] * weight[c]
+        row = 0
+        for d in range(axes - 1):
+            row = row * ends[d] + digits[component[d]] + shift[place, d]
+        last = digits[component[axes - 1]] + shift[place, axes - 1]
+        r = slot[rows[row_kind[row], last], place]
+        if r >= 0:
+            s = (row * ends[axes - 1] + last) * width + r
+            if marks[s] & bit:
+                numbers[found] = begin + n
+                indices[found] = s
+                found += 1
+        c = len(digits) - 1
+        while c >= 0:
+            digits[c] += 1
+            if digits[c] < size[c]:
+                break
+            digits[c] = 0
+            c -= 1
+    return found

@@ -1,0 +1,301 @@
+"""The levels of multigrid on grids of cells: tables for the kernels, and one step down or up.
+
+`Finest` has its rates by kind of cell, a `Coarse` level flows of its own, in one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.stencils import kernels, unrolled
+from markov.stencils.unrolled import frequent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.stencils.coarsening import Halving
+    from markov.stencils.grids import Grid
+    from markov.stencils.layouts import Rates
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["LARGE", "Coarse", "Finest", "Level", "Parts", "bound_kernel", "unsigned"]
+
+ONE = np.uint64(1)
+STRONG = 0.5  # of the largest flow: axes along which cells are joined
+LARGE = 1_000_000
+"""States of a grid from which on statements are written out for its most frequent kind of cells."""
+REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
+MANY = 0.25  # of the cells: more are swept once
+
+
+def bound_kernel(
+    kernel: Callable[..., Any], *arguments: Any, unrolled: str = ""
+) -> Callable[[], Any]:
+    """Return a call of a kernel, compiled, with these arguments, and some statements spliced in."""
+    snippets = {"unrolled": unrolled} if unrolled else None
+    run = compiled(kernel, shape_of(arguments), snippets=snippets)
+    return lambda: run(*arguments)
+
+
+def unsigned(numbers: Any) -> NDArray[np.uint64]:
+    """Return whole numbers as the kernels take them: negative ones wrap."""
+    return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
+
+
+class Level:
+    """What both sorts of levels have: a grid, its tables, and one number for each state.
+
+    Attributes
+    ----------
+    grid
+        By target for pi, by source for hitting times.
+    x
+        One number for each state, shape (grid.size,).
+    fast
+        Whether the statements for the most frequent kind of cells are written out: that takes some
+        ten seconds once, to compile them, and halves the time.
+    """
+
+    def __init__(self, grid: Grid, x: Vector, *, fast: bool) -> None:
+        self.grid, self.x, self.fast = grid, x, fast
+        first, starts, numbers = grid.segments
+        ends = np.append(starts[1:], 0)
+        ends[first[1:] - 1] = grid.shape[-1]
+        self.cells, self.width = np.uint64(grid.shape[-1]), np.uint64(grid.width)
+        self.row_kind = unsigned(grid.row_kind)
+        self.rows = unsigned(grid.rows)
+        self.lines = (self.row_kind, *map(unsigned, (first, starts, ends, numbers)))
+        self.entries = unsigned(grid.begin), unsigned(grid.step)
+        often = grid.cyclic & (grid.shares <= MANY)
+        self.repeats = unsigned(np.where(often, REPEATS, 1))
+        self._counts, self.special = frequent(grid, ~often & fast)
+
+    def sum_rates(
+        self,
+        halving: Halving,
+        coarse: Level,
+        values: Vector,
+        parts: Parts,
+        rates: Vector,
+        x: Vector,
+    ) -> Callable[[], None]:
+        """Return what sums flows at given rates between the cells of the next level."""
+        child = unsigned(np.maximum(halving.child_rows, 0))
+        place = child, self.width, np.uint64(halving.last), self.cells
+        special, text = parts.unrolled(coarse, by_line=False)
+        table = *coarse.lines, special, *parts.table, rates[parts.entry]
+        run = *place, *table, ONE, x, values
+        return bound_kernel(kernels.restrict_rates, *run, unrolled=text)
+
+    def sum_flows(
+        self,
+        halving: Halving,
+        coarse: Level,
+        values: Vector,
+        parts: Parts,
+        begin: NDArray[np.uint64],
+        flows: Vector,
+        x: Vector,
+    ) -> Callable[[], None]:
+        """Return what sums flows between the cells of the next level."""
+        rows = halving.child_rows
+        place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(halving.last)
+        special, text = parts.unrolled(coarse, by_line=True)
+        lines = *coarse.lines, special, *parts.table, unsigned(parts.flow)
+        lines = *lines, unsigned(parts.line), unsigned(parts.spans)
+        room = np.zeros(rows.shape[1], dtype=np.uint64)
+        own = begin, flows, ONE, x, values
+        run = *place, self.cells, *lines, room, *own
+        return bound_kernel(kernels.restrict, *run, unrolled=text)
+
+    def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the entries of each state begin, and the numbers of the other states."""
+        grid = self.grid
+        kinds = grid.rows[grid.row_kind].ravel()
+        counts = np.diff(grid.begin).reshape(-1, grid.width)[kinds].ravel()
+        steps = [grid.step[self._of(kind)] for kind in kinds]
+        indices = np.concatenate(steps) + np.repeat(np.arange(grid.size), counts)
+        return np.append(0, np.cumsum(counts)), indices
+
+    def spelt_out(self, rate: Vector, exit_rate: Vector) -> tuple[Vector, Vector]:
+        """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
+        grid = self.grid
+        kinds = grid.rows[grid.row_kind].ravel()
+        exits = exit_rate.reshape(-1, grid.width)[kinds].ravel()
+        with np.errstate(divide="ignore"):
+            scale = np.where(exits > 0.0, 1.0 / exits, 0.0)
+        return np.concatenate([rate[self._of(kind)] for kind in kinds]), scale
+
+    def _of(self, kind: Any) -> slice:
+        begin, width = self.grid.begin, self.grid.width
+        return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
+
+    def text(self, written: Callable[..., str], *arguments: Any) -> str:
+        """Return statements that are spliced into a kernel; none unless this is a large chain."""
+        return written(*arguments) if self.fast else "pass"
+
+    def _strong(self, own: bool, flows: Vector) -> tuple[bool, ...]:
+        found = np.zeros(len(self.grid.step))
+        place = own, self.row_kind, self.rows, self.width, *self.entries, flows
+        bound_kernel(kernels.entry_flows, *place, ONE, self.x, found)()
+        steps = [e.step for kind in self.grid.kinds for slot in kind for e in slot]
+        wide = np.array(self.grid.shape) > 1
+        moved = (np.array(steps).reshape(len(found), -1) != 0) & wide
+        carried = found @ moved
+        return tuple((carried >= STRONG * carried.max()) & wide)
+
+
+class Finest(Level):
+    """The chain itself; x are probabilities, up to a factor."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        rates: Rates,
+        occupied: NDArray[np.bool_],
+        x: Vector,
+        *,
+        fast: bool,
+    ) -> None:
+        super().__init__(grid, x, fast=fast)
+        self.rates = rates
+        with np.errstate(divide="ignore"):
+            scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
+        floor = np.where(occupied.ravel(), kernels.FLOOR, 0.0) * scale
+        place = *self.lines, self.cells, self.width, *self.entries
+        jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
+        smooth = *place, jumps, floor, self.repeats, self.special, ONE
+        text = self.text(unrolled.sweep_rates, self._counts)
+        self.forward = bound_kernel(kernels.sweep_rates, *smooth, False, x, unrolled=text)
+        self.backward = bound_kernel(kernels.sweep_rates, *smooth, True, x, unrolled=text)
+        table = *place, rates.rate
+        self._balance = bound_kernel(kernels.balance, *table, rates.exit_rate, ONE, x)
+
+    def strong_axes(self) -> tuple[bool, ...]:
+        """Return along which axes states exchange most, as x is now."""
+        return self._strong(False, self.rates.rate)
+
+    def residual(self) -> tuple[float, float]:
+        """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
+        off, flow, mass = self._balance()
+        return 0.5 * off / flow, mass
+
+    def multiply(self, factor: float) -> None:
+        """Multiply x by a number."""
+        bound_kernel(kernels.multiply, float(factor), self.x)()
+
+    def restriction(self, halving: Halving, coarse: Level, values: Vector) -> Callable[[], None]:
+        """Return what sums the flows between the cells of the next level."""
+        parts = Parts(self.grid, halving)
+        return self.sum_rates(halving, coarse, values, parts, self.rates.rate, self.x)
+
+
+class Coarse(Level):
+    """Cells made of cells; x are the factors by which their flows are to change."""
+
+    def __init__(self, grid: Grid, halving: Halving, fine: Finest | Coarse) -> None:
+        super().__init__(grid, np.ones(grid.size), fast=fine.fast)
+        self.value_begin = begin = unsigned(grid.value_begin)
+        self.values = np.zeros(int(grid.value_begin[-1]))
+        self.scale = np.ones(grid.size)
+        child = unsigned(np.maximum(halving.child_rows, 0)), halving.child_rows >= 0
+        self.prolong = bound_kernel(
+            kernels.prolong,
+            *child,
+            np.uint64(halving.last),
+            fine.cells,
+            self.cells,
+            self.width,
+            self.fast,
+            ONE,
+            self.x,
+            fine.x,
+            unrolled=self.text(unrolled.prolong, grid.width, halving.last),
+        )
+        self._restrict = fine.restriction(halving, self, self.values)
+        place = *self.lines, self.width, *self.entries, self.special, self.values, self.scale
+        text = self.text(unrolled.outflows, self._counts)
+        self._outflows = bound_kernel(kernels.outflows, *place, ONE, self.x, unrolled=text)
+        smooth = *self.lines, self.cells, self.width, *self.entries, self.repeats, self.special
+        smooth = *smooth, begin, self.values, self.scale, ONE
+        text = self.text(unrolled.sweep_flows, self._counts)
+        self.forward = bound_kernel(kernels.sweep, *smooth, False, self.x, unrolled=text)
+        self.backward = bound_kernel(kernels.sweep, *smooth, True, self.x, unrolled=text)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its large arrays."""
+        return self.values.nbytes + self.scale.nbytes + self.x.nbytes
+
+    def strong_axes(self) -> tuple[bool, ...]:
+        """Return along which axes states exchange most."""
+        return self._strong(True, self.values)
+
+    def restrict(self) -> None:
+        """Sum the flows of the finer level, and begin with all factors one."""
+        self._restrict()
+        self._outflows()
+
+    def restriction(self, halving: Halving, coarse: Level, values: Vector) -> Callable[[], None]:
+        """Return what sums the flows between the cells of the next level."""
+        parts = Parts(self.grid, halving)
+        own = self.value_begin, self.values, self.x
+        return self.sum_flows(halving, coarse, values, parts, *own)
+
+
+class Parts:
+    """The flows that make up those of a coarse grid, as the kernels take them."""
+
+    def __init__(self, grid: Grid, halving: Halving, *, by_source: bool = False) -> None:
+        lists = [parts for kind in halving.parts for parts in kind]
+        every = [part for parts in lists for part in parts]
+        begins = np.append(0, np.cumsum([len(kind) for kind in halving.parts], dtype=np.int64))
+        part_begin = np.append(0, np.cumsum([len(parts) for parts in lists], dtype=np.int64))
+        first = grid.begin[:: grid.width]
+        self.entry = np.array([first[p.kind] + p.entry for p in every], dtype=np.int64)
+        source = np.array([p.state for p in every], dtype=np.int64)
+        if not by_source:
+            source += grid.step[self.entry]
+        self.table = unsigned(begins), unsigned(part_begin), unsigned(source)
+        before, self.spans = _places(grid, halving)
+        kinds = np.repeat(np.arange(len(halving.parts)), [sum(map(len, k)) for k in halving.parts])
+        cells = [p.cell for p in every]
+        self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
+        self.line = np.array([p.row for p in every], dtype=np.int64)
+        self._counts = [[len(parts) for parts in kind] for kind in halving.parts]
+
+    def unrolled(self, coarse: Level, *, by_line: bool) -> tuple[NDArray[np.bool_], str]:
+        """Return kinds of coarse cells whose sums are written out, and the statements."""
+        if not coarse.fast:
+            return np.zeros(len(self._counts), dtype=bool), "pass"
+        ends = np.cumsum([sum(counts) for counts in self._counts]).tolist()
+        lines = [
+            tuple(self.line[end - sum(c) : end].tolist()) if by_line else ()
+            for end, c in zip(ends, self._counts, strict=True)
+        ]
+        patterns = [(tuple(c), found) for c, found in zip(self._counts, lines, strict=True)]
+        share: dict[Any, float] = {}
+        for pattern, part in zip(patterns, coarse.grid.shares.tolist(), strict=True):
+            if sum(pattern[0]) <= unrolled.MOST:
+                share[pattern] = share.get(pattern, 0.0) + part
+        best = max(share, key=lambda p: share[p], default=None)
+        special = np.array([pattern == best for pattern in patterns], dtype=bool)
+        if best is None:
+            return special, "pass"
+        text = unrolled.sum_of_flows(*best) if by_line else unrolled.sum_of_rates(best[0])
+        return special, text
+
+
+def _places(grid: Grid, halving: Halving) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many flows the coarse cell has before each of its cells in a row, and in the row."""
+    kids = halving.children
+    counts = np.where(kids >= 0, np.append(grid.counts, 0)[kids], 0)
+    rows = counts.reshape(len(kids), -1, halving.last)
+    before = np.cumsum(rows, axis=2) - rows
+    return before.reshape(kids.shape), rows.sum(axis=2)

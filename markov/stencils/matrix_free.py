@@ -1,0 +1,164 @@
+"""`MatrixFree`: the stationary distribution of a large model from its rules, without a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import numpy as np
+
+from hopflow.checks import one_number, whole
+from markov.stencils import kernels
+from markov.stencils.boxes import Unsuitable
+from markov.stencils.chains import GridChain
+from markov.stencils.levels import bound_kernel
+from markov.stencils.models import GridModel, is_numbered
+from markov.stencils.multigrid import Multigrid
+from markov.stencils.places import RECURRENT, SeveralClassesError
+from markov.stencils.proofs import GridBound, bound_on_grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.models.rules import ChainModel
+
+__all__ = ["GridSolution", "MatrixFree", "grid_model", "solve_on_grid"]
+
+MANY, MOST = 1_000_000, 300_000_000  # states of spaces that are tried without being asked to
+REACHED_SHARE = 0.5  # of the states of a grid: fewer are left to a search from the start
+
+
+@dataclass(frozen=True)
+class MatrixFree:
+    """Aggregation multigrid on the grid of a model's states, with rates from its rules: no matrix.
+
+    For a `ChainModel` on a space of whole numbers whose rules are alike on few boxes of it, and change
+    components of many values by small steps: chains of queues with thresholds, for example. The
+    algorithm is that of `Multilevel`, in a fifth of its memory or less, and faster from some hundred
+    thousand states on; pi and its states are the same. The bound on the error is found in the same
+    way. A matrix is made only by what needs one, such as ``answer.chain.Q``.
+
+    Parameters
+    ----------
+    tolerance
+        Relative residual at which to stop.
+    max_iterations
+        Most cycles. A chain on which thirty in a row gain nothing is given up.
+
+    Raises
+    ------
+    ValueError
+        By `stationary`, for a model whose transitions cannot be laid out on a grid, saying why.
+    TooLargeError
+        By `stationary`, before arrays are allocated that would not fit into memory.
+
+    Notes
+    -----
+    It needs Numba. See `Multilevel` for the sources of the algorithm. Probabilities below 1e-280 are
+    held there.
+
+    Examples
+    --------
+    >>> from markov import MatrixFree, PauseTandem, stationary
+    >>> answer = stationary(PauseTandem(buffers=(100, 200), high_threshold=150), MatrixFree())
+    >>> answer.residual <= 1e-12, answer.chain.size
+    (True, 40804)
+    """
+
+    tolerance: float = 1e-12
+    max_iterations: int = 500
+
+    def __post_init__(self) -> None:
+        one_number("tolerance", self.tolerance, above=0.0)
+        whole("max_iterations", self.max_iterations, 1, 10**9)
+
+    def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
+        """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""
+        msg = "works on the rules of a ChainModel; for a chain or a matrix write Multilevel()"
+        raise ValueError(f"method = {self!r}: {msg}")
+
+
+class GridSolution(NamedTuple):
+    """Result of `solve_on_grid`.
+
+    Attributes
+    ----------
+    chain
+        States, and a matrix on demand.
+    pi
+        Shape (states,), summing to one.
+    residual
+        Relative, in the norm of `Stationary`.
+    iterations, memory, levels
+        Cycles, bytes that were held, and states and transitions of each level.
+    error_bound
+        On the distance in total variation; inf without proof.
+    """
+
+    chain: GridChain
+    pi: NDArray[np.float64]
+    residual: float
+    iterations: int
+    memory: int
+    levels: tuple[tuple[int, int], ...]
+    error_bound: float
+
+
+def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
+    """Return a model on a grid; None where it is not requested and does not pay or is not possible.
+
+    Raises
+    ------
+    ValueError
+        Where it is requested and not possible.
+    """
+    if not requested and not (is_numbered(model) and MANY <= model.size <= MOST):
+        return None
+    try:
+        grid = GridModel(model)
+    except Unsuitable as error:
+        if not requested:
+            return None
+        msg = "MatrixFree() cannot lay its transitions out on a grid; write Multilevel()"
+        raise ValueError(f"{model.name}: {msg}: {error}") from None
+    except SeveralClassesError:
+        if not requested:
+            return None  # the driver says so
+        msg = "the stationary distribution is not unique; use stationary_by_class(model)"
+        raise ValueError(f"{model.name}: {msg}") from None
+    share = grid.places.size / grid.layout.into[0].size
+    return grid if requested or share >= REACHED_SHARE else None
+
+
+def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bool) -> GridSolution:
+    """Return the stationary distribution of a model on its grid.
+
+    Parameters
+    ----------
+    grid
+        The model.
+    method
+        When to stop.
+    proof, tight
+        Whether to bound the error; tight goes on, before that, as long as cycles gain something.
+    """
+    grid.check_room(proof=proof)
+    places, n = grid.places, grid.layout.into[0].size
+    x = np.full(n, 1.0 / n)
+    levels = Multigrid(grid.layout, x)
+    with np.errstate(all="ignore"):  # what is not finite shows in the residual
+        cycles, residual = levels.solve(method.tolerance, method.max_iterations)
+        if tight and residual <= method.tolerance:
+            cycles = levels.refine(cycles)
+    bound_kernel(kernels.keep, RECURRENT, places.marks, x)()
+    residual, mass = levels.finest.residual()
+    levels.finest.multiply(1.0 / mass)
+    axes, sizes, memory = levels.axes, levels.sizes, levels.nbytes
+    del levels  # its memory is that of the bound
+    pi = places.gathered(x)
+    bound = GridBound(np.inf, 0.0, 0, 0)
+    if proof and residual <= method.tolerance:
+        bound = bound_on_grid(grid.layout, places, axes, x, pi)
+        memory = max(memory, x.nbytes + bound.memory)
+    memory += places.marks.nbytes + pi.nbytes
+    return GridSolution(GridChain(grid), pi, residual, cycles, memory, sizes, bound.distance)

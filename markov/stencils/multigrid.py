@@ -1,0 +1,203 @@
+"""pi Q = 0 by multigrid on the grid of cells of a model, without a matrix.
+
+The algorithm is that of `markov.methods.multilevel`: a forward sweep, a correction by the flows between
+aggregates, and a backward sweep, on every level. Here the finest level takes its rates from the kinds of
+cells that the rules make, and the levels below it keep nothing but the flows between cells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.computing.memory import available
+from markov.computing.progress import report
+from markov.methods import multilevel_kernels
+from markov.methods.hierarchy import Hierarchy, build_hierarchy
+from markov.stencils import kernels
+from markov.stencils.coarsening import halved
+from markov.stencils.levels import LARGE, ONE, Coarse, Finest, bound_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from markov.stencils.layouts import Layout
+
+__all__ = ["Multigrid"]
+
+SMALL = 5_000  # states of the level that is left to a sparse matrix
+TWICE = 2.5  # times as many states: two visits per cycle pay
+FIRST_SWEEPS = 3
+COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
+MAX_PAUSE = 5  # cycles between two residuals
+LEAST_SHARE = 0.1
+DEPENDENT = 1e-12
+GROWTH_FACTOR = 2.0
+MAX_STAGNANT_CYCLES = 30
+
+
+class Multigrid:
+    """The levels of a chain on a grid; ``x`` are its probabilities, up to a factor."""
+
+    def __init__(self, layout: Layout, x: NDArray[np.float64]) -> None:
+        grid, rates = layout.into
+        self.finest = Finest(grid, rates, layout.place >= 0, x, fast=grid.size >= LARGE)
+        self.x = x
+        for _ in range(FIRST_SWEEPS):
+            self.finest.forward()
+        self.levels: list[Coarse] = []
+        self.axes: list[tuple[bool, ...]] = []
+        level: Finest | Coarse = self.finest
+        while level.grid.size > SMALL:
+            self.axes.append(level.strong_axes())
+            grid, halving = halved(level.grid, self.axes[-1])
+            level = Coarse(grid, halving, level)
+            level.restrict()
+            self.levels.append(level)
+        self.rest = _Rest(level)
+        self.history: list[NDArray[np.float64]] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the large arrays."""
+        own = [self.x, *self.history]
+        coarse = sum(level.nbytes for level in self.levels)
+        return sum(array.nbytes for array in own) + coarse + self.rest.hierarchy.nbytes
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
+        """States and transitions of each level, the finest first."""
+        levels = [self.finest, *self.levels]
+        own = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
+        return (*own, *self.rest.hierarchy.sizes[1:])
+
+    def cycle(self, depth: int = 0) -> None:
+        """Improve x by one cycle."""
+        if depth == len(self.levels):
+            self.rest.solve()
+            return
+        level = self.levels[depth - 1] if depth else self.finest
+        below = self.levels[depth]
+        level.forward()
+        below.restrict()
+        for _ in range(2 if level.grid.size > TWICE * below.grid.size else 1):
+            self.cycle(depth + 1)
+        below.prolong()
+        level.backward()
+
+    def solve(self, tolerance: float, most: int) -> tuple[int, float]:
+        """Cycle to a relative residual; return the number of cycles and the residual.
+
+        Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
+        """
+        size = best = np.inf
+        done = since = 0
+        pause = 1
+        while done < most and since <= MAX_STAGNANT_CYCLES:
+            pause = min(pause, most - done)
+            for _ in range(pause):
+                self.cycle()
+            done += pause
+            before = size
+            size, mass = self.finest.residual()
+            report(done, size)
+            if not tolerance < size < np.inf:
+                break
+            self.finest.multiply(1.0 / mass)
+            best, since = (size, 0) if size < 0.5 * best else (best, since + pause)
+            rate = (size / before) ** (1.0 / pause)
+            if rate > COMBINE_FACTOR:
+                pause = 1
+                self.combine(size)
+            elif before < np.inf:
+                left = np.log(tolerance / size) / np.log(rate)
+                pause = min(max(int(0.5 * left), 1), MAX_PAUSE)
+        return done, size
+
+    def refine(self, done: int) -> int:
+        """Cycle on as long as each two cycles at least halve the residual; return the number of all."""
+        size = self.finest.residual()[0]
+        while True:
+            for _ in range(2):
+                self.cycle()
+            done += 2
+            before, (size, mass) = size, self.finest.residual()
+            self.finest.multiply(1.0 / mass)
+            report(done, size)
+            if not size < 0.5 * before:
+                return done
+
+    def combine(self, size: float) -> None:
+        """Replace x by the combination with two former iterates that has the least residual."""
+        if len(self.history) < 2:
+            if available() < 2.0 * self.x.nbytes:
+                return  # it goes on without
+            self.history.append(self.x.copy())
+            return
+        level, found = self.finest, np.zeros(5)
+        table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
+        bound_kernel(kernels.compare, *table, ONE, self.x, *self.history, found)()
+        g11, g12, g22, b1, b2 = found
+        shares = np.zeros(2)
+        if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
+            scale = np.sqrt([g11, g22])
+            normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
+            shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
+        a, b = shares.tolist()
+        newer, older = self.history
+        bound_kernel(kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
+        after, mass = level.residual()
+        if after < GROWTH_FACTOR * size:
+            level.multiply(1.0 / mass)
+        else:
+            self.x[:] = older
+        self.history = [older, newer]
+
+
+class _Rest:
+    """The smallest grid as a chain of its own, whose cycles are those of a sparse matrix."""
+
+    def __init__(self, level: Finest | Coarse) -> None:
+        self.level, grid = level, level.grid
+        width = grid.width
+        indptr, indices = level.pattern()
+        if isinstance(level, Coarse):
+            values, scale = level.values, level.scale
+        else:
+            values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
+            scale[scale == 0.0] = 1.0
+        matrix = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
+        places = np.indices((*grid.shape, width)).reshape(len(grid.shape) + 1, -1)
+        components = {str(n): place for n, place in enumerate(places)}
+        x = np.maximum(level.x, kernels.FLOOR)
+        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / scale, components)
+        self._values, self._scale = values, scale
+        self._run = self._bound()
+
+    def solve(self) -> None:
+        """Run a cycle from the level's x."""
+        level, levels, n = self.level, self.hierarchy, self.level.grid.size
+        levels.values[: len(self._values)] = self._values
+        levels.x[:n], levels.scale[:n] = level.x, self._scale
+        self._run()
+        level.x[:] = levels.x[:n]
+
+    def _bound(self) -> Callable[[], None]:
+        """Return a call of the cycle."""
+        levels = self.hierarchy
+        most = levels.first[-1] - levels.first[-2]
+        dense, left = np.empty((most, most)), np.empty_like(levels.first)
+        rest = levels.first, left, levels.repeats, 1, *levels[2:], dense
+        helpers = (
+            multilevel_kernels.sweep,
+            multilevel_kernels.restrict,
+            multilevel_kernels.eliminate,
+        )
+        run = compiled(multilevel_kernels.cycle, shape_of(rest), helpers=helpers)
+        return lambda: run(*rest)

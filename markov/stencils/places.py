@@ -1,0 +1,211 @@
+"""Which states of a grid count, and where in the grid each state of the space is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.kernels import shape_of
+from markov.computing.compilation import compiled
+from markov.stencils import kernels
+from markov.stencils.levels import ONE, bound_kernel, unsigned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from markov.models.spaces import Space
+    from markov.stencils.grids import Grid
+    from markov.stencils.layouts import Layout
+
+__all__ = ["Places", "SeveralClassesError"]
+
+PRESENT, REACHED, RECURRENT, SEEN, BACK = 1, 2, 4, 8, 16
+BLOCK = 1 << 20  # numbers of the space that are looked up at once
+
+
+class SeveralClassesError(ValueError):
+    """The chain has several recurrent classes."""
+
+
+class Places:
+    """The states of a grid that the start leads to, and those that the chain comes back to.
+
+    Parameters
+    ----------
+    layout
+        The grid.
+    space
+        What a state is made of.
+    start
+        The values of the components of the state that the chain starts in; None: all count.
+
+    Attributes
+    ----------
+    marks
+        Bits of each state of the grid: ``PRESENT``, ``REACHED`` from the start, ``RECURRENT``.
+    size, transitions
+        How many states count, and how many transitions they have.
+    recurrent
+        How many states are in the recurrent class.
+
+    Raises
+    ------
+    SeveralClassesError
+        When the chain has several recurrent classes.
+    """
+
+    def __init__(self, layout: Layout, space: Space, start: NDArray[np.int64] | None) -> None:
+        self.layout, self.space = layout, space
+        grid = layout.out[0]
+        first, starts, numbers = grid.segments
+        ends = np.append(starts[1:], 0)
+        ends[first[1:] - 1] = grid.shape[-1]
+        self._lines = (
+            unsigned(grid.row_kind),
+            *map(unsigned, (first, starts, ends, numbers)),
+        )
+        self._width = np.uint64(grid.width)
+        self._slot = self._slots()
+        self.marks = np.zeros(grid.size, dtype=np.uint8)
+        present = np.ascontiguousarray((layout.place >= 0).ravel())
+        bit = PRESENT | (REACHED if start is None else 0)
+        bound_kernel(kernels.fill, *self._lines, self._width, ONE, present, bit, self.marks)()
+        self._search(start)
+        table = *self._lines, self._width, unsigned(grid.begin), ONE
+        count = bound_kernel(kernels.count_entries, *table, REACHED, self.marks)()
+        self.size, self.transitions = int(count[0]), int(count[1])
+        self.recurrent = int(
+            bound_kernel(kernels.count_entries, *table, RECURRENT, self.marks)()[0]
+        )
+
+    def _slots(self) -> NDArray[np.int64]:
+        """Return the slot of each combination in each kind of cell, -1: none."""
+        place = self.layout.place
+        found = np.full((len(place), len(self.layout.shift)), -1)
+        for slot in range(place.shape[1]):
+            has = np.flatnonzero(place[:, slot] >= 0)
+            found[has, place[has, slot]] = slot
+        return found
+
+    # ------------------------------------------------------------------ which states count
+
+    def _search(self, start: NDArray[np.int64] | None) -> None:
+        """Mark the states that are reached, and the recurrent ones."""
+        out, into = self.layout.out[0], self.layout.into[0]
+        here = int(np.argmax(self.marks)) if start is None else self._index(start)
+        if start is not None:
+            self._spread(out, here, PRESENT, REACHED)
+        while True:  # on to a state that does not lead back, until all do
+            self._clear(SEEN | BACK)
+            self._spread(out, here, REACHED, SEEN)
+            self._spread(into, here, REACHED, BACK)
+            left = np.flatnonzero((self.marks & (SEEN | BACK)) == SEEN)
+            if not len(left):
+                break
+            here = int(left[0])
+        if bool(np.any((self.marks & (REACHED | BACK)) == REACHED)):
+            raise SeveralClassesError
+        self.marks[(self.marks & SEEN) > 0] |= RECURRENT
+        self._clear(SEEN | BACK)
+
+    def _spread(self, grid: Grid, here: int, old: int, new: int) -> None:
+        """Mark what a state leads to along the transitions of a grid."""
+        self.marks[here] |= new
+        table = *self._lines, np.uint64(grid.shape[-1]), self._width
+        table = *table, unsigned(grid.begin), unsigned(grid.step), ONE
+        runs = [
+            bound_kernel(kernels.spread, *table, backward, old, new, self.marks)
+            for backward in (False, True)
+        ]
+        idle = number = 0
+        while idle < len(runs):
+            idle = 0 if runs[number % 2]() else idle + 1
+            number += 1
+
+    def _clear(self, bits: int) -> None:
+        self.marks &= np.uint8(255 ^ bits)
+
+    # ------------------------------------------------------------------ where they are
+
+    def _index(self, codes: NDArray[np.int64]) -> int:
+        """Return the place in the grid of one state, by its codes."""
+        number = int(self.space.numbers(codes[:, None])[0])
+        _, indices = self._survey(number, 1, PRESENT)
+        return int(indices[0])
+
+    def _survey(
+        self, begin: int, count: int, bit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        layout, grid = self.layout, self.layout.out[0]
+        shape = np.array(self.space.shape)
+        weight = np.zeros(len(shape), dtype=np.int64)
+        tail = 1
+        for n, size in zip(reversed(layout.inner), reversed(layout.inner_shape), strict=True):
+            weight[n] = tail
+            tail *= size
+        digits = self.space.unnumbered(np.array([begin]))[:, 0] - np.array(self.space.low)
+        numbers, indices = np.empty((2, count), dtype=np.int64)
+        arguments = (
+            begin,
+            count,
+            digits,
+            shape,
+            weight,
+            np.array(layout.axes),
+            layout.shift,
+            np.array(grid.shape),
+            grid.row_kind,
+            grid.rows,
+            grid.width,
+            self._slot,
+            bit,
+            self.marks,
+            numbers,
+            indices,
+        )
+        found = compiled(kernels.survey, shape_of(arguments))(*arguments)
+        return numbers[:found], indices[:found]
+
+    def blocks(self, bit: int = REACHED) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the numbers in the space, and the places in the grid, of states; ascending numbers."""
+        for begin in range(0, self.space.size, BLOCK):
+            yield self._survey(begin, min(BLOCK, self.space.size - begin), bit)
+
+    def gathered(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers over the grid as numbers over the states that count, shape (size,)."""
+        found, begin = np.empty(self.size), 0
+        for _, indices in self.blocks():
+            found[begin : begin + len(indices)] = x[indices]
+            begin += len(indices)
+        return found
+
+    def spread_over(self, pi: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+        """Set numbers over the grid to those over the states that count."""
+        begin = 0
+        for _, indices in self.blocks():
+            x[indices] = pi[begin : begin + len(indices)]
+            begin += len(indices)
+
+    def codes_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the codes of states by their places in the grid, shape (components, places)."""
+        layout, grid = self.layout, self.layout.out[0]
+        cells, slots = np.divmod(indices, grid.width)
+        coordinates = np.stack(np.unravel_index(cells, grid.shape))
+        kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], coordinates[-1]]
+        place = layout.place[kinds, slots]
+        codes = np.empty((len(layout.low), len(indices)), dtype=np.int64)
+        codes[list(layout.axes)] = coordinates - layout.shift[place].T
+        if layout.inner:
+            codes[list(layout.inner)] = np.stack(np.unravel_index(place, layout.inner_shape))
+        codes += np.array(layout.low)[:, None]
+        return codes
+
+    def kinds_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return kind * width + slot of states by their places in the grid."""
+        grid = self.layout.out[0]
+        cells, slots = np.divmod(indices, grid.width)
+        kinds = grid.rows[grid.row_kind[cells // grid.shape[-1]], cells % grid.shape[-1]]
+        return np.asarray(kinds * grid.width + slots, dtype=np.int64)

@@ -1,0 +1,45 @@
+"""Boxes of cells: states that are moved apart, and what is refused."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from markov import ChainModel, PauseTandem, explore
+from markov.stencils.boxes import Unsuitable
+from tests.markov.stencils.conftest import grid_layout
+
+
+def test_states_up_and_down_do_not_take_room_where_they_are_never_entered():
+    model = PauseTandem(buffers=(20, 30), high_threshold=20, low_threshold=11)
+    layout = grid_layout(model)
+    assert layout.into[0].size == explore(model).chain.size
+    assert layout.into[0].width == 2  # the TCP states
+    assert layout.shift[:, 1].tolist() == [0, 0, 10, 10]  # down, from the tenth packet on
+
+
+class Wide(ChainModel):
+    """A queue and three counters that jump."""
+
+    class State(NamedTuple):
+        n: int
+        k: tuple[int, int, int]
+
+    def space(self):
+        return {"n": range(20), "k": (range(7),) * 3}
+
+    def start(self):
+        return self.State(0, (0, 0, 0))
+
+    @staticmethod
+    def rules(s):
+        if s.n < 19:
+            yield s._replace(n=s.n + 1), 1.0
+        if s.n == 19:
+            yield s._replace(n=18, k=(6, 6, 6)), 1.0
+
+
+def test_a_cell_of_many_states_is_refused():
+    with pytest.raises(Unsuitable, match="343 combinations: at most 64"):
+        grid_layout(Wide())

@@ -1,0 +1,62 @@
+"""Coarse levels: flows between aggregates, and corrections by their factors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from markov.stencils.coarsening import halved
+from markov.stencils.levels import Coarse
+from tests.markov.stencils.conftest import TANDEM, grid_layout, grid_of, matrix_of
+from tests.markov.stencils.test_coarsening import aggregates
+from tests.markov.stencils.test_kernels import finest, on_grid
+
+
+def two_levels():
+    """Return two coarse levels above a random vector, and the flows between their aggregates."""
+    x = on_grid(np.random.default_rng(6).random(grid_size()))
+    level, flows, found = finest(x), matrix_of(*grid_layout(TANDEM).into).toarray() * x, []
+    for axes in ((True, True), (False, True)):
+        grid, halving = halved(level.grid, axes)
+        labels, m = aggregates(level.grid, axes)
+        level = Coarse(grid, halving, level)
+        level.restrict()
+        join = np.zeros((m, len(labels)))
+        join[labels, np.arange(len(labels))] = 1.0
+        flows = join @ flows @ join.T
+        flows -= np.diag(np.diag(flows))
+        found.append((level, labels, flows))
+    return x, found
+
+
+def grid_size():
+    """Return how many states count."""
+    return grid_of(TANDEM).places.size
+
+
+def test_flows_of_two_levels_are_sums_of_those_of_the_chain(plain):
+    for level, _, flows in two_levels()[1]:
+        indptr, indices = level.pattern()
+        found = np.zeros_like(flows)
+        rows = np.repeat(np.arange(len(flows)), np.diff(indptr))
+        found[rows, indices] = level.values
+        assert found == pytest.approx(flows, rel=1e-12)
+        out = flows.sum(axis=0)
+        assert 1.0 / level.scale[out > 0.0] == pytest.approx(out[out > 0.0], rel=1e-12)
+
+
+def test_corrections_multiply_each_state_by_the_factor_of_its_cell(plain):
+    x, ((level, labels, _), _) = two_levels()
+    before = x.copy()
+    level.x[:] = np.random.default_rng(7).random(len(level.x))
+    level.prolong()
+    assert np.array_equal(x, before * level.x[labels])
+
+
+def test_axes_along_which_states_exchange_most_are_joined(plain):
+    level = finest(on_grid(np.ones(grid_size())))
+    rates = level.rates.rate.copy()
+    steps = [e.step for kind in level.grid.kinds for slot in kind for e in slot]
+    rates[[step[0] != 0 for step in steps]] *= 1e-3
+    assert level._strong(False, rates) == (False, True)
+    assert level.strong_axes() == (True, True)

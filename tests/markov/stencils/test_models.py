@@ -1,0 +1,84 @@
+"""What can be laid out on a grid, what is refused, and why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from hopflow.errors import RuleError
+from markov import ChainModel, Cluster, MatrixFree, PauseTandem, TooLargeError, stationary
+from markov.stencils.boxes import Unsuitable
+from markov.stencils.models import GridModel, is_numbered
+from tests.markov.stencils.conftest import TANDEM, Batches, grid_of
+
+
+class Served(Batches):
+    """The rate grows with the number in the system."""
+
+    @staticmethod
+    def rules(s):
+        if s.n < 13:
+            yield s._replace(n=s.n + 1), 0.5
+        if s.n > -2:
+            yield s._replace(n=s.n - 1), 0.1 * (s.n + 2) ** 1.5
+
+
+class Named(ChainModel):
+    """A component with names."""
+
+    class State(NamedTuple):
+        on: str
+
+    def space(self):
+        return {"on": ["yes", "no"]}
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (Served(), "not alike on few boxes"),
+        (Named(), "no space.. of whole numbers"),
+        (Cluster(), "not alike on few boxes"),
+    ],
+    ids=["rates by count", "names", "counts"],
+)
+def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatch):
+    monkeypatch.setattr("markov.stencils.models.REGIONS", (10, 10))
+    with pytest.raises(Unsuitable, match=why):
+        GridModel(model)
+    with pytest.raises(ValueError, match=rf"write Multilevel\(\): .*{why}"):
+        stationary(model, MatrixFree())
+
+
+def test_a_start_outside_of_the_space_is_refused():
+    class Outside(Batches):
+        def start(self):
+            return self.State(5, 0)
+
+    with pytest.raises(RuleError, match="start = "):
+        GridModel(Outside())
+
+
+def test_memory_is_predicted_before_it_is_taken(monkeypatch):
+    model = PauseTandem(buffers=(2_000, 2_500), high_threshold=900)
+    monkeypatch.setattr("markov.computing.memory.available", lambda: 1.2e8)
+    with pytest.raises(TooLargeError, match="on a grid of 1001") as caught:
+        GridModel(model)
+    assert 30.0 < caught.value.predicted / 1e7 < 45.0
+
+
+def test_a_bound_takes_more_memory_than_a_solution(plain):
+    grid = grid_of(TANDEM)
+    assert grid.predicted(proof=True) > grid.predicted(proof=False) + 12.0 * grid.places.size
+
+
+def test_a_rule_that_is_something_else_for_real_states_is_found(monkeypatch, plain):
+    monkeypatch.setattr("markov.stencils.models.difference", lambda *_: "other targets")
+    with pytest.raises(Unsuitable, match=r"State\(.*: other targets"):
+        GridModel(TANDEM)
+
+
+def test_components_with_ranges_are_numbered():
+    assert is_numbered(TANDEM)
+    assert not is_numbered(Named())
