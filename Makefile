@@ -20,8 +20,10 @@ help: ## show this list
 # while pip works: after an interrupted call, or when the checkout was moved (scripts and the editable
 # install hold absolute paths), the next call builds .venv anew.
 ifneq "$(shell cat $(VENV)/.complete 2>/dev/null)" "$(CURDIR)"
-.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench
+.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.browser $(VENV)/.docs $(VENV)/.bench
 endif
+
+comma := ,
 
 define install
 	@test "$$(cat $(VENV)/.complete 2>/dev/null)" = "$$(pwd -P)" \
@@ -39,6 +41,10 @@ $(VENV)/.user: pyproject.toml constraints.txt
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(call install,.[dev])
 	@touch $(VENV)/.user $@
+
+$(VENV)/.browser: pyproject.toml constraints.txt
+	$(call install,.[dev$(comma)browser])
+	@touch $(VENV)/.user $(VENV)/.dev $@
 
 $(VENV)/.docs: pyproject.toml constraints.txt
 	$(call install,.[docs])
@@ -62,12 +68,12 @@ types: $(VENV)/.dev
 	$(PY) -m repo_review . --show err
 
 suite: $(VENV)/.dev
-	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators"
+	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators and not browser"
 
 test: style ## the checks and the test-suite, types beside tests
 	@$(MAKE) --no-print-directory --jobs=2 types suite
 
-test-all: check ## the slow tests too, and the simulators' where installed
+test-all: check $(VENV)/.browser ## the slow tests too, the simulators' and those in Chromium where installed
 	$(PY) -m pytest
 
 docs: $(VENV)/.docs ## build docs/_build/html

@@ -108,6 +108,8 @@ def test_third_party_imports_are_declared(package: str) -> None:
         "dfcmodel",
     ):  # `read_pcap`, `to_pcap` name the extra if it is missing
         needed = [*needed, *listed["optional-dependencies"]["capture"]]
+    if package == "validation":  # `hopflow explore` names the extra
+        needed = [*needed, *listed["optional-dependencies"]["explore"]]
     declared = {canonicalize_name(Requirement(r).name) for r in needed}
     provided_by = importlib.metadata.packages_distributions()
     undeclared = [
@@ -163,8 +165,9 @@ def requirements(extra: str) -> dict[str, Requirement]:
     return found
 
 
-def test_constraints_pin_everything_that_is_installed() -> None:
-    missing = sorted(set(requirements("dev")) - set(pins()))
+@pytest.mark.parametrize("extra", ["dev", "browser"])
+def test_constraints_pin_everything_that_is_installed(extra: str) -> None:
+    missing = sorted(set(requirements(extra)) - set(pins()) - {"hopflow"})
     assert missing == []
 
 
@@ -174,6 +177,24 @@ def test_constraints_are_within_the_bounds() -> None:
     pinned = pins()
     for need in map(Requirement, texts):
         assert pinned[canonicalize_name(need.name)] in need.specifier, str(need)
+
+
+def test_the_oldest_constraints_are_the_lower_bounds() -> None:
+    """NumPy's own bound is for markov alone; with Numba and SciPy it is a later one."""
+    texts = (ROOT / "constraints-oldest.txt").read_text(encoding="utf-8").splitlines()
+    oldest = dict(line.split("==") for line in texts if not line.startswith("#"))
+    for need in map(Requirement, project()["project"]["dependencies"]):
+        (bound,) = need.specifier
+        assert bound.operator == ">="
+        same = Version(oldest[need.name]) == Version(bound.version)
+        assert same or (need.name == "numpy" and Version(oldest["numpy"]) in need.specifier)
+
+
+def test_all_is_everything_for_users() -> None:
+    extras = project()["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    of_developers = {"all", "browser", "docs", "bench", "dev"}
+    assert Requirement(everything).extras == set(extras) - of_developers
 
 
 def test_one_version() -> None:
@@ -259,7 +280,10 @@ def test_wheel_metadata(wheel: zipfile.ZipFile) -> None:
         (need.name, str(need.specifier)) for need in map(Requirement, listed["dependencies"])
     }
     assert set(about.get_all("Provides-Extra", [])) == {
+        "all",
+        "browser",
         "capture",
+        "explore",
         "scale",
         "lab",
         "docs",
