@@ -124,7 +124,9 @@ def simulate(
     late = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0, at_most=end)
     wait = in_units("packet_jitter", packet_jitter, "time")
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
-    every = None if sample is None else in_units("sample", sample, "time")
+    every = None
+    if sample is not None:
+        every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = (end, every, late, wait)
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, *given, rng)

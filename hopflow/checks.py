@@ -249,9 +249,8 @@ def random_generator(name: str, value: Any) -> np.random.Generator:
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
     if value is None or isinstance(value, sources):
         return np.random.default_rng(value)
-    seed = (
-        np.asarray(value).item() if np.ndim(value) == 0 and hasattr(value, "__array__") else value
-    )
+    scalar = hasattr(value, "__array__") and np.ndim(value) == 0
+    seed = np.asarray(value).item() if scalar else value
     if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
         return np.random.default_rng(int(seed))
     kind = ValueError if _is_real(seed) else TypeError
