@@ -22,7 +22,7 @@ comma := ,
 # while pip works: after an interrupted call, or when the checkout was moved (scripts and the editable
 # install hold absolute paths), the next call builds .venv anew.
 ifneq "$(shell cat $(VENV)/.complete 2>/dev/null)" "$(CURDIR)"
-.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.scale $(VENV)/.docs $(VENV)/.bench
+.PHONY: $(VENV)/.user $(VENV)/.dev $(VENV)/.everything $(VENV)/.docs $(VENV)/.bench
 endif
 
 define install
@@ -42,8 +42,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 	$(call install,.[dev])
 	@touch $(VENV)/.user $@
 
-$(VENV)/.scale: pyproject.toml constraints.txt
-	$(call install,.[dev$(comma)scale])
+$(VENV)/.everything: pyproject.toml constraints.txt
+	$(call install,.[dev$(comma)browser$(comma)scale])
 	@touch $(VENV)/.user $(VENV)/.dev $@
 
 $(VENV)/.docs: pyproject.toml constraints.txt
@@ -68,12 +68,12 @@ types: $(VENV)/.dev
 	$(PY) -m repo_review . --show err
 
 suite: $(VENV)/.dev
-	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators"
+	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not simulators and not browser"
 
 test: style ## the checks and the test-suite, types beside tests
 	@$(MAKE) --no-print-directory --jobs=2 types suite
 
-test-all: check $(VENV)/.scale ## the slow tests too, and the simulators' where installed
+test-all: check $(VENV)/.everything ## the slow tests too, the simulators' and those in Chromium where installed
 	$(PY) -m pytest
 
 docs: $(VENV)/.docs ## build docs/_build/html

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.networks import Scenario
 from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import instance, number, one_number, whole
 from hopflow.executing import completed
 from hopflow.results import Result, figure
 from hopflow.status import Status
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.methods import Fluid, Packets
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["Ensemble", "ensemble", "mean_interval"]
@@ -289,9 +289,12 @@ def ensemble(
     >>> many.mean_efficiency().shape
     (8, 2)
     """
-    whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
-    whole("seed", seed, 0, 2**63)
+    instance("scenario", scenario, Scenario)
+    runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
+    seed = whole("seed", seed, 0, 2**63)
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
+    if executor is not None:
+        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
     settings = {
         "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
         "sample": sample, "packet_jitter": packet_jitter, "method": method,

@@ -17,10 +17,11 @@ from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.networks import Scenario
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import choice, number, one_number
+from hopflow.checks import choice, instance, number, one_number, random_generator
 from hopflow.status import ConvergenceError
 from hopflow.units import in_units
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from dfcmodel.engine.driver import Records
     from dfcmodel.engine.plans import Plan
-    from dfcmodel.network.networks import Scenario
 
     Floats = NDArray[np.float64]
 
@@ -105,9 +105,13 @@ def simulate(
     >>> run.efficiency.sizes["time"]
     100
     """
+    instance("scenario", scenario, Scenario)
+    if method is not None and not isinstance(method, str):
+        instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...), 'auto' or None")
+    random_generator("rng", rng)
     fluid = Fluid(steps_per_delay=steps_per_delay, backend=backend)
     asked = scenario.duration if duration is None else in_units("duration", duration, "time")
-    end = one_number("duration", asked, above=0.0)
+    end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
     if isinstance(method, str):
         choice("method", method, ("auto",))
         chosen = choose_level(scenario, duration=end, fluid=fluid)
@@ -120,7 +124,9 @@ def simulate(
     late = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0, at_most=end)
     wait = in_units("packet_jitter", packet_jitter, "time")
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
-    every = None if sample is None else in_units("sample", sample, "time")
+    every = None
+    if sample is not None:
+        every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = (end, every, late, wait)
     if isinstance(method, Packets):
         return _simulate_packets(scenario, method, *given, rng)

@@ -11,15 +11,15 @@ import numpy as np
 from dfcmodel.engine import driver
 from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.plans import compile_scenario
+from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import number, whole
+from hopflow.checks import instance, number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
     Floats = NDArray[np.float64]
@@ -152,6 +152,8 @@ def check_step(
     >>> bool(check.peak_queue_error < 1.0)  # packets
     True
     """
+    instance("scenario", scenario, Scenario)
+    rng = whole("rng", rng, 0, 2**63)
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
     whole("rng", rng, 0, 2**62)
     end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))

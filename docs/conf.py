@@ -18,6 +18,7 @@ version = release
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -26,6 +27,21 @@ extensions = [
 exclude_patterns = ["_build"]
 
 suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
+
+# Names of other projects become links where their inventories can be had: set INTERSPHINX=1. Without a
+# network the build would wait for each of them, and warn.
+_others = {
+    "python": "https://docs.python.org/3/",
+    "numpy": "https://numpy.org/doc/stable/",
+    "scipy": "https://docs.scipy.org/doc/scipy/",
+    "pandas": "https://pandas.pydata.org/docs/",
+    "xarray": "https://docs.xarray.dev/en/stable/",
+    "matplotlib": "https://matplotlib.org/stable/",
+    "networkx": "https://networkx.org/documentation/stable/",
+    "jax": "https://docs.jax.dev/en/latest/",
+}
+_online = os.environ.get("INTERSPHINX") or os.environ.get("READTHEDOCS")
+intersphinx_mapping = {name: (url, None) for name, url in _others.items()} if _online else {}
 
 html_theme = "furo"
 html_title = f"hopflow {release}"

@@ -1,10 +1,15 @@
-"""Input checks: each raises ValueError with the parameter's name, its value and the allowed range."""
+"""Input checks: each raises ValueError with the parameter's name, its value and the allowed range.
+
+An object of a wrong class raises TypeError, alike.
+"""
 
 from __future__ import annotations
 
 import difflib
 import numbers
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,10 +18,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
+MOST_SHOWN = 80
+"""Longest representation of a value in a message, in characters."""
 MAX_LISTED = 60
 """Largest number of allowed names listed in a message; otherwise the closest matches are shown."""
 
-__all__ = ["ascending", "choice", "flag", "number", "one_number", "seconds", "whole"]
+__all__ = [
+    "ascending",
+    "choice",
+    "file_path",
+    "flag",
+    "instance",
+    "listed",
+    "number",
+    "one_number",
+    "random_generator",
+    "seconds",
+    "shown",
+    "whole",
+]
 
 
 def number(
@@ -63,10 +83,10 @@ def number(
     given = [(sign, compare, bound) for sign, compare, bound in bounds if bound is not None]
     limits = " and ".join(f"{sign} {_show(bound)}" for sign, _, bound in given)
     rule = f"must be a finite number{limits and ' '}{limits}{hint and '; '}{hint}"
-    wrong = ValueError(f"{name} = {value!r}: {rule}")
+    wrong = ValueError(f"{name} = {shown(value)}: {rule}")
     try:
         array = np.asarray(value)
-    except ValueError:  # rows of different lengths
+    except (ValueError, TypeError):  # rows of different lengths; what is no array
         raise wrong from None
     objects = array.dtype.kind == "O" and all(map(_is_real, array.flat))
     if not objects and array.dtype.kind not in "iuf":  # strings, booleans, complex numbers, dates
@@ -98,7 +118,7 @@ def one_number(
         name, value, above=above, at_least=at_least, below=below, at_most=at_most, hint=hint
     )
     if array.ndim:
-        raise ValueError(f"{name} = {value!r}: one number is expected")
+        raise ValueError(f"{name} = {shown(value)}: one number is expected")
     return float(array)
 
 
@@ -106,8 +126,9 @@ def _is_real(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _show(value: float) -> str:
+def _show(given: float) -> str:
     """Format a number with enough digits to be unambiguous."""
+    value = float(given)
     short = f"{value:g}"
     return short if np.isnan(value) or float(short) == value else repr(float(value))
 
@@ -129,15 +150,19 @@ def ascending(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """
     array = np.atleast_1d(number(name, value, at_least=0.0))
     if array.ndim != 1 or not len(array) or (np.diff(array) < 0.0).any():
-        raise ValueError(f"{name} = {value!r}: must be ascending numbers, at least one")
+        raise ValueError(f"{name} = {shown(value)}: must be ascending numbers, at least one")
     return array
 
 
 def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     """Return ``value`` as an int after checking that it is an integer in low..high."""
+    if hasattr(value, "__array__") and np.ndim(value) == 0:
+        value = np.asarray(value).item()
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
-        raise ValueError(f"{name} = {value!r}: must be a whole number in {low}..{high}{because}")
+        raise ValueError(
+            f"{name} = {shown(value)}: must be a whole number in {low}..{high}{because}"
+        )
     return int(value)
 
 
@@ -146,7 +171,7 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     options = list(allowed)
     try:
         known = value in options
-    except ValueError:  # an array
+    except (ValueError, TypeError):  # an array; a value that compares as unknown
         known = False
     if not known:
         listed = ", ".join(repr(option) for option in options)
@@ -155,12 +180,110 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
             listed = f"{len(options)}, such as {', '.join(map(repr, near))}"
         elif near := difflib.get_close_matches(str(value), map(str, options), 1):
             listed += f"; did you mean {near[0]!r}?"
-        raise ValueError(f"{name} = {value!r}: must be one of {listed}")
+        raise ValueError(f"{name} = {shown(value)}: must be one of {listed}")
     return value
 
 
 def flag(name: str, value: object) -> bool:
     """Return a truth value; ValueError for anything else, a string such as "no" above all."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} = {value!r}: must be True or False")  # noqa: TRY004
+        raise ValueError(f"{name} = {shown(value)}: must be True or False")  # noqa: TRY004
     return bool(value)
+
+
+def instance(name: str, value: Any, kind: type[T] | tuple[type[T], ...], like: str = "") -> T:
+    """Return ``value`` after checking its class.
+
+    Parameters
+    ----------
+    name
+        The parameter's name in the message.
+    value
+        An object.
+    kind
+        The class, or a tuple of classes.
+    like
+        What is allowed in words; the name of the class is the default.
+
+    Raises
+    ------
+    TypeError
+        Naming the parameter, the value and what is allowed.
+
+    Examples
+    --------
+    >>> instance("name", 3, str)
+    Traceback (most recent call last):
+    ...
+    TypeError: name = 3: must be a str
+    """
+    if isinstance(value, kind):
+        return value
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    words = like or " or ".join(f"a {each.__name__}" for each in kinds)
+    raise TypeError(f"{name} = {shown(value)}: must be {words}")
+
+
+def listed(name: str, value: Any, kind: type[T], like: str = "") -> tuple[T, ...]:
+    """Return the entries of an iterable as a tuple after checking the class of each.
+
+    >>> listed("names", ["a", 3], str)
+    Traceback (most recent call last):
+    ...
+    TypeError: names[1] = 3: must be a str
+    """
+    words = like or f"a {kind.__name__}"
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} = {shown(value)}: must be a list; each entry {words}")
+    return tuple(instance(f"{name}[{n}]", each, kind, words) for n, each in enumerate(value))
+
+
+def random_generator(name: str, value: Any) -> np.random.Generator:
+    """Return a generator of random numbers from a seed, a Generator, or None for a fresh one.
+
+    >>> random_generator("rng", "7")
+    Traceback (most recent call last):
+    ...
+    TypeError: rng = '7': must be a whole number >= 0, a numpy.random.Generator or None
+    """
+    sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
+    if value is None or isinstance(value, sources):
+        return np.random.default_rng(value)
+    scalar = hasattr(value, "__array__") and np.ndim(value) == 0
+    seed = np.asarray(value).item() if scalar else value
+    if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
+        return np.random.default_rng(int(seed))
+    kind = ValueError if _is_real(seed) else TypeError
+    raise kind(
+        f"{name} = {shown(value)}: must be a whole number >= 0, a numpy.random.Generator or None"
+    )
+
+
+def file_path(name: str, value: Any) -> Path:
+    """Return a path after checking that it is a text or a `pathlib.Path`, and not empty.
+
+    >>> file_path("path", 3)
+    Traceback (most recent call last):
+    ...
+    TypeError: path = 3: must be a path, a text or pathlib.Path
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} = {shown(value)}: must be a path, a text or pathlib.Path")
+    if not os.fspath(value):
+        raise ValueError(f"{name} = {value!r}: must be the path of a file")
+    return Path(value)
+
+
+def shown(value: object) -> str:
+    """Return a value for a message, in one line and shortened.
+
+    >>> shown(10**100)[:24]
+    '100000000000000000000000'
+    >>> len(shown(10**100))
+    80
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # more digits than Python prints
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 4]} ..."

@@ -30,10 +30,12 @@ class _NoParams(NamedTuple):
 
 
 def _frozen(value: Any, declared: object = "") -> Any:
-    """Return lists as tuples and NumPy scalars as Python scalars.
+    """Return lists as tuples and scalars of NumPy and JAX as Python scalars.
 
     Arrays become tuples if the parameter is declared as a tuple, otherwise read-only copies.
     """
+    if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
+        value = np.asarray(value)  # of JAX, pandas or xarray
     if isinstance(value, np.ndarray) and "tuple" not in str(declared).lower() and value.ndim:
         value = value.copy()
         value.flags.writeable = False

@@ -7,12 +7,14 @@ a unit, `readable` chooses the unit in which a number is shown.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from hopflow.checks import number
+import numpy as np
+
+from hopflow.checks import number, one_number, shown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Number = TypeVar("Number", float, NDArray[np.float64])
@@ -48,9 +50,9 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     >>> mbps(370)
     30833.333333333332
     """
-    number("rate", rate, at_least=0.0)
-    number("packet_size", packet_size, above=0.0)
-    return rate * 1e6 / (8.0 * packet_size)
+    bits = 8.0 * one_number("packet_size", packet_size, above=0.0)
+    said = f"is too large, or packet_size = {packet_size!r} too small"
+    return _converted("rate", rate, lambda given: given * 1e6 / bits, said)
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -60,8 +62,7 @@ def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     >>> gbps(1.2)
     100000.0
     """
-    number("rate", rate, at_least=0.0)
-    return mbps(1000.0 * rate, packet_size)
+    return mbps(_converted("rate", rate, lambda given: 1000.0 * given), packet_size)
 
 
 def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -71,9 +72,9 @@ def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     >>> to_mbps(1000.0)
     12.0
     """
-    number("rate", rate, at_least=0.0)
-    number("packet_size", packet_size, above=0.0)
-    return rate * 8.0 * packet_size / 1e6
+    size = one_number("packet_size", packet_size, above=0.0)
+    said = f"is too large, or packet_size = {packet_size!r}"
+    return _converted("rate", rate, lambda given: given * 8.0 * size / 1e6, said)
 
 
 def ms(time: Number) -> Number:
@@ -83,8 +84,7 @@ def ms(time: Number) -> Number:
     >>> ms(40)
     0.04
     """
-    number("time", time, at_least=0.0)
-    return time * 1e-3
+    return _converted("time", time, lambda given: given * 1e-3)
 
 
 def us(time: Number) -> Number:
@@ -94,8 +94,20 @@ def us(time: Number) -> Number:
     >>> us(250)
     0.00025
     """
-    number("time", time, at_least=0.0)
-    return time * 1e-6
+    return _converted("time", time, lambda given: given * 1e-6)
+
+
+def _converted(
+    name: str, value: Number, convert: Callable[[Any], Any], too_large: str = "is too large"
+) -> Number:
+    """Return a number or an array converted, in double precision; labels are kept."""
+    array = number(name, value, at_least=0.0)
+    labels = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
+    with np.errstate(over="ignore"):
+        found: Any = convert(value if labels else array if array.ndim else float(array))
+        if not np.all(np.isfinite(found)):
+            raise ValueError(f"{name} = {shown(value)}: {too_large}")
+    return found  # type: ignore[no-any-return]
 
 
 def quantity(
@@ -137,7 +149,8 @@ def quantity(
     if found and (unit := _unit(dimension, found.group(2), packet_size, bare)):
         return float(found.group(1)) * unit[0] / unit[1]
     alone = f", or a number alone, in {BARE[dimension]}" if bare else ""
-    raise ValueError(f"{name} = {text!r}: must be a number and a unit of {FORMS[dimension]}{alone}")
+    said = f"must be a number and a unit of {FORMS[dimension]}{alone}"
+    raise ValueError(f"{name} = {shown(text)}: {said}")
 
 
 def in_units(

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
-from hopflow.checks import choice
+from hopflow.checks import choice, shown
 from hopflow.errors import RuleError
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
@@ -154,9 +154,10 @@ class MarkovChain:
         """
         if self._space is None or self._codes is None:
             names = self.states
-            if state not in names:
-                raise KeyError(state)
-            return int(names.index(state))
+            try:
+                return int(names.index(state))
+            except (ValueError, TypeError):  # of arrays and tables, which do not compare as one
+                raise KeyError(state) from None
         try:
             codes = self._space.codes([self._space.canonical(state)])
         except ValueError:
@@ -350,12 +351,12 @@ def _checked(Q: Any) -> sp.csr_matrix:
         given = Q
         try:
             Q = np.asarray(Q)
-        except ValueError as error:
-            raise ValueError(f"Q: a matrix of numbers is expected ({error})") from None
+        except (ValueError, TypeError):
+            msg = "a matrix of numbers is expected, with rows of one length"
+            raise ValueError(f"Q = {shown(given)}: {msg}") from None
         if Q.dtype == object and Q.ndim == 0:
-            raise ValueError(
-                f"{given!r}: a model by rules, a MarkovChain or a generator is expected"
-            )
+            msg = "a model by rules, a MarkovChain or a generator is expected"
+            raise ValueError(f"Q = {shown(given)}: {msg}")
     if Q.dtype.kind not in "iuf":
         raise ValueError(f"Q has entries of type {Q.dtype}: real numbers are expected")
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1] or Q.shape[0] == 0:

@@ -8,6 +8,7 @@ Markov chains, Journal of Applied Probability 31, 1994).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.checks import shown
 from markov.chains import MarkovChain
 from markov.computing.progress import Counter
-from markov.models.measures import chosen, functionals
+from markov.models.measures import Mean, chosen, functionals
 from markov.passages.reachability import off_diagonal
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Lumped", "lump"]
@@ -149,8 +149,10 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
             raise ValueError("keep: the model has no labels and no rewards; name functions to keep")
         means = list(found.values())
     else:
+        if isinstance(keep, (str, Mapping)) or not isinstance(keep, Iterable):
+            raise TypeError(f"keep = {shown(keep)}: must be a list of measures")
         everywhere = np.arange(chain.size)
-        means = [chosen(each, chain.model, chain.states, everywhere) for each in keep]
+        means = [_kept(n, each, chain, everywhere) for n, each in enumerate(keep)]
         if not means:
             raise ValueError("keep is empty: name at least one function of the state to keep")
     rows = [
@@ -158,6 +160,13 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
     ]
     table = np.concatenate(rows).T
     return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _kept(n: int, measure: Any, chain: MarkovChain, everywhere: NDArray[np.int64]) -> Mean:
+    try:
+        return chosen(measure, chain.model, chain.states, everywhere)
+    except ValueError as error:
+        raise ValueError(f"keep[{n}]: {error}") from None
 
 
 def _rates_into(rates: sp.csr_matrix, blocks: NDArray[np.int64]) -> sp.csr_matrix:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number
+from hopflow.checks import number, shown
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
@@ -366,17 +366,18 @@ def _interval(between: Any) -> tuple[float, float]:
 
 
 def _base(model: Any) -> Any:
-    base = model if hasattr(model, "replace") else as_chain(model).model
+    known = hasattr(model, "replace") and not isinstance(model, str)
+    base = model if known else as_chain(model).model
     if base is None:
         raise ValueError(f"model = {model!r}: a generator has no parameters; give rules")
     return base
 
 
-def _known(model: Any, parameter: str) -> None:
+def _known(model: Any, parameter: Any) -> None:
     names = parameters_of(model)
-    if parameter not in names:
+    if not isinstance(parameter, str) or parameter not in names:
         known = ", ".join(names) or "none"
-        raise ValueError(f"parameter = {parameter!r}: must be one of {known}")
+        raise ValueError(f"parameter = {shown(parameter)}: must be one of {known}")
 
 
 def _entry(name: str) -> tuple[str, int | None]:

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import ascending, one_number
+from hopflow.checks import ascending, instance, one_number
 from markov.driver import stationary
 from markov.models.measures import chosen
 from markov.proofs.bounded import Bounded
 from markov.proofs.means import bounded_mean
+from markov.results import Stationary
 from markov.selections import as_chain, distribution
-from markov.transients.uniformization import Uniformized
+from markov.transients.uniformization import Uniformized, check_horizon
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import ArrayLike, NDArray
-
-    from markov.results import Stationary
 
     Vector = NDArray[np.float64]
 
@@ -65,6 +64,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     """
     import xarray as xr
 
+    instance("answer", answer, Stationary)
     moments = ascending("lags", lags)
     chain, states = answer.chain, answer.chain.recurrent_classes[answer._class]
     mean = chosen(measure, chain.model, chain.states, states)
@@ -74,6 +74,7 @@ def autocovariance(answer: Stationary, measure: str | ArrayLike, lags: ArrayLike
     centre = bounded_mean(answer._certificate, mean.of, TOLERANCE)
     g = mean.of - centre.value
     jumps = Uniformized(chain.irreducible(answer._class))
+    check_horizon("lags", jumps, float(moments[-1]))
     size, later, error, before = float(np.abs(g).max()), g, 0.0, 0.0
     off = 2.0 * answer.error_bound * size + centre.error**2 / max(size, 1e-300)
     found, errors = np.empty(len(moments)), np.empty(len(moments))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import one_number, random_generator, whole
 from hopflow.results import Result, figure
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from markov.chains import MarkovChain
 
+MOST_JUMPS = 1e10
+"""Expected jumps of all paths, at the largest exit rate, beyond which no paths are drawn."""
 __all__ = ["Paths", "paths"]
 
 MAX_DRAWN = 5
@@ -158,10 +160,15 @@ def paths(
     True
     """
     horizon = one_number("horizon", horizon, above=0.0)
-    whole("runs", runs, 1, 10**9)
+    runs = whole("runs", runs, 1, 10**9)
+    random = random_generator("rng", rng)
     chain = as_chain(model)
     begin = distribution(chain, start)
-    random = np.random.default_rng(rng)
+    expected = runs * horizon * float(np.abs(chain.exit_rates).max())
+    if expected > MOST_JUMPS:
+        raise ValueError(
+            f"horizon = {horizon:g}: up to {expected:.1e} jumps, more than {MOST_JUMPS:.0e}"
+        )
     states = random.choice(chain.size, size=runs, p=begin / begin.sum())
     jumps = _Jumps(chain)
     return Paths(chain=chain, horizon=horizon, **jumps.run(states, horizon, random))

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice
+from hopflow.checks import choice, shown
+from hopflow.errors import failed_rule
 from markov.chains import MarkovChain
 from markov.models.measures import functionals
+from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +24,14 @@ MASS = 1e-12
 def as_chain(model: Any) -> MarkovChain:
     """Return the chain of a model, a result of `explore`, a file, or a generator."""
     chain = getattr(model, "chain", model)
-    return chain if isinstance(chain, MarkovChain) else MarkovChain(chain)
+    if isinstance(chain, MarkovChain):
+        return chain
+    if isinstance(chain, ChainModel) or callable(chain):
+        return MarkovChain(chain)
+    if not hasattr(chain, "shape") and not isinstance(chain, (list, tuple)):
+        said = "a model by rules, a MarkovChain, what explore found, or a generator matrix"
+        raise TypeError(f"model = {shown(model)}: must be {said}")
+    return MarkovChain(chain)
 
 
 def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
@@ -55,12 +64,17 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         choice(name, states, tuple(labels))
         return np.asarray(labels[states].of != 0.0)
     if callable(states):
-        states = np.asarray(states(chain.states))
+        try:
+            states = np.asarray(states(chain.states))
+        except Exception as error:
+            raise failed_rule(error, states, f"{name} = {shown(states)}, of all states") from error
     if isinstance(states, np.ndarray) and states.dtype == bool:
         if states.shape != (chain.size,):
             raise ValueError(f"{name} has shape {states.shape}: must have shape ({chain.size},)")
         return states
-    members = states if isinstance(states, (list, set, np.ndarray)) else [states]
+    if isinstance(states, np.ndarray):
+        states = states.tolist()
+    members = states if isinstance(states, (list, set)) else [states]
     found = np.zeros(chain.size, dtype=bool)
     for state in members:
         try:
@@ -94,6 +108,8 @@ def distribution(chain: MarkovChain, start: Any) -> NDArray[np.float64]:
         start = None if chain.model is None else chain.model.start()
         if start is None:
             raise ValueError("start: the chain has none of its own; give a state or probabilities")
+    if isinstance(start, np.ndarray) and not start.ndim:
+        start = start.item()
     if isinstance(start, np.ndarray):
         if start.shape != (chain.size,) or start.dtype.kind not in "iuf":
             raise ValueError(f"start: probabilities of shape ({chain.size},) are expected")

@@ -9,12 +9,13 @@ message works free above the threshold.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number, seconds, whole
+from hopflow.checks import one_number, seconds, shown, whole
 from hopflow.results import Result, figure
 from hopflow.units import in_units
 from markov.models.pause import PauseTandem
@@ -188,7 +189,9 @@ def pause_thresholds(
     bottleneck_rate = in_units("bottleneck_rate", bottleneck_rate, "rate")
     rtt, response = in_units("rtt", rtt, "time"), in_units("response", response, "time")
     model = _checked(link_rate, bottleneck_rate, rtt, buffers, load)
-    ceiling = _ceiling(link_rate, response, buffers[1])
+    buffers = model.buffers
+    one_number("response", response, at_least=0.0, at_most=10.0, hint="in s")
+    ceiling = _ceiling(link_rate, float(response), buffers[1])
     one_number("within", within, above=0.0, below=1.0)
     if most_loss is not None:
         one_number("most_loss", most_loss, above=0.0, below=1.0)
@@ -224,11 +227,18 @@ def _checked(
     link_rate: float, bottleneck_rate: float, rtt: float, buffers: Any, load: float
 ) -> PauseTandem:
     one_number("link_rate", link_rate, above=0.0, hint="in packets/s: mbps(1000) converts")
-    one_number("bottleneck_rate", bottleneck_rate, above=0.0, at_most=link_rate)
-    seconds("rtt", rtt)
+    one_number(
+        "bottleneck_rate",
+        bottleneck_rate,
+        above=0.0,
+        at_most=float(link_rate),
+        hint="the link_rate",
+    )
+    one_number("rtt", seconds("rtt", rtt))
     one_number("load", load, above=0.0, at_most=100.0, hint="over the bottleneck's rate")
-    if not isinstance(buffers, tuple) or len(buffers) != 2:
-        raise ValueError(f"buffers = {buffers!r}: must be two numbers of packets")
+    if isinstance(buffers, (str, Mapping)) or np.shape(buffers) != (2,):
+        raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
+    buffers = tuple(np.asarray(buffers).tolist())
     for k in range(2):
         whole(f"buffers[{k}]", buffers[k], 2, 10**6)
     return PauseTandem(
@@ -242,7 +252,7 @@ def _checked(
 
 
 def _ceiling(link_rate: float, response: float, buffer: int) -> int:
-    late = math.ceil(link_rate * float(number("response", response, at_least=0.0, at_most=10.0)))
+    late = math.ceil(link_rate * response)
     if late >= buffer - 1:
         raise ValueError(
             f"response = {response:g}: {late} packets arrive until a pause works, which the buffer of "
@@ -252,8 +262,8 @@ def _ceiling(link_rate: float, response: float, buffer: int) -> int:
 
 
 def _levels(levels: Any) -> tuple[int, ...]:
-    if not isinstance(levels, (tuple, list)) or not levels:
-        raise ValueError(f"levels = {levels!r}: must be numbers of rates, such as (2, 4)")
+    if isinstance(levels, (str, Mapping)) or np.ndim(levels) != 1 or not len(levels):
+        raise ValueError(f"levels = {shown(levels)}: must be numbers of rates, such as (2, 4)")
     return tuple(whole("levels", count, 2, 1000) for count in levels)
 
 
@@ -261,6 +271,8 @@ def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:
     if asked is None:
         spread = np.unique(np.linspace(1, ceiling, min(THRESHOLDS, ceiling)).round().astype(int))
         return [*spread.tolist(), buffer]
+    if isinstance(asked, (str, Mapping)) or not isinstance(asked, Iterable):
+        raise TypeError(f"thresholds = {shown(asked)}: must be numbers of packets")
     found = sorted({whole("thresholds", each, 1, ceiling) for each in asked})
     if not found:
         raise ValueError("thresholds: at least one is expected")

@@ -7,6 +7,7 @@ import math
 import types
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hopflow.checks import instance
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses.base import Response
 from responsefn.responses.lambert import lambert_w
@@ -48,6 +49,7 @@ def twin(response: Response) -> Callable[..., Any]:
     import jax.numpy as jnp
     import sympy as sp
 
+    instance("response", response, Response, "a rule or law, such as Reno() or TFRC()")
     form = response.closed_form()  # raises TypeError first when there is none
     expression = form.conditional_rate
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
@@ -105,6 +107,7 @@ def rule_twin(rule: WindowRule) -> RuleTwin:
     """
     import jax
 
+    instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
     known: dict[Any, Any] = {}
     return RuleTwin(*(_in_jax(getattr(rule, name), known) for name in RuleTwin._fields))

@@ -90,6 +90,7 @@ MAY_IMPORT = {
         "validation.evidence", "validation.keeping", "validation.records", "validation.statistics",
         "validation.unseen_networks", "validation.verdicts",
     },
+    "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
         "validation.unseen_networks",

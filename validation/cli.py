@@ -401,6 +401,41 @@ def verify_data(json: AsJson = False) -> None:
     )
 
 
+def _views(incomplete: str) -> list[str]:
+    """Complete the name of a page."""
+    from validation.explore import VIEWS
+
+    return [view.name for view in VIEWS if view.name.startswith(incomplete)]
+
+
+@app.command(
+    "explore",
+    epilog=examples(
+        "hopflow explore", "hopflow explore tcp", "hopflow explore dfc --no-browser --port 5006"
+    ),
+)
+def explore_views(
+    view: Annotated[
+        str | None,
+        typer.Argument(
+            help="threshold, dfc or tcp; the first is the default.", autocompletion=_views
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(help="On this machine; 0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins.
+
+    Needs Bokeh, which `pip install 'hopflow[explore]'` brings.
+    """
+    from validation.explore import serve
+
+    try:
+        serve(view, port=port, browser=browser)
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+
+
 def main() -> None:
     """Run the command; bad input ends with one line and exit status 2, damaged data with 1."""
     try:

@@ -17,15 +17,15 @@ import numpy as np
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import one_number
+from hopflow.checks import instance, one_number
 from responsefn import AIMD, NewReno, Reno, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.flows import Flow
-    from dfcmodel.network.networks import Scenario
 
     Floats = NDArray[np.float64]
 
@@ -113,7 +113,8 @@ def choose_level(
     >>> bool(choice.packet_seconds > choice.fluid_seconds)
     True
     """
-    fluid = fluid or Fluid()
+    instance("scenario", scenario, Scenario)
+    fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     one_number("affordable", affordable, at_least=0.0, hint="in s")
     one_number("tolerance", tolerance, at_least=0.0)

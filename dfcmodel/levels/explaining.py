@@ -15,12 +15,12 @@ from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import Refinement, default_refinements, with_refinements
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import whole
+from hopflow.checks import instance, listed, whole
 from hopflow.executing import completed
 
 if TYPE_CHECKING:
-    from dfcmodel.network.networks import Scenario
     from hopflow.status import Status
 
 __all__ = ["explain"]
@@ -85,14 +85,20 @@ def explain(
     >>> found.parts[-3:]
     ('unexplained', 'packet phases', 'queued ACKs')
     """
+    instance("scenario", scenario, Scenario)
     began = time.perf_counter()
-    fluid, packets = fluid or Fluid(), packets or Packets()
+    fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
+    packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
+    if executor is not None:
+        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
     asked = checked_runs(
         scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
     )
     quantities = quantities_of(scenario, measures, since)
-    given = default_refinements(scenario) if refinements is None else tuple(refinements)
+    given = default_refinements(scenario)
+    if refinements is not None:
+        given = listed("refinements", refinements, Refinement)
     settings = _settings(given, fluid, packets)
     tasks = [
         _Task(*asked.instance(scenario, each), setting, asked, quantities)
@@ -101,7 +107,9 @@ def explain(
     ]
     done = dict(completed(_runs, tasks, executor, threads=True, desc=scenario.name, unit="run"))
     found = [done[n] for n in range(len(tasks))]
-    values = np.array([row for row, _ in found]).reshape(runs, len(settings), len(quantities))
+    values = np.array([row for row, _ in found]).reshape(
+        asked.count, len(settings), len(quantities)
+    )
     fluids = 2 ** sum(each.level == "fluid" for each in given)
     return Explanation(
         scenario=scenario,
@@ -110,7 +118,7 @@ def explain(
         fluid=values[:, :fluids],
         packets=values[:, fluids:],
         statuses=tuple(status for _, status in found),
-        seed=seed,
+        seed=asked.seed,
         jitter=asked.jitter,
         seconds=time.perf_counter() - began,
     )

@@ -67,8 +67,8 @@ def checked_runs(
     ValueError
         Naming the parameter, its value and what is allowed.
     """
-    whole("runs", runs, 2, 10**5, why="one run has no spread")
-    whole("seed", seed, 0, 2**63)
+    runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
+    seed = whole("seed", seed, 0, 2**63)
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     one_number("since", since, at_least=0.0, below=end, hint="in s, before the end")
     if jitter is None:

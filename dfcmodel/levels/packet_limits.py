@@ -14,8 +14,9 @@ from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import packet_time
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import number
+from hopflow.checks import instance, number
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.status import Status
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.levels.instances import Runs
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
     Floats = NDArray[np.float64]
@@ -215,8 +215,11 @@ def packet_limit(
     >>> bool(0.7 < found.rate[0] < 1.3)
     True
     """
+    instance("scenario", scenario, Scenario)
     began = time.perf_counter()
-    fluid, packets = fluid or Fluid(), packets or Packets(ack_transmission=False)
+    fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
+    usual = Packets(ack_transmission=False)
+    packets = usual if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
@@ -251,7 +254,7 @@ def packet_limit(
         fluid=of_fluid,
         packets=of_packets,
         statuses=tuple(statuses),
-        seed=seed,
+        seed=asked.seed,
         seconds=time.perf_counter() - began,
     )
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.managers import RED
-from hopflow.checks import one_number
+from dfcmodel.network.networks import Scenario
+from hopflow.checks import instance, one_number
 from responsefn import AIMD, NewReno
 
 if TYPE_CHECKING:
     from dfcmodel.network.flows import Flow
-    from dfcmodel.network.networks import Scenario
 
 __all__ = ["shrink_packets"]
 
@@ -47,6 +47,7 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
     >>> small.packet_size, small.links[0].buffer, small.flows[0].source
     (375.0, 7200.0, AIMD(a=4.0))
     """
+    instance("scenario", scenario, Scenario)
     k = one_number("factor", factor, at_least=1.0, at_most=1e4)
     links = tuple(
         replace(

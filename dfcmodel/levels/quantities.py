@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,7 +57,9 @@ def quantities_of(
     ValueError
         For an unknown name, or none.
     """
-    given = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
+    several: Any = measures
+    one = isinstance(several, str) or callable(several) or not isinstance(several, Iterable)
+    given = [several] if one else list(several)
     if not given:
         raise ValueError(f"measures = {measures!r}: at least one is needed")
     found: list[Quantity] = []

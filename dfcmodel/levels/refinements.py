@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import window_rules
-from hopflow.checks import choice
+from dfcmodel.network.networks import Scenario
+from hopflow.checks import choice, instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dfcmodel.network.networks import Scenario
 
 __all__ = ["Refinement", "default_refinements", "with_refinements"]
 
@@ -59,6 +59,8 @@ class Refinement:
     def __post_init__(self) -> None:
         choice(f"level of refinement {self.name!r}", self.level, LEVELS)
         allowed = [each.name for each in fields(LEVELS[self.level])]
+        for name in ("off", "on"):
+            instance(f"{name} of refinement {self.name!r}", getattr(self, name), Mapping)
         for given in (self.off, self.on):
             for key in given:
                 choice(f"refinement {self.name!r}: field", key, [*allowed, *SIMULATED])
@@ -95,6 +97,7 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     >>> [each.name for each in default_refinements(takano2006("1", dfc=False)) if each.level == "fluid"]
     ['transmission times', 'recovery', 'timeouts', 'whole losses']
     """
+    instance("scenario", scenario, Scenario)
     rules = list(window_rules(scenario.flows))
     found = []
     if not all(isinstance(link.discipline, DFC) for link in scenario.links):

@@ -10,13 +10,16 @@ on Computers 36(5), 1987, theorem 1).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hopflow.checks import shown
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import networkx as nx
     import scipy.sparse as sp
@@ -61,6 +64,39 @@ class Route(NamedTuple):
             msg = f"must be one number, or one for each of {len(hops)} links"
             raise ValueError(f"classes = {self.classes!r} of route {self.nodes!r}: {msg}")
         return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
+
+
+def directed_graph(graph: Any) -> nx.DiGraph[Any]:
+    """Return a graph after checking that it is a networkx.DiGraph with a node at least."""
+    import networkx as nx
+
+    msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
+    if not isinstance(graph, nx.Graph):
+        raise TypeError(f"graph = {shown(graph)}: {msg}")
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        raise ValueError(f"graph = {type(graph).__name__}: {msg}")
+    if not len(graph):
+        raise ValueError("graph: must have a node at least")
+    return graph
+
+
+def listed_routes(routes: Any, name: str = "routes") -> list[Route]:
+    """Return routes, given as lists of nodes or as `Route` objects, each with two nodes at least."""
+    if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
+        raise TypeError(f"{name} = {shown(routes)}: must be a list of lists of nodes")
+    found = []
+    for n, given in enumerate(routes):
+        nodes = given.nodes if isinstance(given, Route) else given
+        if not isinstance(nodes, Iterable) or isinstance(nodes, (str, bytes)):
+            raise TypeError(f"{name}[{n}] = {shown(given)}: must be a list of nodes")
+        route = given if isinstance(given, Route) else Route(list(nodes))
+        if len(route.nodes) < 2:
+            raise ValueError(f"{name}[{n}] = {route.nodes!r}: must have two nodes at least")
+        for node in route.nodes:
+            if not isinstance(node, Hashable):
+                raise TypeError(f"{name}[{n}] = {shown(given)}: a node must be hashable")
+        found.append(route)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +187,7 @@ def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dep
     """
     numbers: dict[tuple[Any, Any, int], int] = {}
     arcs: dict[tuple[int, int], Route] = {}
-    for n, given in enumerate(routes):
-        route = given if isinstance(given, Route) else Route(list(given))
-        if len(route.nodes) < 2:
-            raise ValueError(f"routes[{n}] = {route.nodes!r}: must have two nodes at least")
+    for n, route in enumerate(listed_routes(routes)):
         places = []
         for a, b, c in route.channels():
             if not graph.has_edge(a, b):
@@ -290,7 +323,11 @@ def numbers_of_ends(graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> Ints:
         hosts = dict(graph.nodes(data="hosts"))
         ends = [node for node, count in hosts.items() if count]
         ends = ends or [node for node, count in hosts.items() if count is None]
+    given: Any = ends
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+        raise TypeError(f"ends = {shown(given)}: must be a list of nodes")
+    ends = list(given)
     for n, end in enumerate(ends):
-        if end not in number:
+        if not isinstance(end, Hashable) or end not in number:
             raise ValueError(f"ends[{n}] = {end!r}: not a node of the graph")
     return np.array(sorted({number[end] for end in ends}), dtype=np.int64)

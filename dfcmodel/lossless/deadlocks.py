@@ -17,6 +17,8 @@ from dfcmodel.lossless.buffer_dependencies import (
     Route,
     dependencies_of_routes,
     dependencies_of_shortest_paths,
+    directed_graph,
+    listed_routes,
 )
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.flows import CBR, Flow
@@ -95,14 +97,12 @@ def deadlock(
     >>> deadlock(fat_tree(4)).is_free, deadlock(torus([4, 4])).is_free
     (True, False)
     """
-    if not graph.is_directed() or graph.is_multigraph():
-        msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
-        raise ValueError(f"graph = {type(graph).__name__}: {msg}")
+    directed_graph(graph)
     if routes is None:
         return Deadlock(graph, dependencies_of_shortest_paths(graph, ends), "all shortest paths")
     if ends is not None:
         raise ValueError("ends: only for routes=None, the routes given have ends of their own")
-    listed = list(routes)
+    listed = listed_routes(routes)
     return Deadlock(graph, dependencies_of_routes(graph, listed), f"{len(listed)} routes")
 
 
@@ -256,7 +256,7 @@ def line_rate_scenario(
     True
     """
     flows, links = [], dict[tuple[Any, Any], None]()
-    for n, route in enumerate(routes):
+    for n, route in enumerate(listed_routes(routes)):
         path = tuple(map(_name, route.nodes))
         links.update(dict.fromkeys(itertools.pairwise(path)))
         flows.append(Flow(f"{n + 1}: {path[0]} to {path[-1]}", path, CBR(rate), host="unshaped"))

@@ -7,9 +7,10 @@ height in a tree. Every cable is two links, one per direction.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from hopflow.checks import whole
+from hopflow.checks import instance, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +42,9 @@ def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
     >>> graph.number_of_nodes(), graph.number_of_edges()
     (6, 16)
     """
-    whole("leaves", leaves, 1, 100_000)
-    whole("spines", spines, 1, 100_000)
-    whole("hosts", hosts, 1, 100_000)
+    leaves = whole("leaves", leaves, 1, 100_000)
+    spines = whole("spines", spines, 1, 100_000)
+    hosts = whole("hosts", hosts, 1, 100_000)
     graph = _graph()
     graph.add_nodes_from((("leaf", i) for i in range(leaves)), level=0, hosts=hosts)
     graph.add_nodes_from((("spine", j) for j in range(spines)), level=1, hosts=0)
@@ -75,12 +76,12 @@ def fat_tree(ports: int, *, hosts: int | None = None) -> nx.DiGraph[Any]:
     >>> graph.number_of_nodes(), sum(hosts for _, hosts in graph.nodes(data="hosts"))
     (20, 16)
     """
-    whole("ports", ports, 2, 1_000)
+    ports = whole("ports", ports, 2, 1_000)
     if ports % 2:
         raise ValueError(f"ports = {ports}: must be even, half of them lead up")
     half = ports // 2
     hosts = half if hosts is None else hosts
-    whole("hosts", hosts, 1, 100_000)
+    hosts = whole("hosts", hosts, 1, 100_000)
     graph = _graph()
     for pod, i in itertools.product(range(ports), range(half)):
         graph.add_node(("edge", pod, i), level=0, hosts=hosts)
@@ -117,9 +118,9 @@ def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[
     >>> graph.number_of_nodes(), graph.number_of_edges()
     (36, 180)
     """
-    whole("routers", routers, 1, 1_000)
-    whole("global_links", global_links, 1, 1_000)
-    whole("hosts", hosts, 1, 100_000)
+    routers = whole("routers", routers, 1, 1_000)
+    global_links = whole("global_links", global_links, 1, 1_000)
+    hosts = whole("hosts", hosts, 1, 100_000)
     groups = routers * global_links + 1
     graph = _graph()
     graph.add_nodes_from(itertools.product(range(groups), range(routers)), level=0, hosts=hosts)
@@ -155,9 +156,11 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
     >>> graph.number_of_nodes(), graph.number_of_edges()
     (16, 64)
     """
-    for k, side in enumerate(sides):
-        whole(f"sides[{k}]", side, 3, 100_000)
-    whole("hosts", hosts, 1, 100_000)
+    given: Any = sides
+    if isinstance(given, str) or not isinstance(given, Iterable) or not getattr(given, "ndim", 1):
+        raise TypeError(f"sides = {shown(sides)}: must be a list of whole numbers")
+    sides = [whole(f"sides[{k}]", side, 3, 100_000) for k, side in enumerate(sides)]
+    hosts = whole("hosts", hosts, 1, 100_000)
     graph = _graph()
     for node in itertools.product(*map(range, sides)):
         graph.add_node(node, level=0, hosts=hosts)
@@ -183,6 +186,11 @@ def with_hosts(graph: nx.DiGraph[Any]) -> nx.DiGraph[Any]:
     >>> len(list(nx.all_shortest_paths(graph, ("host", 0), ("host", 127))))
     16
     """
+    import networkx as nx
+
+    instance("graph", graph, nx.DiGraph, "a directed graph of networkx")
+    if any("hosts" not in data for _, data in graph.nodes.items()):
+        raise ValueError("graph: each node must have the attribute 'hosts'")
     found = graph.copy()
     hosts = [node for node, data in graph.nodes.items() for _ in range(data["hosts"])]
     _connect(found, [(("host", n), switch) for n, switch in enumerate(hosts)])

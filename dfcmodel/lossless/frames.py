@@ -14,15 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PREAMBLE, SMALLEST_FRAME
+from dfcmodel.lossless.paused_links import (
+    GAP,
+    OVERHEAD,
+    PAUSE_FRAME,
+    PREAMBLE,
+    SMALLEST_FRAME,
+    PausedLink,
+)
 from dfcmodel.lossless.worst_cases import largest_burst
-from hopflow.checks import whole
+from hopflow.checks import instance, random_generator, whole
 from hopflow.kernels import build
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dfcmodel.lossless.paused_links import PausedLink
 
     Sizes = NDArray[np.int64]
 
@@ -148,6 +153,7 @@ def witness(link: PausedLink) -> Witness:
     >>> found.holds, found.fills.run().peak - found.fills.threshold == found.headroom
     (True, True)
     """
+    instance("link", link, PausedLink)
     burst = largest_burst(link)
     if link.small_packets == 0.0:
         before = link.cells_of(link.lossless_mtu) - burst.head_cells
@@ -190,10 +196,11 @@ def search_worst(link: PausedLink, tries: int = 300, rng: int = 0) -> int:
     >>> search_worst(link, 50) <= largest_burst(link).cells
     True
     """
+    instance("link", link, PausedLink)
     tries = whole("tries", tries, 1, 10**6)
     if link.small_packets not in (0.0, 1.0):
         raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
-    random = np.random.default_rng(rng)
+    random = random_generator("rng", rng)
     best, found = _random_scenario(link, random), 0
     for k in range(tries):
         new = _random_scenario(link, random) if k < tries // 10 else _changed(best, random)

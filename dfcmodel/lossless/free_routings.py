@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.buffer_dependencies import Route, numbers_of_ends
+from dfcmodel.lossless.buffer_dependencies import (
+    Route,
+    directed_graph,
+    listed_routes,
+    numbers_of_ends,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -137,7 +142,7 @@ def up_down(
     import scipy.sparse as sp
     from scipy.sparse.csgraph import shortest_path
 
-    rank, nodes = ranks(graph, root), list(graph.nodes)
+    rank, nodes = ranks(directed_graph(graph), root), list(graph.nodes)
     number, n = {node: k for k, node in enumerate(nodes)}, len(nodes)
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
     place = np.array([rank[node] for node in nodes])
@@ -172,8 +177,9 @@ def class_per_hop(routes: Iterable[Any]) -> list[Route]:
     >>> class_per_hop([["a", "b", "c"]])[0].classes
     (0, 1)
     """
-    found = [given if isinstance(given, Route) else Route(list(given)) for given in routes]
-    return [Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in found]
+    return [
+        Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in listed_routes(routes)
+    ]
 
 
 def class_per_turn(
@@ -195,9 +201,11 @@ def class_per_turn(
     >>> max(max(route.classes) for route in free) + 1  # classes
     3
     """
-    rank, found = ranks(graph, root), []
-    for given in routes:
-        nodes = given.nodes if isinstance(given, Route) else list(given)
+    rank, found = ranks(directed_graph(graph), root), []
+    for n, route in enumerate(listed_routes(routes)):
+        nodes = route.nodes
+        if missing := [node for node in nodes if node not in rank]:
+            raise ValueError(f"routes[{n}]: {missing[0]!r} is not a node of the graph")
         ups = [rank[b] < rank[a] for a, b in itertools.pairwise(nodes)]
         turns = [int(up and not before) for before, up in itertools.pairwise(ups)]
         found.append(Route(nodes, (0, *np.cumsum(turns).tolist())))

@@ -19,7 +19,7 @@ from dfcmodel.lossless.quantities import (
     response_time,
 )
 from dfcmodel.lossless.worst_cases import Burst, largest_burst, largest_drain
-from hopflow.checks import one_number
+from hopflow.checks import flag, one_number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -303,6 +303,7 @@ def headroom(
     >>> sum(item.bytes[1] for item in found.items) == found.bytes
     True
     """
+    response_measured = flag("response_measured", response_measured)
     bits = bit_rate("rate", rate)
     big = frame_size("mtu", mtu)
     small = big if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
@@ -339,6 +340,9 @@ def headroom_table(
     """
     import pandas as pd
 
+    for name, given in (("rates", rates), ("cables", cables)):
+        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+            raise TypeError(f"{name} = {shown(given)}: must be a list")
     columns = list(cables)
     rows = {
         str(rate): [headroom(rate, cable, **parameters).bytes for cable in columns]

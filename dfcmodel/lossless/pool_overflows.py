@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import one_number, whole
+from dfcmodel.lossless.pools import HeadroomPool
+from hopflow.checks import instance, one_number, random_generator, whole
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.lossless.pools import HeadroomPool
     from markov import Passage, PhaseType
 
     Floats = NDArray[np.float64]
@@ -57,6 +57,7 @@ def overflow_passage(pool: HeadroomPool, starts: float, held: float) -> Passage:
 
     from markov import MarkovChain, passage
 
+    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     up = one_number("starts", starts, above=0.0, hint="in 1/s")
     down = 1.0 / one_number("held", held, above=0.0, hint="in s")
     each = np.unique(pool.headroom)
@@ -170,11 +171,15 @@ def split_overflow(
     ValueError
         Naming the parameter, its value and what is allowed.
     """
+    from markov import PhaseType
+
+    instance("held", held, PhaseType)
+    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     one_number("starts", starts, above=0.0, hint="in 1/s")
     one_number("within", within, above=0.0, hint="in s")
     whole("paths", paths, 10, 10**6)
     whole("replications", replications, 5, 10_000)
-    draw = np.random.default_rng(rng)
+    draw = random_generator("rng", rng)
     episodes = _Episodes(pool, starts, held)
     p = starts * held.mean / (1.0 + starts * held.mean)
     first = min(p * pool.demand, 0.9 * pool.size)

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import flag, number, one_number
+from dfcmodel.lossless.pools import HeadroomPool, spread_over_groups
+from hopflow.checks import flag, instance, number, one_number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from dfcmodel.lossless.pools import HeadroomPool
 
     Floats = NDArray[np.float64]
 
@@ -168,8 +167,14 @@ def pool_risk(
     >>> round(incast.oversubscription(1e-9), 2)
     1.68
     """
+    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     shape = pool.headroom.shape
     flag("classes_together", classes_together)
+    given: Any = others
+    if not isinstance(given, Sequence) or any(
+        np.ndim(each) == 0 or len(each) != 2 for each in given
+    ):
+        raise TypeError(f"others = {shown(given)}: must be a list of pairs (fraction, paused)")
     states = [(1.0, paused), *others]
     weights = [one_number("others", w, at_least=0.0, at_most=1.0) for w, _ in states[1:]]
     if sum(weights) > 1.0:
@@ -178,7 +183,8 @@ def pool_risk(
         )
     weights.insert(0, 1.0 - sum(weights))
     chances = [
-        np.broadcast_to(number("paused", p, at_least=0.0, at_most=1.0), shape) for _, p in states
+        spread_over_groups("paused", number("paused", p, at_least=0.0, at_most=1.0), shape)
+        for _, p in states
     ]
     unit = _grain(pool) if grain is None else one_number("grain", grain, above=0.0, hint="in bytes")
     if pool.demand / unit > 50 * MOST_GRAINS:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dfcmodel.lossless.pool_programs import SOLVED, PoolProgram
 from dfcmodel.lossless.pools import HeadroomPool, duration
-from hopflow.checks import one_number, whole
+from hopflow.checks import instance, one_number, whole
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -205,6 +205,7 @@ def worst_demand(
     >>> round(worst_demand(pool).lower), round(worst_demand(pool, blocked="20 us").upper)
     (400000, 200000)
     """
+    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
     ports, classes = pool.headroom.shape
     time = np.inf if blocked is None else duration("blocked", blocked)
     most = ports if active_ports is None else whole("active_ports", active_ports, 1, ports)

@@ -86,7 +86,7 @@ class HeadroomPool:
             if value is not None:
                 above = 0.0 if low is None else None
                 array = number(name, value, above=above, at_least=low)
-                given[name] = _spread(name, array, held.shape)
+                given[name] = spread_over_groups(name, array, held.shape)
         for name, array in given.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -175,9 +175,13 @@ def headroom_pool(
         size_in_bytes("size", size),
         size_in_bytes("shared", shared),
         np.array([bit_rate("rate", each) for each in given], dtype=np.float64),
-        _spread("headroom", number("headroom", held, above=0.0, hint="in bytes"), shape),
-        None if xoff is None else _spread("xoff", number("xoff", xoff, at_least=0.0), shape),
-        None if alpha is None else _spread("alpha", number("alpha", alpha, above=0.0), shape),
+        spread_over_groups("headroom", number("headroom", held, above=0.0, hint="in bytes"), shape),
+        None
+        if xoff is None
+        else spread_over_groups("xoff", number("xoff", xoff, at_least=0.0), shape),
+        None
+        if alpha is None
+        else spread_over_groups("alpha", number("alpha", alpha, above=0.0), shape),
     )
 
 
@@ -191,7 +195,8 @@ def duration(name: str, value: Given) -> float:
     return one_number(name, seconds, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
 
 
-def _spread(name: str, array: Floats, shape: tuple[int, ...]) -> Floats:
+def spread_over_groups(name: str, array: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return an array in the shape (ports, classes) of a pool."""
     try:
         return np.array(np.broadcast_to(array, shape))
     except ValueError:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.lossless.buffer_dependencies import listed_routes
 from hopflow.checks import choice, number, one_number
 from hopflow.results import Result, figure
 
@@ -132,10 +133,9 @@ def storm_spread(
     >>> storm_spread(line, 1e9, [("c", "d")], threshold=1e5).stopped
     {('c', 'd'): 0.0, ('b', 'c'): 0.0001, ('a', 'b'): 0.0002}
     """
-    paths = [list(route) for route in routes]
-    for n, path in enumerate(paths):
-        if len(path) < 2:
-            raise ValueError(f"routes[{n}] = {path!r}: must have two nodes at least")
+    paths = [list(route.nodes) for route in listed_routes(routes)]
+    if not paths:
+        raise ValueError("routes = []: must have a route at least")
     given = number("rates", rates, above=0.0)
     if given.shape not in ((), (len(paths),)):
         raise ValueError(
@@ -145,7 +145,7 @@ def storm_spread(
     one_number("delay", delay, at_least=0.0, hint="in s")
     choice("buffers", buffers, ("ingress", "output"))
     spread = _Spreading(paths, np.broadcast_to(given, len(paths)), buffers == "output")
-    began = [tuple(link) for link in storm]
+    began = [tuple(route.nodes) for route in listed_routes(storm, "storm")]
     for link in began:
         if link not in spread.links:
             raise ValueError(f"storm: no route uses the link {link!r}")

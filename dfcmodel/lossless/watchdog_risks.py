@@ -9,6 +9,7 @@ distribution of phases and counters.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from dfcmodel.lossless.pools import duration
 from dfcmodel.lossless.watchdogs import Watchdog
-from hopflow.checks import one_number, whole
+from hopflow.checks import instance, one_number, random_generator, shown, whole
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     """
     from markov import MarkovChain, stationary
 
+    instance("watchdog", watchdog, Watchdog)
+    _checked_times(pauses, gaps)
     Q, on, start = _alternating(pauses, gaps)
     bound = _chernoff(watchdog, Q, on, start)
     bad, every = _intervals(Q, on, watchdog)
@@ -167,9 +170,12 @@ def recommend_watchdog(
     >>> risk.watchdog.period, risk.watchdog.polls
     (0.4, 1)
     """
+    _checked_times(pauses, gaps)
     limit = duration("within", within)
     wanted = one_number("alarms_per_year", alarms_per_year, above=0.0)
     share = one_number("fraction", fraction, above=0.0, at_most=1.0)
+    if isinstance(pollings, str) or not isinstance(pollings, Iterable):
+        raise TypeError(f"pollings = {shown(pollings)}: must be a list of times")
     tried = []
     for period in sorted((duration("pollings", each) for each in pollings), reverse=True):
         count = math.floor(limit / period - share + 1e-9)
@@ -201,7 +207,9 @@ def simulate_watchdog(
     >>> alarms > 0
     True
     """
-    draw, count = np.random.default_rng(rng), whole("polls", polls, 1, 10**8)
+    instance("watchdog", watchdog, Watchdog)
+    _checked_times(pauses, gaps)
+    draw, count = random_generator("rng", rng), whole("polls", polls, 1, 10**8)
     end = count * watchdog.period
     ends, last = [np.zeros(1)], 0.0
     while last < end:
@@ -219,6 +227,13 @@ def simulate_watchdog(
         if run == (watchdog.good_polls if dropping else watchdog.polls):
             alarms, run, dropping = alarms + (not dropping), 0, not dropping
     return alarms, dropped / count
+
+
+def _checked_times(pauses: PhaseType, gaps: PhaseType) -> None:
+    from markov import PhaseType
+
+    instance("pauses", pauses, PhaseType)
+    instance("gaps", gaps, PhaseType)
 
 
 def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np.bool_], Floats]:

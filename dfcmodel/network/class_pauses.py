@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
 from hopflow.checks import one_number, whole
@@ -88,7 +89,8 @@ class PFC(Discipline):
     def __post_init__(self) -> None:
         if self.storm is not None:
             one_number("storm", self.storm, at_least=0.0, hint="in s")
-        given: object = self.classes
+        given: Any = self.classes
+        given = given.tolist() if hasattr(given, "tolist") and given.size else given
         if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
             msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
             raise ValueError(f"classes = {given!r}: {msg}")

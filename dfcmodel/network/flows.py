@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hopflow.checks import choice, flag, one_number, whole
+from hopflow.checks import choice, flag, one_number, shown, whole
 from responsefn import RateRule, WindowRule
 
 __all__ = ["CBR", "Flow", "OnOff", "rules_of", "window_rules"]
@@ -135,8 +135,12 @@ class Flow:
     delayed_acks: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", tuple(self.path))
         of = f"of flow {self.name!r}"
+        try:
+            object.__setattr__(self, "path", tuple(self.path))
+            set(self.path)
+        except TypeError:
+            raise TypeError(f"path {of} = {shown(self.path)}: must be a list of nodes") from None
         if len(self.path) < 2:
             raise ValueError(f"path {of} = {self.path!r}: must have at least two nodes")
         if len(set(self.path)) < len(self.path):
@@ -150,7 +154,8 @@ class Flow:
             f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint
         )
         one_number(f"start {of}", self.start, at_least=0.0)
-        if self.size != math.inf:
+        size: object = self.size
+        if not (isinstance(size, float) and size == math.inf):
             one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)

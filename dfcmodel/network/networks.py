@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Pause
 from dfcmodel.network.flows import Flow
-from hopflow.checks import one_number
+from hopflow.checks import flag, instance, listed, one_number, shown
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -65,6 +65,14 @@ class Link:
 
     def __post_init__(self) -> None:
         of = f"of link {self.name}"
+        for end in ("source", "target"):
+            try:
+                hash(getattr(self, end))
+                bool(getattr(self, end) == getattr(self, end))
+            except TypeError:
+                value = shown(getattr(self, end))
+                raise TypeError(f"{end} = {value}: a node must be hashable") from None
+        object.__setattr__(self, "shared", flag(f"shared {of}", self.shared))
         if self.source == self.target:
             raise ValueError(f"target {of}: must differ from its source")
         one_number(f"rate {of}", self.rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
@@ -134,8 +142,8 @@ class Scenario:
     packet_size: float = 1500.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "links", tuple(self.links))
-        object.__setattr__(self, "flows", tuple(self.flows))
+        object.__setattr__(self, "links", listed("links", self.links, Link))
+        object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
         one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
@@ -307,6 +315,9 @@ def from_networkx(graph: nx.DiGraph[Any], **defaults: object) -> tuple[Link, ...
     for key, value in defaults.items():
         if key not in keys:
             raise ValueError(f"{key} = {value!r}: must be one of {', '.join(keys)}")
+    import networkx as nx
+
+    instance("graph", graph, nx.Graph, "a graph of networkx")
     links = []
     for source, target, data in graph.to_directed().edges(data=True):
         given = {key: data.get(key, defaults.get(key)) for key in keys}

@@ -12,7 +12,7 @@ from typing import Any
 from dfcmodel.network.disciplines import DFC, FIFO
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Node, Scenario
-from hopflow.checks import choice, whole
+from hopflow.checks import choice, flag, one_number, whole
 from hopflow.units import mbps, ms
 from responsefn import NewReno, Reno, Tahoe, Vegas, WindowRule
 
@@ -40,7 +40,7 @@ def chain(nodes: int, **link: Any) -> tuple[Link, ...]:
     >>> [link.name for link in chain(4, rate=1000.0, delay=0.01, buffer=50)]
     ['1->2', '2->3', '3->4']
     """
-    whole("nodes", nodes, 2, 10**6)
+    nodes = whole("nodes", nodes, 2, 10**6)
     return tuple(Link(i, i + 1, **link) for i in range(1, nodes))
 
 
@@ -78,13 +78,19 @@ def dumbbell(
     >>> [link.name for link in links]
     ['s1->left', 's2->left', 'left->right', 'right->d1', 'right->d2']
     """
-    whole("pairs", pairs, 1, 10**6)
+    pairs = whole("pairs", pairs, 1, 10**6)
+    _check_access(access_rate, access_delay)
     ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": buffer}
     return (
         *(Link(f"s{n}", "left", **ends) for n in range(1, pairs + 1)),
         Link("left", "right", rate, delay, buffer, **bottleneck),
         *(Link("right", f"d{n}", **ends) for n in range(1, pairs + 1)),
     )
+
+
+def _check_access(rate: float, delay: float) -> None:
+    one_number("access_rate", rate, above=0.0, at_most=1e12, hint="in packets/s: mbps(370)")
+    one_number("access_delay", delay, above=0.0, at_most=10.0, hint="in s: ms(0.1)")
 
 
 def parking_lot(
@@ -111,7 +117,8 @@ def parking_lot(
     >>> [link.name for link in links]
     ['s1->1', 's2->2', '1->2', '2->3', '2->d2', '3->d3']
     """
-    whole("hops", hops, 1, 10**6)
+    hops = whole("hops", hops, 1, 10**6)
+    _check_access(access_rate, access_delay)
     row = chain(hops + 1, **link)
     ends: dict[str, Any] = {"rate": access_rate, "delay": access_delay, "buffer": row[0].buffer}
     return (
@@ -141,8 +148,8 @@ def tree(levels: int, branching: int = 2, **link: Any) -> tuple[Link, ...]:
     >>> [link.name for link in tree(2, rate=1000.0, delay=0.01, buffer=50)]
     ['7->3', '6->3', '5->2', '4->2', '3->1', '2->1']
     """
-    whole("levels", levels, 1, 20)
-    whole("branching", branching, 1, 1000)
+    levels = whole("levels", levels, 1, 20)
+    branching = whole("branching", branching, 1, 1000)
     nodes = sum(branching**n for n in range(levels + 1))
     whole("nodes of the tree", nodes, 2, 10**6)
     return tuple(Link(i, (i - 2) // branching + 1, **link) for i in range(nodes, 1, -1))
@@ -157,7 +164,7 @@ def ring(nodes: int, **link: Any) -> tuple[Link, ...]:
     >>> [link.name for link in ring(3, rate=1000.0, delay=0.01, buffer=50)]
     ['1->2', '2->3', '3->1']
     """
-    whole("nodes", nodes, 3, 10**6)
+    nodes = whole("nodes", nodes, 3, 10**6)
     return (*chain(nodes, **link), Link(nodes, 1, **link))
 
 
@@ -214,6 +221,7 @@ def takano2006(
     (29, ['target', 'background'])
     """
     choice("name", name, _TAKANO2006)
+    flag("dfc", dfc)
     rate, nodes, middle, window, duration, buffer, fixed = _TAKANO2006[name]
     if tcp is not None:
         choice("tcp", tcp, TCP)

@@ -36,6 +36,7 @@ import responsefn
 from dfcmodel.network import class_pauses, disciplines, managers, marking
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario
+from hopflow.checks import file_path, listed
 from hopflow.units import Dimension, quantity
 from responsefn import RateRule, WindowRule
 
@@ -100,7 +101,8 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     ...     load_scenario(path) == takano2006("1")
     True
     """
-    path = Path(path)
+    path = file_path("path", path)
+    rules = listed("rules", rules, type, "a class of rules")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

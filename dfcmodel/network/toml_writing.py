@@ -12,6 +12,7 @@ from typing import Any
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
+from hopflow.checks import file_path, instance
 from responsefn import RateRule, WindowRule
 
 __all__ = ["save_scenario", "write_scenario"]
@@ -45,8 +46,9 @@ def save_scenario(scenario: Scenario, path: str | Path) -> Path:
     ...     save_scenario(takano2006("1"), Path(folder, "one.toml")).read_text()[:21]
     'name = "takano2006/1"'
     """
+    instance("scenario", scenario, Scenario)
     text = write_scenario(scenario)
-    path = Path(path)
+    path = file_path("path", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path

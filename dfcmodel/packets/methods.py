@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hopflow.checks import choice, flag, one_number, whole
+from hopflow.checks import choice, flag, instance, number, one_number, whole
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -85,9 +85,11 @@ class Packets:
         if isinstance(given, str):
             choice("recovery", given, RECOVERIES)
         elif given is not None:
+            instance("recovery", given, Mapping, "a recovery, or a mapping of flows to them")
             for name, kind in given.items():
                 choice(f"recovery of flow {name!r}", kind, RECOVERIES)
-        for name, p in (self.loss or {}).items():
+        loss = {} if self.loss is None else self.loss
+        for name, p in instance("loss", loss, Mapping, "a mapping of links, or None").items():
             one_number(f"loss of {name}", p, at_least=0.0, below=1.0)
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=0.5, hint="in s")
         choice("backend", self.backend, ("numba", "reference"))
@@ -95,7 +97,7 @@ class Packets:
         if self.is_ns2 and not self.ack_transmission:
             raise ValueError('ack_transmission = False: must be True with convention="ns2"')
         if self.phases is not None:
-            object.__setattr__(self, "phases", tuple(self.phases))
+            object.__setattr__(self, "phases", tuple(number("phases", self.phases).ravel()))
             if self.convention != "ns2":
                 raise ValueError('phases: must be None unless convention="ns2" (timer ticks)')
             for n, phase in enumerate(self.phases):

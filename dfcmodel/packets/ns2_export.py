@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.flows import CBR
+from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import UNBOUNDED, Plan, Port, bits_of
-from hopflow.checks import number
+from hopflow.checks import instance, one_number
 from responsefn import WindowRule
-
-if TYPE_CHECKING:
-    from dfcmodel.network.networks import Scenario
 
 __all__ = ["to_ns2"]
 
@@ -87,11 +85,14 @@ def to_ns2(
     """
     from dfcmodel.packets.simulation import plan_scenario
 
+    instance("scenario", scenario, Scenario)
     method = Packets(convention="ns2") if method is None else method
+    instance("method", method, Packets, 'Packets(convention="ns2"), or None')
     if not method.is_ns2:
         raise ValueError(f'method = {method!r}: must have convention="ns2"')
-    duration = scenario.duration if duration is None else duration
-    number("sample", sample, above=0.0, at_most=duration)
+    asked = scenario.duration if duration is None else duration
+    duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
+    sample = one_number("sample", sample, above=0.0, at_most=duration)
     _check(scenario)
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
     samples = math.ceil(round(duration / sample, 6))

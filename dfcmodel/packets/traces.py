@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference import Simulation
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, instance, listed, one_number
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.plans import Plan, Port
     from dfcmodel.packets.reference_receivers import Packet
     from dfcmodel.results.trajectories import Trajectory
@@ -210,10 +210,14 @@ def trace_packets(
     1  2->1       0   True  0.011000
     2  1->2       1  False  0.021027
     """
-    method = method or Packets(seed=1)
+    instance("scenario", scenario, Scenario)
+    method = Packets(seed=1) if method is None else method
     if not isinstance(method, Packets):
         raise ValueError(f"method = {method!r}: a fluid has no packets, use Packets()")  # noqa: TRY004
-    end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
+    asked = scenario.duration if duration is None else duration
+    end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
+    jitter = one_number("jitter", jitter, at_least=0.0, at_most=end, hint="in s")
+    packet_jitter = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
     if method.seed is None and not method.is_ns2:
         method = replace(method, seed=1)
     plan = plan_scenario(
@@ -226,7 +230,9 @@ def trace_packets(
     )
     known = {_name(port): p for p, port in enumerate(plan.ports) if port.link >= 0 or port.mirror}
     given = [links] if isinstance(links, str) else links
-    names = [link.name for link in scenario.links] if given is None else list(given)
+    names = [link.name for link in scenario.links]
+    if given is not None:
+        names = list(listed("links", given, str, "the name of a link"))
     for name in names:
         choice("links", name, list(known))
     began = clock.perf_counter()

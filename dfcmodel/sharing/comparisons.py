@@ -10,10 +10,11 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
-from hopflow.checks import whole
+from hopflow.checks import instance, listed, one_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.units import in_units
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
-
-    from responsefn import WindowRule
 
     Floats = NDArray[np.float64]
 
@@ -218,13 +217,17 @@ def compare(
     >>> found.rules[0]
     CUBIC()
     """
-    chosen = checked_rules(tuple(rules), discipline)
+    chosen = checked_rules(listed("rules", rules, WindowRule), discipline)  # type: ignore[type-abstract]
     whole("number of rules", len(chosen), 1, 100)
-    bandwidth = in_units("bandwidth", bandwidth, "rate")
+    bandwidth = one_number("bandwidth", in_units("bandwidth", bandwidth, "rate"), above=0.0)
     rtt, seconds = in_units("rtt", rtt, "time"), in_units("seconds", seconds, "time")
     room = in_units("buffer", buffer, "amount")
     buffer = int(room) if isinstance(buffer, str) else buffer
-    seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
+    first, runs = whole("seed", seed, 0, 2**30), whole("runs", runs, 1, 10_000)
+    seeds = range(first, first + runs)
+    if recovery is not None:
+        instance("recovery", recovery, str, "the name of a recovery, or None")
+    seconds = one_number("seconds", seconds, above=0.0, hint="in s")
     path = Bottleneck(
         bandwidth, rtt, buffer, loss, duration=seconds, recovery=recovery,
         warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=discipline or FIFO(),

@@ -12,7 +12,7 @@ import numpy as np
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.managers import RED
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
-from hopflow.checks import whole
+from hopflow.checks import listed, one_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from responsefn import CUBIC, NewReno, WindowRule
@@ -184,9 +184,12 @@ def evaluate_rfc9743(
     import pandas as pd
 
     (own,) = checked_rules((rule,))
-    seeds = range(whole("seed", seed, 0, 2**30), seed + whole("runs", runs, 1, 10_000))
+    first, runs = whole("seed", seed, 0, 2**30), whole("runs", runs, 1, 10_000)
+    seeds = range(first, first + runs)
+    seconds = one_number("seconds", seconds, above=0.0, hint="in s")
     rows = []
-    for path in progress_bar(tuple(paths), desc="RFC 9743", unit="path"):
+    paths = listed("paths", paths, PathSet)
+    for path in progress_bar(paths, desc="RFC 9743", unit="path"):
         lasting = max(seconds, TRIPS * path.rtt)
         link = Bottleneck(
             path.bandwidth, path.rtt, path.buffer, duration=lasting, warm_up=0.2 * lasting

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.theory.law import law_of
-from hopflow.checks import one_number
+from hopflow.checks import flag, one_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +54,13 @@ class Empty:
 
 
 End = Empty | Callable[[Any], Any] | float
+
+
+def _functions_or_numbers(equation: Any, *names: str) -> None:
+    for name in names:
+        value = getattr(equation, name)
+        if not callable(value) and not isinstance(value, Empty):
+            one_number(name, value, hint="or a function of arrays")
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,8 @@ class DiffusionEquation:
     periodic: bool = False
 
     def __post_init__(self) -> None:
+        _functions_or_numbers(self, "initial", "rate", "inflow", "outflow")
+        flag("periodic", self.periodic)
         if not callable(self.coefficient):
             one_number("coefficient", self.coefficient, above=0.0)
         one_number("length", self.length, above=0.0)
@@ -253,6 +262,9 @@ class FeedbackEquation:
 
     def __post_init__(self) -> None:
         drift_coefficients(self.diffusion)
+        _functions_or_numbers(self, "initial", "push")
+        flag("periodic", self.periodic)
+        flag("spreads", self.spreads)
         one_number("delay", self.delay, above=0.0)
         one_number("length", self.length, above=0.0)
         one_number("told", self.told)

@@ -261,6 +261,7 @@ def bare_law(
     >>> bare_law([100.0, 0.0, 0.0, 0.0], 0.1, 2, base_rate=[10.0, 0.0, 0.0, 0.0]).round(6).tolist()
     [[100.0, 0.0, 0.0, 0.0], [90.0, 10.0, 0.0, 0.0], [81.0, 19.0, 0.0, 0.0]]
     """
+    intensity = one_number("intensity", intensity)
     start = number("packets", packets)
     base = np.broadcast_to(number("base_rate", base_rate), start.shape)
     one_number("diffusion", diffusion, above=0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.theory.equations import DiffusionEquation, FeedbackEquation
 from dfcmodel.theory.law import law_of
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import instance, number, one_number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
 
@@ -191,10 +191,11 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     >>> solution.packets.round(6).tolist()
     [1.0, 1.0]
     """
+    instance("equation", equation, (DiffusionEquation, FeedbackEquation))
+    method = Lines() if method is None else instance("method", method, Lines, "Lines(...), or None")
     ts = np.atleast_1d(number("times", times, at_least=0.0))
     if np.any(np.diff(ts) <= 0):
         raise ValueError(f"times = {times!r}: must increase")
-    method = method or Lines()
     faces = np.linspace(0.0, equation.length, method.cells + 1)
     x = (faces[1:] + faces[:-1]) / 2.0
     with np.errstate(over="ignore", invalid="ignore"):  # fluxes that are not finite are an error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.law import Law, law_of
 from dfcmodel.theory.stability import (
     endless_limit,
@@ -17,7 +18,7 @@ from dfcmodel.theory.stability import (
     period_matrix,
     scenario_clocks,
 )
-from hopflow.checks import choice
+from hopflow.checks import choice, instance, random_generator, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.network.networks import Scenario
     from dfcmodel.theory.clocks import Clocks
 
 __all__ = ["Spectrum", "spectrum"]
@@ -215,6 +215,10 @@ def spectrum(
     """
     from scipy.linalg import eig
 
+    if rng is not None:
+        random_generator("rng", rng)
+    steps_per_delay = whole("steps_per_delay", steps_per_delay, 1, 10_000)
+    instance("scenario", scenario, Scenario)
     law = law_of(scenario, flow)
     clocks = scenario_clocks(scenario, law, flow, rng, steps_per_delay)
     matrix = period_matrix(law, clocks, law.diffusion, law.intensity)

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, instance, number, one_number, random_generator, whole
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import ArrayLike, NDArray
 
-    from dfcmodel.network.networks import Scenario
 
 __all__ = [
     "chain_matrix",
@@ -209,6 +209,10 @@ def stability_limit(
     >>> round(stability_limit(takano2006("1"), "diffusion", kind="finite"), 4)
     0.5186
     """
+    if rng is not None:
+        random_generator("rng", rng)
+    steps_per_delay = whole("steps_per_delay", steps_per_delay, 1, 10_000)
+    instance("scenario", scenario, Scenario)
     choice("parameter", parameter, ("diffusion", "intensity"))
     choice("kind", kind, KINDS)
     law = law_of(scenario, flow)

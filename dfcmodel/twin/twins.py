@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.flows import CBR
+from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.law import law_of
 from dfcmodel.twin.loop import TwinRun, compiled
 from dfcmodel.twin.plans import Shape, TwinPlan, common_pause, plan_of
-from hopflow.checks import one_number, whole
+from hopflow.checks import instance, one_number, random_generator, whole
 from responsefn import AIMD, NewReno, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dfcmodel.network.networks import Scenario
 
 __all__ = ["Merits", "Parameters", "Twin", "TwinRun"]
 
@@ -129,7 +129,9 @@ class Twin:
     def __post_init__(self) -> None:
         import jax
 
+        random_generator("rng", self.rng)
         jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
+        instance("scenario", self.scenario, Scenario)
         whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
         one_number("sample", self.sample, at_least=self.step)
         one_number("smoothing", self.smoothing, at_least=0.0)

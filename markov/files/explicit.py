@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.checks import file_path, instance
 from markov.chains import MarkovChain
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
@@ -90,11 +91,11 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     >>> stationary(found).pi.tolist()
     [0.8, 0.2]
     """
-    path = Path(path)
+    path = file_path("path", path)
     if path.suffix == ".mtx":
         return ExplicitModel(MarkovChain(_matrix_market(path)), {})
     if path.suffix != ".tra":
-        raise FileError((path.name, None), "must end in .tra or .mtx")
+        raise FileError((path.name, None), "the path must end in .tra or .mtx")
     rates = _transitions(path)
     n = rates.shape[0]
     own = np.asarray(rates.sum(axis=1)).ravel()
@@ -227,7 +228,7 @@ def write_explicit(model: Any, path: str | Path) -> None:
     0 1 0.25
     1 0 1.0
     """
-    path, chain = Path(path), as_chain(model)
+    path, chain = file_path("path", path), as_chain(model)
     if path.suffix not in (".tra", ".mtx"):
         raise ValueError(f"path = {str(path)!r}: must end in .tra or .mtx")
     if path.suffix == ".mtx":
@@ -303,6 +304,10 @@ def from_networkx(graph: Any, *, rate: str = "rate") -> MarkovChain:
     >>> stationary(from_networkx(graph)).probability("up")
     0.8
     """
+    import networkx as nx
+
+    instance("graph", graph, nx.Graph, "a directed graph of networkx")
+    instance("rate", rate, str)
     if not graph.is_directed():
         raise ValueError("graph: must be directed")
     nodes = list(graph)
@@ -310,7 +315,7 @@ def from_networkx(graph: Any, *, rate: str = "rate") -> MarkovChain:
     matrix = np.zeros((3, graph.number_of_edges()))
     for k, (x, y, value) in enumerate(graph.edges(data=rate)):
         if value is None:
-            raise ValueError(f"graph: the edge {x!r} to {y!r} has no {rate!r}")
+            raise ValueError(f"graph: the edge {x!r} to {y!r} has no rate {rate!r}")
         matrix[:, k] = places[x], places[y], value
     rows, columns = matrix[0].astype(np.int64), matrix[1].astype(np.int64)
     off, n = rows != columns, len(nodes)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hopflow.checks import file_path
 from markov.files.errors import FileError
 from markov.files.jani_expressions import JaniReader
 from markov.files.jani_properties import JaniProperties
@@ -68,7 +69,7 @@ def read_jani(
     >>> stationary(found).pi.tolist()
     [0.8, 0.2]
     """
-    path = Path(path)
+    path = file_path("path", path)
     reader = _Reader(path.name)
     given = _json(path)
     model = FileModel(reader.program(given), constants, most)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.checks import instance, whole
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
 from markov.files.answers import PropertyResult, answered
@@ -110,8 +111,8 @@ class FileModel:
     def __init__(
         self, program: Program, constants: Mapping[str, Any] | None = None, most: int = MAX_STATES
     ) -> None:
-        self.program, self.most = program, most
-        given = dict(constants or {})
+        self.program, self.most = program, whole("most", most, 1, 10**12)
+        given = dict(instance("constants", {} if constants is None else constants, Mapping))
         # others may be constants of properties
         mine = {name: value for name, value in given.items() if name in program.constants}
         self.given = {name: value for name, value in given.items() if name not in mine}

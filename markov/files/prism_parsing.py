@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from hopflow.checks import file_path
 from markov.files.errors import FileError
 from markov.files.expression_parsing import ExpressionParser
 from markov.files.program import (
@@ -41,7 +42,7 @@ def parse_prism(path: str | Path) -> Program:
     FileError
         With the line and the reason, where it is no Markov chain in the PRISM language.
     """
-    path = Path(path)
+    path = file_path("path", path)
     return _Parser(read_text(path), path.name).program()
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hopflow.checks import whole
+from hopflow.checks import file_path, whole
 from markov.files.errors import FileError
 from markov.files.models import FileModel
 from markov.files.program import (
@@ -106,7 +106,7 @@ def read_sbml(
     >>> float(transient(model, 2.0)["X"][0].round(6))  # 3 e^-1
     1.103638
     """
-    path = Path(path)
+    path = file_path("path", path)
     return FileModel(_Reader(path.name, _model(path), limits).program(), constants, most)
 
 

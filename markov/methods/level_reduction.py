@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
+from hopflow.checks import flag, instance
 from markov.computing.memory import check_room
 from markov.methods.block_reduction import WORTH_IT, Reduction, Rows, Segment
 from markov.methods.elimination import BLOCK
@@ -137,6 +138,11 @@ class Levels:
 
     component: str | None = None
     cyclic: bool = True
+
+    def __post_init__(self) -> None:
+        if self.component is not None:
+            instance("component", self.component, str, "the name of a component, or None")
+        object.__setattr__(self, "cyclic", flag("cyclic", self.cyclic))
 
     def solve(
         self, Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None

@@ -48,6 +48,8 @@ class FunctionModel(ChainModel):
         if space is not None and not isinstance(space, Mapping):
             msg = "must be a mapping of components to their values, or None"
             raise RuleError(f"space = {space!r}: {msg}")
+        if space is not None and not space:
+            raise RuleError("space = {}: must have a component at least")
         if isinstance(start, Mapping):
             start = _named("State", tuple(start))(*start.values())
         state = type(start) if isinstance(start, tuple) and hasattr(start, "_fields") else None

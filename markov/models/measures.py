@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from hopflow.checks import shown
 from hopflow.errors import RuleError, failed_rule, place_of
 from markov.models.signatures import two_arguments
 
@@ -153,9 +154,13 @@ def chosen(measure: Any, model: Measurable | None, s: Any, over: NDArray[np.int6
 def _checked(value: Any, count: int, over: NDArray[np.int64], measure: Any) -> NDArray[np.float64]:
     """Return numbers over some of the states, shape (..., over)."""
     try:
-        f = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"measure = {measure!r}: numbers over the states are expected") from None
+        f = np.asarray(value)
+        if f.dtype.kind == "c":
+            raise TypeError
+        f = f.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        said = "numbers over the states are expected"
+        raise ValueError(f"measure = {shown(measure)}: {said}") from None
     if f.ndim == 0 or f.shape[-1] != count:
         raise ValueError(f"measure has shape {f.shape}: must be ({count},), one number per state")
     finite = np.isfinite(f[..., over]).reshape(-1, len(over)).all(axis=0)

@@ -222,7 +222,10 @@ class Space:
         count, width = len(states), len(self.components)
         if self.whole:
             rows = states if self.plain else map(self.flat, states)
-            flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
+            try:
+                flat = np.fromiter(itertools.chain.from_iterable(rows), np.int64, count * width)
+            except OverflowError:
+                raise ValueError("start: a component of a state is beyond 64 bits") from None
             return np.ascontiguousarray(flat.reshape(count, width).T)
         columns = zip(*map(self.flat, states), strict=True)
         return np.array([_coded(c, v) for c, v in zip(self.components, columns, strict=True)])

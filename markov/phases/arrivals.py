@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import number, one_number, shown, whole
 from markov.methods.gth import GTH
 from markov.phases.fitting import phase_type_of
 from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between
@@ -100,8 +100,14 @@ class MAP:
         rates
             Of arrivals in each state in 1/s, shape (m,).
         """
-        D1 = np.diag(number("rates", rates, at_least=0.0))
-        return cls(number("Q", Q) - D1, D1)
+        given, generator = number("rates", rates, at_least=0.0), number("Q", Q)
+        if generator.ndim != 2 or given.shape != generator.shape[:1]:
+            shapes = f"rates has shape {given.shape}, Q {generator.shape}"
+            raise ValueError(f"{shapes}: must be (m,) and (m, m)")
+        off = ~np.eye(len(given), dtype=bool)
+        if (generator[off] < 0.0).any() or (abs(generator.sum(axis=1)) > 1e-9).any():
+            raise ValueError(f"Q = {shown(Q)}: rates >= 0 are expected, and rows that sum to 0")
+        return cls(generator - np.diag(given), np.diag(given))
 
     @classmethod
     def correlated(cls, mean: float, scv: float, correlation: float) -> MAP:

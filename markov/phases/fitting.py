@@ -52,7 +52,7 @@ def phase_type_of(mean: float, scv: float, skewness: float | None = None) -> Pha
     (4, 2.0, 0.3)
     """
     mean = one_number("mean", mean, above=0.0)
-    scv = one_number("scv", scv, at_least=SMALLEST_SCV)
+    scv = one_number("scv", scv, at_least=SMALLEST_SCV, at_most=1e9)
     if skewness is not None:
         return _of_three(mean, scv, one_number("skewness", skewness))
     if scv < 1.0:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import number, one_number, random_generator, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,14 @@ class PhaseType:
     @classmethod
     def hyperexponential(cls, probabilities: ArrayLike, rates: ArrayLike) -> PhaseType:
         """Return a mixture of exponential distributions of rates in 1/s."""
-        return cls(np.asarray(probabilities), -np.diag(number("rates", rates, above=0.0)))
+        weights = number("probabilities", probabilities, at_least=0.0, at_most=1.0)
+        given = number("rates", rates, above=0.0)
+        if weights.ndim != 1 or given.shape != weights.shape:
+            shapes = f"probabilities has shape {weights.shape}, rates {given.shape}"
+            raise ValueError(f"{shapes}: must both be (m,)")
+        if abs(weights.sum() - 1.0) > ROW_SUM:
+            raise ValueError(f"probabilities sum to {weights.sum():g}: must be 1")
+        return cls(weights, -np.diag(given))
 
     @classmethod
     def mixture(cls, probabilities: Sequence[float], parts: Sequence[PhaseType]) -> PhaseType:
@@ -127,7 +134,7 @@ class PhaseType:
 
     def moment(self, k: int) -> float:
         """Return E X^k, in s^k: k! alpha (-T)^-k 1."""
-        whole("k", k, 0, 100)
+        k = whole("k", k, 0, 100)
         power: Any = np.ones(self.order)
         for n in range(1, k + 1):
             power = n * np.linalg.solve(-self.T, power)
@@ -181,7 +188,7 @@ class PhaseType:
 
     def sample(self, size: int, *, rng: Any = None) -> Floats:
         """Return independent times in s, shape (size,)."""
-        draw = np.random.default_rng(rng)
+        draw = random_generator("rng", rng)
         count = whole("size", size, 0, 10**9)
         jumps = np.hstack([self.T - np.diag(np.diag(self.T)), self.exits[:, None]])
         holding = jumps.sum(axis=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, whole
+from hopflow.checks import number, shown, whole
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.methods.block_reduction import Rows
 from markov.methods.gth import GTH
@@ -84,6 +84,11 @@ class QuasiBirthDeath:
         inner = Rows(A2, _rates(A1), A0)
         low = [Repeating(0, 0, inner._replace(down=np.zeros((m, 0))))]
         if boundary is not None:
+            given: Any = boundary
+            if not isinstance(given, (tuple, list)) or len(given) != 3:
+                raise ValueError(
+                    f"boundary = {shown(boundary)}: must be three matrices, (B1, B0, B2)"
+                )
             B1, B0, B2 = (_block(f"boundary[{k}]", block) for k, block in enumerate(boundary))
             b = len(B1)
             _shaped("boundary[0]", B1, (b, b))
@@ -128,7 +133,7 @@ class QuasiBirthDeath:
         """
         if not isinstance(model, ChainModel):
             msg = "must be a model by rules; for blocks there is QuasiBirthDeath(down, local, up)"
-            raise ValueError(f"model = {model!r}: {msg}")  # noqa: TRY004
+            raise ValueError(f"chain = {shown(model)}: {msg}")  # noqa: TRY004
         space = model.space()
         chain = cls.__new__(cls)
         chain.component = (

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import ascending, number
+from hopflow.checks import ascending, one_number
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.selections import as_chain, distribution
 from markov.transients.results import Transient
-from markov.transients.uniformization import Limit, Uniformized
+from markov.transients.uniformization import Limit, Uniformized, check_horizon
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -72,10 +72,11 @@ def transient(
     """
     begin = clock.perf_counter()
     moments = ascending("times", times)
-    tolerance = float(number("tolerance", tolerance, above=0.0, below=1.0))
+    tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     chain = as_chain(model)
     vector = distribution(chain, start)
     jumps = Uniformized(chain.Q)
+    check_horizon("times", jumps, float(moments[-1]))
     limit = limit_of(chain, vector, jumps.rate * float(moments[-1]))
     pi, errors = np.empty((len(moments), chain.size)), np.empty(len(moments))
     error, steps, before = 0.0, 0, 0.0

@@ -27,6 +27,7 @@ __all__ = ["Evaluated", "Limit", "Uniformized"]
 FASTER = 1.02  # q over the largest exit rate: with 1, P may be periodic
 LOOK = 32  # powers between two looks at the change
 SHARE = 0.25  # of the tolerance, that stopping early may cost
+MOST_JUMPS = 1e11  # expected, beyond which the terms of the sum are too many
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,15 @@ class _Powers:
                             return total + rest * limit.values, k + 1, wrong
                 vector = after
         return total, right, size * whole * (right + 2) * self.rounding
+
+
+def check_horizon(name: str, jumps: Uniformized, time: float) -> None:
+    """Raise ValueError for a time in which a chain jumps too often for its distribution to be summed."""
+    if (count := jumps.rate * time) > MOST_JUMPS:
+        hint = "the chain is long stationary then, or never"
+        raise ValueError(
+            f"{name} = {time:g}: about {count:.1e} jumps, more than {MOST_JUMPS:.0e}; {hint}"
+        )
 
 
 def _half_sum(vector: NDArray[np.float64]) -> float:

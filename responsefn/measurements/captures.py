@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import file_path, whole
 from responsefn.measurements.samples import Samples
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
@@ -127,7 +127,7 @@ def read_pcap(source: str | Path, least_packets: int = 20) -> Samples:
     """
     least = whole("least_packets", least_packets, 2, 10**9)
     found: dict[tuple[Address, Address], _Direction] = {}
-    for time, here, there, segment, length in _segments(Path(source)):
+    for time, here, there, segment, length in _segments(file_path("source", source)):
         one = found.setdefault((here, there), _Direction())
         if segment.flags.S:
             one.limit = found.setdefault((there, here), _Direction()).limit = min(
@@ -152,13 +152,18 @@ def read_pcap(source: str | Path, least_packets: int = 20) -> Samples:
 def _segments(path: Path) -> Iterator[tuple[float, Address, Address, Any, int]]:
     """Yield time, source, destination, TCP header and bytes of data of each segment of a file."""
     try:
+        from scapy.error import Scapy_Exception
         from scapy.layers.inet import IP, TCP
         from scapy.layers.inet6 import IPv6
         from scapy.utils import PcapReader
     except ImportError as error:
         msg = "read_pcap needs Scapy: pip install 'hopflow[capture]'"
         raise ImportError(msg) from error
-    with PcapReader(str(path)) as reader:
+    try:
+        capture = PcapReader(str(path))
+    except Scapy_Exception as error:
+        raise ValueError(f"source = {str(path)!r}: {error}") from None
+    with capture as reader:
         for packet in reader:
             if TCP not in packet:
                 continue

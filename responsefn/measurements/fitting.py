@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.checks import shown
 from hopflow.results import Result, figure
 from responsefn.responses.base import Response
-from responsefn.responses.input_checks import loss_rate, packet_rate, round_trip, same_shape
+from responsefn.responses.input_checks import (
+    capacity,
+    loss_rate,
+    packet_rate,
+    round_trip,
+    same_shape,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,6 +133,8 @@ def fit(
     start = rule() if isinstance(rule, type) else rule
     if not isinstance(start, Response):
         raise TypeError(f"rule = {rule!r}: must be a rule or law, such as AIMD or TFRC()")
+    if bandwidth is not None:
+        bandwidth = capacity(bandwidth, unit_check)
     p, rtt = loss_rate(p), round_trip(rtt, unit_check)
     rate = packet_rate("rate", rate, unit_check)
     shape = same_shape(p=p, rtt=rtt, rate=rate)
@@ -172,7 +181,9 @@ def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
     if by is None:
         names = [name for name in numbers if name not in flags]
     else:
-        names = [by] if isinstance(by, str) else list(by)
-    if not names or not set(names) <= set(numbers):
-        raise ValueError(f"by = {by!r}: must be one or more of {', '.join(numbers)}")
+        given: Any = by
+        many = isinstance(given, Iterable) and not isinstance(given, str)
+        names = list(given) if many else [given]
+    if not names or not all(isinstance(each, str) and each in numbers for each in names):
+        raise ValueError(f"by = {shown(by)}: must be one or more of {', '.join(numbers)}")
     return names

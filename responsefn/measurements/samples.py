@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import one_number
+from hopflow.checks import file_path, one_number
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 if TYPE_CHECKING:
@@ -187,12 +187,16 @@ def _traces(text: str) -> Iterable[list[dict[str, Any]]]:
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:
-        records = [json.loads(line) for line in re.split(r"[\x1e\n]+", text) if line.strip()]
+        lines = [line for line in re.split(r"[\x1e\n]+", text) if line.strip()]
+        try:
+            records = [json.loads(line) for line in lines]
+        except json.JSONDecodeError as error:
+            raise ValueError(f"source: no JSON, {error}") from None
         return [[record for record in records if "time" in record]]
     return [trace.get("events", []) for trace in whole.get("traces", [whole])]
 
 
 def _text(source: str | Path) -> str:
-    if isinstance(source, Path) or ("\n" not in source and "{" not in source):
-        return Path(source).read_text(encoding="utf-8")
+    if not isinstance(source, str) or ("\n" not in source and "{" not in source):
+        return file_path("source", source).read_text(encoding="utf-8")
     return source

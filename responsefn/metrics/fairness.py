@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number
+from hopflow.checks import choice, instance, number, one_number
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import plain
 from responsefn.responses.labels import keeps_labels
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["friendliness", "jain_index", "match", "smoothness"]
+
+
+A_RULE = "a rule or law, such as Reno() or TFRC()"
 
 
 @keeps_labels
@@ -52,7 +55,8 @@ def friendliness(
     """
     from responsefn.rules.classic import Reno
 
-    reference = Reno() if to is None else to
+    reference = Reno() if to is None else instance("to", to, Response, A_RULE)
+    instance("rule", rule, Response, A_RULE)
     own, other = (
         np.asarray(each.rate(p, rtt, bandwidth, unit_check=unit_check))
         for each in (rule, reference)
@@ -83,7 +87,10 @@ def smoothness(amounts: ArrayLike, bin_time: float, time_scale: float) -> float:
     if series.ndim != 1:
         raise ValueError(f"amounts has shape {series.shape}: must be a list of amounts")
     bin_time = one_number("bin_time", bin_time, above=0.0)
-    width = max(1, round(one_number("time_scale", time_scale, at_least=bin_time) / bin_time))
+    width = max(
+        1,
+        round(one_number("time_scale", time_scale, at_least=bin_time, hint="bin_time") / bin_time),
+    )
     count = len(series) // width
     if count < 2:
         raise ValueError(f"time_scale = {time_scale:g}: must leave two windows of the series")
@@ -146,6 +153,9 @@ def match(
     """
     from scipy.optimize import brentq
 
+    instance("rule", rule, WindowRule, "a window rule, such as Reno()")
+    instance("to", to, Response, A_RULE)
+    at = one_number("at", at, above=0.0, at_most=1.0)
     choice("by", by, [n for n, v in rule.params._asdict().items() if not isinstance(v, str)])
     wanted = float(to.rate(at, rtt, bandwidth, unit_check=unit_check))
     centre = math.log(one_number(by, rule.params._asdict()[by], above=0.0))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hopflow.checks import one_number
+from hopflow.checks import instance, one_number
+from responsefn.responses.base import Response
 from responsefn.responses.input_checks import loss_rate, round_trip
-
-if TYPE_CHECKING:
-    from responsefn.responses.base import Response
 
 __all__ = ["UnfairnessExponents", "rtt_unfairness"]
 
@@ -73,6 +71,7 @@ def rtt_unfairness(
     HSTCP(): 1.00, 6.05
     Scalable(): 1.00, inf
     """
+    instance("rule", rule, Response, "a rule or law, such as Reno() or TFRC()")
     p = one_number("p", loss_rate(p))
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     ratio = 1.001

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
-from responsefn.responses.input_checks import round_trip
+from hopflow.checks import flag, instance, number, one_number, whole
+from responsefn.responses.base import Response
+from responsefn.responses.input_checks import packet_rate, round_trip
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import TFRC
 
@@ -72,7 +73,7 @@ def loss_events(
         raise ValueError(
             f"lost has shape {numbers.shape}, sent has shape {times.shape}: must be equal"
         )
-    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
     begin, first = -np.inf, []
     for sequence, time in zip(numbers, times, strict=True):
         if time > begin + rtt:
@@ -105,7 +106,10 @@ def first_interval(
     >>> round(first_interval(rate=1000.0, rtt=0.1))
     6685
     """
-    return 1.0 / float(invert(TFRC() if law is None else law, rate, rtt, unit_check=unit_check))
+    rate = one_number("rate", packet_rate("rate", rate, unit_check))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
+    chosen = TFRC() if law is None else instance("law", law, Response, "TFRC(), or None")
+    return 1.0 / float(invert(chosen, rate, rtt, unit_check=unit_check))
 
 
 class LossHistory:
@@ -139,13 +143,13 @@ class LossHistory:
         least_discount: float = 0.25,
     ) -> None:
         self.weights = interval_weights(n)
-        self.discounting = discounting
+        self.discounting = flag("discounting", discounting)
         self.least_discount = one_number("least_discount", least_discount, above=0.0, at_most=1.0)
         self.closed: list[float] = []
         self.discounts: list[float] = []
         self.discount = 1.0
         if first is not None:
-            self.close(first)
+            self.close(one_number("first", first, above=0.0))
 
     def close(self, length: float) -> None:
         """End the open interval, of ``length`` packets: a loss event has come.

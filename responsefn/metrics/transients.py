@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import instance, one_number, whole
 from responsefn.responses.base import Response
-from responsefn.responses.input_checks import round_trip
+from responsefn.responses.input_checks import capacity, round_trip
 from responsefn.responses.inverse import invert
 from responsefn.responses.laws import TFRC, Law
 from responsefn.rules.base import Event, WindowRule
@@ -39,6 +39,8 @@ def _round(rule: WindowRule, s: Any, now: float, rtt: float) -> Any:
 
 def _steady(rule: WindowRule, window: float, rtt: float, bandwidth: float | None) -> Any:
     """Return the state with this window, in congestion avoidance."""
+    if bandwidth is not None:
+        bandwidth = capacity(bandwidth, unit_check=False)
     s = rule.start(rtt, bandwidth)
     known = {"cwnd": window, "ssthresh": 1.0, "peak": window, "reno": window, "estimate": 0.0}
     if "estimate" in s._fields:
@@ -81,7 +83,7 @@ def responsiveness(
     >>> responsiveness(AIMD(0.2, 0.125))
     6
     """
-    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
     window = one_number("window", window, above=1.0)
     rounds = 0
     if isinstance(rule, WindowRule):
@@ -125,7 +127,7 @@ def aggressiveness(
     >>> round(aggressiveness(AIMD(0.5, 0.25)), 2)
     0.5
     """
-    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
     window = one_number("window", window, above=1.0)
     largest = 0.0
     if isinstance(rule, WindowRule):
@@ -201,7 +203,8 @@ def convergence_time(
     >>> round(convergence_time(Reno(), rtt=0.1, bandwidth=1000.0), 1)
     7.5
     """
-    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    instance("rule", rule, WindowRule, "a window rule, such as Reno()")
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
     capacity = one_number("bandwidth", bandwidth, above=0.0) * rtt
     fair = one_number("fair", fair, above=0.0, below=1.0)
     share = one_number("share", share, above=0.5, below=1.0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import one_number
+from hopflow.checks import instance, one_number
 from hopflow.kernels import build
 from responsefn.responses import law_kernels as law_templates
 from responsefn.responses.base import Response
@@ -140,7 +140,8 @@ def fused(response: Response, rtt: float, *, unit_check: bool = True) -> Fused:
     >>> float(fused(TFRC(), rtt=0.1)(np.array([0.01])).round(3)[0])
     112.332
     """
-    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
+    instance("response", response, Response, "a rule or law, such as Reno() or TFRC()")
     form = response.closed_form()
     values = response.bindings(rtt) | {"R": rtt}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import number
+from hopflow.checks import listed, number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import in_units
 from responsefn.responses.base import Response
@@ -174,10 +174,8 @@ def curve(
       Reno()  96.82 .. 3062 packets/s
       TFRC()  44.25 .. 3059 packets/s
     """
-    chosen = (rules,) if isinstance(rules, Response) else tuple(rules)
-    for rule in chosen:
-        if not isinstance(rule, Response):
-            raise TypeError(f"rules: {rule!r} must be a rule or law, such as Reno() or TFRC()")
+    given = (rules,) if isinstance(rules, Response) else rules
+    chosen = listed("rules", given, Response, "a rule or law, such as Reno() or TFRC()")
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"rules = {chosen!r}: must be at least one, each given once")
     p = np.geomspace(1e-6, 0.1, 101) if p is None else p
@@ -186,7 +184,7 @@ def curve(
         raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")
     if np.ndim(rtt) != 0:
         raise ValueError(f"rtt has shape {np.shape(rtt)}: must be one number")
-    rtt = float(round_trip(rtt, unit_check))
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = in_units("bandwidth", bandwidth, "rate")
     rates = [rule.rate(p, rtt, bandwidth, unit_check=unit_check) for rule in chosen]
     rate = np.stack([np.asarray(each) for each in rates])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number
+from hopflow.checks import flag, number, one_number
 from hopflow.units import in_units
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
     5 s or more are refused unless ``unit_check`` is False.
     """
     rtt = in_units("rtt", rtt, "time")
-    if unit_check:
+    if flag("unit_check", unit_check):
         hint = f"{IN_SECONDS}; unit_check=False allows long ones"
         return number("rtt", rtt, above=0.0, below=LONGEST_RTT, hint=hint)
     return number("rtt", rtt, above=0.0, hint=IN_SECONDS)
@@ -83,13 +83,13 @@ def packet_rate(name: str, rate: ArrayLike, unit_check: bool = True) -> NDArray[
     More than 1e7 packets/s is refused unless ``unit_check`` is False.
     """
     rate = in_units(name, rate, "rate")
-    if unit_check:
+    if flag("unit_check", unit_check):
         hint = f"{IN_PACKETS}; unit_check=False allows large ones"
         return number(name, rate, above=0.0, at_most=LARGEST_RATE, hint=hint)
     return number(name, rate, above=0.0, hint=IN_PACKETS)
 
 
-def capacity(bandwidth: float, unit_check: bool = True) -> float:
+def capacity(bandwidth: Any, unit_check: bool = True) -> float:
     """Check a capacity in packets/s, one number, as `packet_rate` does."""
     return one_number("bandwidth", packet_rate("bandwidth", bandwidth, unit_check))
 

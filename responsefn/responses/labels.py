@@ -21,10 +21,16 @@ def keeps_labels(function: F) -> F:
     A `xarray.DataArray` gives a DataArray (broadcast by dimension names), a `pandas.Series` or
     DataFrame one with the same labels, a masked array a masked array.
     """
-    names = tuple(inspect.signature(function).parameters)[1:3]
+    first, *names = tuple(inspect.signature(function).parameters)[:3]
 
     @functools.wraps(function)
-    def wrapper(subject: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            subject, args = args[0], args[1:]
+        elif first in kwargs:
+            subject = kwargs.pop(first)
+        else:
+            raise TypeError(f"{function.__name__}: {first} is missing")
         places = dict(zip(names, args, strict=False))
         given = [places.get(name, kwargs.get(name)) for name in names]
         if all(isinstance(one, PLAIN) and not isinstance(one, np.ma.MaskedArray) for one in given):
@@ -36,7 +42,7 @@ def keeps_labels(function: F) -> F:
             both = [one if one is None else arrays[n] for n, one in enumerate(given)]
             return function(subject, *both, *rest, **others)
 
-        return _labelled(compute, names, given)
+        return _labelled(compute, tuple(names), given)
 
     return wrapper  # type: ignore[return-value]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import number, one_number, whole
+from hopflow.checks import listed, number, one_number, random_generator, whole
 from hopflow.kernels import loop_of
 from hopflow.status import OnFailure, deliver
 from responsefn.responses.input_checks import capacity, round_trip
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+MOST_PACKETS = 1e10
+"""Packets beyond which no run is begun: hours of computing."""
 __all__ = ["coexist"]
 
 FIRST_TIMER = 1.0
@@ -128,11 +130,14 @@ def coexist(
     number("rtt", rtts, at_least=1.0 / bandwidth, hint="1 / bandwidth, a packet's transmission")
     places = whole("buffer", buffer, 0, 10_000_000)
     seconds = one_number("seconds", seconds, above=0.0)
+    if seconds * bandwidth > MOST_PACKETS:
+        packets = f"{seconds * bandwidth:.1e} packets at the bottleneck"
+        raise ValueError(f"seconds = {seconds:g}: {packets}, more than {MOST_PACKETS:.0e}")
     warm_up = 0.2 * seconds if warm_up is None else warm_up
     warm_up = one_number("warm_up", warm_up, at_least=0.0, below=seconds)
     if max_window is None:
         max_window = 4.0 * (bandwidth * float(rtts.max()) + places + 1.0)
-    generator = np.random.default_rng(rng)
+    generator = random_generator("rng", rng)
     if starts is None:
         begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
     else:
@@ -178,10 +183,8 @@ class _Setup:
 
 
 def _checked_rules(rules: WindowRule | Iterable[WindowRule]) -> tuple[WindowRule, ...]:
-    flows = (rules,) if isinstance(rules, WindowRule) else tuple(rules)
-    for rule in flows:
-        if not isinstance(rule, WindowRule):
-            raise TypeError(f"rules: {rule!r} must be a window rule, such as Reno()")
+    given = (rules,) if isinstance(rules, WindowRule) else rules
+    flows = listed("rules", given, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     for rule in dict.fromkeys(flows):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, one_number
+from hopflow.checks import instance, number, one_number, whole
 from hopflow.parameters import Parametrized
 from responsefn.responses.input_checks import plain
 
@@ -92,6 +92,9 @@ class Gilbert(Losses):
 
     def gaps(self, p: float, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return gaps of 1 within a burst, and geometric ones between bursts."""
+        p = one_number("p", p, above=0.0, at_most=1.0)
+        count = whole("count", count, 0, 10**9)
+        rng = instance("rng", rng, np.random.Generator)
         good = self.params.burst * (1 - p) / p
         if good < 1:
             raise ValueError(f"p = {p:g}: bursts of {self.params.burst:g} would not end; p is less")

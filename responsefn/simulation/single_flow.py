@@ -8,12 +8,13 @@ that is what a response function describes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number, whole
+from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
 from hopflow.kernels import build, loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.base import formula_of
@@ -147,18 +148,23 @@ def simulate_curve(
         raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")
     if not isinstance(losses, Losses):
         raise TypeError(f"losses = {losses!r}: must be a model of losses, such as Independent()")
+    instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     check_dynamics(rule)
+    instance("losses", losses, Losses, "a model of losses, such as Independent()")
+    random_generator("rng", rng)
     at = np.atleast_1d(number("p", p, above=0.0, at_most=1.0))
     if at.ndim > 1:
         raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
-    rtt = float(round_trip(one_number("rtt", rtt), unit_check))
-    given = (events,) if isinstance(events, (int, float)) else tuple(events)
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
+    many = isinstance(events, Iterable) and bool(getattr(events, "ndim", 1))
+    given: tuple[Any, ...] = tuple(events) if many else (events,)  # type: ignore[arg-type]
     if len(given) not in (1, len(at)):
         raise ValueError(f"events = {given!r}: must be one number, or one for each p")
     drawn = [whole("events", count, 50, 100_000_000) for count in given]
     choice("method", method, ("auto", "acks", "blocks", "cycles"))
     if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
-        raise ValueError(f"bandwidth is missing: {rule!r} with its queue depends on it")
+        queue = "" if buffer is None else f" with buffer = {shown(buffer)}"
+        raise ValueError(f"bandwidth is missing{queue}: {rule!r} with its queue depends on it")
     if bandwidth is not None:
         bandwidth = capacity(bandwidth, unit_check)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
@@ -198,7 +204,7 @@ def _gaps(losses: Losses, p: float, count: int, rng: int | np.random.Generator) 
     # deterministic losses are the same in every run
     most = 1 if isinstance(losses, Deterministic) else RUNS
     alike = max(1, min(most, count // EVENTS_OF_A_RUN))
-    gaps = losses.gaps(p, alike * -(-count // alike), np.random.default_rng(rng))
+    gaps = losses.gaps(p, alike * -(-count // alike), random_generator("rng", rng))
     return gaps.reshape(alike, -1)
 
 

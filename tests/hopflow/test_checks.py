@@ -8,7 +8,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hopflow.checks import choice, number, one_number, seconds, whole
+from hopflow.checks import (
+    choice,
+    file_path,
+    instance,
+    listed,
+    number,
+    one_number,
+    random_generator,
+    seconds,
+    shown,
+    whole,
+)
 
 NOT_NUMBERS = ["0.5", b"0.5", "", True, [True], None, 1j, [None], [1.0, "2"], [[1.0], [1.0, 2.0]]]
 NOT_NUMBERS += [{}, np.datetime64("2020-01-01"), 10**310]
@@ -17,11 +28,10 @@ NOT_NUMBERS += [{}, np.datetime64("2020-01-01"), 10**310]
 class TestNumber:
     @pytest.mark.parametrize("value", NOT_NUMBERS, ids=str)
     def test_not_a_number(self, value):
-        shown = repr(value)
         for check in (number, one_number, seconds):
             with pytest.raises(ValueError, match=r"^speed = .*: must be a finite number") as caught:
                 check("speed", value)
-            assert str(caught.value).startswith(f"speed = {shown}: ")
+            assert str(caught.value).startswith(f"speed = {shown(value)}: ")
 
     @pytest.mark.parametrize(
         ("value", "limits", "said"),
@@ -102,3 +112,65 @@ def test_of_many_names_the_nearest_are_given():
 def test_a_choice_suggests_what_was_probably_meant() -> None:
     with pytest.raises(ValueError, match=r"must be one of 'bic', 'reno'; did you mean 'reno'\?$"):
         choice("rule", "rno", ["bic", "reno"])
+
+
+class TestObjects:
+    def test_an_instance_is_returned(self):
+        assert instance("flow", "a", (str, int)) == "a"
+
+    def test_another_class_is_named(self):
+        with pytest.raises(TypeError, match=r"^flow = 3.5: must be a str or a int$"):
+            instance("flow", 3.5, (str, int))
+
+    def test_each_entry_of_a_list_is_checked(self):
+        assert listed("flows", iter(["a", "b"]), str) == ("a", "b")
+        for given, said in (
+            (["a", 1], r"flows\[1\] = 1"),
+            ("ab", "flows = 'ab'"),
+            (3, "flows = 3"),
+        ):
+            with pytest.raises(TypeError, match=f"^{said}: must be "):
+                listed("flows", given, str)
+
+
+class TestRandomGenerator:
+    @pytest.mark.parametrize("seed", [7, np.int64(7), np.random.SeedSequence(7)], ids=type)
+    def test_the_same_seed_gives_the_same_numbers(self, seed):
+        expected = np.random.default_rng(7).random(3)
+        assert random_generator("rng", seed).random(3).tolist() == expected.tolist()
+
+    def test_a_generator_is_used_as_it_is(self):
+        rng = np.random.default_rng(1)
+        assert random_generator("rng", rng) is rng
+
+    @pytest.mark.parametrize("seed", [-1, 0.5, math.nan, True, "7", [1, 2], {}], ids=repr)
+    def test_no_seed(self, seed):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"^rng = .*: must be a whole number >= 0"
+        ):
+            random_generator("rng", seed)
+
+
+class TestFilePath:
+    def test_texts_and_paths(self, tmp_path):
+        assert file_path("path", str(tmp_path)) == file_path("path", tmp_path) == tmp_path
+
+    @pytest.mark.parametrize("given", [3, None, b"x", "", []], ids=repr)
+    def test_no_path(self, given):
+        with pytest.raises((TypeError, ValueError), match=r"^path = .*: must be "):
+            file_path("path", given)
+
+
+@pytest.mark.parametrize("value", [10**5000, "x" * 500, np.zeros(1000), 0.5], ids=type)
+def test_a_value_in_a_message_is_one_short_line(value):
+    text = shown(value)
+    assert len(text) <= 80
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "value", [np.array(4), np.int64(4), np.float64(4.0), Fraction(4)], ids=type
+)
+def test_whole_numbers_of_other_types(value):
+    found = whole("runs", value, 1, 10)
+    assert (found, type(found)) == (4, int)

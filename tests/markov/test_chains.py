@@ -58,9 +58,9 @@ def test_bad_generator(form, entries, said):
         ([[-1j, 1j], [1j, -1j]], "^Q has entries of type complex128: real numbers"),
         (sp.csr_matrix(np.eye(2) * 0j), "^Q has entries of type complex128: real numbers"),
         (np.eye(2, dtype=bool), "^Q has entries of type bool: real numbers"),
-        (None, "^None: a model by rules, a MarkovChain or a generator"),
+        (None, "^Q = None: a model by rules, a MarkovChain or a generator"),
         ("takano2006", "^Q has entries of type <U10: real numbers"),
-        ([[-1.0, 1.0], [1.0]], "^Q: a matrix of numbers is expected"),
+        ([[-1.0, 1.0], [1.0]], r"^Q = .*: a matrix of numbers is expected"),
     ],
     ids=str,
 )

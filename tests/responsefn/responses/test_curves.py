@@ -91,7 +91,7 @@ def test_curve_of_rules_alone():
 
 
 def test_curve():
-    with pytest.raises(TypeError, match=r"'reno' must be a rule or law"):
+    with pytest.raises(TypeError, match=r"'reno': must be a rule or law"):
         curve(["reno"], [0.1], 0.1)
     with pytest.raises(ValueError, match=r"^rules"):
         curve([], [0.1], 0.1)

@@ -236,7 +236,7 @@ def test_bad_input(change, error, monkeypatch):
 
 
 def test_a_law_has_no_window():
-    with pytest.raises(TypeError, match=r"TFRC\(\) must be a window rule"):
+    with pytest.raises(TypeError, match=r"TFRC\(\): must be a window rule"):
         coexist([Reno(), TFRC()], **PATH)
 
 

@@ -1,0 +1,359 @@
+"""What is called: every public function and class, with small valid arguments."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dfcmodel
+import hopflow
+import markov
+import responsefn
+import validation
+from dfcmodel import lossless
+
+PACKAGES = (hopflow, markov, responsefn, dfcmodel, lossless, validation)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A public function with valid arguments; those of ``free`` may be anything hashable."""
+
+    name: str
+    call: Callable[..., Any]
+    arguments: dict[str, Any]
+    free: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return all parameters with a valid value: the given ones, and the defaults."""
+        try:
+            listed = inspect.signature(self.call).parameters.values()
+        except ValueError:
+            return self.arguments
+        usual = {each.name: each.default for each in listed if each.default is not each.empty}
+        return {**usual, **self.arguments}
+
+
+MADE_BY_THE_LIBRARY = {
+    # results
+    "Best", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
+    "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
+    "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
+    "RuleTwin", "Samples", "Comparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
+    "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
+    "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
+    "StormSpread", "UpDown", "WatchdogRisk", "Catalogue", "Elapsed", "Feedback", "HeadroomPool",
+    "ExplicitModel", "FileModel", "Claim", "Finding",
+    # errors, warnings, statuses
+    "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
+    "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
+    "Verdict",
+    # bases to subclass
+    "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager",
+}  # fmt: skip
+"""Public names that users read or subclass, but do not call."""
+
+WITHOUT_ARGUMENTS = {"cases", "ledger", "overview", "verify", "NO_END"}
+
+
+def _markov() -> dict[str, dict[str, Any]]:
+    import networkx as nx
+
+    from markov import MAP, MM1K, PauseTandem, PhaseType, stationary
+
+    two = [[-1.0, 1.0], [3.0, -3.0]]
+    graph = nx.DiGraph([(0, 1, {"rate": 1.0}), (1, 0, {"rate": 2.0})])
+    queue = {"down": [[10.0]], "local": [[-17.0]], "up": [[7.0]]}
+    small = MM1K(capacity=4)
+    tandem = PauseTandem(buffers=(4, 6), high_threshold=5)
+    folder = Path(tempfile.mkdtemp())
+    markov.write_explicit(two, folder / "two.tra")
+    (folder / "a.sm").write_text(
+        "ctmc const int n; module m x:[0..n] init 0; [] x<n -> 1:(x'=x+1); [] x>0 -> 1:(x'=x-1); endmodule"
+    )
+    (folder / "a.xml").write_text(SBML)
+    (folder / "a.jani").write_text(JANI)
+    pause = {
+        "link_rate": 100.0,
+        "bottleneck_rate": 15.0,
+        "rtt": 1.0,
+        "buffers": (4, 6),
+        "levels": (2,),
+    }
+    return {
+        "MAP": {"D0": [[-2.0]], "D1": [[2.0]]},
+        "PhaseType": {"alpha": [0.25, 0.75], "T": [[-3.0, 1.5], [0.0, -1.0]]},
+        "PhaseQueue": {"arrivals": MAP.poisson(0.5), "service": PhaseType.exponential(1.0), "capacity": 4},
+        "DiscreteChain": {"P": [[0.5, 0.5], [0.25, 0.75]]},
+        "MarkovChain": {"Q": two, "states": ["a", "b"]},
+        "GeneratorOperator": {"model": small},
+        "QuasiBirthDeath": queue,
+        "autocovariance": {"answer": stationary(two), "measure": [1.0, 0.0], "lags": [0.0, 0.25]},
+        "best": {"model": tandem, "parameter": "rtt", "among": [1.0, 2.0], "maximize": "throughput"},
+        "explore": {"model": lambda n: [((n + 1) % 3, 1.0)], "start": 0},
+        "fit_phase_type": {"times": [1.0, 2.0, 6.0], "phases": 1},
+        "from_networkx": {"graph": graph},
+        "generator": {"model": small},
+        "lump": {"model": [[-2.0, 1.0, 1.0], [3.0, -3.0, 0.0], [3.0, 0.0, -3.0]], "keep": [[1.0, 0.0, 0.0]]},
+        "mixing_time": {"model": two, "start": 1},
+        "passage": {"model": two, "to": 1, "start": 0},
+        "paths": {"model": np.array(two), "horizon": 2.0, "start": 0, "rng": 1},
+        "pause_thresholds": pause,
+        "phase_type_of": {"mean": 2.0, "scv": 0.5},
+        "quasi_stationary": {"model": [[-1.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 0.0, 0.0]]},
+        "read_explicit": {"path": folder / "two.tra"},
+        "read_prism": {"path": folder / "a.sm", "constants": {"n": 3}},
+        "read_jani": {"path": folder / "a.jani"},
+        "read_sbml": {"path": folder / "a.xml", "limits": 3},
+        "stationary": {"chain": two},
+        "stationary_by_class": {"chain": two},
+        "stationary_by_level": {"chain": markov.QuasiBirthDeath(**queue)},
+        "sweep": {"model": small, "arrival_rate": [1.0, 2.0]},
+        "to_networkx": {"model": two},
+        "transient": {"model": two, "times": [0.5, 1.0], "start": 0},
+        "write_explicit": {"model": two, "path": folder / "out.tra"},
+        "PauseTandem": {"buffers": (4, 6), "high_threshold": 5},
+        "PauseTandem.exact": {"__call__": lambda high_threshold: stationary(
+            PauseTandem(buffers=(4, 6), high_threshold=high_threshold)).throughput, "high_threshold": 5},
+        "PhaseType.exponential": {"rate": 2.0},
+        "PhaseType.erlang": {"phases": 2, "mean": 1.0},
+        "PhaseType.hyperexponential": {"probabilities": [0.5, 0.5], "rates": [1.0, 2.0]},
+        "PhaseType.moment": {"self": PhaseType.exponential(1.0), "k": 2},
+        "PhaseType.cdf": {"self": PhaseType.exponential(1.0), "x": [0.5, 1.0]},
+        "PhaseType.quantile": {"self": PhaseType.exponential(1.0), "q": 0.5},
+        "PhaseType.sample": {"self": PhaseType.exponential(1.0), "size": 3, "rng": 1},
+        "PhaseType.scaled": {"self": PhaseType.exponential(1.0), "factor": 2.0},
+        "MAP.poisson": {"rate": 2.0},
+        "MAP.modulated": {"Q": [[-1.0, 1.0], [0.5, -0.5]], "rates": [30.0, 1.0]},
+    }  # fmt: skip
+
+
+SBML = """<sbml><model><listOfSpecies><species id="X" initialAmount="3"/></listOfSpecies><listOfParameters>
+<parameter id="mu" value="1"/></listOfParameters><listOfReactions><reaction id="death" reversible="false">
+<listOfReactants><speciesReference species="X" stoichiometry="1"/></listOfReactants><kineticLaw><math><apply><times/>
+<ci>mu</ci><ci>X</ci></apply></math></kineticLaw></reaction></listOfReactions></model></sbml>"""
+JANI = """{"jani-version": 1, "name": "m", "type": "ctmc", "variables": [], "properties": [],
+"system": {"elements": [{"automaton": "m"}]}, "automata": [{"name": "m", "locations": [{"name": "a"}, {"name": "b"}],
+"initial-locations": ["a"], "edges": [
+{"location": "a", "rate": {"exp": 1.0}, "destinations": [{"location": "b"}]},
+{"location": "b", "rate": {"exp": 2.0}, "destinations": [{"location": "a"}]}]}]}"""
+QLOG = json.dumps({"traces": [{"events": [
+    *({"name": "transport:packet_sent", "time": 10.0 * n, "data": {"header": {"packet_number": n}}} for n in range(9)),
+    {"name": "recovery:packet_lost", "time": 60.0, "data": {"header": {"packet_number": 5}}},
+    {"name": "recovery:metrics_updated", "time": 5.0, "data": {"smoothed_rtt": 40.0}},
+]}]})  # fmt: skip
+SS = """ESTAB 0 0 10.0.0.1:22 10.0.0.2:41000
+ cubic rto:228 rtt:25.5/1.2 mss:1448 cwnd:40 retrans:0/12 data_segs_out:40000 delivery_rate 17.4Mbps"""
+
+
+def _responsefn() -> dict[str, dict[str, Any]]:
+    from responsefn import AIMD, CUBIC, TFRC, Reno
+
+    pair = {"p": 0.015625, "rtt": 0.125}
+    one = {"rule": Reno(), **pair}
+    return {
+        "Corrected": {"rule": AIMD()},
+        "aggressiveness": {"rule": AIMD()},
+        "coexist": {"rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "seconds": 4.0},
+        "convergence_time": {"rule": Reno(), "rtt": 0.125, "bandwidth": 500.0},
+        "curve": {"rules": Reno(), "p": [0.0078125, 0.015625], "rtt": 0.125},
+        "first_interval": {"rate": 1000.0, "rtt": 0.125},
+        "fit": {"rule": AIMD(), "p": [0.015625, 0.125], "rtt": 0.125, "rate": [80.0, 30.0], "by": "a"},
+        "friendliness": one,
+        "fused": {"response": Reno(), "rtt": 0.125},
+        "independent_constant": {"b": 0.5},
+        "invert": {"rule": TFRC(), "rate": 1000.0, "rtt": 0.125},
+        "jain_index": {"rates": [1.0, 2.0]},
+        "loss_events": {"lost": [10, 12], "sent": [1.0, 1.5], "rtt": 0.125},
+        "match": {"rule": AIMD(b=0.25), "to": Reno(), "at": 0.015625},
+        "read_pcap": {"source": "absent.pcap"},
+        "read_qlog": {"source": QLOG},
+        "read_ss": {"source": SS},
+        "responsiveness": {"rule": AIMD()},
+        "rtt_unfairness": one,
+        "rule_twin": {"rule": Reno()},
+        "twin": {"response": Reno()},
+        "simulate_curve": {"rule": Reno(), "p": [0.015625], "rtt": 0.125, "events": 50},
+        "simulate_rule": {**one, "events": 50},
+        "smoothness": {"amounts": [1.0, 3.0], "bin_time": 0.125, "time_scale": 0.125},
+        "WindowRule.rate": {"self": Reno(), "p": [0.015625, 0.125], "rtt": 0.125},
+        "WindowRule.mean_window": {"self": Reno(), "p": 0.015625, "rtt": 0.125},
+        "WindowRule.rate (CUBIC)": {"self": CUBIC(), "p": 0.015625, "rtt": 0.125},
+        "Law.rate": {"self": TFRC(), "p": 0.015625, "rtt": 0.125},
+        "Gilbert.gaps": {"self": responsefn.Gilbert(), "p": 0.25, "count": 3, "rng": np.random.default_rng(1)},
+    }  # fmt: skip
+
+
+def _dfcmodel() -> dict[str, dict[str, Any]]:
+    import networkx as nx
+
+    from dfcmodel import (
+        CBR,
+        DiffusionEquation,
+        Flow,
+        Lines,
+        PausedLink,
+        Scenario,
+        chain,
+        takano2006,
+    )
+    from markov import PhaseType
+    from responsefn import NewReno, Reno
+
+    link = {"rate": 1000.0, "delay": 0.0078125, "buffer": 50.0}
+    links = chain(2, **link)
+    flows = [Flow("a", (1, 2), Reno(), max_window=64.0)]
+    small = Scenario("small", links, flows, duration=0.125)
+    steady = Scenario(
+        "steady", links, [Flow(f"{n}", (1, 2), CBR(600.0)) for n in (1, 2)], duration=0.125
+    )
+    dfc = takano2006("1")
+    port = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    fabric = lossless.leaf_spine(2, 2)
+    two = [[("leaf", 0), ("spine", 0), ("leaf", 1)]]
+    pool = lossless.headroom_pool(
+        [[10.0], [10.0]], 2, 1, size=15.0, shared=20.0, xoff=5.0, rate="10Gbps"
+    )
+    dog = lossless.Watchdog("10 ms", "100 ms", "200 ms")
+    pauses = {"pauses": PhaseType.exponential(1000.0), "gaps": PhaseType.exponential(100.0)}
+    folder = Path(tempfile.mkdtemp())
+    file = dfcmodel.save_scenario(small, folder / "small.toml")
+    bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
+    short = {"duration": 0.0625}
+    return {
+        "CBR": {"rate": 100.0},
+        "OnOff": {"rate": 100.0, "on": 0.25, "off": 0.5},
+        "Empty": {"distance": 0.25},
+        "Flow": {"name": "a", "path": (1, 2), "source": Reno()},
+        "Link": {"source": 1, "target": 2, **link},
+        "Scenario": {"name": "small", "links": links, "flows": flows, "duration": 0.125},
+        "DiffusionEquation": {"initial": lambda x: 1 + 0 * x, "coefficient": 0.125},
+        "FeedbackEquation": {"initial": lambda x: 1 + 0 * x, "diffusion": 0.25},
+        "PausedLink": {"rate": 10**10, "mtu": 9216, "lossless_mtu": 1500},
+        "Refinement": {"name": "a", "level": "fluid", "on": {"steps_per_delay": 8}},
+        "Twin": {"scenario": dfc, "duration": 0.03125, "sample": 0.00390625},
+        "bare_law": {"packets": [100.0, 0.0, 4.0], "diffusion": 0.125, "periods": 2},
+        "chain": {"nodes": 3, **link},
+        "ring": {"nodes": 3, **link},
+        "tree": {"levels": 2, **link},
+        "dumbbell": {"pairs": 2, "access_rate": 1e4, "access_delay": 0.0078125, **link},
+        "parking_lot": {"hops": 2, "access_rate": 1e4, "access_delay": 0.0078125, **link},
+        "check_step": {"scenario": small, "duration": 0.0625},
+        "choose_level": {"scenario": small, "duration": 0.0625},
+        "compare": {"rules": [NewReno()], "bandwidth": 500.0, "rtt": 0.03125, "buffer": 20, "seconds": 2.0,
+                    "runs": 2},
+        "default_refinements": {"scenario": small},
+        "ensemble": {"scenario": steady, "runs": 2, **short},
+        "evaluate_rfc9743": {"rule": NewReno(), "paths": ()},
+        "evolve": {"equation": bar, "times": [0.0, 0.5], "method": Lines(cells=16)},
+        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short},
+        "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short},
+        "from_networkx": {"graph": nx.path_graph(3), **link},
+        "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192},
+        "headroom_table": {"rates": ["100Gbps"], "cables": ["5m"]},
+        "load_scenario": {"path": file},
+        "save_scenario": {"scenario": small, "path": folder / "out.toml"},
+        "search_worst": {"link": port, "tries": 2},
+        "shrink_packets": {"scenario": steady, "factor": 2.0},
+        "simulate": {"scenario": small, **short},
+        "simulate (packets)": {"__call__": dfcmodel.simulate, "scenario": steady, "method": dfcmodel.Packets(seed=1), **short},
+        "spectrum": {"scenario": dfc},
+        "stability_limit": {"scenario": dfc},
+        "stability_map": {"diffusion": [0.25, 0.5], "hops": [1, 3]},
+        "takano2006": {"name": "1"},
+        "to_ns2": {"scenario": steady},
+        "trace_packets": {"scenario": steady, **short},
+        "witness": {"link": port},
+        "buffer_cycles": {"graph": fabric},
+        "class_per_hop": {"routes": two},
+        "class_per_turn": {"graph": fabric, "routes": two},
+        "deadlock": {"graph": fabric},
+        "dragonfly": {"routers": 2, "global_links": 1},
+        "fat_tree": {"ports": 2},
+        "leaf_spine": {"leaves": 2, "spines": 2},
+        "torus": {"sides": (3, 3)},
+        "headroom_pool": {"headroom": [[10.0], [10.0]], "ports": 2, "classes": 1, "size": 15.0, "shared": 20.0,
+                          "xoff": 5.0, "rate": "10Gbps"},
+        "line_rate_scenario": {"routes": [lossless.Route((1, 2))]},
+        "overflow_passage": {"pool": pool, "starts": 1.0, "held": 0.125},
+        "pool_risk": {"pool": pool, "paused": 0.125},
+        "recommend_watchdog": {**pauses, "within": "500 ms"},
+        "simulate_watchdog": {"watchdog": dog, **pauses, "polls": 10, "rng": 1},
+        "split_overflow": {"pool": pool, "starts": 1.0, "held": PhaseType.exponential(8.0), "within": 1.0,
+                           "paths": 10, "replications": 5, "rng": 1},
+        "storm_spread": {"routes": [(1, 2, 3)], "rates": [10.0], "storm": [(2, 3)], "threshold": 5.0},
+        "up_down": {"graph": fabric},
+        "watchdog_risk": {"watchdog": dog, **pauses},
+        "with_hosts": {"graph": nx.path_graph(3)},
+        "worst_demand": {"pool": pool},
+        "Watchdog": {"polling": "10 ms", "detection": "100 ms", "restoration": "200 ms"},
+        "Route": {"nodes": (1, 2)},
+    }  # fmt: skip
+
+
+def _others() -> dict[str, dict[str, Any]]:
+    return {
+        "ms": {"time": 40.0},
+        "us": {"time": 40.0},
+        "gbps": {"rate": 1.5},
+        "mbps": {"rate": 1.5},
+        "to_mbps": {"rate": 100.0},
+        "load": {"case": "zheng2002/periodic-loss"},
+        "provenance": {"case": "zheng2002/periodic-loss"},
+        "table": {"case": "zheng2002/periodic-loss"},
+    }
+
+
+FREE = {
+    "Link": ("source", "target"),
+    "Flow": ("name", "path"),
+    "Scenario": ("name",),
+    "Refinement": ("name", "on", "off"),
+    "Route": ("nodes", "classes"),
+    "SemiMarkov": ("jumps",),
+    "MarkovChain": ("states",),
+    "DiscreteChain": ("states",),
+    "explore": ("params", "start"),
+}
+"""Parameters that name something, or belong to the user: numbers in them mean nothing to hopflow."""
+
+OF_A_RULE = {"maximum", "minimum", "where", "add_at", "Mean"}
+"""Functions for rules, which take what a rule has: numbers, arrays, tracers."""
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """Return all targets, with one set of valid arguments each."""
+    given = {**_others(), **_markov(), **_responsefn(), **_dfcmodel()}
+    found = []
+    for package in PACKAGES:
+        for name in package.__all__:
+            known = MADE_BY_THE_LIBRARY | WITHOUT_ARGUMENTS | OF_A_RULE
+            if name in known or any(
+                each.name == name and each.call is getattr(package, name) for each in found
+            ):
+                continue
+            own = given.get(name, {})
+            if name == "from_networkx" and package is markov:
+                own = _markov()["from_networkx"]
+            found.append(Target(name, getattr(package, name), own, FREE.get(name, ())))
+    for name, own in given.items():
+        if "__call__" in own:
+            found.append(
+                Target(name, own["__call__"], {k: v for k, v in own.items() if k != "__call__"})
+            )
+        elif "." in name:
+            kind, _, method = name.partition(" ")[0].partition(".")
+            home = next(p for p in (markov, responsefn, dfcmodel) if hasattr(p, kind))
+            bound = getattr(own.get("self", getattr(home, kind)), method)
+            found.append(Target(name, bound, {k: v for k, v in own.items() if k != "self"}))
+    return tuple(found)

@@ -1,0 +1,38 @@
+"""The scripts that draw figures of the papers run, one process each, and the page shows all of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = sorted((ROOT / "docs" / "gallery" / "papers").glob("*.py"))
+
+
+def test_the_page_shows_every_script() -> None:
+    page = (ROOT / "docs" / "paper-figures.md").read_text(encoding="utf-8")
+    shown = re.findall(r"literalinclude} gallery/papers/(\w+)\.py", page)
+    drawn = re.findall(r'draw\("(\w+)"\)', page)
+    assert sorted(shown) == sorted(drawn) == [script.stem for script in SCRIPTS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_draws_lines_on_labelled_axes(script: Path) -> None:
+    code = f"""
+import runpy
+drawn = runpy.run_path({str(script)!r})["drawn"]
+assert drawn.axes
+for ax in drawn.axes:
+    assert ax.lines or ax.images or ax.collections, "nothing is drawn"
+    assert ax.get_xlabel() or ax.get_ylabel()
+"""
+    environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=environment, cwd=ROOT, check=True
+    )

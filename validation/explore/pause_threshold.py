@@ -1,0 +1,90 @@
+"""View: throughput and loss of a port over its pause threshold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from markov import PauseTandem, sweep
+from validation.explore.views import Chart, Drawing, Knob, Line, View
+
+__all__ = ["VIEW"]
+
+TIMES = ("20us", "50us", "100us", "200us", "500us", "1ms", "2ms", "5ms", "20ms")
+ROOMS = (8, 12, 16, 20, 30, 40)
+
+
+def _thresholds(buffer: int) -> list[int]:
+    return sorted({max(1, round(buffer * tenths / 10)) for tenths in range(2, 11)})
+
+
+def _draw(rtt: str, buffer: int, load: float) -> Drawing:
+    rates = tuple(5.0 * load / level for level in (1, 2, 3))
+    port = PauseTandem(
+        buffers=(10, buffer), high_threshold=buffer, link_rate="10Gbps", paused_rate=0.0,
+        bottleneck_rate="5Gbps", arrival_rates=tuple(f"{rate:g}Gbps" for rate in rates), rtt=rtt,
+    )  # fmt: skip
+    thresholds = _thresholds(buffer)
+    found = sweep(port, high_threshold=thresholds)
+    throughput = found.throughput.to_numpy()
+    gain = 100.0 * (throughput / throughput[-1] - 1.0)
+    offered = found.effective_rate.sel(queue=1) + found.loss_rate.sel(queue=1)
+    loss = 100.0 * (found.loss_rate.sum("queue") / offered).to_numpy()
+    best = int(np.argmax(gain))
+    at = np.asarray(thresholds, dtype=float)
+    finding = (
+        f"Most throughput at a threshold of {thresholds[best]} of {buffer} packets: "
+        f"{gain[best]:+.2f} % against no pauses."
+    )
+    return Drawing(
+        finding,
+        (
+            Chart("Throughput gained by pause", "pause threshold (packets)", "gain (%)",
+                  (Line("gain", at, gain, marked=True),)),
+            Chart("Packets lost in both queues", "pause threshold (packets)", "lost (%)",
+                  (Line("lost", at, loss, marked=True),)),
+        ),
+    )  # fmt: skip
+
+
+def _code(rtt: str, buffer: int, load: float) -> str:
+    rates = ", ".join(f'"{5.0 * load / level:g}Gbps"' for level in (1, 2, 3))
+    return f"""\
+from markov import PauseTandem, sweep
+
+port = PauseTandem(
+    buffers=(10, {buffer}), high_threshold={buffer}, link_rate="10Gbps", paused_rate=0.0,
+    bottleneck_rate="5Gbps", arrival_rates=({rates}), rtt="{rtt}",
+)
+found = sweep(port, high_threshold={_thresholds(buffer)})
+gain = 100 * (found.throughput / found.throughput[-1] - 1)
+print(gain.to_pandas())  # the last threshold is the whole buffer: no pauses
+"""
+
+
+VIEW = View(
+    name="threshold",
+    title="Pause threshold",
+    question="At which occupancy should a port pause its upstream neighbour?",
+    about=(
+        "The Markov chain of malhotra2005: a link of 10 Gb/s into a port, 5 Gb/s out of it, TCP as an aggregate "
+        "rate that halves at a loss. Pause messages take no time. Nine chains are solved per change, in up to a second."
+    ),
+    knobs=(
+        Knob("rtt", "Round-trip time", {time: time for time in TIMES}, "200us"),
+        Knob(
+            "buffer",
+            "Buffer of the port",
+            {f"{room} packets": room for room in ROOMS},
+            "20 packets",
+        ),
+        Knob(
+            "load",
+            "Largest offered load",
+            {f"{load:.0%}": load for load in (1.1, 1.2, 1.4, 1.7, 2.0)},
+            "140%",
+        ),
+    ),
+    draw=_draw,
+    code=_code,
+)
+"""At which threshold a port should pause."""
