@@ -41,6 +41,7 @@ class _Part(JITCodeLibrary):
     """The code of a function that is optimised and assembled only within its callers."""
 
     def finalize(self) -> None:
+        """Leave the code as it is, without that of what it calls."""
         self._raise_if_finalized()
         self._finalized = True
 
@@ -66,7 +67,9 @@ class _LowerPart(LoweringPass):
         key = _dynfunc.make_function(
             lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (part,)
         )
-        linked = [part, *part._linking_libraries]  # callers before what they call
+        linked = list(
+            dict.fromkeys([part, *part._linking_libraries])
+        )  # callers before what they call
         state.targetctx.insert_user_function(key, lowered.fndesc, linked)
         state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=key, env=lowered.env)
         return True
