@@ -8,11 +8,14 @@ import numba
 import numba.extending
 from numba import types
 
+from hopflow.kernels.compilers import KernelCompiler, PartCompiler
+
 __all__ = ["call_event", "call_manager", "call_on_array", "compiled", "entry", "inlined", "summing"]
 
 njit: Any = numba.njit  # its stubs lack three of these options
 intrinsic: Any = numba.extending.intrinsic
 _OPTIONS: dict[str, Any] = {
+    "pipeline_class": PartCompiler,
     "error_model": "numpy",
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
@@ -21,7 +24,13 @@ _OPTIONS: dict[str, Any] = {
 compiled = njit(**_OPTIONS)
 inlined = njit(forceinline=True, **_OPTIONS)
 summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
-entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+entry = njit(
+    pipeline_class=KernelCompiler,
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    no_cfunc_wrapper=True,
+)
 
 
 def _caller(field: str, given: int) -> Any:

@@ -28,6 +28,8 @@ from hopflow.kernels.loading import folder
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
 JIT = "jit.py"
+COMPILERS = "compilers.py"
+"""What `JIT` imports from this folder; it determines the machine code too."""
 _lock = threading.Lock()
 
 
@@ -90,7 +92,9 @@ def _written(name: str) -> Path:
     texts = {path.name: path.read_text(encoding="utf-8") for path in source.glob("*.py")}
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
     versions = [importlib.metadata.version(each) for each in ("numba", "llvmlite", "numpy")]
-    key = "\0".join([name, *versions, *(f"{file}\0{texts[file]}" for file in sorted(texts))])
+    compilers = Path(__file__).with_name(COMPILERS).read_text(encoding="utf-8")
+    parts = [name, *versions, compilers, *(f"{file}\0{texts[file]}" for file in sorted(texts))]
+    key = "\0".join(parts)
     place = folder() / f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     if not place.is_dir():
         scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix="scratch_"))
