@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,8 +103,12 @@ def explore(
             raise RuleError(f"{model.name}: {msg}; a model brings its own")
     else:
         model = FunctionModel(model, start, params, space=space, labels=labels, rewards=rewards)
-    if model.start() is None:
+    state = model.start()
+    if state is None:
         raise RuleError(f"{model.name}: start is None: exploring needs a state to start in")
+    parts = state if isinstance(state, tuple) else (state,)
+    if any(isinstance(value, float) and math.isnan(value) for value in parts):
+        raise RuleError(f"{model.name}: start = {state!r}: NaN equals no state, not even itself")
     built = build_chain(model, by=None if compiled else "python", most=most)
     chain = MarkovChain.of_built(model, built)
     return Reachable(chain.states, chain)

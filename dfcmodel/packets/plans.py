@@ -15,7 +15,7 @@ from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
-from hopflow.checks import number
+from hopflow.checks import number, one_number
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ SIZES = 5
 ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
 UNBOUNDED = 2**40
+SHORTEST = 1e-12
+"""Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
 PARTS = 32
 """Most parts of a sample that engines record, so that a run ends with one of them."""
 
@@ -203,6 +205,8 @@ def plan_packets(
     from dfcmodel.packets.refusals import check_scenario
 
     check_scenario(scenario, method)
+    one_number("duration", end, at_least=SHORTEST, hint="in s")
+    one_number("sample", sample, at_least=SHORTEST, hint="in s")
     sample, samples, every = _division(end, sample)
     ports = _Ports(scenario, method)
     forward, backward = [], []

@@ -165,6 +165,7 @@ def test_a_space_makes_the_search_quicker_and_changes_nothing():
     [
         (lambda: explore([[-1.0, 1.0], [1.0, -1.0]]), r"^rules = .*: a ChainModel, or a function"),
         (lambda: explore(repairs), r"^repairs: start is None: exploring needs a state"),
+        (lambda: explore(repairs, start={"working": float("nan")}), "NaN equals no state"),
         (lambda: explore(repairs, start=[3]), r"^repairs: start = \[3\]: unhashable type: 'list'"),
         (
             lambda: explore(Machine(), start=3),

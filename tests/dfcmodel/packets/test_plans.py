@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import Packets, dumbbell, takano2006
+from dfcmodel import Packets, dumbbell, simulate, takano2006
 from dfcmodel.packets.plans import bits_of
 from tests.dfcmodel.packets.conftest import plan_of
 
@@ -58,3 +58,11 @@ def test_phases_must_be_one_for_each_flow() -> None:
 def test_rates_that_were_meant_as_whole_bits_are() -> None:
     assert bits_of(370e6 / 12000, 1500.0) == 370e6
     assert bits_of(0.1, 1.0) == 0.8
+
+
+@pytest.mark.parametrize("given", [{"duration": 1e-300}, {"duration": 1e-6, "sample": 1e-13}])
+def test_times_that_the_kernel_cannot_count_in_samples_are_refused(one_link, given) -> None:
+    """A number of samples beyond 64 bits would be a row before the first."""
+    name, value = list(given.items())[-1]
+    with pytest.raises(ValueError, match=f"^{name} = {value!r}: must be a finite number >= 1e-12"):
+        simulate(one_link, method=Packets(seed=1), **given)
