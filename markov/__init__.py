@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
-    from markov.sharding import ShardedStationary, stationary_sharded
+    from markov.sharding import stationary_sharded
     from markov.steps import DiscreteChain, Steps
     from markov.thresholds import ThresholdAdvice, pause_thresholds
     from markov.transients import Transient, transient
@@ -112,7 +112,6 @@ __all__ = [
     "RuleWarning",
     "SemiMarkov",
     "Sensitivity",
-    "ShardedStationary",
     "Solution",
     "SparseLU",
     "Stationary",
@@ -174,7 +173,7 @@ _LOADED_ON_USE = {
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),
-    "sharding": ("ShardedStationary", "stationary_sharded"),
+    "sharding": ("stationary_sharded",),
     "steps": ("DiscreteChain", "Steps"),
     "thresholds": ("ThresholdAdvice", "pause_thresholds"),
     "transients": ("Transient", "transient"),

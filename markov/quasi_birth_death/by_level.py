@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import whole
+from hopflow.checks import shown, whole
 from hopflow.results import figure
 from hopflow.status import OnFailure, Status, deliver
 from markov.answers import Solved
@@ -65,6 +65,10 @@ def stationary_by_level(
     """
     start = time.perf_counter()
     if not isinstance(chain, QuasiBirthDeath):
+        given: Any = chain
+        if not isinstance(given, ChainModel):
+            msg = "must be a QuasiBirthDeath, or a model by rules"
+            raise ValueError(f"chain = {shown(chain)}: {msg}")  # noqa: TRY004
         chain = QuasiBirthDeath.of(chain)
     segments = [Segment(partial(getattr, run, "rows"), run.length) for run in chain.levels]
     reduction = Reduction(segments)

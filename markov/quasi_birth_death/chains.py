@@ -133,7 +133,7 @@ class QuasiBirthDeath:
         """
         if not isinstance(model, ChainModel):
             msg = "must be a model by rules; for blocks there is QuasiBirthDeath(down, local, up)"
-            raise ValueError(f"chain = {shown(model)}: {msg}")  # noqa: TRY004
+            raise ValueError(f"model = {shown(model)}: {msg}")  # noqa: TRY004
         space = model.space()
         chain = cls.__new__(cls)
         chain.component = (

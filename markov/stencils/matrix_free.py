@@ -59,10 +59,12 @@ class MatrixFree:
 
     Examples
     --------
-    >>> from markov import MatrixFree, PauseTandem, stationary
-    >>> answer = stationary(PauseTandem(buffers=(100, 200), high_threshold=150), MatrixFree())
-    >>> answer.residual <= 1e-12, answer.chain.size
-    (True, 40804)
+    ``stationary(PauseTandem(buffers=(1000, 2000), high_threshold=1500), MatrixFree())`` has 4 million
+    states; its kernels compile once on a machine.
+
+    >>> from markov import MatrixFree
+    >>> MatrixFree(tolerance=1e-10)
+    MatrixFree(tolerance=1e-10, max_iterations=500)
     """
 
     tolerance: float = 1e-12

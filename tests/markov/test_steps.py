@@ -75,9 +75,9 @@ def test_rates_and_steps_are_not_mixed_up():
     from markov import passage, transient
 
     chain = DiscreteChain([[0.5, 0.5], [1.0, 0.0]])
-    with pytest.raises(ValueError, match="DiscreteChain"):
+    with pytest.raises(TypeError, match="DiscreteChain"):
         transient(chain, 1.0, start=0)
-    with pytest.raises(ValueError, match="DiscreteChain"):
+    with pytest.raises(TypeError, match="DiscreteChain"):
         passage(chain, to=1, start=0)
 
 

@@ -283,7 +283,15 @@ def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
     np.testing.assert_allclose(fast.queued, slow.queued, atol=10 * 300 * 2.0**-26)
 
 
-@pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "ecn", "fair", "pfc ecn"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fifo",
+        "dfc",
+        "pfc ecn",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("dfc input", "ecn", "fair")),
+    ],
+)
 def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
     """Through losses, recovery and timeouts: every sum is exact."""
     scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")

@@ -94,5 +94,5 @@ def test_a_graph_goes_out_and_in() -> None:
         from_networkx(nx.Graph())
     graph = nx.DiGraph()
     graph.add_edge(0, 1)
-    with pytest.raises(ValueError, match="0 to 1 has no 'rate'"):
+    with pytest.raises(ValueError, match="0 to 1 has no rate 'rate'"):
         from_networkx(graph)

@@ -26,8 +26,10 @@ from markov import (
 MODELS = [
     MM1K(capacity=12),
     Courtois(),
-    PauseTandem(buffers=(4, 6), high_threshold=4),
     Cluster(workstations=2),
+    pytest.param(
+        PauseTandem(buffers=(4, 6), high_threshold=4), marks=pytest.mark.slow
+    ),  # compiles 8 s
 ]
 
 

@@ -138,8 +138,10 @@ def test_a_model_with_rules_that_never_end_or_jump():
         stationary_by_level(Unguarded())
     with pytest.raises(ValueError, match="changes the component n by at most 1"):
         stationary_by_level(Batch())
-    with pytest.raises(ValueError, match=r"model = 3: must be a model by rules"):
+    with pytest.raises(ValueError, match=r"chain = 3: must be a QuasiBirthDeath, or a model"):
         stationary_by_level(3)
+    with pytest.raises(ValueError, match=r"model = 3: must be a model by rules"):
+        QuasiBirthDeath.of(3)
     with pytest.raises(ValueError, match=r"component = 'x': must be one of i, j, k, a"):
         QuasiBirthDeath.of(PauseTandem(), "x")
 

@@ -22,6 +22,7 @@ def test_fast_convergence_of_bic_comes_from_below():
     np.testing.assert_array_equal(BIC().rate(p, RTT), BIC(fast_convergence=0).rate(p, RTT))
 
 
+@pytest.mark.slow
 def test_bic_is_its_cycle_packet_for_packet():
     """The closed form against a sum over the round trips that its docstring describes, finely cut."""
     for p in (1e-7, 1e-5, 1e-4, 2e-4, 1e-3):

@@ -81,7 +81,7 @@ def last_cycle(rule, loss_rate, cycles=40):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-@pytest.mark.parametrize("loss_rate", [1e-3, 1e-4])
+@pytest.mark.parametrize("loss_rate", [1e-3, pytest.param(1e-4, marks=pytest.mark.slow)])
 def test_the_windows_own_cycle_has_the_response(rule, loss_rate):
     """Per-ACK simulation without recovery: the square-root law (Tahoe: its cycle) up to O(1 / rounds)."""
     peak, rounds = last_cycle(rule, loss_rate)

@@ -11,6 +11,7 @@ from validation.verdicts import Verdict
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
 
 
+@pytest.mark.slow
 def test_fusion_behind_is_noticed(doctor, judged) -> None:
     def slow(frame) -> None:
         frame.loc[frame["rule"] == "fusion", "goodput"] *= 0.2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from validation.claims.malhotra2005 import bundled
 from validation.verdicts import Verdict
@@ -21,6 +22,7 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
+@pytest.mark.slow
 def test_n_3_far_below_n_2_is_seen(doctor, process) -> None:
     def shrink(frame: Any) -> None:
         for rtt in (1.0, 5.0, 20.0):

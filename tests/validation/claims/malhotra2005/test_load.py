@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from validation.claims.malhotra2005 import bundled
 from validation.verdicts import Verdict
@@ -22,6 +23,7 @@ def rows(frame: Any, **where: object) -> Any:
     return mask
 
 
+@pytest.mark.slow
 def test_a_gain_that_falls_with_the_load_is_seen(doctor, process) -> None:
     def fall(frame: Any) -> None:
         off = frame.loc[rows(frame, high_threshold=20)].groupby(["arrival_rates", "rtt"])

@@ -28,6 +28,7 @@ def test_network_and_target_agree_where_both_flows_have_half() -> None:
     assert cell.network.mean.mean() == pytest.approx(found.fair(Hosts(network=True)), abs=0.005)
 
 
+@pytest.mark.slow
 def test_hosts_without_packet_runs_say_nothing_on_packets() -> None:
     assert low(matrix("2"), Hosts("unshaped", "unshaped")).packets is A
 

@@ -69,6 +69,7 @@ def test_tahoes_means_are_ns2s_where_both_spread_the_starts(name: str) -> None:
         assert least <= high, flow
 
 
+@pytest.mark.slow
 def test_steps_shorter_than_a_packet_favour_tahoes_target_in_scenario_1() -> None:
     """A limit of the fluid, as measured: 0.80 at 16 steps per delay, 0.29 packets each; ns-2 0.62.
 
@@ -129,11 +130,7 @@ def assert_alike(fluid: Values, ns2: Values) -> None:
 
 @pytest.mark.parametrize(
     ("name", "agent"),
-    [
-        pytest.param(n, a, marks=[pytest.mark.slow] if (n, a) == ("5", "reno") else [])
-        for n in NAMES
-        for a in AGENTS
-    ],
+    [pytest.param(n, a, marks=[] if n == "6" else pytest.mark.slow) for n in NAMES for a in AGENTS],
 )
 def test_the_runs_of_the_claims_with_recovery_are_ns2s(name: str, agent: str) -> None:
     """Those by which the claims tell the bias of the fluid."""

@@ -19,10 +19,10 @@ R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
     [
         ("4S", 0.9, R),
         ("4S", 0.0, C),
-        ("4L", 0.0, R),
-        ("4L", 0.9, C),
-        ("4R", 0.9, R),
-        ("4N", 0.0, C),
+        pytest.param("4L", 0.0, R, marks=pytest.mark.slow),
+        pytest.param("4L", 0.9, C, marks=pytest.mark.slow),
+        pytest.param("4R", 0.9, R, marks=pytest.mark.slow),
+        pytest.param("4N", 0.0, C, marks=pytest.mark.slow),
     ],
 )
 def test_the_order_of_the_runs_decides(name: str, mean: float, verdict: Verdict) -> None:
