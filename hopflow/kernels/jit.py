@@ -8,14 +8,23 @@ import numba
 import numba.extending
 from numba import types
 
-from hopflow.kernels.compilers import KernelCompiler, PartCompiler
+try:
+    from hopflow.kernels.compilers import KernelCompiler, PartCompiler
+except (
+    ImportError
+):  # a Numba whose inner modules have other names: its own passes, which take longer
+    PASSES: dict[str, Any] = {}
+    PASSES_OF_PARTS: dict[str, Any] = {}
+else:
+    PASSES = {"pipeline_class": KernelCompiler}
+    PASSES_OF_PARTS = {"pipeline_class": PartCompiler}
 
 __all__ = ["call_event", "call_manager", "call_on_array", "compiled", "entry", "inlined", "summing"]
 
 njit: Any = numba.njit  # its stubs lack three of these options
 intrinsic: Any = numba.extending.intrinsic
 _OPTIONS: dict[str, Any] = {
-    "pipeline_class": PartCompiler,
+    **PASSES_OF_PARTS,
     "error_model": "numpy",
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
@@ -24,13 +33,7 @@ _OPTIONS: dict[str, Any] = {
 compiled = njit(**_OPTIONS)
 inlined = njit(forceinline=True, **_OPTIONS)
 summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
-entry = njit(
-    pipeline_class=KernelCompiler,
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    no_cfunc_wrapper=True,
-)
+entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **PASSES)
 
 
 def _caller(field: str, given: int) -> Any:

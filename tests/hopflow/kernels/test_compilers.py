@@ -76,3 +76,20 @@ def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(writt
             assert not isinstance(next(iter(loop.overloads.values())).library, _Part)
         for name in [name for name in sys.modules if name.startswith(alias)]:
             del sys.modules[name]
+
+
+def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
+    written, monkeypatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "hopflow.kernels.compilers", None)
+    found = np.array([0.3, -1.0, 2.0])
+    expected = found.copy()
+    package.loop_of(written, compiled=False)(expected)
+    loop = package.loop_of(written)
+    loop(found)
+    np.testing.assert_array_equal(found, expected)
+    alias = package.compiled_package(written).__name__
+    (left,) = sys.modules[f"{alias}.parts"].left.overloads.values()
+    assert not isinstance(left.library, _Part)
+    for name in [name for name in sys.modules if name.startswith(alias)]:
+        del sys.modules[name]
