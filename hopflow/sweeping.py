@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
+from hopflow.checks import instance
 from hopflow.executing import completed
 from hopflow.grids import Grid, Row
 
@@ -72,9 +73,12 @@ def over_grid(
     xarray.Dataset
         The grid's dimensions before those of the rows. From a store its values are read when used.
     """
+    if executor is not None:
+        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
     if store is not None:
         from hopflow.stores import Store
 
+        instance("store", store, (str, Path), "a path that ends in .zarr or .nc, or None")
         kept = Store(Path(store), grid, about)
         numbers = kept.missing()
         with kept:

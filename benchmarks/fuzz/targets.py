@@ -116,6 +116,7 @@ def _markov() -> dict[str, dict[str, Any]]:
         "read_sbml": {"path": folder / "a.xml", "limits": 3},
         "stationary": {"chain": two},
         "stationary_by_class": {"chain": two},
+        "stationary_sharded": {"model": tandem},
         "stationary_by_level": {"chain": markov.QuasiBirthDeath(**queue)},
         "sweep": {"model": small, "arrival_rate": [1.0, 2.0]},
         "to_networkx": {"model": two},
@@ -163,6 +164,9 @@ def _responsefn() -> dict[str, dict[str, Any]]:
     return {
         "Corrected": {"rule": AIMD()},
         "aggressiveness": {"rule": AIMD()},
+        "coexist_sweep": {
+            "rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": [20], "seconds": 4.0,
+        },
         "coexist": {"rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "seconds": 4.0},
         "convergence_time": {"rule": Reno(), "rtt": 0.125, "bandwidth": 500.0},
         "curve": {"rules": Reno(), "p": [0.0078125, 0.015625], "rtt": 0.125},

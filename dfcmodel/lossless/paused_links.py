@@ -78,8 +78,8 @@ class PausedLink:
         whole("rate", self.rate, 10**6, 10**13, why="b/s")
         whole("mtu", self.mtu, SMALLEST_FRAME, 65535)
         whole("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
-        if self.cell != 1:
-            why = "between the smallest and the largest frame; None: bytes"
+        why = "between the smallest and the largest frame; None: bytes"
+        if whole("cell", self.cell, 1, self.lossless_mtu, why=why) != 1:
             whole("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)
         whole("classes", self.classes, 1, 8)

@@ -230,7 +230,7 @@ def compare(
     seconds = one_number("seconds", seconds, above=0.0, hint="in s")
     path = Bottleneck(
         bandwidth, rtt, buffer, loss, duration=seconds, recovery=recovery,
-        warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=discipline or FIFO(),
+        warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=FIFO() if discipline is None else discipline,
     )  # fmt: skip
     R = len(chosen)
     share, half = np.empty((R, R)), np.empty((R, R))

@@ -12,15 +12,15 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
-from hopflow.checks import one_number, whole
+from hopflow.checks import listed, one_number, whole
 from hopflow.grids import Grid, Row, source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import in_units
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from responsefn import WindowRule
 
 __all__ = ["coexist_sweep"]
 
@@ -105,7 +105,7 @@ def coexist_sweep(
     >>> dict(found.share.sizes)
     {'rtt': 2, 'run': 3, 'flow': 2}
     """
-    flows = tuple(rules)
+    flows = listed("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
     checked_rules(tuple(dict.fromkeys(flows)), discipline)
     whole("number of rules", len(flows), 1, 1000)
     time = one_number("seconds", in_units("seconds", seconds, "time"), above=0.0)

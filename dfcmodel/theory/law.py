@@ -263,7 +263,14 @@ def bare_law(
     """
     intensity = one_number("intensity", intensity)
     start = number("packets", packets)
-    base = np.broadcast_to(number("base_rate", base_rate), start.shape)
+    if start.ndim != 1:
+        raise ValueError(f"packets has shape {start.shape}: must be a list, one entry per node")
+    rates = number("base_rate", base_rate)
+    if rates.shape not in ((), (1,), start.shape):
+        raise ValueError(
+            f"base_rate has shape {rates.shape}: must have that of packets, {start.shape}"
+        )
+    base = np.broadcast_to(rates, start.shape)
     one_number("diffusion", diffusion, above=0.0)
     whole("periods", periods, 0, 10**9)
     past = np.broadcast_to(start if before is None else number("before", before), start.shape)

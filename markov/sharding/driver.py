@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import listed, one_number, whole
 from hopflow.results import Result
 from hopflow.status import OnFailure, Status, deliver
 from markov.computing.progress import report, watched
@@ -212,7 +212,9 @@ def stationary_sharded(
     whole("max_cycles", max_cycles, 1, 10**6)
     began = time.perf_counter()
     space, stencil = stencil_of(model, along)
-    chosen = list(jax.devices() if devices is None else devices)
+    chosen = list(jax.devices())
+    if devices is not None:
+        chosen = list(listed("devices", devices, jax.Device))
     with jax.enable_x64(True):
         solver = _Solver(stencil, chosen, _started(model, space, stencil))
         with watched(tolerance):
