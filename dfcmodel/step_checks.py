@@ -13,7 +13,7 @@ from dfcmodel.engine.fluid import Fluid
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, number, whole
+from hopflow.checks import instance, one_number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status
 
@@ -156,7 +156,7 @@ def check_step(
     rng = whole("rng", rng, 0, 2**63)
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
     whole("rng", rng, 0, 2**62)
-    end = scenario.duration if duration is None else float(number("duration", duration, above=0.0))
+    end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     coarse, fine = (
         simulate(scenario, duration=end, steps_per_delay=n, rng=rng) for n in (m, 2 * m)
     )

@@ -366,7 +366,7 @@ def _interval(between: Any) -> tuple[float, float]:
 
 
 def _base(model: Any) -> Any:
-    known = hasattr(model, "replace") and not isinstance(model, str)
+    known = hasattr(model, "replace") and hasattr(model, "params")
     base = model if known else as_chain(model).model
     if base is None:
         raise ValueError(f"model = {model!r}: a generator has no parameters; give rules")

@@ -60,12 +60,15 @@ class Fluid:
     recovery: str | None = None
 
     def __post_init__(self) -> None:
-        whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
+        for name in (
+            "steps_per_delay",
+            "most_steps_per_delay",
+        ):  # plain integers, whatever was given
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1, 10_000))
         choice("backend", self.backend, ("numba", "python"))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)
-        whole("most_steps_per_delay", self.most_steps_per_delay, 1, 10_000)
         if self.accuracy is not None:
             one_number("accuracy", self.accuracy, above=0.0, below=1.0)
             if self.most_steps_per_delay < 4 * self.steps_per_delay:

@@ -245,7 +245,7 @@ def packet_limit(
             statuses += [run.status for run in both]
             per = quantities_of(pair.scenario, measures, since)
             values.append([[pair.scaled(each, run) for each in per] for run in both])
-    shape = (runs, len(pairs), 2, len(quantities))
+    shape = (asked.count, len(pairs), 2, len(quantities))
     of_fluid, of_packets = np.moveaxis(np.array(values).reshape(shape), 2, 0)
     return PacketLimit(
         scenario=scenario,

@@ -175,10 +175,10 @@ def split_overflow(
 
     instance("held", held, PhaseType)
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
-    one_number("starts", starts, above=0.0, hint="in 1/s")
+    starts = one_number("starts", starts, above=0.0, hint="in 1/s")
     one_number("within", within, above=0.0, hint="in s")
-    whole("paths", paths, 10, 10**6)
-    whole("replications", replications, 5, 10_000)
+    paths = whole("paths", paths, 10, 10**6)
+    replications = whole("replications", replications, 5, 10_000)
     draw = random_generator("rng", rng)
     episodes = _Episodes(pool, starts, held)
     p = starts * held.mean / (1.0 + starts * held.mean)

@@ -239,6 +239,8 @@ def compare(
     for who in progress_bar(tasks, desc="compare", unit="setting"):
         flows = [chosen[n] for n in who]
         found = [path.run(flows, seed=each) for each in seeds]
+        if not all(run.rate.sum() > 0.0 for run in found):
+            raise ValueError(f"seconds = {seconds:g}: too short, nothing arrived after the warm-up")
         n, m = who[0], who[-1]
         if len(who) == 1:
             alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])

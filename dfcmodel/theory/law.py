@@ -273,7 +273,10 @@ def bare_law(
     base = np.broadcast_to(rates, start.shape)
     one_number("diffusion", diffusion, above=0.0)
     whole("periods", periods, 0, 10**9)
-    past = np.broadcast_to(start if before is None else number("before", before), start.shape)
+    past = start if before is None else number("before", before)
+    if past.shape not in ((), (1,), start.shape):
+        raise ValueError(f"before has shape {past.shape}: must have that of packets, {start.shape}")
+    past = np.broadcast_to(past, start.shape)
     if choice("ends", ends, ENDS) == "chain":
         if rate is not None:
             raise ValueError("rate = ...: must be None on a chain, where r is fed back")

@@ -194,6 +194,8 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     instance("equation", equation, (DiffusionEquation, FeedbackEquation))
     method = Lines() if method is None else instance("method", method, Lines, "Lines(...), or None")
     ts = np.atleast_1d(number("times", times, at_least=0.0))
+    if not ts.size or ts.ndim > 1:
+        raise ValueError(f"times has shape {ts.shape}: must be a time, or a list of them")
     if np.any(np.diff(ts) <= 0):
         raise ValueError(f"times = {times!r}: must increase")
     faces = np.linspace(0.0, equation.length, method.cells + 1)

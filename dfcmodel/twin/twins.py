@@ -20,7 +20,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.law import law_of
 from dfcmodel.twin.loop import TwinRun, compiled
 from dfcmodel.twin.plans import Shape, TwinPlan, common_pause, plan_of
-from hopflow.checks import instance, one_number, random_generator, whole
+from hopflow.checks import instance, number, one_number, random_generator, whole
 from responsefn import AIMD, NewReno, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ class Twin:
         whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
         one_number("sample", self.sample, at_least=self.step)
         one_number("smoothing", self.smoothing, at_least=0.0)
+        if self.phases is not None:
+            number("phases", self.phases, hint="in s")
         if self.duration is not None:
             one_number("duration", self.duration, above=0.0)
         common_pause(self.scenario)

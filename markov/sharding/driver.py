@@ -214,7 +214,7 @@ def stationary_sharded(
     space, stencil = stencil_of(model, along)
     chosen = list(jax.devices())
     if devices is not None:
-        chosen = list(listed("devices", devices, jax.Device))
+        chosen = list(listed("devices", devices, object, "a jax.Device"))
     with jax.enable_x64(True):
         solver = _Solver(stencil, chosen, _started(model, space, stencil))
         with watched(tolerance):

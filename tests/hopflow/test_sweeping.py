@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from hopflow.grids import Grid, Row
 from hopflow.sweeping import over_grid
@@ -32,3 +33,15 @@ def test_every_result_is_in_its_place():
     np.testing.assert_array_equal(found["product"], np.outer([1.0, 2.0, 3.0], range(4)))
     assert found["both"].sel(a=3.0, b=2, which="b") == 2.0
     assert found.identical(over_grid(products, grid(), about={"what": "products"}))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"executor": 2}, "^executor = 2: must be an Executor of concurrent.futures"),
+        ({"store": 3}, "^store = 3: must be a path that ends in .zarr or .nc"),
+    ],
+)
+def test_what_is_no_executor_and_no_path_is_refused(given, said):
+    with pytest.raises(TypeError, match=said):
+        over_grid(products, grid(), about={}, **given)

@@ -54,6 +54,11 @@ def test_a_wrong_parameter_is_named(changed, part: str) -> None:
         compare([Reno()], **(PATH | changed))
 
 
+def test_a_run_too_short_for_any_rate_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"seconds = 0\.04: too short, nothing arrived"):
+        compare([Reno()], **(PATH | {"seconds": 0.04}))
+
+
 def test_one_rule_alone_has_no_others() -> None:
     alone = compare([Reno()], runs=1, **PATH)
     assert np.isnan(alone.against_others).all()

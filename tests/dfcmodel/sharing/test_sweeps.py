@@ -78,7 +78,9 @@ def test_wrong_values_are_refused_before_any_run(changed, said, monkeypatch):
 
 
 def test_what_is_no_rule_is_refused():
-    with pytest.raises(TypeError, match="must be a window rule"):
+    with pytest.raises(TypeError, match=r"^rules\[0\] = 'reno': must be a window rule"):
         coexist_sweep(["reno"], **PATH)
+    with pytest.raises(TypeError, match=r"^rules = 3: must be a list"):
+        coexist_sweep(3, **PATH)
     with pytest.raises(ValueError, match="number of rules = 0"):
         coexist_sweep([], **PATH)

@@ -35,6 +35,7 @@ def test_scenario_gives_the_coefficients_of_its_links() -> None:
         (lambda: Empty(0.0), "distance"),
         (lambda: Lines(2), "cells"),
         (lambda: evolve(DiffusionEquation(bump, 1.0), [1.0, 0.5]), "times"),
+        (lambda: evolve(DiffusionEquation(bump, 1.0), []), "times has shape"),
         (lambda: gaussian(0.0, 0.0, 1.0), "width"),
     ],
 )

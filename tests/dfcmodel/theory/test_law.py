@@ -20,6 +20,10 @@ def test_bare_law() -> None:
         bare_law([float("nan")], 0.1, 3)
     with pytest.raises(ValueError, match="periods"):
         bare_law([1.0], 0.1, -1)
+    with pytest.raises(ValueError, match=r"packets has shape \(\)"):
+        bare_law(1.0, 0.1, 3)
+    with pytest.raises(ValueError, match=r"before has shape \(0,\)"):
+        bare_law([1.0, 2.0], 0.1, 3, before=[])
 
 
 CAPACITY = 30_000.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import jax
@@ -178,6 +179,8 @@ def test_no_buffer_below_the_surplus_holds(D: float) -> None:
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="sample"):
         Twin(network(), sample=1e-9)
+    with pytest.raises(ValueError, match="phases = nan"):
+        Twin(network(), phases=math.nan)
     with pytest.raises(ValueError, match="discipline of link"):
         Twin(takano2006("1", dfc=False))
     scenario = network()
