@@ -144,12 +144,10 @@ def acknowledge(
 
 
 @compiled
-def reduce_window(
-    flow: Any, events: Any, event: int, now: float, acks: float, marks: float
-) -> None:
+def reduce_window(flow: Any, event: Any, now: float, acks: float, marks: float) -> None:
     """Let the window rule react to a loss or a mark, once per window of data (RFC 6582: recover)."""
     flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, event], flow, now, flow.rtt, acks, marks)
+    call_event(event, flow, now, flow.rtt, acks, marks)
     flow.loss_events += 1
     flow.recover = flow.snd_max
 
@@ -163,7 +161,7 @@ def answer_marks(flow: Any, events: Any, now: float, acks: float, marked: float)
         if flow.cwnd < before:
             flow.loss_events += 1
     elif flow.snd_una > flow.recover + TINY:
-        reduce_window(flow, events, ON_MARKED_WINDOW, now, acks, marked)
+        reduce_window(flow, events[flow.rule, ON_MARKED_WINDOW], now, acks, marked)
 
 
 @compiled
@@ -173,7 +171,7 @@ def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> 
     RFC 5681, 3.2, steps 2 and 3; RFC 6582, 3.2, step 2. Tahoe goes back to snd_una instead. With SACK
     the first hole is resent at once, whatever is in flight (RFC 6675, 5, step 4.3).
     """
-    reduce_window(flow, events, ON_LOSS, now, 0.0, 0.0)
+    reduce_window(flow, events[flow.rule, ON_LOSS], now, 0.0, 0.0)
     flow.timed_seq = -1.0
     restart_timer(flow, now)
     if flow.recovery == TAHOE:
