@@ -16,7 +16,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.results.records import Recorded
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, number, one_number, whole
-from hopflow.executing import completed
+from hopflow.executing import check_executor, completed
 from hopflow.results import Result, figure
 from hopflow.status import Status
 from hopflow.units import in_units
@@ -293,8 +293,7 @@ def ensemble(
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = whole("seed", seed, 0, 2**63)
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
-    if executor is not None:
-        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
+    check_executor(executor)
     settings = {
         "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
         "sample": sample, "packet_jitter": packet_jitter, "method": method,

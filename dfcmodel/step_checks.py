@@ -153,9 +153,8 @@ def check_step(
     True
     """
     instance("scenario", scenario, Scenario)
-    rng = whole("rng", rng, 0, 2**63)
+    rng = whole("rng", rng, 0, 2**62)
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
-    whole("rng", rng, 0, 2**62)
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     coarse, fine = (
         simulate(scenario, duration=end, steps_per_delay=n, rng=rng) for n in (m, 2 * m)

@@ -24,9 +24,10 @@ from concurrent.futures import (
 )
 from typing import Any, Generic, TypeVar
 
+from hopflow.checks import instance
 from hopflow.progress import progress_bar
 
-__all__ = ["completed", "cores"]
+__all__ = ["check_executor", "completed", "cores"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,6 +46,18 @@ def cores() -> int:
     """Return the number of cores available to this process."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def check_executor(executor: object) -> None:
+    """Raise TypeError for what is neither an Executor nor None.
+
+    >>> check_executor(2)
+    Traceback (most recent call last):
+    ...
+    TypeError: executor = 2: must be an Executor of concurrent.futures, or None
+    """
+    if executor is not None:
+        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
 
 
 def completed(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from hopflow.checks import instance
-from hopflow.executing import completed
+from hopflow.executing import check_executor, completed
 from hopflow.grids import Grid, Row
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def over_grid(
     xarray.Dataset
         The grid's dimensions before those of the rows. From a store its values are read when used.
     """
-    if executor is not None:
-        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
+    check_executor(executor)
     if store is not None:
         from hopflow.stores import Store
 

@@ -18,7 +18,7 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, whole
-from hopflow.executing import completed
+from hopflow.executing import check_executor, completed
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -90,8 +90,7 @@ def explain(
     fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
-    if executor is not None:
-        instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
+    check_executor(executor)
     asked = checked_runs(
         scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
     )

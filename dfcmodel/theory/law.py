@@ -265,23 +265,15 @@ def bare_law(
     start = number("packets", packets)
     if start.ndim != 1:
         raise ValueError(f"packets has shape {start.shape}: must be a list, one entry per node")
-    rates = number("base_rate", base_rate)
-    if rates.shape not in ((), (1,), start.shape):
-        raise ValueError(
-            f"base_rate has shape {rates.shape}: must have that of packets, {start.shape}"
-        )
-    base = np.broadcast_to(rates, start.shape)
+    base = _per_node("base_rate", base_rate, len(start))
     one_number("diffusion", diffusion, above=0.0)
     whole("periods", periods, 0, 10**9)
-    past = start if before is None else number("before", before)
-    if past.shape not in ((), (1,), start.shape):
-        raise ValueError(f"before has shape {past.shape}: must have that of packets, {start.shape}")
-    past = np.broadcast_to(past, start.shape)
+    past = start if before is None else _per_node("before", before, len(start))
     if choice("ends", ends, ENDS) == "chain":
         if rate is not None:
             raise ValueError("rate = ...: must be None on a chain, where r is fed back")
         start, past, base = np.append(0.0, start), np.append(0.0, past), np.append(base[0], base)
-    prescribed = None if rate is None else np.broadcast_to(number("rate", rate), start.shape)
+    prescribed = None if rate is None else _per_node("rate", rate, len(start))
     # the rates of one period ago, consistent with the packets of then
     sent = (
         base
@@ -295,3 +287,11 @@ def bare_law(
         loop = advance(loop, diffusion, intensity, prescribed, ends)
         history[k + 1] = loop.packets
     return history if ends == "ring" else history[:, 1:]
+
+
+def _per_node(name: str, value: ArrayLike, nodes: int) -> NDArray[np.float64]:
+    """Return numbers as an array of shape (nodes,): one for each node, or one for all."""
+    given = number(name, value)
+    if given.shape not in ((), (1,), (nodes,)):
+        raise ValueError(f"{name} has shape {given.shape}: must have that of packets, ({nodes},)")
+    return np.broadcast_to(given, (nodes,))

@@ -6,15 +6,15 @@ import os
 import socket
 import subprocess
 import sys
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import ChainModel, ConvergenceError, MarkovChain, Multilevel, PauseTandem, stationary
+from markov import ConvergenceError, MarkovChain, Multilevel, PauseTandem, stationary
 from markov import stationary_sharded as solve
 from markov.sharding.driver import held_bytes, plan_levels
 from markov.sharding.stencils import stencil_of
+from tests.markov.sharding.conftest import Tandem
 
 MODEL = "PauseTandem(buffers=(24, 24), high_threshold=18, arrival_rates=(25.0, 10.0, 1.0))"
 
@@ -48,26 +48,6 @@ pi, mean = answer.pi, answer.mean(lambda s: s.j)
 if jax.process_index() == 0:
     np.savez(sys.argv[3], pi=pi, mean=mean, cycles=answer.cycles)
 """
-
-
-class Tandem(ChainModel):
-    """M/M/1/K to M/M/1/L, losses at both; every state is recurrent, and there is no start."""
-
-    class State(NamedTuple):
-        i: int
-        j: int
-
-    def space(self):
-        return {"i": range(30), "j": range(40)}
-
-    @staticmethod
-    def rules(s, q):
-        if s.i < 29:
-            yield s._replace(i=s.i + 1), 0.8
-        if s.i > 0:
-            yield s._replace(i=s.i - 1, j=min(s.j + 1, 39)), 1.0
-        if s.j > 0:
-            yield s._replace(j=s.j - 1), 0.9
 
 
 def environment(devices):
