@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
+import runpy
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,16 +23,12 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("number", range(len(SNIPPETS)))
-def test_a_snippet_prints_something_as_a_script(number, tmp_path):
+def test_a_snippet_prints_something_as_a_script(number, tmp_path, monkeypatch, capsys):
     script = tmp_path / "script.py"
     script.write_text(SNIPPETS[number], encoding="utf-8")
-    environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", str(script)]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out.strip()
 
 
 def test_there_are_five_snippets():

@@ -117,7 +117,7 @@ def _run(
     )
     one, limits = np.zeros(ROWS), np.zeros(1, LIMITS)
     parameters_in(one, rule)
-    limits[0] = TOLERANCE, SAME, most, budget
+    limits[0] = TOLERANCE, SAME, most, budget, np.inf if compiled else budget
     out, wrong = np.zeros((len(rtts), 7)), np.zeros(RECORD + starts.shape[1])
     searches = np.zeros(len(rtts), SEARCH)
     if not compiled:

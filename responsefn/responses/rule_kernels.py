@@ -111,8 +111,8 @@ def loss(run, now, rtt, unused, also_unused):
     store()
 
 
-def alone(run, rtt, service, limit, unused):
-    """Template: steps of one run until its next loss, or until its window passes ``limit``.
+def alone(run, rtt, service, limit, most):
+    """Template: steps of one run until its next loss, its window passes ``limit``, or it made ``most``.
 
     Before a step to a window that cannot be it ends, with that window in the row WRONG.
     """
@@ -138,7 +138,7 @@ def alone(run, rtt, service, limit, unused):
         over_packets += k * cwnd
         left -= k
         moves += 1.0
-        if left <= 0.0 or s.cwnd > limit:
+        if left <= 0.0 or s.cwnd > limit or moves >= most:
             break
     run[TIME] = time
     run[PACKETS] = packets

@@ -86,15 +86,15 @@ def accelerate(c, run, limits):
 
 
 @compiled
-def advance(run, steps, packets, now, rtt, service, wrong):
-    """Run from a loss to just before the next one; return False for a wrong window."""
+def advance(run, steps, packets, now, rtt, service, limits, wrong):
+    """Run from a loss to just before the next one; return False for a wrong window or too many steps."""
     for n in range(OVER_PACKETS + 1):
         run[n] = 0.0
     run[BEGUN] = now
     run[LEFT] = packets
-    call_on_array(steps, run, rtt, service, LARGEST, 0.0)
+    call_on_array(steps, run, rtt, service, LARGEST, limits.steps)
     if run[WRONG] == 0.0:
-        return True
+        return run[MOVES] < limits.steps
     for n in range(len(wrong) - RECORD):
         wrong[RECORD + n] = run[STATE + n]
     report(wrong, ON_ACK, now + run[TIME], max(rtt, run[STATE] * service), run[WRONG])
@@ -105,14 +105,14 @@ def advance(run, steps, packets, now, rtt, service, wrong):
 def repeat(c, run, steps, loss, packets, rtt, service, limits, wrong):
     """Go from cycle to cycle until they repeat, or for as long as the limits allow.
 
-    Return False for a wrong window.
+    Return False for a wrong window or too many steps.
     """
     now = 0.0
     if not lose(run, loss, now, rtt, wrong):
         return False
     while True:
         c.n += 1
-        if not advance(run, steps, packets, now, rtt, service, wrong):
+        if not advance(run, steps, packets, now, rtt, service, limits, wrong):
             return False
         add(c, run)
         if settled(c, run, limits):
@@ -145,7 +145,10 @@ def write(out, c, packets):
 
 @entry
 def run(packets, rtts, service, starts, steps, loss, one, searches, limits, out, wrong):
-    """Find the cycle of each row of ``starts``; end at a wrong window, which is in ``wrong`` then."""
+    """Find the cycle of each row of ``starts``.
+
+    End at a wrong window, which is in ``wrong`` then, or where the steps do not suffice.
+    """
     for i in range(len(packets)):
         c = searches[i]
         c.nearest = math.inf

@@ -54,7 +54,7 @@ together; peak, time: of this cycle, packets and s; change: of the peak over two
 peaks of the two cycles before; nearest: least change within the tolerance; anchor, anchor_time: peak and
 duration of the cycle that is a power of two; then the sums over the cycles that count.
 """
-LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "most", "budget")])
+LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "most", "budget", "steps")])
 """See the constants of `responsefn.responses.cycles`."""
 PATH = np.dtype(
     [(name, np.float64) for name in ("rtt", "service", "limit")]

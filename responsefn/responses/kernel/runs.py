@@ -143,6 +143,8 @@ def run(
         if going == 0:
             return True
         count = 1.0
-        if path.together and least < math.inf:
+        if width == 1:
+            count = math.inf
+        elif path.together and least < math.inf:
             count = least
         call_on_array(steps[0], lanes, path.rtt, path.service, path.limit, count)

@@ -7,7 +7,10 @@ import pytest
 
 from markov import MAP, PhaseType, phase_type_of
 
-ON_OFF = MAP.modulated([[-1.0, 1.0], [0.5, -0.5]], [30.0, 0.0])
+
+@pytest.fixture
+def on_off():
+    return MAP.modulated([[-1.0, 1.0], [0.5, -0.5]], [30.0, 0.0])
 
 
 def test_the_poisson_process_has_no_memory():
@@ -26,18 +29,18 @@ def test_a_renewal_process_has_its_intervals_and_their_scv_as_dispersion():
     np.testing.assert_allclose(found.autocorrelation(3), 0.0, atol=1e-12)
 
 
-def test_an_on_off_source_has_the_known_dispersion():
+def test_an_on_off_source_has_the_known_dispersion(on_off):
     """1 + 2 r (1 - on) / (a + b) with rate r while on: W. Fischer, K. Meier-Hellstern, 1993."""
     on = 0.5 / 1.5
-    assert ON_OFF.rate == pytest.approx(30.0 * on)
-    assert ON_OFF.dispersion == pytest.approx(1.0 + 2.0 * 30.0 * (1.0 - on) / 1.5)
+    assert on_off.rate == pytest.approx(30.0 * on)
+    assert on_off.dispersion == pytest.approx(1.0 + 2.0 * 30.0 * (1.0 - on) / 1.5)
 
 
-def test_superposed_streams_add_rates_and_variances():
+def test_superposed_streams_add_rates_and_variances(on_off):
     other = MAP.correlated(0.2, 4.0, 0.2)
-    both = ON_OFF + other
-    assert both.rate == pytest.approx(ON_OFF.rate + other.rate)
-    variance = ON_OFF.rate * ON_OFF.dispersion + other.rate * other.dispersion
+    both = on_off + other
+    assert both.rate == pytest.approx(on_off.rate + other.rate)
+    variance = on_off.rate * on_off.dispersion + other.rate * other.dispersion
     assert both.dispersion * both.rate == pytest.approx(variance, rel=1e-11)
 
 
@@ -71,10 +74,10 @@ def test_what_is_no_arrival_process_is_refused(D0, D1, message):
         MAP(D0, D1)
 
 
-def test_correlations_out_of_reach_are_refused():
+def test_correlations_out_of_reach_are_refused(on_off):
     with pytest.raises(ValueError, match=r"correlation = 0\.4"):
         MAP.correlated(1.0, 4.0, 0.4)
     with pytest.raises(ValueError, match=r"scv = 0\.5"):
         MAP.correlated(1.0, 0.5, 0.1)
     with pytest.raises(TypeError):
-        ON_OFF + PhaseType.exponential(1.0)
+        on_off + PhaseType.exponential(1.0)

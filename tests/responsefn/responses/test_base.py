@@ -17,7 +17,7 @@ from responsefn import (
     Reno,
     catalogue,
 )
-from responsefn.responses.base import formula_of
+from responsefn.responses.base import Response, formula_of
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +44,14 @@ def test_elasticity():
 RTT = 0.08
 
 
+def has_form(rule):
+    """Return whether a rule has a closed form, which is not derived for it."""
+    return type(rule).formula is not Response.formula
+
+
 @pytest.mark.parametrize(
     "rule",
-    [BIC(low_window=1000.0), *(rule for rule in catalogue().entries if rule.uses_closed_form())],
+    [BIC(low_window=1000.0), *(rule for rule in catalogue().entries if has_form(rule))],
     ids=repr,
 )
 def test_long_arrays_have_the_rates_of_short_ones(rule):

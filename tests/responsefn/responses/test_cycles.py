@@ -15,6 +15,7 @@ from responsefn import (
     catalogue,
     simulate_rule,
 )
+from responsefn.responses import cycles
 from responsefn.simulation.ratio_checks import RTT
 
 
@@ -26,6 +27,26 @@ def test_cycle_of_a_rule_with_a_formula_is_the_formula():
             cycle.peak_window, rule.peak_window([1e-6, 1e-5], RTT), rtol=2e-3
         )
         assert np.all(cycle.packet_mean_window > cycle.mean_window)
+
+
+def test_plain_python_ends_within_a_long_cycle_too():
+    """A loss to a window of 1 and one packet lost in 5e8: 3e5 blocks of ACKs, of 6,000 allowed."""
+    rule, made = AIMD(2.0, 1.0), []
+
+    class Counted(AIMD):
+        @staticmethod
+        def on_ack(s, q, e):
+            made.append(s.cwnd)
+            return AIMD.on_ack(s, q, e)
+
+    one, start = np.full(1, 5e8), np.array([rule.State(cwnd=4e4)])
+    counted = Counted(2.0, 1.0)
+    for given in (rule, counted):
+        assert (
+            cycles._run(given, one, one * 1e-9, 0.0, start, cycles.SHORT_BUDGET, compiled=False)
+            is None
+        )
+    assert 0 < len(made) <= 6 * cycles.SHORT_BUDGET
 
 
 def test_every_rule_has_rate_and_windows_in_its_domain():
