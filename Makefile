@@ -29,6 +29,7 @@ define install
 	@test "$$(cat $(VENV)/.complete 2>/dev/null)" = "$$(pwd -P)" \
 		|| { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
 	@rm -f $(VENV)/.complete
+	@$(PIP) install --no-compile --upgrade pip # that of Debian 12 takes twice as long
 	@echo "installing $(1) into $(VENV)"
 	@$(PIP) install --no-compile --editable "$(1)" # Python compiles what is imported, when it is
 	@pwd -P > $(VENV)/.complete

@@ -300,7 +300,7 @@ def _links(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     """Return the records of the links at t = 0, those of shaped hosts last."""
     rows = layout.links(scenario)
     L = len(layout.order)
-    links = np.zeros(len(rows), dtype=LINK)
+    links: Any = np.zeros(len(rows), dtype=LINK)
     links["rate"] = [math.floor(link.rate * h / quantum) * quantum for link in rows]
     links["pace"] = links["rate"]
     links["limit"] = [
@@ -334,7 +334,7 @@ def _reserve(scenario: Scenario, layout: Layout, links: Any, stops: Any) -> None
 
 def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: float) -> Any:
     """Return the records of the queues at t = 0; the last is for messages that nobody receives."""
-    queues = np.zeros(len(layout.up) + 1, dtype=QUEUE)
+    queues: Any = np.zeros(len(layout.up) + 1, dtype=QUEUE)
     queues["peak"] = np.inf
     queues["origin"][:-1], queues["lag"][:-1] = layout.up, layout.lag
     queues["flow"][:-1], queues["link"][:-1] = layout.flow_of, layout.link_of

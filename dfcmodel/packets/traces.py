@@ -22,7 +22,6 @@ from hopflow.results import Result, figure
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan, Port
     from dfcmodel.packets.reference_receivers import Packet
@@ -75,7 +74,7 @@ class PacketTrace(Result):
     """
 
     links: tuple[str, ...]
-    events: NDArray[Any]
+    events: Any  # of a structured array NumPy's stubs know no fields
     blocks: tuple[tuple[tuple[int, int], ...], ...]
     run: Trajectory
 
