@@ -73,8 +73,9 @@ def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figu
         import matplotlib.pyplot as plt
 
         make = plt.figure
+    # not in the context: the first figure of a notebook switches to its backend, and that must last
+    new = make(figsize=(width, height), layout="constrained")
     with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
-        new = make(figsize=(width, height), layout="constrained")
         axes = new.subplots(**kwargs)
     return new, axes
 

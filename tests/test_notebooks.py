@@ -38,9 +38,13 @@ def test_quickstart_shows_three_models_in_under_30_lines() -> None:
 def test_quickstart_runs_and_a_plot_shows_once() -> None:
     """Below its cell as a picture; a result alone shows its table with its own picture."""
     made = "from responsefn import Reno, curve\ncurves = curve([Reno()], p=[1e-4, 1e-3], rtt=0.1)"
-    cells = [nbformat.v4.new_code_cell(text) for text in (made, "curves.plot();", "curves")]
+    texts = made, "curves", "curves.plot();", "curves.plot();"
+    cells = [nbformat.v4.new_code_cell(text) for text in texts]
     notebook = jupytext.read(QUICKSTART)
+    drawn = next(cell for cell in notebook.cells if cell.source.endswith("rtt=0.05).plot();"))
     notebook.cells += cells  # in the same process: one start, one import
     run(notebook)
     shown = [[sorted(output.get("data", {})) for output in cell.outputs] for cell in cells]
-    assert shown == [[], [["image/png", "text/plain"]], [["text/html", "text/plain"]]]
+    picture = [["image/png", "text/plain"]]
+    assert shown == [[], [["text/html", "text/plain"]], picture, picture]
+    assert any("image/png" in output.data for output in drawn.outputs if "data" in output)

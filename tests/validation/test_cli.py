@@ -39,12 +39,9 @@ def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
     assert "Models: of 1 claim of a paper 1 hold." in done.stderr
 
 
-def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path, monkeypatch) -> None:
-    from typer.testing import CliRunner
-
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(cli.app, ["validate", "--claim", "Q99"])
-    assert done.exit_code == 2
+def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:
+    done = hopflow("validate", "--claim", "Q99", cwd=tmp_path)
+    assert done.returncode == 2
     assert "Q99" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())

@@ -16,6 +16,7 @@ from responsefn import (
     simulate_rule,
 )
 from responsefn.responses import cycles
+from responsefn.responses.kernel.rows import MOVES
 from responsefn.simulation.ratio_checks import RTT
 
 
@@ -29,24 +30,23 @@ def test_cycle_of_a_rule_with_a_formula_is_the_formula():
         assert np.all(cycle.packet_mean_window > cycle.mean_window)
 
 
-def test_plain_python_ends_within_a_long_cycle_too():
-    """A loss to a window of 1 and one packet lost in 5e8: 3e5 blocks of ACKs, of 6,000 allowed."""
-    rule, made = AIMD(2.0, 1.0), []
+def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
+    """A loss to a window of 1 and one packet lost in 5e8: 3e5 blocks of ACKs, of which few are made."""
+    addresses, made = cycles.addresses, []
 
-    class Counted(AIMD):
-        @staticmethod
-        def on_ack(s, q, e):
-            made.append(s.cwnd)
-            return AIMD.on_ack(s, q, e)
+    def counted(step):
+        def call(run, *more):
+            step(run, *more)
+            made.append(run[MOVES])
 
-    one, start = np.full(1, 5e8), np.array([rule.State(cwnd=4e4)])
-    counted = Counted(2.0, 1.0)
-    for given in (rule, counted):
-        assert (
-            cycles._run(given, one, one * 1e-9, 0.0, start, cycles.SHORT_BUDGET, compiled=False)
-            is None
-        )
-    assert 0 < len(made) <= 6 * cycles.SHORT_BUDGET
+        return addresses(call)
+
+    monkeypatch.setattr(cycles, "addresses", counted)
+    rule, budget = AIMD(2.0, 1.0), 500
+    one, start = np.ones(1), np.array([rule.State(cwnd=4e4)])
+    assert cycles._run(rule, 5e8 * one, one, 0.0, start, budget, compiled=False) is None
+    assert max(made) == budget
+    assert cycles._run(rule, 50.0 * one, one, 0.0, start, budget, compiled=False) is not None
 
 
 def test_every_rule_has_rate_and_windows_in_its_domain():
