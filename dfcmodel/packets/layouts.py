@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import Fair, Pause, Priority, manager_of
+from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
-from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
+from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, UNIT
+from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.plans import ENDLESS, HEADER
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
@@ -55,8 +56,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
-    lane = _lanes(plan, unit, hop, ways)
-    feeder = _feeder_lists(plan, unit)
+    lane = lay_out_lanes(plan, unit, hop, ways)
+    feeder = lay_out_feeders(plan, unit, hop, ways)
     F = len(ways)
     size = _most_elements(plan)
     selective = any(kind == "sack" for kind in plan.recoveries)
@@ -92,7 +93,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
     }
     _wake_all(plan, arrays)
-    _begin_storms(plan, arrays)
+    begin_storms(plan, arrays)
     return Layout(arrays, ahead)
 
 
@@ -123,7 +124,7 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
         before.setdefault(p, set()).add(q)
     single = [int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))]
     for p, port in enumerate(plan.ports):
-        for q in (p, *plan.feeders(p)) if port.has_lanes else ():
+        for q in (p, *plan.pausable(p)) if port.has_lanes else ():
             single[q] = 0
     return np.array(single)
 
@@ -151,7 +152,7 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
         if plan.backward[f]:
             edges[at, senders] = min(edges.get((at, senders), math.inf), time)
     for p, port in enumerate(plan.ports):
-        for q in plan.feeders(p):
+        for q in plan.pausable(p):
             latency = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
             edges[p, q] = min(edges.get((p, q), math.inf), latency)
     boxed = [senders, *(p for p in range(senders) if not inline[p])]
@@ -217,57 +218,6 @@ def _units(
         unit["inverse"][u] = 1.0 / max(width, 2.0 * horizon / count)
         slots += count
     return unit, slots, np.empty(int(sizes.sum()))
-
-
-def _lanes(
-    plan: Plan, unit: NDArray[Any], hop: NDArray[Any], ways: list[tuple[int, ...]]
-) -> NDArray[Any]:
-    """Assign lanes to the ports that need them; return the lanes."""
-    rows: list[tuple[int, int]] = []
-    paused = {q for p in range(len(plan.ports)) for q in plan.feeders(p)}
-    at = [np.cumsum([0, *map(len, ways)])[f] for f in range(len(ways))]
-    for p, port in enumerate(plan.ports):
-        if not (port.has_lanes or p in paused):
-            continue
-        row = unit[p]
-        row["kind"], row["lane"], row["levels"], row["lanes"] = 2, len(rows), 1, 1
-        if not isinstance(port.discipline, (Fair, Priority)):
-            rows.append((0, 0))
-            continue
-        users = [(f, h) for f, way in enumerate(ways) for h, q in enumerate(way)
-                 if q == p and h != len(plan.forward[f])]  # fmt: skip
-        ranks = [0] * len(users)
-        if isinstance(port.discipline, Priority):
-            ranks = [plan.scenario.flows[f].priority for f, _ in users]
-        levels = sorted(set(ranks))
-        row["by_turns"], row["levels"], row["lanes"] = 1, max(1, len(levels)), len(users)
-        for n, (f, h) in enumerate(users):
-            hop["lane"][at[f] + h] = len(rows) + n
-        rows += [(f, levels.index(rank)) for (f, _), rank in zip(users, ranks, strict=True)]
-        rows += [(0, 0)] if not users else []
-    lane = np.zeros(max(1, len(rows)), LANE)
-    for name in ("head", "tail", "next", "first", "last"):
-        lane[name] = -1
-    lane["flow"][: len(rows)] = [f for f, _ in rows]
-    lane["level"][: len(rows)] = [level for _, level in rows]
-    for p in range(len(plan.ports)):
-        if unit["kind"][p] == 2 and not unit["by_turns"][p]:
-            hop["lane"][hop["port"] == p] = unit["lane"][p]
-    return lane
-
-
-def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
-    """Set each port's pause thresholds and feeders; return the concatenated lists of feeders."""
-    found: list[int] = []
-    for p, port in enumerate(plan.ports):
-        feeders = plan.feeders(p)
-        unit["feeder"][p], unit["feeders"][p] = len(found), len(feeders)
-        found += feeders
-        if isinstance(port.discipline, Pause):
-            rule = port.discipline
-            unit["high"][p], unit["low"][p] = rule.high, rule.low
-            unit["signalling"][p] = rule.signalling
-    return np.array(found or [0], dtype=np.int64)
 
 
 def _manager_number(port: Port) -> int:
@@ -338,11 +288,23 @@ def _most_elements(plan: Plan) -> int:
     inside = 0.0
     for port in plan.ports:  # full of ACKs, whether they take time or not
         inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
+    messages = _most_messages(plan)
     windows = sum(
         4 * min(flow.max_window, flow.size) + 64 if isinstance(flow.source, WindowRule) else 1 << 22
         for flow in plan.scenario.flows
     )
-    return int(min(2.0 * inside, 2.0 * windows)) + 8 * len(plan.forward) + 64 + len(plan.storms())
+    return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64
+
+
+def _most_messages(plan: Plan) -> float:
+    """Return the largest number of pause messages under way: one for each packet that comes or leaves."""
+    messages = float(len(plan.storms()))
+    for p, port in enumerate(plan.ports):
+        for q in plan.pausable(p):
+            feeder, rule = plan.ports[q], port.discipline
+            way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
+            messages += 2.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
+    return messages
 
 
 def _flows(
@@ -391,18 +353,6 @@ def _flows(
                 row["onoff"] = 2 if source.random else 1
                 row["on"], row["off"] = source.on, source.off
     return flow, np.zeros(total + 1, dtype=np.uint8)
-
-
-def _begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the pauses of ports with a fault, which never end."""
-    from dfcmodel.packets.kernel.boxes import push, take
-    from dfcmodel.packets.kernel.lanes import PAUSE
-
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
-    for p, q, _, time in plan.storms():
-        e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
-        element[e].number, element[e].flow = PAUSE, 0
-        push(element, unit, arrays["slot"], e, q, time, -1 - p)  # type: ignore[no-untyped-call]
 
 
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -81,7 +81,7 @@ class Port:
         """Whether the queued packets must be known at the start of each transmission."""
         manager = manager_of(self.discipline)
         managed = manager is not None and type(manager).on_step is not RED.on_step
-        return managed or isinstance(self.discipline, (Pause, Fair, Priority))
+        return managed or isinstance(self.discipline, (Pause, PFC, Fair, Priority))
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,10 @@ class Plan:
             if isinstance(self.ports[p].discipline, Pause):
                 found.setdefault(p, set()).add(before)
         return {p: tuple(sorted(ports)) for p, ports in found.items()}
+
+    def pausable(self, p: int) -> tuple[int, ...]:
+        """Return the ports that port p may pause, with all that they carry or by class."""
+        return self.feeders(p) or tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""

@@ -48,6 +48,10 @@ class Queue:
         idle = not (self.busy or self.paused_by)
         return self.manager.admit(packet) and (idle or self.length() < self.port.room)
 
+    def is_stopped(self) -> bool:
+        """Return whether the port is paused with all that it carries."""
+        return bool(self.paused_by)
+
     def passes(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return whether an accepted packet is sent at once."""
         return not self.busy and not self.paused_by and not self.length()
@@ -145,7 +149,7 @@ class Pausing(Queue):
         rule = self.port.discipline
         assert isinstance(rule, Pause)
         wanted = self.length() > (rule.low if self.pausing else rule.high)
-        if wanted == self.pausing:
+        if wanted == self.pausing or not self.simulation.plan.feeders(self.p):
             return
         self.pausing = wanted
         self.simulation.records.switch(self.p, self.simulation.now, wanted)

@@ -66,9 +66,6 @@ def _check_discipline(link: Link, method: Packets) -> None:
         if rule.paused_rate > 0.0:
             msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
             raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
-    if isinstance(rule, PFC) and method.backend != "reference":
-        msg = 'pauses by class run in plain Python; use backend="reference", or method=Fluid()'
-        raise ValueError(f"discipline of {name}: {msg}")
     if method.is_ns2 and type(rule) not in (FIFO, RED):
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
         raise ValueError(f"discipline of {name}: {msg}")

@@ -13,8 +13,9 @@ import numpy as np
 
 from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
 from .jit import entry, inlined
-from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
+from .lanes import BY_CLASS, BY_FLOW, dequeue, enter_lane, overflow
 from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
+from .pauses import PAUSE, RESUME, count_class, obey, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, travel
 from .senders import receive, uniform
 from .sources import look_at_timers, wake
@@ -153,21 +154,29 @@ def enqueue(
             managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
             is_markable(flow, element, e), sizes[it.size],
         )  # fmt: skip
+    c = np.int64(hop[h].lane)
     busy = port.free >= time or port.paused > 0
-    full = port.by_turns == 0 and port.waiting >= port.room and busy
+    if port.by_turns == BY_CLASS:
+        busy = busy or lane[c].paused > 0
+        row = feeder[hop[h].ingress]
+        full = (busy or port.waiting > 0) and float(row.count + 1) > row.room
+    else:
+        full = port.by_turns == 0 and port.waiting >= port.room and busy
     if lose or full:
         drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
         return False
-    if port.free < time and port.waiting == 0 and port.paused == 0:
+    if port.waiting == 0 and not busy:
         if port.manager == CODEL:  # a packet that does not wait is below the target
             control[u].deadline = 0.0
             control[u].dropping = 0
         return True
-    enter_lane(element, unit, lane, u, hop[h].lane, e, sizes)
-    if port.waiting > port.room and port.by_turns == 1:
+    enter_lane(element, unit, lane, u, c, e, sizes)
+    if port.by_turns == BY_CLASS:
+        count_class(element, unit, slot, flow, hop, feeder, tally, switches, u, e, 1, time)
+    elif port.waiting > port.room and port.by_turns == BY_FLOW:
         overflow(element, unit, flow, lane, sizes, waiting, lost, tally, u, time, scale, rows)
     if int(time * scale) < rows:
-        port.peak = max(port.peak, port.waiting)
+        port.peak = max(port.peak, port.waiting + port.held)
     watch(element, unit, slot, feeder, tally, switches, u, time)
     return False
 
@@ -221,8 +230,7 @@ def turn_of(
             slot[port.at + (b & port.mask), 0] = element[e].next
             port.count -= 1
             if element[e].number == PAUSE or element[e].number == RESUME:
-                port.paused += 1 if element[e].number == PAUSE else -1
-                release(element, tally, e)
+                obey(element, unit, lane, tally, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif enqueue(
                 managers, element, unit, slot, flow, hop, lane, feeder, transmission, sizes, early,
@@ -232,8 +240,8 @@ def turn_of(
         did = True
         if queued:
             sent = dequeue(
-                element, unit, flow, lane, sizes, control, waiting, lost, tally, u, time, scale,
-                rows,
+                element, unit, slot, flow, hop, lane, feeder, sizes, control, waiting, lost,
+                switches, tally, u, time, scale, rows,
             )  # fmt: skip
             came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
