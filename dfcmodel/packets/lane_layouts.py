@@ -25,11 +25,11 @@ def lay_out_lanes(
 ) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes."""
     rows: list[tuple[int, int]] = []  # flow and level
-    paused = {q for p in range(len(plan.ports)) for q in plan.pausable(p)}
-    used = _users(plan, ways)
-    for p, port in enumerate(plan.ports):
-        if not (port.has_lanes or p in paused):
-            continue
+    ports = {q for p in range(len(plan.ports)) for q in plan.pausable(p)}
+    ports.update(p for p, port in enumerate(plan.ports) if port.has_lanes)
+    used = _users(plan, ways) if ports else {}
+    for p in sorted(ports):
+        port = plan.ports[p]
         row, users = unit[p], used.get(p, [])
         row["kind"], row["lane"], row["levels"], row["lanes"] = LANES, len(rows), 1, 1
         ranks = [plan.scenario.flows[f].priority for f, _ in users]
@@ -76,7 +76,8 @@ def lay_out_feeders(
     rows: list[tuple[float, int, int, int]] = [(0.0, -1, -1, ALL)]
     place: dict[tuple[int, int, int], int] = {}  # rows by port, feeder and class
     pools: dict[int, int] = {}
-    lanes = _class_lanes(plan, hop, ways)
+    by_class = any(isinstance(port.discipline, PFC) for port in plan.ports)
+    lanes = _class_lanes(plan, hop, ways) if by_class else {}
     for p, port in enumerate(plan.ports):
         rule, row = port.discipline, unit[p]
         if isinstance(rule, Pause):
@@ -92,7 +93,7 @@ def lay_out_feeders(
             for (q, priority), room in rooms.items():
                 place[p, q, priority] = len(rows)
                 rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority))
-    for f, p, h, before in _arrivals(plan, ways):
+    for f, p, h, before in _arrivals(plan, ways) if by_class else ():
         if p in pools:
             key = p, before, plan.scenario.flows[f].priority
             hop["ingress"][h] = place.get(key, pools[p])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.kernel.boxes import USED
 from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, UNIT
+from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.plans import ENDLESS, HEADER
 from responsefn import WindowRule
@@ -34,6 +37,8 @@ BY_ADDRESS = 4
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
+SLOTS_PER_WINDOW = 256
+"""Largest number of slots that a unit looks at in a window."""
 LATEST = 1.0 - 1e-6
 """Length of a window over the smallest latency; below 1 because sums of times are rounded."""
 
@@ -52,7 +57,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
     flow, bits = _flows(plan, signatures, ways)
-    unit, slots, ring = _units(plan, inline, order)
+    unit, slots, ring = _units(plan, inline, order, ahead)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
@@ -169,30 +174,68 @@ def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list
     for a, b in edges:
         if b != boxed[0] and a != b:
             into[b].add(a)
-    order, left = [], list(boxed)
-    while left:
-        ready = next((u for u in left if not into[u]), None)
-        if ready is None:
-            ready = min(left, key=lambda u: len(into[u]))
-        order.append(ready)
-        left.remove(ready)
-        for before in into.values():
-            before.discard(ready)
+    after: dict[int, list[int]] = {u: [] for u in boxed}
+    for b, before in into.items():
+        for a in before:
+            after[a].append(b)
+    place = {u: n for n, u in enumerate(boxed)}
+    order: list[int] = []
+    heap = [(len(into[u]), place[u], u) for u in boxed]  # what is left, the fewest units before it first
+    heapq.heapify(heap)
+    while heap:
+        count, _, u = heapq.heappop(heap)
+        if u not in into or count != len(into[u]):  # it has been chosen, or has a later entry
+            continue
+        order.append(u)
+        del into[u]
+        for b in after[u]:
+            if b in into:
+                into[b].discard(u)
+                heapq.heappush(heap, (len(into[b]), place[b], b))
     return order
+
+
+def _horizons(
+    plan: Plan, inline: NDArray[np.int64], queueing: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how long before its time an element is pushed to each unit, s, (P + 1,), besides a window.
+
+    ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
+    when they leave. Calendar queues work beyond it too, more slowly.
+    """
+    senders = len(plan.ports)
+    far = [0.0] * (senders + 1)
+    paused = {q for p in range(senders) for q in plan.pausable(p)}
+    with_lanes = [port.has_lanes or p in paused for p, port in enumerate(plan.ports)]
+    leaving = (plan.passage.max(axis=1) + np.where(with_lanes, 0.0, queueing)).tolist()
+    boxed = (inline == 0).tolist()
+    for f, ports in enumerate(plan.forward):
+        time = 0.0
+        for n, p in enumerate((*ports, *plan.backward[f])):
+            if n == len(ports) and plan.delayed[f]:
+                far[senders] = max(far[senders], time)
+                time = 0.0
+            if boxed[p]:
+                far[p] = max(far[p], time)
+                time = 0.0
+            time += leaving[p]
+        far[senders] = max(far[senders], time)
+    return np.minimum(far, plan.passage[:, 0].sum())
 
 
 def _outstanding(plan: Plan) -> NDArray[np.int64]:
     """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
     most = np.zeros(len(plan.ports), dtype=np.int64)
     for f, flow in enumerate(plan.scenario.flows):
-        window = 4 * int(flow.max_window) if isinstance(flow.source, WindowRule) else 1 << 20
+        window = 4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size
+        window = int(min(window, 1 << 24))
         for p in {*plan.forward[f], *plan.backward[f]}:
             most[p] += window
     return np.minimum(most, 1 << 24)
 
 
 def _units(
-    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64]
+    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
@@ -209,10 +252,11 @@ def _units(
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
     unit["ring_mask"][:P] = sizes - 1
     slots = 0
-    horizon = float(plan.passage[:, 0].sum())
+    ahead = window + _horizons(plan, inline, places * plan.transmission[:, 0])
     fastest = plan.transmission[:, 0].min()
     for u in order:
-        width = plan.transmission[u, 0] if u < P else fastest
+        width = max(plan.transmission[u, 0] if u < P else fastest, window / SLOTS_PER_WINDOW)
+        horizon = ahead[u]
         count = 1 << math.ceil(math.log2(min(MOST_SLOTS, max(16.0, 2.0 * horizon / width))))
         unit["at"][u], unit["mask"][u] = slots, count - 1
         unit["inverse"][u] = 1.0 / max(width, 2.0 * horizon / count)
@@ -290,7 +334,9 @@ def _most_elements(plan: Plan) -> int:
         inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
     messages = _most_messages(plan)
     windows = sum(
-        4 * min(flow.max_window, flow.size) + 64 if isinstance(flow.source, WindowRule) else 1 << 22
+        4 * min(flow.max_window, flow.size) + 64
+        if isinstance(flow.source, WindowRule)
+        else min(flow.size, 1 << 22)
         for flow in plan.scenario.flows
     )
     return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64
@@ -356,9 +402,19 @@ def _flows(
 
 
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the starts of all flows."""
-    from dfcmodel.packets.kernel.timers import wake_at
-
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
-    for f, start in enumerate(plan.starts):
-        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start), f)  # type: ignore[no-untyped-call]
+    """Schedule the starts of all flows, in a calendar queue that is empty."""
+    element, slot, box = arrays["element"], arrays["slot"], arrays["unit"][-1]
+    F = len(plan.starts)
+    first, senders = int(arrays["tally"][USED]), len(plan.ports)
+    rows = first + np.arange(F)
+    places = box["at"] + ((plan.starts * box["inverse"]).astype(np.int64) & box["mask"])
+    order = np.lexsort((np.arange(F), plan.starts, places))
+    same = places[order[1:]] == places[order[:-1]]
+    for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
+                         ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
+        element[name][rows] = values
+    element["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
+    slot[places[order], 1] = rows[order]  # the last one of each slot stays
+    slot[places[order[::-1]], 0] = rows[order[::-1]]
+    box["count"] += F
+    arrays["tally"][USED] += F

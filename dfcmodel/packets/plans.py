@@ -151,7 +151,15 @@ class Plan:
 
     def pausable(self, p: int) -> tuple[int, ...]:
         """Return the ports that port p may pause, with all that they carry or by class."""
-        return self.feeders(p) or tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
+        return self._pausable.get(p, ())
+
+    @cached_property
+    def _pausable(self) -> dict[int, tuple[int, ...]]:
+        found = dict(self._feeders)
+        for p, port in enumerate(self.ports):
+            if isinstance(port.discipline, PFC):
+                found[p] = tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
+        return found
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
