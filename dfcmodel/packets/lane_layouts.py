@@ -73,7 +73,7 @@ def lay_out_feeders(
     plan: Plan, unit: NDArray[Any], hop: NDArray[Any], ways: list[tuple[int, ...]]
 ) -> NDArray[Any]:
     """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
-    rows: list[tuple[float, int, int, int]] = [(0.0, -1, -1, ALL)]
+    rows: list[tuple[float, int, int, int, float]] = [(0.0, -1, -1, ALL, 0.0)]
     place: dict[tuple[int, int, int], int] = {}  # rows by port, feeder and class
     pools: dict[int, int] = {}
     by_class = any(isinstance(port.discipline, PFC) for port in plan.ports)
@@ -84,21 +84,21 @@ def lay_out_feeders(
             feeders = plan.feeders(p)
             row["feeder"], row["feeders"] = len(rows), len(feeders)
             row["high"], row["low"], row["signalling"] = rule.high, rule.low, rule.signalling
-            rows += [(0.0, q, -1, ALL) for q in feeders]
+            rows += [(0.0, q, -1, ALL, plan.pause_time(p, q)) for q in feeders]
         elif isinstance(rule, PFC):
             row["high"], row["low"], row["signalling"] = rule.xoff, rule.xon, rule.signalling
             rooms = plan.ingress(p)
             pools[p] = len(rows)
-            rows.append((port.room - sum(rooms.values()), -1, -1, ALL))
+            rows.append((port.room - sum(rooms.values()), -1, -1, ALL, 0.0))
             for (q, priority), room in rooms.items():
                 place[p, q, priority] = len(rows)
-                rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority))
+                rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
     for f, p, h, before in _arrivals(plan, ways) if by_class else ():
         if p in pools:
             key = p, before, plan.scenario.flows[f].priority
             hop["ingress"][h] = place.get(key, pools[p])
     found = np.zeros(len(rows), FEEDER)
-    for n, name in enumerate(("room", "port", "lane", "priority")):
+    for n, name in enumerate(("room", "port", "lane", "priority", "span")):
         found[name] = [each[n] for each in rows]
     return found
 

@@ -343,13 +343,16 @@ def _most_elements(plan: Plan) -> int:
 
 
 def _most_messages(plan: Plan) -> float:
-    """Return the largest number of pause messages under way: one for each packet that comes or leaves."""
+    """Return the largest number of pause messages under way: one for each packet that comes or leaves.
+
+    Each pause that has quanta has an element for their end.
+    """
     messages = float(len(plan.storms()))
     for p, port in enumerate(plan.ports):
         for q in plan.pausable(p):
             feeder, rule = plan.ports[q], port.discipline
             way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
-            messages += 2.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
+            messages += 3.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
     return messages
 
 

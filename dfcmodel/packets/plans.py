@@ -34,6 +34,8 @@ HEADER = 40.0
 """Bytes of an ACK without blocks, and of the first packet of a connection in ns-2."""
 BLOCK = 8.0
 """Bytes of a block of a selective acknowledgement."""
+QUANTUM = 512.0
+"""Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
 SIZES = 5
 """Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks."""
 ENDLESS = 2**31 - 2
@@ -160,6 +162,11 @@ class Plan:
             if isinstance(port.discipline, PFC):
                 found[p] = tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
         return found
+
+    def pause_time(self, p: int, q: int) -> float:
+        """Return for how long a message of port p pauses port q, s; 0: until the next message."""
+        quanta = getattr(self.ports[p].discipline, "quanta", None)
+        return (quanta or 0) * QUANTUM / self.ports[q].bits
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""

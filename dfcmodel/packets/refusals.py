@@ -59,13 +59,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 def _check_discipline(link: Link, method: Packets) -> None:
     """Raise ValueError for options of a discipline that the packet level does not support."""
     rule, name = link.discipline, f"link {link.name}"
-    if isinstance(rule, Pause):
-        if rule.quanta is not None:
-            msg = "the packet level has ON and OFF messages only; use None, or method=Fluid()"
-            raise ValueError(f"quanta of {name} = {rule.quanta}: {msg}")
-        if rule.paused_rate > 0.0:
-            msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
-            raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
+    if isinstance(rule, Pause) and rule.paused_rate > 0.0:
+        msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
+        raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
     if method.is_ns2 and type(rule) not in (FIFO, RED):
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
         raise ValueError(f"discipline of {name}: {msg}")

@@ -106,6 +106,7 @@ LANE = np.dtype(
 FEEDER = np.dtype(
     [
         ("room", "f8"),  # packets of it for which there is room
+        ("span", "f8"),  # for how long a message pauses it, s; 0: until the next message
         ("count", "i8"),  # packets of it that wait
         ("port", "i4"),  # over which they come; -1: none that can be paused
         ("lane", "i4"),  # which lane of it is paused; -1: all

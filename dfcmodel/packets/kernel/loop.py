@@ -15,7 +15,7 @@ from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
 from .jit import entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, dequeue, enter_lane, overflow
 from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
-from .pauses import PAUSE, RESUME, count_class, obey, watch
+from .pauses import PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, travel
 from .senders import receive, uniform
 from .sources import look_at_timers, wake
@@ -229,7 +229,9 @@ def turn_of(
         if not queued:
             slot[port.at + (b & port.mask), 0] = element[e].next
             port.count -= 1
-            if element[e].number == PAUSE or element[e].number == RESUME:
+            if element[e].number == RENEW:
+                renew(element, unit, slot, feeder, tally, switches, u, e)
+            elif element[e].number <= PAUSE:
                 obey(element, unit, lane, tally, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif enqueue(

@@ -8,9 +8,10 @@ import numpy as np
 from .boxes import SWITCHED, push, release, take
 from .jit import inlined
 
-__all__ = ["count_class", "note_switch", "obey", "send_message", "watch"]
+__all__ = ["begin_pauses", "count_class", "note_switch", "obey", "renew", "send_message", "watch"]
 
-PAUSE, RESUME = -3, -4  # numbers of elements that are messages
+PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of the quanta of a pause
+RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
 
 
 @inlined
@@ -39,10 +40,49 @@ def note_switch(tally, switches, time, p, wanted, feeder, priority):
 
 
 @inlined
+def begin_pauses(element, unit, slot, feeder, tally, switches, p, time):
+    """Pause those feeders of a port that are not paused, for the quanta of a message."""
+    port = unit[p]
+    for k in range(port.feeder, port.feeder + port.feeders):
+        row = feeder[k]
+        if row.pausing == 0:
+            row.pausing = 1
+            port.pausing += 1
+            note_switch(tally, switches, time, p, 1, row.port, -1)
+            send_message(element, unit, slot, feeder, tally, p, k, 1, time)
+            e = take(element, tally)
+            element[e].number = RENEW
+            element[e].flow = 0
+            element[e].hop = k
+            push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
+
+
+@inlined
+def renew(element, unit, slot, feeder, tally, switches, p, e):
+    """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
+    port = unit[p]
+    time = element[e].time
+    k = np.int64(element[e].hop)
+    row = feeder[k]
+    if float(port.waiting) > port.low:
+        push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
+        return
+    release(element, tally, e)
+    row.pausing = 0
+    port.pausing -= 1
+    note_switch(tally, switches, time, p, 0, row.port, -1)
+    send_message(element, unit, slot, feeder, tally, p, k, 0, time)
+
+
+@inlined
 def watch(element, unit, slot, feeder, tally, switches, p, time):
     """Pause or resume the feeders of a port when its queue crosses a threshold."""
     port = unit[p]
     if port.feeders == 0:
+        return
+    if feeder[port.feeder].span > 0.0:
+        if float(port.waiting) > port.high and port.pausing < port.feeders:
+            begin_pauses(element, unit, slot, feeder, tally, switches, p, time)
         return
     wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:

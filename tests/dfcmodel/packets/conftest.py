@@ -37,6 +37,8 @@ DISCIPLINES: dict[str, Any] = {
     "ecn": RED(low=2.0, high=6.0, weight=0.05, gentle=False, ecn=True, mean_packet=1000.0),
     "pause": Pause(high=6.0, low=3.0),
     "slow pause": Pause(high=4.0, low=2.0, signalling=1e-4),
+    "pause quanta": Pause(high=6.0, low=3.0, quanta=20, signalling=1e-4),
+    "pause by short quanta": Pause(high=5.0, low=2.0, quanta=1),
     "fair": Fair(),
     "priority": Priority(),
 }

@@ -13,7 +13,6 @@ from responsefn import CUBIC
 @pytest.mark.parametrize(
     ("discipline", "parts"),
     [(DFC(), ("DFC", "Fluid")),
-     (Pause(high=6.0, low=3.0, quanta=100), ("quanta", "Fluid")),
      (Pause(high=6.0, low=3.0, paused_rate=10.0), ("paused_rate", "Fluid"))],
 )  # fmt: skip
 def test_a_discipline_without_packets_is_refused(one_link, refused, discipline, parts) -> None:
