@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks import fabrics
 from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
 from dfcmodel.network.flows import window_rules
@@ -47,12 +48,12 @@ def scenarios() -> list[Scenario]:
 
 
 def rows() -> list[Row]:
-    """Return a row for each scenario, and one for ns-2 where it is installed."""
+    """Return a row for each scenario, and one for ns-2 where it is installed; then those of fabrics under PFC."""
     method = Packets(convention="ns2", seed=1)
     found = []
     for scenario in tqdm(scenarios(), desc="packets", leave=False):
         found += _compare(scenario, method)
-    return found
+    return found + fabrics.rows()
 
 
 def _plan(scenario: Scenario, method: Packets) -> Plan:
