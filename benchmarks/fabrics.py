@@ -32,7 +32,11 @@ PACKETS = {"incast": 489, "permutation": 4883}
 ENDS = {"incast": 21e-3, "permutation": 2.5e-3}
 TARGETS = {"line rate": 40.0, "half of it": 40.0, "NewReno": 80.0}
 """CPU ns per packet-hop; packets and ACKs count."""
-SOURCES: dict[str, Any] = {"line rate": CBR(RATE), "half of it": CBR(RATE / 2), "NewReno": NewReno()}
+SOURCES: dict[str, Any] = {
+    "line rate": CBR(RATE),
+    "half of it": CBR(RATE / 2),
+    "NewReno": NewReno(),
+}
 ROUNDS = 7
 
 

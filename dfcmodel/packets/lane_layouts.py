@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
-from dfcmodel.network.disciplines import Fair, Pause, Priority
-from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW
+from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
 from dfcmodel.packets.kernel.layout import FEEDER, LANE
 from dfcmodel.packets.kernel.ports import LANES
 
@@ -42,6 +42,10 @@ def lay_out_lanes(
             hop["lane"][hops] = len(rows) + np.arange(len(users))
             rows += [(f, levels.index(rank)) for (f, _), rank in zip(users, own, strict=True)]
             rows += [(0, 0)] if not users else []
+        elif isinstance(port.discipline, DFC):
+            row["by_turns"], row["lanes"] = BY_RATE, len(users)
+            hop["lane"][hops] = len(rows) + np.arange(len(users))
+            rows += [(f, 0) for f, _ in users] or [(0, 0)]
         elif isinstance(port.discipline, PFC):
             row["by_turns"], row["lanes"] = BY_CLASS, max(1, len(places))
             hop["lane"][hops] = [len(rows) + places.index(rank) for rank in ranks]

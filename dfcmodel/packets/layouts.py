@@ -14,6 +14,7 @@ from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.dfc_layouts import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.kernel.boxes import USED
 from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, UNIT
 from dfcmodel.packets.kernel.timers import WAKE
@@ -63,8 +64,9 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     hop["inline"] = inline[hop["port"]]
     lane = lay_out_lanes(plan, unit, hop, ways)
     feeder = lay_out_feeders(plan, unit, hop, ways)
+    clocks = plan.clocks()
     F = len(ways)
-    size = _most_elements(plan)
+    size = _most_elements(plan) + 2 * len(clocks)
     selective = any(kind == "sack" for kind in plan.recoveries)
     most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
@@ -74,7 +76,9 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "flow": flow,
         "hop": hop,
         "lane": lane,
+        "diffusive": lay_out_rates(plan, unit, lane),
         "feeder": feeder,
+        "feedback": lay_out_feedback(clocks, plan, unit),
         "ring": ring,
         "bits": bits,
         "known": np.full((F, 8), -1, dtype=np.int32),
@@ -99,6 +103,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     }
     _wake_all(plan, arrays)
     begin_storms(plan, arrays)
+    begin_clocks(clocks, arrays)
     return Layout(arrays, ahead)
 
 
@@ -137,7 +142,8 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
 def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
     """Return the processing order of the units and the length of a window in s.
 
-    Senders come first. The window is the smallest latency of a transfer against this order.
+    Senders come first. The window is the smallest latency of a transfer against this order, and not longer than a
+    period of feedback, because one report is under way at a time.
     """
     senders = len(plan.ports)
     edges: dict[tuple[int, int], float] = {}
@@ -164,8 +170,9 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
     order = _sorted_units(boxed, edges)
     place = {u: n for n, u in enumerate(order)}
     back = [time for (a, b), time in edges.items() if place[b] <= place[a]]
+    periods = [clock.period for clock in plan.clocks()]
     longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
-    return np.array(order, dtype=np.int64), LATEST * min([*back, longest])
+    return np.array(order, dtype=np.int64), LATEST * min([*back, *periods, longest])
 
 
 def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list[int]:
@@ -180,7 +187,9 @@ def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list
             after[a].append(b)
     place = {u: n for n, u in enumerate(boxed)}
     order: list[int] = []
-    heap = [(len(into[u]), place[u], u) for u in boxed]  # what is left, the fewest units before it first
+    heap = [
+        (len(into[u]), place[u], u) for u in boxed
+    ]  # what is left, the fewest units before it first
     heapq.heapify(heap)
     while heap:
         count, _, u = heapq.heappop(heap)
@@ -248,6 +257,7 @@ def _units(
     unit["rank"][:P] = plan.ranks
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
+    unit["counted"][:P] = [port.delay * (port.link >= 0) for port in plan.ports]
     sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
     unit["ring_mask"][:P] = sizes - 1

@@ -34,7 +34,7 @@ class Records:
     delivered
         Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
     transit
-        Propagation delays of the transmissions started in each sample, s, (S + 1, F).
+        Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F).
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     waiting
@@ -156,7 +156,8 @@ class Records:
             self.waiting[first, p] += 1
             self.waiting[last, p] -= 1
         if not packet.is_ack:
-            self.transit[last, packet.flow] += self.plan.ports[p].delay
+            port = self.plan.ports[p]
+            self.transit[last, packet.flow] += port.delay * (port.link >= 0)
         self.carried[self.hop_of(packet)] += 1
         self.waited[self.hop_of(packet)] += now - came
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .diffusion import leave_rated
 from .jit import inlined
 from .managers import CODEL, DELIVER, control_delay
 from .pauses import count_class
@@ -12,7 +13,11 @@ from .ports import drop
 
 __all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow"]
 
-BY_FLOW, BY_CLASS = 1, 2  # what ports with several lanes have a lane for
+BY_FLOW, BY_CLASS, BY_RATE = (
+    1,
+    2,
+    3,
+)  # ports with several lanes: by flow, by class, by rates of flows
 
 
 @inlined
@@ -131,11 +136,13 @@ def leave_lane(element, unit, lane, sizes, p):
 
 @inlined
 def dequeue(
-    element, unit, slot, flow, hop, lane, feeder, sizes, control, waiting, lost, switches, tally, p,
-    time, scale, rows,
+    element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, waiting, lost,
+    switches, tally, p, time, scale, rows,
 ):  # fmt: skip
     """Remove the next packet to be sent from a port and return it; CoDel drops some before it."""
     port = unit[p]
+    if port.by_turns == BY_RATE:
+        return leave_rated(element, unit, lane, diffusive, sizes, p, time)
     after = DELIVER
     while True:
         e = leave_lane(element, unit, lane, sizes, p)

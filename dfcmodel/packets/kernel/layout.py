@@ -7,6 +7,7 @@ import numpy as np
 __all__ = [
     "CALLED",
     "CONTROL",
+    "DIFFUSIVE",
     "EARLY",
     "ELEMENT",
     "FEEDER",
@@ -51,6 +52,7 @@ UNIT = np.dtype(
         ("free", "f8"),  # end of the last scheduled transmission, s
         ("inverse", "f8"),  # slots of the calendar queue per second
         ("delay", "f8"),  # propagation, s
+        ("counted", "f8"),  # the same, 0 for the links of hosts: what is there is not in transit
         ("at", "i8"),  # first slot of the calendar queue
         ("mask", "i8"),  # number of slots minus 1
         ("count", "i8"),  # elements in the calendar queue
@@ -116,6 +118,29 @@ FEEDER = np.dtype(
     align=True,
 )
 """What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
+
+DIFFUSIVE = np.dtype(
+    [
+        ("rate", "f8"),  # at which the credit grows, packets/s
+        ("credit", "f8"),  # packets that may leave
+        ("settled", "f8"),  # when the credit was that, s
+        ("ready", "f8"),  # when the next packet may leave, s
+        ("told_rate", "f8"),  # reported by the next node: r of the law, packets/s
+        ("told_backlog", "f8"),  # n' of the law, packets
+        ("wanted", "f8"),  # what it would send alone, packets/s
+        ("intensity", "f8"),  # alpha
+        ("gain", "f8"),  # D / d, 1/s
+        ("capacity", "f8"),  # of the link, packets/s
+        ("rate_0", "f8"),  # reports that are under way
+        ("rate_1", "f8"),
+        ("backlog_0", "f8"),
+        ("backlog_1", "f8"),
+        ("active", "i4"),  # 1 from its first packet on
+        ("counts", "i4"),  # 0: a host, whose own packets are not in the law
+    ],
+    align=True,
+)
+"""Diffusion-type flow control of a lane, in the row of the lane."""
 
 EARLY = np.dtype(
     [

@@ -10,6 +10,7 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    DFC,
     FIFO,
     PFC,
     PIE,
@@ -152,6 +153,32 @@ def random_classes(seed: int) -> Scenario:
     return replace(
         wide, links=tuple(replace(u, buffer=b) for u, b in zip(wide.links, tight, strict=True))
     )
+
+
+def random_diffusive(seed: int) -> Scenario:
+    """Return a random network with diffusion-type flow control on all links, or on all but every third."""
+    rng = np.random.default_rng([seed, 2006])
+    rules = (
+        DFC(),
+        DFC(diffusion=0.3, phases="synchronous"),
+        DFC(diffusion=0.02, intensity=1.2),
+    )
+    scenario = random_scenario("fifo", seed)
+    links = tuple(
+        replace(link, discipline=FIFO() if seed % 2 and n % 3 == 2 else rules[seed % 3])
+        for n, link in enumerate(scenario.links)
+    )
+    wide = replace(scenario, links=links)
+    flows = tuple(
+        replace(
+            flow,
+            host=str(rng.choice(["unshaped", "direct", "shaped"]))
+            if isinstance(wide.path(flow)[0].discipline, DFC)
+            else "unshaped",
+        )
+        for flow in wide.flows
+    )
+    return replace(wide, flows=flows)
 
 
 def _path(parent: dict[int, int], first: int, last: int) -> tuple[int, ...]:
