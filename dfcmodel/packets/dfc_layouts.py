@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC
-from dfcmodel.packets.kernel.diffusion import LISTEN, TELL
+from dfcmodel.packets.kernel.diffusion import LISTEN, REPORTS, TELL
 from dfcmodel.packets.kernel.layout import DIFFUSIVE
 from dfcmodel.packets.kernel.pauses import RENEWALS
-from dfcmodel.packets.reference_diffusion import REPORTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

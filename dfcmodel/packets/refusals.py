@@ -63,6 +63,6 @@ def _check_discipline(link: Link, method: Packets) -> None:
     if isinstance(rule, DFC) and rule.per != "flow":
         msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"
         raise ValueError(f"per of {name} = {rule.per!r}: {msg}")
-    if method.is_ns2 and type(rule) not in (FIFO, RED):
+    if method.is_ns2 and type(rule) not in (FIFO, RED, DFC):  # DFC between ns-2's senders
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
         raise ValueError(f"discipline of {name}: {msg}")

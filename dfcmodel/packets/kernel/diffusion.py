@@ -16,6 +16,7 @@ from .jit import compiled, inlined
 
 __all__ = [
     "LISTEN",
+    "REPORTS",
     "TELL",
     "adjust",
     "begin_of",
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 TELL, LISTEN = -6, -7  # numbers of elements: the clock of a node, the arrival of its feedback
+REPORTS = (
+    1 << 22
+)  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
 
 
 @inlined
