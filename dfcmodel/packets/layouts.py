@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import Fair, Pause, Priority, manager_of
+from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
-from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
+from dfcmodel.packets.dfc_layouts import begin_clocks, lay_out_feedback, lay_out_rates
+from dfcmodel.packets.kernel.boxes import USED
+from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, UNIT
+from dfcmodel.packets.kernel.timers import WAKE
+from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.plans import ENDLESS, HEADER
 from responsefn import WindowRule
 from responsefn.responses.rule_compilation import numbers_of
@@ -33,6 +38,8 @@ BY_ADDRESS = 4
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
+SLOTS_PER_WINDOW = 256
+"""Largest number of slots that a unit looks at in a window."""
 LATEST = 1.0 - 1e-6
 """Length of a window over the smallest latency; below 1 because sums of times are rounded."""
 
@@ -51,14 +58,15 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
     flow, bits = _flows(plan, signatures, ways)
-    unit, slots, ring = _units(plan, inline, order)
+    unit, slots, ring = _units(plan, inline, order, ahead)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
-    lane = _lanes(plan, unit, hop, ways)
-    feeder = _feeder_lists(plan, unit)
+    lane = lay_out_lanes(plan, unit, hop, ways)
+    feeder = lay_out_feeders(plan, unit, hop, ways)
+    clocks = plan.clocks()
     F = len(ways)
-    size = _most_elements(plan)
+    size = _most_elements(plan) + 2 * len(clocks)
     selective = any(kind == "sack" for kind in plan.recoveries)
     most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
@@ -68,7 +76,9 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "flow": flow,
         "hop": hop,
         "lane": lane,
+        "diffusive": lay_out_rates(plan, unit, lane),
         "feeder": feeder,
+        "feedback": lay_out_feedback(clocks, plan, unit),
         "ring": ring,
         "bits": bits,
         "known": np.full((F, 8), -1, dtype=np.int32),
@@ -92,7 +102,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
     }
     _wake_all(plan, arrays)
-    _begin_storms(plan, arrays)
+    begin_storms(plan, arrays)
+    begin_clocks(clocks, arrays)
     return Layout(arrays, ahead)
 
 
@@ -123,7 +134,7 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
         before.setdefault(p, set()).add(q)
     single = [int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))]
     for p, port in enumerate(plan.ports):
-        for q in (p, *plan.feeders(p)) if port.has_lanes else ():
+        for q in (p, *plan.pausable(p)) if port.has_lanes else ():
             single[q] = 0
     return np.array(single)
 
@@ -131,7 +142,8 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
 def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
     """Return the processing order of the units and the length of a window in s.
 
-    Senders come first. The window is the smallest latency of a transfer against this order.
+    Senders come first. The window is the smallest latency of a transfer against this order, and not longer than a
+    period of feedback, because one report is under way at a time.
     """
     senders = len(plan.ports)
     edges: dict[tuple[int, int], float] = {}
@@ -151,15 +163,16 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
         if plan.backward[f]:
             edges[at, senders] = min(edges.get((at, senders), math.inf), time)
     for p, port in enumerate(plan.ports):
-        for q in plan.feeders(p):
+        for q in plan.pausable(p):
             latency = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
             edges[p, q] = min(edges.get((p, q), math.inf), latency)
     boxed = [senders, *(p for p in range(senders) if not inline[p])]
     order = _sorted_units(boxed, edges)
     place = {u: n for n, u in enumerate(order)}
     back = [time for (a, b), time in edges.items() if place[b] <= place[a]]
+    periods = [clock.period for clock in plan.clocks()]
     longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
-    return np.array(order, dtype=np.int64), LATEST * min([*back, longest])
+    return np.array(order, dtype=np.int64), LATEST * min([*back, *periods, longest])
 
 
 def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list[int]:
@@ -168,30 +181,70 @@ def _sorted_units(boxed: list[int], edges: dict[tuple[int, int], float]) -> list
     for a, b in edges:
         if b != boxed[0] and a != b:
             into[b].add(a)
-    order, left = [], list(boxed)
-    while left:
-        ready = next((u for u in left if not into[u]), None)
-        if ready is None:
-            ready = min(left, key=lambda u: len(into[u]))
-        order.append(ready)
-        left.remove(ready)
-        for before in into.values():
-            before.discard(ready)
+    after: dict[int, list[int]] = {u: [] for u in boxed}
+    for b, before in into.items():
+        for a in before:
+            after[a].append(b)
+    place = {u: n for n, u in enumerate(boxed)}
+    order: list[int] = []
+    heap = [
+        (len(into[u]), place[u], u) for u in boxed
+    ]  # what is left, the fewest units before it first
+    heapq.heapify(heap)
+    while heap:
+        count, _, u = heapq.heappop(heap)
+        if u not in into or count != len(into[u]):  # it has been chosen, or has a later entry
+            continue
+        order.append(u)
+        del into[u]
+        for b in after[u]:
+            if b in into:
+                into[b].discard(u)
+                heapq.heappush(heap, (len(into[b]), place[b], b))
     return order
+
+
+def _horizons(
+    plan: Plan, inline: NDArray[np.int64], queueing: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how long before its time an element is pushed to each unit, s, (P + 1,), besides a window.
+
+    ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
+    when they leave. Calendar queues work beyond it too, more slowly.
+    """
+    senders = len(plan.ports)
+    far = [0.0] * (senders + 1)
+    paused = {q for p in range(senders) for q in plan.pausable(p)}
+    with_lanes = [port.has_lanes or p in paused for p, port in enumerate(plan.ports)]
+    leaving = (plan.passage.max(axis=1) + np.where(with_lanes, 0.0, queueing)).tolist()
+    boxed = (inline == 0).tolist()
+    for f, ports in enumerate(plan.forward):
+        time = 0.0
+        for n, p in enumerate((*ports, *plan.backward[f])):
+            if n == len(ports) and plan.delayed[f]:
+                far[senders] = max(far[senders], time)
+                time = 0.0
+            if boxed[p]:
+                far[p] = max(far[p], time)
+                time = 0.0
+            time += leaving[p]
+        far[senders] = max(far[senders], time)
+    return np.minimum(far, plan.passage[:, 0].sum())
 
 
 def _outstanding(plan: Plan) -> NDArray[np.int64]:
     """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
     most = np.zeros(len(plan.ports), dtype=np.int64)
     for f, flow in enumerate(plan.scenario.flows):
-        window = 4 * int(flow.max_window) if isinstance(flow.source, WindowRule) else 1 << 20
+        window = 4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size
+        window = int(min(window, 1 << 24))
         for p in {*plan.forward[f], *plan.backward[f]}:
             most[p] += window
     return np.minimum(most, 1 << 24)
 
 
 def _units(
-    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64]
+    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
@@ -204,70 +257,21 @@ def _units(
     unit["rank"][:P] = plan.ranks
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
+    unit["counted"][:P] = [port.delay * (port.link >= 0) for port in plan.ports]
     sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
     unit["ring_mask"][:P] = sizes - 1
     slots = 0
-    horizon = float(plan.passage[:, 0].sum())
+    ahead = window + _horizons(plan, inline, places * plan.transmission[:, 0])
     fastest = plan.transmission[:, 0].min()
     for u in order:
-        width = plan.transmission[u, 0] if u < P else fastest
+        width = max(plan.transmission[u, 0] if u < P else fastest, window / SLOTS_PER_WINDOW)
+        horizon = ahead[u]
         count = 1 << math.ceil(math.log2(min(MOST_SLOTS, max(16.0, 2.0 * horizon / width))))
         unit["at"][u], unit["mask"][u] = slots, count - 1
         unit["inverse"][u] = 1.0 / max(width, 2.0 * horizon / count)
         slots += count
     return unit, slots, np.empty(int(sizes.sum()))
-
-
-def _lanes(
-    plan: Plan, unit: NDArray[Any], hop: NDArray[Any], ways: list[tuple[int, ...]]
-) -> NDArray[Any]:
-    """Assign lanes to the ports that need them; return the lanes."""
-    rows: list[tuple[int, int]] = []
-    paused = {q for p in range(len(plan.ports)) for q in plan.feeders(p)}
-    at = [np.cumsum([0, *map(len, ways)])[f] for f in range(len(ways))]
-    for p, port in enumerate(plan.ports):
-        if not (port.has_lanes or p in paused):
-            continue
-        row = unit[p]
-        row["kind"], row["lane"], row["levels"], row["lanes"] = 2, len(rows), 1, 1
-        if not isinstance(port.discipline, (Fair, Priority)):
-            rows.append((0, 0))
-            continue
-        users = [(f, h) for f, way in enumerate(ways) for h, q in enumerate(way)
-                 if q == p and h != len(plan.forward[f])]  # fmt: skip
-        ranks = [0] * len(users)
-        if isinstance(port.discipline, Priority):
-            ranks = [plan.scenario.flows[f].priority for f, _ in users]
-        levels = sorted(set(ranks))
-        row["by_turns"], row["levels"], row["lanes"] = 1, max(1, len(levels)), len(users)
-        for n, (f, h) in enumerate(users):
-            hop["lane"][at[f] + h] = len(rows) + n
-        rows += [(f, levels.index(rank)) for (f, _), rank in zip(users, ranks, strict=True)]
-        rows += [(0, 0)] if not users else []
-    lane = np.zeros(max(1, len(rows)), LANE)
-    for name in ("head", "tail", "next", "first", "last"):
-        lane[name] = -1
-    lane["flow"][: len(rows)] = [f for f, _ in rows]
-    lane["level"][: len(rows)] = [level for _, level in rows]
-    for p in range(len(plan.ports)):
-        if unit["kind"][p] == 2 and not unit["by_turns"][p]:
-            hop["lane"][hop["port"] == p] = unit["lane"][p]
-    return lane
-
-
-def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
-    """Set each port's pause thresholds and feeders; return the concatenated lists of feeders."""
-    found: list[int] = []
-    for p, port in enumerate(plan.ports):
-        feeders = plan.feeders(p)
-        unit["feeder"][p], unit["feeders"][p] = len(found), len(feeders)
-        found += feeders
-        if isinstance(port.discipline, Pause):
-            rule = port.discipline
-            unit["high"][p], unit["low"][p] = rule.high, rule.low
-            unit["signalling"][p] = rule.signalling
-    return np.array(found or [0], dtype=np.int64)
 
 
 def _manager_number(port: Port) -> int:
@@ -338,11 +342,28 @@ def _most_elements(plan: Plan) -> int:
     inside = 0.0
     for port in plan.ports:  # full of ACKs, whether they take time or not
         inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
+    messages = _most_messages(plan)
     windows = sum(
-        4 * min(flow.max_window, flow.size) + 64 if isinstance(flow.source, WindowRule) else 1 << 22
+        4 * min(flow.max_window, flow.size) + 64
+        if isinstance(flow.source, WindowRule)
+        else min(flow.size, 1 << 22)
         for flow in plan.scenario.flows
     )
-    return int(min(2.0 * inside, 2.0 * windows)) + 8 * len(plan.forward) + 64 + len(plan.storms())
+    return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64
+
+
+def _most_messages(plan: Plan) -> float:
+    """Return the largest number of pause messages under way: one for each packet that comes or leaves.
+
+    Each pause that has quanta has an element for their end.
+    """
+    messages = float(len(plan.storms()))
+    for p, port in enumerate(plan.ports):
+        for q in plan.pausable(p):
+            feeder, rule = plan.ports[q], port.discipline
+            way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
+            messages += 3.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
+    return messages
 
 
 def _flows(
@@ -393,22 +414,20 @@ def _flows(
     return flow, np.zeros(total + 1, dtype=np.uint8)
 
 
-def _begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the pauses of ports with a fault, which never end."""
-    from dfcmodel.packets.kernel.boxes import push, take
-    from dfcmodel.packets.kernel.lanes import PAUSE
-
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
-    for p, q, _, time in plan.storms():
-        e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
-        element[e].number, element[e].flow = PAUSE, 0
-        push(element, unit, arrays["slot"], e, q, time, -1 - p)  # type: ignore[no-untyped-call]
-
-
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the starts of all flows."""
-    from dfcmodel.packets.kernel.timers import wake_at
-
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
-    for f, start in enumerate(plan.starts):
-        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(start), f)  # type: ignore[no-untyped-call]
+    """Schedule the starts of all flows, in a calendar queue that is empty."""
+    element, slot, box = arrays["element"], arrays["slot"], arrays["unit"][-1]
+    F = len(plan.starts)
+    first, senders = int(arrays["tally"][USED]), len(plan.ports)
+    rows = first + np.arange(F)
+    places = box["at"] + ((plan.starts * box["inverse"]).astype(np.int64) & box["mask"])
+    order = np.lexsort((np.arange(F), plan.starts, places))
+    same = places[order[1:]] == places[order[:-1]]
+    for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
+                         ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
+        element[name][rows] = values
+    element["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
+    slot[places[order], 1] = rows[order]  # the last one of each slot stays
+    slot[places[order[::-1]], 0] = rows[order[::-1]]
+    box["count"] += F
+    arrays["tally"][USED] += F

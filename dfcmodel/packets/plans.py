@@ -7,12 +7,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
-from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority, manager_of
+from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number, one_number
@@ -28,12 +28,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Plan", "Port", "plan_packets"]
+__all__ = ["Clock", "Plan", "Port", "plan_packets"]
 
 HEADER = 40.0
 """Bytes of an ACK without blocks, and of the first packet of a connection in ns-2."""
 BLOCK = 8.0
 """Bytes of a block of a selective acknowledgement."""
+PHASES = 2006
+"""What tells the random phases of clocks from all other random numbers."""
+QUANTUM = 512.0
+"""Bits of the paused link in a pause quantum (IEEE 802.3, 31B.2)."""
 SIZES = 5
 """Number of size classes: 0 is a data packet; 1 to 4 are HEADER bytes with 0 to 3 blocks."""
 ENDLESS = 2**31 - 2
@@ -81,7 +85,22 @@ class Port:
         """Whether the queued packets must be known at the start of each transmission."""
         manager = manager_of(self.discipline)
         managed = manager is not None and type(manager).on_step is not RED.on_step
-        return managed or isinstance(self.discipline, (Pause, Fair, Priority))
+        return managed or isinstance(self.discipline, (DFC, Pause, PFC, Fair, Priority))
+
+
+class Clock(NamedTuple):
+    """A clock of diffusion-type flow control: the node after port ``to`` reports about port ``of``, which it feeds.
+
+    It reports first at time ``first`` and then once per ``period``, s, for which the report is under way;
+    ``keys`` are the flows that go over both ports, each with whether it is its ACKs. Without a
+    port that reports, ``of`` is -1, and port ``to`` merely adjusts its rates at these times.
+    """
+
+    of: int
+    to: int
+    first: float
+    period: float
+    keys: tuple[tuple[int, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -148,6 +167,57 @@ class Plan:
             if isinstance(self.ports[p].discipline, Pause):
                 found.setdefault(p, set()).add(before)
         return {p: tuple(sorted(ports)) for p, ports in found.items()}
+
+    def pausable(self, p: int) -> tuple[int, ...]:
+        """Return the ports that port p may pause, with all that they carry or by class."""
+        return self._pausable.get(p, ())
+
+    @cached_property
+    def _pausable(self) -> dict[int, tuple[int, ...]]:
+        found = dict(self._feeders)
+        for p, port in enumerate(self.ports):
+            if isinstance(port.discipline, PFC):
+                found[p] = tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
+        return found
+
+    def users(self, p: int) -> tuple[tuple[int, bool], ...]:
+        """Return the flows at port p, each with whether it is its ACKs that come there."""
+        return self._users.get(p, ())
+
+    @cached_property
+    def _users(self) -> dict[int, tuple[tuple[int, bool], ...]]:
+        found: dict[int, list[tuple[int, bool]]] = {}
+        for f, routes in enumerate(zip(self.forward, self.backward, strict=True)):
+            for is_ack, route in zip((False, True), routes, strict=True):
+                for p in route:
+                    found.setdefault(p, []).append((f, is_ack))
+        return {p: tuple(keys) for p, keys in found.items()}
+
+    def clocks(self) -> list[Clock]:
+        """Return the clocks of all ports with diffusion-type flow control; phases are those of nodes."""
+        nodes = self.scenario.nodes
+        drawn = np.random.default_rng([self.method.seed or 0, PHASES]).random(len(nodes))
+        phases = dict(zip(nodes, drawn.tolist(), strict=True))
+        found = []
+        for p, port in enumerate(self.ports):
+            if not isinstance(port.discipline, DFC):
+                continue
+            first = phases[port.target] * port.delay if port.discipline.phases == "random" else 0.0
+            fed: dict[int, list[tuple[int, bool]]] = {}
+            for f, is_ack in self.users(p):
+                route = (self.backward if is_ack else self.forward)[f]
+                after = route[route.index(p) + 1 :][:1]
+                if after and isinstance(self.ports[after[0]].discipline, DFC):
+                    fed.setdefault(after[0], []).append((f, is_ack))
+            found += [
+                Clock(q, p, first, port.delay, tuple(fed.get(q, ()))) for q in sorted(fed) or [-1]
+            ]
+        return found
+
+    def pause_time(self, p: int, q: int) -> float:
+        """Return for how long a message of port p pauses port q, s; 0: until the next message."""
+        quanta = getattr(self.ports[p].discipline, "quanta", None)
+        return (quanta or 0) * QUANTUM / self.ports[q].bits
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
@@ -334,7 +404,9 @@ class _Ports:
         """Add the access link of a flow's host, equal to its first link; return the index."""
         first = self.all[self.scenario.path_index(self.scenario.flows[f])[0]]
         host: Any = ("host", self.scenario.flows[f].name)
-        return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, FIFO(), -1))
+        shaped = self.scenario.flows[f].host == "shaped"
+        rule = first.discipline if shaped else FIFO()
+        return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, rule, -1))
 
     def reverse(self, p: int) -> int:
         """Return the port from the target of port p to its source, adding a mirror if needed."""

@@ -34,7 +34,7 @@ class Records:
     delivered
         Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
     transit
-        Propagation delays of the transmissions started in each sample, s, (S + 1, F).
+        Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F).
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     waiting
@@ -70,10 +70,10 @@ class Records:
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
-        self.switched: list[tuple[float, int, bool, int, int]] = []
+        self.switched: list[tuple[float, int, int, int, int]] = []
         self.all_switches = True
-        pausing = any(plan.feeders(p) for p in range(P))
-        self.switches = np.zeros((SWITCHES if pausing else 0, 3))
+        pausing = any(plan.pausable(p) for p in range(P))
+        self.switches = np.zeros((SWITCHES if pausing else 0, 5))
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
 
@@ -88,11 +88,11 @@ class Records:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
         rows = self.switches[:count].tolist()
         self.all_switches &= count <= len(self.switches)
-        self.switched += [(time, int(p), bool(on), ALL, ALL) for time, p, on in rows]
+        self.switched += [(time, *map(int, (p, on, q, rank))) for time, p, on, q, rank in rows]
 
     def switch(self, p: int, now: float, on: bool, feeder: int = ALL, priority: int = ALL) -> None:
         """Record that port p asked for a pause of a class at a port that feeds it, or for its end."""
-        self.switched.append((now, p, on, feeder, priority))
+        self.switched.append((now, p, int(on), feeder, priority))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""
@@ -156,7 +156,8 @@ class Records:
             self.waiting[first, p] += 1
             self.waiting[last, p] -= 1
         if not packet.is_ack:
-            self.transit[last, packet.flow] += self.plan.ports[p].delay
+            port = self.plan.ports[p]
+            self.transit[last, packet.flow] += port.delay * (port.link >= 0)
         self.carried[self.hop_of(packet)] += 1
         self.waited[self.hop_of(packet)] += now - came
 

@@ -14,10 +14,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import Fair, Pause, Priority
+from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
-from dfcmodel.packets.reference_queues import ByPriority, Pausing, Queue, RoundRobin
+from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
+from dfcmodel.packets.reference_queues import (
+    ByPriority,
+    Pausing,
+    PausingByQuanta,
+    Queue,
+    RoundRobin,
+)
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
 from dfcmodel.packets.reference_sources import Blind
@@ -29,12 +36,19 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["Simulation", "run_reference"]
+__all__ = ["Simulation", "queue_of", "run_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
-    Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+    DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
+
+
+def queue_of(discipline: Discipline) -> type[Queue]:
+    """Return the class of the queue of a link with a discipline."""
+    if isinstance(discipline, Pause) and discipline.quanta is not None:
+        return PausingByQuanta
+    return QUEUES.get(type(discipline), Queue)
 
 
 def run_reference(plan: Plan) -> Records:
@@ -58,9 +72,7 @@ class Simulation:
         self.count = itertools.count()
         self.records = Records(plan)
         self.streams = [int(seed) for seed in plan.seeds]
-        self.queues = [
-            QUEUES.get(type(port.discipline), Queue)(self, p) for p, port in enumerate(plan.ports)
-        ]
+        self.queues = [queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)]
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
             Receiver(kind == "sack", echo)
@@ -71,6 +83,8 @@ class Simulation:
             self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
 
+        for clock in plan.clocks():
+            begin_clock(self, clock)
         for p, q, priority, time in plan.storms():
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
             self.at(time, -1 - p, asks)

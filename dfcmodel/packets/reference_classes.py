@@ -60,6 +60,10 @@ class ClassQueues(Queue):
         """Return whether a class, or the whole link, is paused."""
         return any(who in (ALL, priority) for _, who in self.paused_by)
 
+    def is_stopped(self) -> bool:
+        """Return whether the port is paused with all that it carries, not by class."""
+        return any(who == ALL for _, who in self.paused_by)
+
     def ready(self) -> bool:
         """Return whether a packet may leave."""
         return not self.busy and any(not self.is_paused(priority) for priority in self.turns)

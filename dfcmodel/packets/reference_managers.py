@@ -31,13 +31,18 @@ class ManagedQueue(Protocol):
     busy: bool
     idle_since: float
     bytes: float
-    paused_by: set[tuple[int, int]]
 
     def length(self) -> int:
         """Return how many packets wait."""
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
+
+    def ready(self) -> bool:
+        """Return whether a packet that waits may be sent."""
+
+    def is_stopped(self) -> bool:
+        """Return whether the port is paused with all that it carries."""
 
     def pop(self) -> tuple[float, Packet]:
         """Remove the next packet; return its arrival time and the packet."""
@@ -171,7 +176,8 @@ class ControlledDelay(Manager):
         """Return when the next packet came, the packet, and whether it may be dropped."""
         came, packet = self.queue.pop()
         now, rule = self.simulation.now, self.rule
-        if now - came < rule.target or self.queue.bytes <= self.simulation.plan.sizes[0]:
+        left = self.queue.bytes if self.queue.ready() else 0.0
+        if now - came < rule.target or left <= self.simulation.plan.sizes[0]:
             self.first_above_time = 0.0
         elif self.first_above_time == 0.0:
             self.first_above_time = now + rule.interval
@@ -226,7 +232,7 @@ class Called(Manager):
         """Apply the function; parts of packets add up."""
         queue, now = self.queue, self.simulation.now
         plan = self.simulation.plan
-        capacity = 0.0 if queue.paused_by else 1.0 / float(plan.transmission[queue.p, 0])
+        capacity = 0.0 if queue.is_stopped() else 1.0 / float(plan.transmission[queue.p, 0])
         seen = Arrivals(
             now, now - self.last, float(queue.length()), 1.0, capacity,
             now - min(queue.arrivals(), default=now), self.simulation.draw(queue.p),

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 
-__all__ = ["ByPriority", "Pausing", "Queue", "RoundRobin"]
+__all__ = ["ByPriority", "Pausing", "PausingByQuanta", "Queue", "RoundRobin"]
 
+RENEWALS = 1 << 23
+"""Smallest key of the ends of pauses that have quanta: after arrivals, before ends of transmission."""
 ENDS = 1 << 24
 """Smallest key of ends of transmission: at equal times arrivals and timers are processed first."""
 
@@ -47,6 +49,10 @@ class Queue:
         """Return whether a packet is accepted: by the manager, and the port is idle or has space."""
         idle = not (self.busy or self.paused_by)
         return self.manager.admit(packet) and (idle or self.length() < self.port.room)
+
+    def is_stopped(self) -> bool:
+        """Return whether the port is paused with all that it carries."""
+        return bool(self.paused_by)
 
     def passes(self, packet: Packet) -> bool:  # noqa: ARG002
         """Return whether an accepted packet is sent at once."""
@@ -142,18 +148,60 @@ class Pausing(Queue):
 
     def watch(self) -> None:
         """Pause or resume the feeders when the queue crosses a threshold."""
-        rule = self.port.discipline
+        rule, feeders = self.port.discipline, self.simulation.plan.feeders(self.p)
         assert isinstance(rule, Pause)
         wanted = self.length() > (rule.low if self.pausing else rule.high)
-        if wanted == self.pausing:
+        if wanted == self.pausing or not feeders:
             return
         self.pausing = wanted
         self.simulation.records.switch(self.p, self.simulation.now, wanted)
-        for q in self.simulation.plan.feeders(self.p):
-            queue = self.simulation.queues[q]
-            time = self.simulation.now + (queue.port.delay + rule.signalling)
-            message = partial(queue.receive_message, (self.p, ALL), wanted)
-            self.simulation.at(time, -1 - self.p, message)
+        for q in feeders:
+            self.send_message(q, wanted)
+
+    def send_message(self, q: int, pause: bool) -> None:
+        """Send a pause or resume message to a feeder, or let its pause run out."""
+        rule, queue = self.port.discipline, self.simulation.queues[q]
+        assert isinstance(rule, Pause)
+        time = self.simulation.now + (queue.port.delay + rule.signalling)
+        message = partial(queue.receive_message, (self.p, ALL), pause)
+        self.simulation.at(time, -1 - self.p, message)
+
+
+class PausingByQuanta(Pausing):
+    """The same with messages that pause for a time, renewed at its end while the queue is above ``low``."""
+
+    def __init__(self, simulation: EventSimulation, p: int) -> None:
+        super().__init__(simulation, p)
+        self.paused: set[int] = set()
+
+    def watch(self) -> None:
+        """Pause the feeders that are not paused when the queue is above the high threshold."""
+        rule, simulation = self.port.discipline, self.simulation
+        assert isinstance(rule, Pause)
+        if self.length() <= rule.high:
+            return
+        for q in simulation.plan.feeders(self.p):
+            if q not in self.paused:
+                self.paused.add(q)
+                simulation.records.switch(self.p, simulation.now, True, q)
+                self.send_message(q, True)
+                self.expire_later(q)
+
+    def expire_later(self, q: int) -> None:
+        """Schedule the end of the quanta of a feeder."""
+        time = self.simulation.now + self.simulation.plan.pause_time(self.p, q)
+        self.simulation.at(time, RENEWALS + q, partial(self.expire, q))
+
+    def expire(self, q: int) -> None:
+        """Renew the pause of a feeder, or let it end."""
+        rule = self.port.discipline
+        assert isinstance(rule, Pause)
+        if self.length() > rule.low:
+            self.expire_later(q)
+        else:
+            self.paused.remove(q)
+            self.simulation.records.switch(self.p, self.simulation.now, False, q)
+            self.send_message(q, False)
 
 
 class RoundRobin(Queue):

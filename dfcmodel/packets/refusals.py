@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import (
+    DFC,
     FIFO,
     Fair,
     Pause,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_scenario"]
 
-KINDS = (FIFO, Pause, PFC, Fair, Priority)
+KINDS = (FIFO, DFC, Pause, PFC, Fair, Priority)
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
@@ -40,9 +41,6 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"shared of link {link.name} = False: {msg}")
         _check_discipline(link, method)
     for flow in scenario.flows:
-        if flow.host == "shaped":
-            msg = "needs the rate reported by DFC, which is fluid only; use method=Fluid()"
-            raise ValueError(f"host of flow {flow.name!r} = 'shaped': {msg}")
         rule = flow.source
         if isinstance(rule, RateRule):
             msg = "a rate rule is fluid only; use method=Fluid()"
@@ -59,16 +57,12 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
 def _check_discipline(link: Link, method: Packets) -> None:
     """Raise ValueError for options of a discipline that the packet level does not support."""
     rule, name = link.discipline, f"link {link.name}"
-    if isinstance(rule, Pause):
-        if rule.quanta is not None:
-            msg = "the packet level has ON and OFF messages only; use None, or method=Fluid()"
-            raise ValueError(f"quanta of {name} = {rule.quanta}: {msg}")
-        if rule.paused_rate > 0.0:
-            msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
-            raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
-    if isinstance(rule, PFC) and method.backend != "reference":
-        msg = 'pauses by class run in plain Python; use backend="reference", or method=Fluid()'
-        raise ValueError(f"discipline of {name}: {msg}")
-    if method.is_ns2 and type(rule) not in (FIFO, RED):
+    if isinstance(rule, Pause) and rule.paused_rate > 0.0:
+        msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
+        raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
+    if isinstance(rule, DFC) and rule.per != "flow":
+        msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"
+        raise ValueError(f"per of {name} = {rule.per!r}: {msg}")
+    if method.is_ns2 and type(rule) not in (FIFO, RED, DFC):  # DFC between ns-2's senders
         msg = f'ns-2 has no {type(rule).__name__}; use convention="standard"'
         raise ValueError(f"discipline of {name}: {msg}")

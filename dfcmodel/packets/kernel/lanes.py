@@ -1,51 +1,23 @@
-"""Ports with lanes: schedulers over several queues, and ports that pause or are paused."""
+"""Ports with lanes: schedulers over several queues, by flow or by class of traffic."""
 # mypy: ignore-errors
 
 from __future__ import annotations
 
 import numpy as np
 
-from .boxes import SWITCHED, push, take
+from .diffusion import leave_rated
 from .jit import inlined
 from .managers import CODEL, DELIVER, control_delay
+from .pauses import count_class
 from .ports import drop
 
-__all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "watch"]
+__all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow"]
 
-PAUSE, RESUME = -3, -4  # numbers of elements that are messages
-
-
-@inlined
-def send_message(element, unit, slot, feeder, tally, p, time):
-    """Send a pause or resume message to the feeders of a port."""
-    port = unit[p]
-    for k in range(port.feeder, port.feeder + port.feeders):
-        q = np.int64(feeder[k])
-        e = take(element, tally)
-        element[e].number = PAUSE if port.pausing == 1 else RESUME
-        element[e].flow = 0
-        push(element, unit, slot, e, q, time + (unit[q].delay + port.signalling), -1 - p)
-
-
-@inlined
-def watch(element, unit, slot, feeder, tally, switches, p, time):
-    """Pause or resume the feeders of a port when its queue crosses a threshold.
-
-    Rows of ``switches``: when, which port and 1 for a pause; beyond the last one they are only counted.
-    """
-    port = unit[p]
-    if port.feeders == 0:
-        return
-    wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
-    if wanted != port.pausing:
-        port.pausing = wanted
-        n = tally[SWITCHED]
-        tally[SWITCHED] = n + 1
-        if n < len(switches):
-            switches[n, 0] = time
-            switches[n, 1] = p
-            switches[n, 2] = wanted
-        send_message(element, unit, slot, feeder, tally, p, time)
+BY_FLOW, BY_CLASS, BY_RATE = (
+    1,
+    2,
+    3,
+)  # ports with several lanes: by flow, by class, by rates of flows
 
 
 @inlined
@@ -68,7 +40,10 @@ def enter_lane(element, unit, lane, p, c, e, sizes):
         element[it.tail].next = e
     it.tail = e
     it.count += 1
-    port.waiting += 1
+    if it.paused == 0:
+        port.waiting += 1
+    else:
+        port.held += 1
     port.bytes += sizes[element[e].size]
 
 
@@ -135,9 +110,10 @@ def leave_lane(element, unit, lane, sizes, p):
         k += 1
     level = lane[k]
     c = level.first
-    if port.by_turns == 1:
-        while sizes[element[lane[c].head].size] > lane[c].deficit:
-            lane[c].deficit += sizes[0]
+    if port.by_turns != 0:
+        while lane[c].paused > 0 or sizes[element[lane[c].head].size] > lane[c].deficit:
+            if lane[c].paused == 0:
+                lane[c].deficit += sizes[0]
             if c != level.last:
                 level.first = lane[c].next
                 lane[level.last].next = c
@@ -160,16 +136,22 @@ def leave_lane(element, unit, lane, sizes, p):
 
 @inlined
 def dequeue(
-    element, unit, flow, lane, sizes, control, waiting, lost, tally, p, time, scale, rows
+    element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, waiting, lost,
+    switches, tally, p, time, scale, rows,
 ):  # fmt: skip
     """Remove the next packet to be sent from a port and return it; CoDel drops some before it."""
     port = unit[p]
+    if port.by_turns == BY_RATE:
+        return leave_rated(element, unit, lane, diffusive, sizes, p, time)
     after = DELIVER
     while True:
         e = leave_lane(element, unit, lane, sizes, p)
+        if port.by_turns == BY_CLASS:
+            count_class(element, unit, slot, flow, hop, feeder, tally, switches, p, e, -1, time)
         if port.manager != CODEL:
             return e
-        after = control_delay(control, p, time, element[e].time, port.bytes, sizes[0], after)
+        left = port.bytes if port.waiting > 0 else 0.0
+        after = control_delay(control, p, time, element[e].time, left, sizes[0], after)
         if after == DELIVER:
             return e
         discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)

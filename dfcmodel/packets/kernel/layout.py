@@ -7,8 +7,10 @@ import numpy as np
 __all__ = [
     "CALLED",
     "CONTROL",
+    "DIFFUSIVE",
     "EARLY",
     "ELEMENT",
+    "FEEDER",
     "FLOW",
     "HOP",
     "LANE",
@@ -50,6 +52,7 @@ UNIT = np.dtype(
         ("free", "f8"),  # end of the last scheduled transmission, s
         ("inverse", "f8"),  # slots of the calendar queue per second
         ("delay", "f8"),  # propagation, s
+        ("counted", "f8"),  # the same, 0 for the links of hosts: what is there is not in transit
         ("at", "i8"),  # first slot of the calendar queue
         ("mask", "i8"),  # number of slots minus 1
         ("count", "i8"),  # elements in the calendar queue
@@ -61,16 +64,17 @@ UNIT = np.dtype(
         ("rank", "i8"),  # order of simultaneous arrivals from this port
         ("peak", "i8"),
         ("kind", "i8"),  # FIFO, EARLY, LANES
-        ("waiting", "i8"),  # packets in its lanes
+        ("waiting", "i8"),  # packets in those of its lanes that are not paused
+        ("held", "i8"),  # packets in its other lanes
         ("bytes", "f8"),  # in its lanes
         ("manager", "i8"),  # of its lanes: NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS
         ("lane", "i8"),  # its first lane
         ("lanes", "i8"),
         ("levels", "i8"),
-        ("by_turns", "i8"),  # 1: a lane per flow, deficit round robin
-        ("paused", "i8"),  # number of ports that pause it
+        ("by_turns", "i8"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
+        ("paused", "i8"),  # number of ports that pause it with all its lanes
         ("pausing", "i8"),  # 1: it pauses its feeders
-        ("feeder", "i8"),  # offset of its feeders in `feeder`
+        ("feeder", "i8"),  # first of the feeders that it pauses all together
         ("feeders", "i8"),
         ("high", "f8"),
         ("low", "f8"),
@@ -95,10 +99,48 @@ LANE = np.dtype(
         ),  # head of the round-robin list of a level (stored in the port's first lanes)
         ("last", "i4"),
         ("flow", "i4"),
+        ("paused", "i4"),  # number of ports that pause it
     ],
     align=True,
 )
-"""A lane: a FIFO queue of a port, for all flows or for one flow."""
+"""A lane: a FIFO queue of a port, for all flows, for one flow or for a class of traffic."""
+
+FEEDER = np.dtype(
+    [
+        ("room", "f8"),  # packets of it for which there is room
+        ("span", "f8"),  # for how long a message pauses it, s; 0: until the next message
+        ("count", "i8"),  # packets of it that wait
+        ("port", "i4"),  # over which they come; -1: none that can be paused
+        ("lane", "i4"),  # which lane of it is paused; -1: all
+        ("priority", "i4"),  # class of traffic; -1: all
+        ("pausing", "i4"),  # 1: it is paused
+    ],
+    align=True,
+)
+"""What a port pauses: a port that feeds it, or a class of traffic over one (PFC counts the packets of each)."""
+
+DIFFUSIVE = np.dtype(
+    [
+        ("rate", "f8"),  # at which the credit grows, packets/s
+        ("credit", "f8"),  # packets that may leave
+        ("settled", "f8"),  # when the credit was that, s
+        ("ready", "f8"),  # when the next packet may leave, s
+        ("told_rate", "f8"),  # reported by the next node: r of the law, packets/s
+        ("told_backlog", "f8"),  # n' of the law, packets
+        ("wanted", "f8"),  # what it would send alone, packets/s
+        ("intensity", "f8"),  # alpha
+        ("gain", "f8"),  # D / d, 1/s
+        ("capacity", "f8"),  # of the link, packets/s
+        ("rate_0", "f8"),  # reports that are under way
+        ("rate_1", "f8"),
+        ("backlog_0", "f8"),
+        ("backlog_1", "f8"),
+        ("active", "i4"),  # 1 from its first packet on
+        ("counts", "i4"),  # 0: a host, whose own packets are not in the law
+    ],
+    align=True,
+)
+"""Diffusion-type flow control of a lane, in the row of the lane."""
 
 EARLY = np.dtype(
     [
@@ -166,6 +208,7 @@ HOP = np.dtype(
         ("carried", "i8"),  # packets whose transmission started
         ("waited", "f8"),  # sum of their queueing delays, s
         ("lane", "i4"),  # lane of the flow at the port
+        ("ingress", "i4"),  # row of `feeder` that counts the flow at the port
     ],
     align=True,
 )

@@ -12,9 +12,11 @@ import math
 import numpy as np
 
 from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
+from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import entry, inlined
-from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
+from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow
 from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
+from .pauses import PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, travel
 from .senders import receive, uniform
 from .sources import look_at_timers, wake
@@ -139,8 +141,8 @@ def next_arrival(element, slot, port, b, past, end):
 
 @inlined
 def enqueue(
-    managers, element, unit, slot, flow, hop, lane, feeder, transmission, sizes, early, control,
-    called, stream, tally, waiting, lost, switches, scale, rows, u, e,
+    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, transmission, sizes, early,
+    control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
 ):  # fmt: skip
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
     port = unit[u]
@@ -153,21 +155,33 @@ def enqueue(
             managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
             is_markable(flow, element, e), sizes[it.size],
         )  # fmt: skip
+    c = np.int64(hop[h].lane)
     busy = port.free >= time or port.paused > 0
-    full = port.by_turns == 0 and port.waiting >= port.room and busy
+    if port.by_turns == BY_CLASS:
+        busy = busy or lane[c].paused > 0
+        row = feeder[hop[h].ingress]
+        full = (busy or port.waiting > 0) and float(row.count + 1) > row.room
+    else:
+        waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
+        full = waits and port.waiting >= port.room
     if lose or full:
         drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
         return False
-    if port.free < time and port.waiting == 0 and port.paused == 0:
+    if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
             control[u].deadline = 0.0
             control[u].dropping = 0
         return True
-    enter_lane(element, unit, lane, u, hop[h].lane, e, sizes)
-    if port.waiting > port.room and port.by_turns == 1:
+    if port.by_turns == BY_RATE:
+        enter_rated(element, unit, lane, diffusive, sizes, u, c, e)
+    else:
+        enter_lane(element, unit, lane, u, c, e, sizes)
+    if port.by_turns == BY_CLASS:
+        count_class(element, unit, slot, flow, hop, feeder, tally, switches, u, e, 1, time)
+    elif port.waiting > port.room and port.by_turns == BY_FLOW:
         overflow(element, unit, flow, lane, sizes, waiting, lost, tally, u, time, scale, rows)
     if int(time * scale) < rows:
-        port.peak = max(port.peak, port.waiting)
+        port.peak = max(port.peak, port.waiting + port.held)
     watch(element, unit, slot, feeder, tally, switches, u, time)
     return False
 
@@ -188,16 +202,16 @@ def depart(
         hop[h].carried += 1
         hop[h].waited += time - came
         if it.hop < flow[it.flow].turn:
-            transit[row, it.flow] += unit[u].delay
+            transit[row, it.flow] += unit[u].counted
     unit[u].free = time + transmission[u, it.size]
     it.hop += 1
 
 
 @inlined
 def turn_of(
-    managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, block, transmission,
-    passage, sizes, early, control, called, stream, clock, tally, delivered, transit, waiting, lost,
-    switches, scale, u, now, end,
+    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits, known,
+    block, transmission, passage, sizes, early, control, called, stream, clock, tally, delivered,
+    transit, waiting, lost, switches, scale, u, now, end,
 ):  # fmt: skip
     """Process a window at a port with lanes: departures, arrivals, messages; return if any."""
     port = unit[u]
@@ -209,8 +223,12 @@ def turn_of(
         b, e = next_arrival(element, slot, port, b, past, end)
         time = element[e].time if e >= 0 else end
         queued = port.waiting > 0 and port.paused == 0 and port.free < time
+        begin = port.free
+        if queued and port.by_turns == BY_RATE:
+            begin = begin_of(unit, lane, diffusive, u)
+            queued = begin < time
         if queued:
-            time = port.free
+            time = begin
         elif e < 0:
             return did
         if port.manager == PROPORTIONAL:
@@ -220,20 +238,24 @@ def turn_of(
         if not queued:
             slot[port.at + (b & port.mask), 0] = element[e].next
             port.count -= 1
-            if element[e].number == PAUSE or element[e].number == RESUME:
-                port.paused += 1 if element[e].number == PAUSE else -1
-                release(element, tally, e)
+            if element[e].number <= TELL:
+                exchange(element, unit, slot, lane, diffusive, feedback, u, e)
+            elif element[e].number == RENEW:
+                renew(element, unit, slot, feeder, tally, switches, u, e)
+            elif element[e].number <= PAUSE:
+                obey(element, unit, lane, tally, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif enqueue(
-                managers, element, unit, slot, flow, hop, lane, feeder, transmission, sizes, early,
-                control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
+                managers, element, unit, slot, flow, hop, lane, diffusive, feeder, transmission,
+                sizes, early, control, called, stream, tally, waiting, lost, switches, scale, rows,
+                u, e,
             ):  # fmt: skip
                 sent = e
         did = True
         if queued:
             sent = dequeue(
-                element, unit, flow, lane, sizes, control, waiting, lost, tally, u, time, scale,
-                rows,
+                element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, waiting,
+                lost, switches, tally, u, time, scale, rows,
             )  # fmt: skip
             came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
@@ -262,10 +284,10 @@ def look(flow, events, window, round_trip, acked, n):
 
 @entry
 def run(
-    events, managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, noted, block,
-    transmission, passage, sizes, early, control, called, order, stream, out, clock, tally, window,
-    round_trip, acked, delivered, transit, waiting, lost, switches, ahead, scale, sample, first,
-    samples,
+    events, managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits,
+    known, noted, block, transmission, passage, sizes, early, control, called, order, stream, out,
+    clock, tally, window, round_trip, acked, delivered, transit, waiting, lost, switches, ahead,
+    scale, sample, first, samples,
 ):  # fmt: skip
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
@@ -285,9 +307,10 @@ def run(
             u = order[k]
             if unit[u].kind == LANES:
                 if (unit[u].waiting > 0 or unit[u].count > 0) and turn_of(
-                    managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known,
-                    block, transmission, passage, sizes, early, control, called, stream, clock,
-                    tally, delivered, transit, waiting, lost, switches, scale, u, now, end,
+                    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback,
+                    ring, bits, known, block, transmission, passage, sizes, early, control, called,
+                    stream, clock, tally, delivered, transit, waiting, lost, switches, scale, u,
+                    now, end,
                 ):  # fmt: skip
                     idle = 0
             elif unit[u].count > 0:

@@ -140,12 +140,13 @@ def admit_lane(
 ):  # fmt: skip
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
     port = unit[p]
+    queued = port.waiting + port.held
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
-        verdict = admit_early(early, stream, p, port.waiting, idle, size, listens)
+        verdict = admit_early(early, stream, p, queued, idle, size, listens)
     elif port.manager == PROPORTIONAL:
-        verdict = admit_proportional(control, stream, p, port.waiting)
+        verdict = admit_proportional(control, stream, p, queued)
     elif port.manager == BY_ADDRESS:
         delay = 0.0
         for c in range(port.lane, port.lane + port.lanes):
@@ -153,7 +154,7 @@ def admit_lane(
                 delay = max(delay, now - element[lane[c].head].time)
         capacity = called[p].capacity if port.paused == 0 else 0.0
         most = float(port.room) + 1.0
-        verdict = ask(managers, called, stream, p, now, float(port.waiting), most, capacity, delay)
+        verdict = ask(managers, called, stream, p, now, float(queued), most, capacity, delay)
     if verdict == MARK:
         if not listens:
             return False

@@ -37,7 +37,7 @@ def drop(element, flow, lost, tally, e, h, row, time):
     """Drop a packet, and record it."""
     s = flow[element[e].flow]
     lost[row, h] += 1
-    if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss >= 0.0:
+    if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss <= time:
         s.first_loss = time
     release(element, tally, e)
 
@@ -297,6 +297,6 @@ def travel(
         if row < rows:
             hop[h].carried += 1
             if it.hop < s.turn:
-                transit[row, f] += port.delay
+                transit[row, f] += port.counted
         it.hop += 1
         key = port.rank

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,9 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    DFC,
     FIFO,
+    PFC,
     PIE,
     RED,
     CoDel,
@@ -36,6 +38,8 @@ DISCIPLINES: dict[str, Any] = {
     "ecn": RED(low=2.0, high=6.0, weight=0.05, gentle=False, ecn=True, mean_packet=1000.0),
     "pause": Pause(high=6.0, low=3.0),
     "slow pause": Pause(high=4.0, low=2.0, signalling=1e-4),
+    "pause quanta": Pause(high=6.0, low=3.0, quanta=20, signalling=1e-4),
+    "pause by short quanta": Pause(high=5.0, low=2.0, quanta=1),
     "fair": Fair(),
     "priority": Priority(),
 }
@@ -109,6 +113,72 @@ def random_scenario(discipline: str, seed: int) -> Scenario:
         f"{discipline} {seed}", tuple(links[ends] for ends in sorted(used)), tuple(flows),
         duration=1.5,
     )  # fmt: skip
+
+
+def random_classes(seed: int) -> Scenario:
+    """Return a random network whose links pause by class of traffic, and a few links as a whole.
+
+    Buffers have room for all ingress queues of lossless classes and for a few packets of the others.
+    """
+    rng = np.random.default_rng([seed, 77])
+    kinds = (
+        PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4))),
+        PFC((1,), 4.7, 4.1, signalling=1e-3, manager=RampMarking(2.0, 5.0, 0.2)),
+        PFC((0, 1, 2), 2.9, 1.3, headroom=6.5, manager=RED(low=2.0, high=6.0, weight=0.02)),
+        PFC((0, 2), 6.0, 3.0, manager=CoDel(target=4e-3, interval=0.02)),
+        PFC((1, 2), 5.0, 2.0, manager=PIE(target=5e-3, update=4e-3, burst=0.02)),
+        PFC((0, 1), 4.0, 2.0, manager=Own()),
+        PFC((5,)),
+        Pause(6.0, 3.0),
+    )
+    scenario = random_scenario("pause", seed)
+    first = int(rng.integers(0, len(kinds)))
+    links = tuple(
+        replace(link, buffer=1e3, discipline=kinds[(first + n * (seed % 3)) % len(kinds)])
+        for n, link in enumerate(scenario.links)
+    )
+    hosts = [str(rng.choice(["unshaped", "direct"])) for _ in scenario.flows]
+    flows = tuple(
+        replace(flow, host=host) for flow, host in zip(scenario.flows, hosts, strict=True)
+    )
+    try:
+        wide = replace(scenario, links=links, flows=flows)
+    except ValueError:  # a queue of several classes cannot stop one of them
+        links = tuple(replace(each, discipline=kinds[first % 7]) for each in links)
+        wide = replace(scenario, links=links, flows=flows)
+    tight = [
+        float(np.ceil(sum(room for _, _, room in wide.ingress(n)) + rng.integers(7, 12)))
+        for n in range(len(wide.links))
+    ]
+    return replace(
+        wide, links=tuple(replace(u, buffer=b) for u, b in zip(wide.links, tight, strict=True))
+    )
+
+
+def random_diffusive(seed: int) -> Scenario:
+    """Return a random network with diffusion-type flow control on all links, or on all but every third."""
+    rng = np.random.default_rng([seed, 2006])
+    rules = (
+        DFC(),
+        DFC(diffusion=0.3, phases="synchronous"),
+        DFC(diffusion=0.02, intensity=1.2),
+    )
+    scenario = random_scenario("fifo", seed)
+    links = tuple(
+        replace(link, discipline=FIFO() if seed % 2 and n % 3 == 2 else rules[seed % 3])
+        for n, link in enumerate(scenario.links)
+    )
+    wide = replace(scenario, links=links)
+    flows = tuple(
+        replace(
+            flow,
+            host=str(rng.choice(["unshaped", "direct", "shaped"]))
+            if isinstance(wide.path(flow)[0].discipline, DFC)
+            else "unshaped",
+        )
+        for flow in wide.flows
+    )
+    return replace(wide, flows=flows)
 
 
 def _path(parent: dict[int, int], first: int, last: int) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from tests.dfcmodel.packets.conftest import (
     MANAGED,
     Own,
     plan_of,
+    random_classes,
     random_method,
     random_scenario,
 )
@@ -31,13 +32,14 @@ SUMS = ("transit", "waited")
 
 
 def check_equal(one: Records, other: Records) -> None:
-    """Compare all records of two runs; those of drops and queues up to the end of the samples."""
+    """Compare all records of two runs, pauses too; those of drops and queues up to the end of the samples."""
     S = one.plan.samples
     for name in EXACT:
         a, b = getattr(one, name), getattr(other, name)
         if name in {"delivered", "lost", "waiting"}:
             a, b = a[:S], b[:S]
         np.testing.assert_array_equal(a, b, err_msg=name)
+    assert sorted(one.switched) == sorted(other.switched)
     for name in SUMS:
         np.testing.assert_allclose(
             getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name
@@ -52,6 +54,22 @@ def test_random_networks_run_bit_equal_in_both_engines(discipline: str, seed: in
     run = run_engine(plan)
     check_equal(run, run_reference(plan))
     assert run.total.sum() > (10.0 if "pause" in discipline else 100.0)  # pause can deadlock
+    assert (run.imbalance == 0.0).all()
+
+
+@pytest.mark.parametrize("seed", [*range(1, 15), 17, 22, 31, 37])
+def test_random_networks_with_pauses_by_class_run_bit_equal_in_both_engines(seed: int) -> None:
+    """PFC with every queue manager and without, beside links that pause as a whole; faults that never end."""
+    scenario = replace(random_classes(seed), duration=0.6)
+    if seed % 4 == 1:
+        faulty = replace(scenario.links[0].discipline, storm=0.2)
+        scenario = replace(
+            scenario, links=(replace(scenario.links[0], discipline=faulty), *scenario.links[1:])
+        )
+    plan = plan_of(scenario, random_method(seed), jitter=0.0 if seed % 3 else 2e-4)
+    run = run_engine(plan)
+    check_equal(run, run_reference(plan))
+    assert run.total.sum() > 100.0
     assert (run.imbalance == 0.0).all()
 
 

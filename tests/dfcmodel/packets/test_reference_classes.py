@@ -24,7 +24,7 @@ from hopflow import Status
 from responsefn import NewReno
 
 RULE = PFC(classes=(3,), xoff=50.0, xon=25.0)
-PACKETS = Packets(seed=1, backend="reference")
+PACKETS = Packets(seed=1)
 
 
 def three_flows(rule: PFC, *, storage: float, web: float) -> Scenario:
@@ -119,8 +119,3 @@ def test_tcp_behind_a_queue_of_one_class_and_acks_of_both() -> None:
     sent = run.delivered[:3, -1]
     assert sent[:2].sum() == pytest.approx(sent[2], rel=0.15)  # equal shares of the classes
     assert sent.sum() == pytest.approx(5e3 * 0.6, rel=0.1)
-
-
-def test_the_compiled_engine_says_that_it_cannot() -> None:
-    with pytest.raises(ValueError, match=r'pauses by class run in plain Python; use backend="ref'):
-        simulate(three_flows(RULE, storage=8e3, web=3e3), Packets(seed=1))

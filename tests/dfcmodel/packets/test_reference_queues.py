@@ -68,3 +68,27 @@ def test_a_port_that_is_paused_before_it_sends_keeps_to_its_buffer(engine) -> No
     run = engine(plan_of(scenario, Packets(seed=1)))
     assert run.peak[0] == 20
     assert run.drops[0] > 100
+
+
+@pytest.mark.parametrize("engine", [run_reference, run_engine])
+@pytest.mark.parametrize("quanta", [1, 482])
+def test_pauses_by_quanta_last_whole_numbers_of_them(engine, quanta: int) -> None:
+    """They begin with the packet that is above ``high``, and end with quanta after which ``low`` is reached.
+
+    A packet is 0.1 ms; 482 quanta of 512 bits of the link of 120 Mb/s are 2.06 ms.
+    """
+    links = chain(4, rate=1e4, delay=1e-3, buffer=1e3, discipline=Pause(41.0, 22.0, quanta=quanta))
+    flows = (
+        Flow("first", (1, 2, 3, 4), CBR(1e4), host="direct"),
+        Flow("joins", (2, 3, 4), CBR(4e3), host="direct"),
+    )
+    plan = plan_of(Scenario("quanta", links, flows, duration=0.1), Packets(seed=1))
+    run = engine(plan)
+    times = np.array([time for time, p, *_ in run.switched if p == 1])
+    span = quanta * 512 / (1e4 * 12_000)
+    lasting = np.diff(times)[::2] / span
+    assert len(lasting) > 3
+    np.testing.assert_allclose(lasting, np.round(lasting), atol=1e-6)
+    assert run.peak[1] <= 41 + 1e4 * 2e-3 * 1.4 + 2  # what comes until the pause is obeyed
+    first = 41 / (1.4e4 - 1e4)  # s: it grows by 4000 packets/s
+    assert times[0] == pytest.approx(first + 1e-3, abs=3e-4)  # and begins after the first link

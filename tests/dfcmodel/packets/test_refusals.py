@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from dfcmodel import DFC, CoDel, Packets, Pause, simulate, takano2006
+from dfcmodel import DFC, CoDel, Packets, Pause, simulate
 from responsefn import CUBIC
 
 
 @pytest.mark.parametrize(
     ("discipline", "parts"),
-    [(DFC(), ("DFC", "Fluid")),
-     (Pause(high=6.0, low=3.0, quanta=100), ("quanta", "Fluid")),
+    [(DFC(per="input"), ("per of", "input", "Fluid")),
      (Pause(high=6.0, low=3.0, paused_rate=10.0), ("paused_rate", "Fluid"))],
 )  # fmt: skip
 def test_a_discipline_without_packets_is_refused(one_link, refused, discipline, parts) -> None:
@@ -25,11 +24,6 @@ def test_a_discipline_without_packets_is_refused(one_link, refused, discipline, 
 def test_buffers_that_flows_do_not_share_are_refused(one_link, refused) -> None:
     scenario = replace(one_link, links=(replace(one_link.links[0], shared=False),))
     refused(("shared of link a->b", "Fluid"), lambda: simulate(scenario, method=Packets()))
-
-
-def test_shaped_hosts_are_refused(refused) -> None:
-    scenario = takano2006("1", dfc=True)
-    refused(("DFC",), lambda: simulate(scenario, method=Packets()))
 
 
 def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:

@@ -1,0 +1,69 @@
+"""Diffusion-type flow control in the arrays of the compiled engine: rates of lanes, feedback of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.disciplines import DFC
+from dfcmodel.packets.kernel.diffusion import LISTEN, REPORTS, TELL
+from dfcmodel.packets.kernel.layout import DIFFUSIVE
+from dfcmodel.packets.kernel.pauses import RENEWALS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Clock, Plan
+
+__all__ = ["begin_clocks", "lay_out_feedback", "lay_out_rates"]
+
+
+def lay_out_rates(plan: Plan, unit: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of lanes with diffusion-type flow control; one row if there are none."""
+    ports = [p for p, port in enumerate(plan.ports) if isinstance(port.discipline, DFC)]
+    found = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
+    for p in ports:
+        port, capacity = plan.ports[p], 1.0 / plan.transmission[p, 0]
+        rule = port.discipline
+        assert isinstance(rule, DFC)
+        rows = found[unit["lane"][p] : unit["lane"][p] + unit["lanes"][p]]
+        rows["rate"] = rows["told_rate"] = rows["capacity"] = capacity
+        rows["credit"], rows["intensity"] = 1.0, rule.intensity
+        rows["gain"], rows["counts"] = rule.diffusion / port.delay, port.link >= 0
+    return found
+
+
+def lay_out_feedback(clocks: list[Clock], plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the lanes that are reported about and those that it is reported to, clock by clock, (K, 2)."""
+    rows = [
+        (_lane(plan, unit, clock.of, key), _lane(plan, unit, clock.to, key))
+        for clock in clocks
+        for key in clock.keys
+    ]
+    return np.array(rows or [(0, 0)], dtype=np.int64)
+
+
+def _lane(plan: Plan, unit: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
+    return int(unit["lane"][p]) + plan.users(p).index(key)
+
+
+def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
+    """Schedule the first report of each node, and its arrival."""
+    from dfcmodel.packets.kernel.boxes import push, take
+
+    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    row = 0
+    for clock in clocks:
+        end = row + len(clock.keys)
+        reported = clock.of if clock.of >= 0 else clock.to
+        events = [(LISTEN, clock.to, clock.first + clock.period, RENEWALS + reported)]
+        if clock.of >= 0:
+            events.append((TELL, clock.of, clock.first, RENEWALS + REPORTS + clock.to))
+        for number, p, time, key in events:
+            e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
+            it = element[e]
+            it.number, it.flow, it.marked, it.sent = number, 0, 0, clock.period
+            it.hop, it.size = row, end
+            push(element, unit, arrays["slot"], e, p, time, key)  # type: ignore[no-untyped-call]
+        row = end

@@ -1,0 +1,201 @@
+"""Diffusion-type flow control (takano2006): a lane per flow, each with a rate that feedback sets.
+
+A packet leaves its lane for a credit of 1, which grows at the lane's rate; an empty lane has a credit of 1 at
+most. The law itself is that of `dfcmodel.engine.kernel.law`, which this package cannot import.
+"""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .boxes import push
+from .jit import compiled, inlined
+
+__all__ = [
+    "LISTEN",
+    "REPORTS",
+    "TELL",
+    "adjust",
+    "begin_of",
+    "diffusive_rate",
+    "enter_rated",
+    "exchange",
+    "largest_credit",
+    "leave_rated",
+    "listen",
+    "proportional_share",
+    "settle",
+    "tell",
+    "want",
+]
+
+TELL, LISTEN = -6, -7  # numbers of elements: the clock of a node, the arrival of its feedback
+REPORTS = (
+    1 << 22
+)  # smallest key of reports after `pauses.RENEWALS`: at equal times feedback arrives before
+
+
+@inlined
+def diffusive_rate(intensity, told_rate, gain, told_backlog, backlog):
+    """Return alpha r - D/d (n' - n), takano2006, eq. (2)."""
+    return intensity * told_rate - gain * (told_backlog - backlog)
+
+
+@inlined
+def proportional_share(capacity, wanted):
+    """Return the part of what flows want that each gets of a link, takano2006, eq. (13)."""
+    return capacity / wanted if wanted > capacity else 1.0
+
+
+@inlined
+def settle(lane, diffusive, c, time):
+    """Add to the credit of a lane what has grown, and say when its next packet may leave."""
+    d = diffusive[c]
+    d.credit += (time - d.settled) * d.rate
+    d.settled = time
+    if lane[c].count == 0:
+        d.credit = min(d.credit, 1.0)
+    d.ready = time
+    if d.credit < 1.0:
+        d.ready = time + (1.0 - d.credit) / d.rate if d.rate > 0.0 else math.inf
+
+
+@inlined
+def want(unit, lane, diffusive, p, nominal):
+    """Set what the active lanes of a port would send alone; return the part of it that each gets.
+
+    The nominal rates, which nodes report, are those with alpha = 1 (eq. 5).
+    """
+    port = unit[p]
+    total = 0.0
+    for c in range(port.lane, port.lane + port.lanes):
+        d = diffusive[c]
+        d.wanted = 0.0
+        if d.active == 1:
+            intensity = 1.0 if nominal else d.intensity
+            own = float(lane[c].count) if d.counts == 1 else 0.0
+            wanted = diffusive_rate(intensity, d.told_rate, d.gain, d.told_backlog, own)
+            d.wanted = max(0.0, wanted)
+            total += d.wanted
+    return proportional_share(diffusive[port.lane].capacity, total)
+
+
+@compiled
+def adjust(unit, lane, diffusive, p, time):
+    """Set the rates of the lanes of a port."""
+    port = unit[p]
+    part = want(unit, lane, diffusive, p, False)
+    for c in range(port.lane, port.lane + port.lanes):
+        settle(lane, diffusive, c, time)
+        diffusive[c].rate = part * diffusive[c].wanted
+        settle(lane, diffusive, c, time)
+
+
+@inlined
+def tell(element, unit, lane, diffusive, feedback, p, e):
+    """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
+    part = want(unit, lane, diffusive, p, True)
+    for k in range(element[e].hop, element[e].size):
+        d = diffusive[feedback[k, 0]]
+        rate = part * d.wanted if d.active == 1 else math.nan
+        to = diffusive[feedback[k, 1]]
+        if element[e].marked == 0:
+            to.rate_0 = rate
+            to.backlog_0 = float(lane[feedback[k, 0]].count)
+        else:
+            to.rate_1 = rate
+            to.backlog_1 = float(lane[feedback[k, 0]].count)
+
+
+@inlined
+def listen(element, unit, lane, diffusive, feedback, p, e):
+    """Receive what was reported to the lanes of a port, and set their rates."""
+    for k in range(element[e].hop, element[e].size):
+        d = diffusive[feedback[k, 1]]
+        rate = d.rate_0 if element[e].marked == 0 else d.rate_1
+        if rate >= 0.0:  # of an inactive flow nothing is reported
+            d.told_rate = rate
+            d.told_backlog = d.backlog_0 if element[e].marked == 0 else d.backlog_1
+    adjust(unit, lane, diffusive, p, element[e].time)
+
+
+@compiled
+def exchange(element, unit, slot, lane, diffusive, feedback, p, e):
+    """Process feedback that port p reports or receives; the next follows after a period.
+
+    A report takes a period to arrive: of two places the one is written while the other is read.
+    """
+    if element[e].number == TELL:
+        tell(element, unit, lane, diffusive, feedback, p, e)
+    else:
+        listen(element, unit, lane, diffusive, feedback, p, e)
+    it = element[e]
+    it.marked = 1 - it.marked
+    push(element, unit, slot, e, p, it.time + it.sent, it.key)
+
+
+@inlined
+def begin_of(unit, lane, diffusive, p):
+    """Return when the next packet of a port leaves unless something happens before."""
+    port = unit[p]
+    least = math.inf
+    for c in range(port.lane, port.lane + port.lanes):
+        if lane[c].count > 0:
+            least = min(least, diffusive[c].ready)
+    return max(port.free, least)
+
+
+@inlined
+def enter_rated(element, unit, lane, diffusive, sizes, p, c, e):
+    """Append a packet to a lane that has a rate; the first one of a flow makes it active."""
+    time = element[e].time
+    it = lane[c]
+    element[e].next = -1
+    if it.count == 0:
+        settle(lane, diffusive, c, time)
+        it.head = e
+    else:
+        element[it.tail].next = e
+    it.tail = e
+    it.count += 1
+    unit[p].waiting += 1
+    unit[p].bytes += sizes[element[e].size]
+    if diffusive[c].active == 0:
+        diffusive[c].active = 1
+        adjust(unit, lane, diffusive, p, time)
+
+
+@inlined
+def largest_credit(unit, lane, diffusive, p, time):
+    """Return the lane with the largest credit of those from which a packet may leave, at ties the first."""
+    port = unit[p]
+    found = -1
+    most = 0.0
+    for c in range(port.lane, port.lane + port.lanes):
+        d = diffusive[c]
+        if lane[c].count > 0 and d.ready <= time:
+            credit = d.credit + (time - d.settled) * d.rate
+            if found < 0 or credit > most:
+                most = credit
+                found = c
+    return found
+
+
+@inlined
+def leave_rated(element, unit, lane, diffusive, sizes, p, time):
+    """Remove the next packet from the lanes of a port and return it."""
+    c = largest_credit(unit, lane, diffusive, p, time)
+    it = lane[c]
+    e = np.int64(it.head)
+    it.head = element[e].next
+    d = diffusive[c]
+    d.credit += (time - d.settled) * d.rate - 1.0
+    d.settled = time
+    it.count -= 1
+    settle(lane, diffusive, c, time)
+    unit[p].waiting -= 1
+    unit[p].bytes -= sizes[element[e].size]
+    return e

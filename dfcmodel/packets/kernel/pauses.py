@@ -1,0 +1,127 @@
+"""Pause messages between ports: for all that a link carries (802.3x), or for a class of traffic (PFC)."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+
+from .boxes import SWITCHED, push, release, take
+from .jit import inlined
+
+__all__ = ["begin_pauses", "count_class", "note_switch", "obey", "renew", "send_message", "watch"]
+
+PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of the quanta of a pause
+RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
+
+
+@inlined
+def send_message(element, unit, slot, feeder, tally, p, k, wanted, time):
+    """Send a pause or resume message of port p to the port in row k of ``feeder``."""
+    to = feeder[k]
+    q = np.int64(to.port)
+    e = take(element, tally)
+    element[e].number = PAUSE if wanted == 1 else RESUME
+    element[e].flow = 0
+    element[e].hop = to.lane
+    push(element, unit, slot, e, q, time + (unit[q].delay + unit[p].signalling), -1 - p)
+
+
+@inlined
+def note_switch(tally, switches, time, p, wanted, feeder, priority):
+    """Write a row of ``switches``; beyond the last one they are only counted."""
+    n = tally[SWITCHED]
+    tally[SWITCHED] = n + 1
+    if n < len(switches):
+        switches[n, 0] = time
+        switches[n, 1] = p
+        switches[n, 2] = wanted
+        switches[n, 3] = feeder
+        switches[n, 4] = priority
+
+
+@inlined
+def begin_pauses(element, unit, slot, feeder, tally, switches, p, time):
+    """Pause those feeders of a port that are not paused, for the quanta of a message."""
+    port = unit[p]
+    for k in range(port.feeder, port.feeder + port.feeders):
+        row = feeder[k]
+        if row.pausing == 0:
+            row.pausing = 1
+            port.pausing += 1
+            note_switch(tally, switches, time, p, 1, row.port, -1)
+            send_message(element, unit, slot, feeder, tally, p, k, 1, time)
+            e = take(element, tally)
+            element[e].number = RENEW
+            element[e].flow = 0
+            element[e].hop = k
+            push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
+
+
+@inlined
+def renew(element, unit, slot, feeder, tally, switches, p, e):
+    """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
+    port = unit[p]
+    time = element[e].time
+    k = np.int64(element[e].hop)
+    row = feeder[k]
+    if float(port.waiting) > port.low:
+        push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
+        return
+    release(element, tally, e)
+    row.pausing = 0
+    port.pausing -= 1
+    note_switch(tally, switches, time, p, 0, row.port, -1)
+    send_message(element, unit, slot, feeder, tally, p, k, 0, time)
+
+
+@inlined
+def watch(element, unit, slot, feeder, tally, switches, p, time):
+    """Pause or resume the feeders of a port when its queue crosses a threshold."""
+    port = unit[p]
+    if port.feeders == 0:
+        return
+    if feeder[port.feeder].span > 0.0:
+        if float(port.waiting) > port.high and port.pausing < port.feeders:
+            begin_pauses(element, unit, slot, feeder, tally, switches, p, time)
+        return
+    wanted = 1 if float(port.waiting) > (port.low if port.pausing == 1 else port.high) else 0
+    if wanted != port.pausing:
+        port.pausing = wanted
+        note_switch(tally, switches, time, p, wanted, -1, -1)
+        for k in range(port.feeder, port.feeder + port.feeders):
+            send_message(element, unit, slot, feeder, tally, p, k, wanted, time)
+
+
+@inlined
+def count_class(
+    element, unit, slot, flow, hop, feeder, tally, switches, p, e, more, time
+):  # fmt: skip
+    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
+    port = unit[p]
+    k = np.int64(hop[flow[element[e].flow].way + element[e].hop].ingress)
+    row = feeder[k]
+    row.count += more
+    if row.port < 0:
+        return
+    wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
+    if wanted != row.pausing:
+        row.pausing = wanted
+        note_switch(tally, switches, time, p, wanted, row.port, row.priority)
+        send_message(element, unit, slot, feeder, tally, p, k, wanted, time)
+
+
+@inlined
+def obey(element, unit, lane, tally, p, e):
+    """Process a pause or resume message at the port that it is for."""
+    port = unit[p]
+    c = np.int64(element[e].hop)
+    more = 1 if element[e].number == PAUSE else -1
+    release(element, tally, e)
+    if c < 0:
+        port.paused += more
+        return
+    before = lane[c].paused
+    lane[c].paused = before + more
+    if before == 0 or lane[c].paused == 0:  # its packets may no longer leave, or may again
+        port.held += more * lane[c].count
+        port.waiting -= more * lane[c].count
