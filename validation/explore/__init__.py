@@ -5,21 +5,26 @@ knobs, a function that computes a `Drawing`, and the same as code to copy. Add i
 
 >>> from validation.explore import VIEWS
 >>> [view.name for view in VIEWS]
-['threshold', 'dfc', 'tcp']
+['threshold', 'dfc', 'tcp', 'headroom']
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from validation.explore import diffusion, pause_threshold, winning_tcp
+from validation.explore import diffusion, pause_threshold, port_headroom, winning_tcp
 
 if TYPE_CHECKING:
     from validation.explore.views import View
 
 __all__ = ["VIEWS", "serve", "show"]
 
-VIEWS: tuple[View, ...] = (pause_threshold.VIEW, diffusion.VIEW, winning_tcp.VIEW)
+VIEWS: tuple[View, ...] = (
+    pause_threshold.VIEW,
+    diffusion.VIEW,
+    winning_tcp.VIEW,
+    port_headroom.VIEW,
+)
 
 
 def serve(name: str | None = None, *, port: int = 0, browser: bool = True) -> None:

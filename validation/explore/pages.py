@@ -13,7 +13,7 @@ import numpy as np
 from hopflow.checks import choice, whole
 
 if TYPE_CHECKING:
-    from validation.explore.views import Chart, Drawing, Frames, Knob, View
+    from validation.explore.views import Bars, Chart, Drawing, Frames, Knob, View
 
 __all__ = ["document_of", "serve_views", "server_of", "show_view"]
 
@@ -32,13 +32,14 @@ def _bokeh() -> None:
         raise ImportError(message) from error
 
 
-def _figure(title: str, x: str, y: str, *, logarithmic: bool = False) -> Any:
+def _figure(title: str, x: str, y: str, *, logarithmic: bool = False, **ranges: Any) -> Any:
     from bokeh.plotting import figure
 
-    kind = "log" if logarithmic else "linear"
+    scale = "log" if logarithmic else "linear"
+    axes = {} if ranges else {"x_axis_type": scale, "y_axis_type": scale}
     found = figure(
         title=title, x_axis_label=x, y_axis_label=y, height=HEIGHT, sizing_mode="stretch_width",
-        tools="pan,box_zoom,reset,save", x_axis_type=kind, y_axis_type=kind, min_width=240,
+        tools="pan,box_zoom,reset,save", min_width=240, frame_align=False, **axes, **ranges,
     )  # fmt: skip
     found.toolbar.logo = None
     found.toolbar.autohide = True
@@ -94,6 +95,34 @@ class _Lines:
 
 def _points(line: Any) -> dict[str, Any]:
     return {"x": np.asarray(line.x, dtype=float), "y": np.asarray(line.y, dtype=float)}
+
+
+class _Bars:
+    """A chart whose bars are replaced in place."""
+
+    def __init__(self, chart: Bars) -> None:
+        from bokeh.models import ColumnDataSource
+
+        self.figure = _figure(chart.title, chart.x, "", y_range=list(reversed(chart.names)))
+        self.figure.ygrid.visible = False
+        self.source = ColumnDataSource()
+        self.figure.hbar("names", right="lengths", height=0.7, source=self.source, color=COLOURS[0])
+        self.figure.text(
+            "ends", "names", "texts", source=self.source, x_offset=4, text_baseline="middle",
+            text_font_size="12px",
+        )  # fmt: skip
+        self.update(chart)
+
+    def update(self, chart: Bars) -> None:
+        """Show other bars, with room for their texts."""
+        lengths = np.asarray(chart.lengths, dtype=float)
+        self.source.data = {
+            "names": list(chart.names), "lengths": lengths, "ends": np.maximum(lengths, 0.0),
+            "texts": list(chart.texts),
+        }  # fmt: skip
+        self.figure.x_range.update(
+            start=min(0.0, 1.1 * float(lengths.min())), end=1.4 * float(lengths.max())
+        )
 
 
 class _Animation:
@@ -172,11 +201,12 @@ class _Page:
         self.code = PreText(sizing_mode="stretch_width", stylesheets=[CODE])
         drawing = self._drawing()
         self.charts = [_Lines(chart) for chart in drawing.charts]
+        self.bars = None if drawing.bars is None else _Bars(drawing.bars)
         self.animation = None if drawing.frames is None else _Animation(drawing.frames)
         parts = [
             _wrapped("15rem", *self.knobs),
             self.finding,
-            _wrapped("22rem", *(chart.figure for chart in self.charts)),
+            _wrapped("22rem", *(each.figure for each in (self.bars, *self.charts) if each)),
         ]
         if self.animation is not None:
             player = row(self.animation.player, self.animation.when, sizing_mode="stretch_width")
@@ -206,6 +236,8 @@ class _Page:
         drawing = self._drawing()
         for chart, given in zip(self.charts, drawing.charts, strict=True):
             chart.update(given)
+        if self.bars is not None and drawing.bars is not None:
+            self.bars.update(drawing.bars)
         if self.animation is not None and drawing.frames is not None:
             self.animation.update(drawing.frames)
         self._say(drawing)

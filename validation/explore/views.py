@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Chart", "Drawing", "Frames", "Knob", "Line", "View"]
+__all__ = ["Bars", "Chart", "Drawing", "Frames", "Knob", "Line", "View"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,29 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
+class Bars:
+    """A horizontal bar for each name, from top to bottom.
+
+    Attributes
+    ----------
+    title, x
+        Headings of the chart and of its axis.
+    names
+        The same for all values of the knobs.
+    lengths
+        Shape (names,).
+    texts
+        What is written at the ends of the bars.
+    """
+
+    title: str
+    x: str
+    names: tuple[str, ...]
+    lengths: Floats
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Frames:
     """An animation: bars side by side at each place.
 
@@ -90,11 +113,12 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What the knobs give: a finding in one sentence, charts, and an animation or none."""
+    """What the knobs give: a finding in one sentence, charts, and an animation and bars or none."""
 
     finding: str
     charts: tuple[Chart, ...]
     frames: Frames | None = None
+    bars: Bars | None = None
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ def test_without_bokeh_the_extra_is_named(use: Any) -> None:
 
 @pytest.mark.parametrize("name", ["threshhold", 3], ids=repr)
 def test_an_unknown_page(name: Any) -> None:
-    with pytest.raises(ValueError, match=r"view = .*: must be one of 'threshold', 'dfc', 'tcp'"):
+    with pytest.raises(
+        ValueError, match=r"view = .*: must be one of 'threshold', 'dfc', 'tcp', 'headroom'"
+    ):
         serve(name, browser=False)
 
 

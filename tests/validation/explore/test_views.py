@@ -57,3 +57,6 @@ def test_both_ends_of_every_knob_can_be_drawn(view: View) -> None:
             for line in (line for chart in found.charts for line in chart.lines):
                 assert line.x.shape == line.y.shape
                 assert np.isfinite(line.y).all(), (knob.name, text, line.label)
+            if found.bars is not None:
+                assert np.isfinite(found.bars.lengths).all(), (knob.name, text)
+                assert len(found.bars.names) == len(found.bars.texts) == len(found.bars.lengths)
