@@ -22,7 +22,7 @@ import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
 from hopflow.command_line import AsJson, as_json, check_output, examples
-from validation import evidence, manifest
+from validation import evidence, judge_command, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
@@ -43,6 +43,7 @@ app.add_typer(data, name="data")
 for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
+app.add_typer(judge_command.commands)
 
 WIDE = 100
 """Columns of a terminal from which on tables are printed whole."""
