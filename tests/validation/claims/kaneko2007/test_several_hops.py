@@ -8,7 +8,7 @@ import pytest
 
 from dfcmodel import simulate
 from hopflow.units import mbps
-from validation.claims.kaneko2007.parking_lot import (
+from validation.claims.kaneko2007.several_hops import (
     CASES,
     HOPS,
     METHODS,
