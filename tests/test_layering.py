@@ -93,7 +93,7 @@ MAY_IMPORT = {
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
-        "validation.unseen_networks",
+        "validation.packet_networks", "validation.unseen_networks",
     },
 }  # fmt: skip
 

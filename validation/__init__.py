@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from validation.claims import ledger
 from validation.evidence import cases, load, overview, provenance, table
+from validation.judging import rejudge
 from validation.manifest import DamagedDataError, verify
 from validation.verdicts import Claim, Finding, Verdict
 
@@ -24,6 +25,7 @@ __all__ = [
     "load",
     "overview",
     "provenance",
+    "rejudge",
     "table",
     "verify",
 ]

@@ -32,7 +32,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -169,7 +169,7 @@ class Check(Generic[T]):
     def finding(self, found: T, cases: tuple[str, ...] = ()) -> Finding:
         """Return the finding; its pictures are drawn on demand."""
         verdicts = self.judged(found)
-        judged = self._findings(found, {})
+        judged = self.in_all_readings(found, {})
         text = texts.render(self.text, self.values(found))
         for what, said, made in (
             ("statements", text.statements, verdicts),
@@ -203,7 +203,7 @@ class Check(Generic[T]):
             thresholds=tuple(self._robustness(found, text.thresholds)),
         )
 
-    def _findings(self, found: T, thresholds: dict[str, float]) -> Finding:
+    def in_all_readings(self, found: T, thresholds: Mapping[str, float]) -> Finding:
         """Return the verdicts in all readings as a finding whose statements are their keys."""
         default = self.judged(found, **thresholds)
         process = self.judged_process(found, **thresholds)
@@ -225,7 +225,7 @@ class Check(Generic[T]):
 
     def _robustness(self, found: T, meanings: dict[str, str]) -> Iterator[Threshold]:
         def whole(**changed: float) -> Sides[Verdict]:
-            finding = self._findings(found, changed)
+            finding = self.in_all_readings(found, changed)
             return Sides(finding.model, finding.simulation)
 
         for name, value in self.thresholds().items():
@@ -233,7 +233,7 @@ class Check(Generic[T]):
             yield Threshold(name, meanings[name], value, half, twice)
 
 
-def _with(function: Callable[..., S], found: object, thresholds: dict[str, float]) -> S:
+def _with(function: Callable[..., S], found: object, thresholds: Mapping[str, float]) -> S:
     """Call a function with those thresholds that are among its parameters."""
     known = inspect.signature(function).parameters
     return function(found, **{name: value for name, value in thresholds.items() if name in known})

@@ -22,7 +22,7 @@ import responsefn._cli
 from hopflow import __version__
 from hopflow.checks import choice
 from hopflow.command_line import AsJson, as_json, check_output, examples
-from validation import evidence, manifest
+from validation import evidence, judge_command, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
@@ -43,6 +43,7 @@ app.add_typer(data, name="data")
 for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
+app.add_typer(judge_command.commands)
 
 WIDE = 100
 """Columns of a terminal from which on tables are printed whole."""
@@ -132,16 +133,25 @@ def validate(
     record: Annotated[
         bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
     ] = False,
+    recompute: Annotated[
+        str | None,
+        typer.Option(
+            help="Bundled runs of ns-2 that the packet level computes again: today (default), a part "
+            "from 0 to 15, all, none (default with --claim)."
+        ),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes. Exit status 1 when a verdict differs from the recorded one.
+    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
+    from validation import recomputing
     from validation.report import Report
     from validation.report.rows import as_json as rows_as_json
 
     console = Console(stderr=json)
+    parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
     pages = Report(report, (each.id for each in chosen))
     start = time.perf_counter()
@@ -164,12 +174,34 @@ def validate(
     _print_tally(rows, console)
     different = [row["id"] for row in rows if not row["as_recorded"]]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
+    repeated = not parts or _recompute(parts, report, console)
     if record and not claim:
         write_records({each: findings[each] for each in chosen})
         return
     if different:
         console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(sorted(different))}")
+    if different or not repeated:
         raise typer.Exit(1)
+
+
+def _recompute(parts: range, report: Path, console: Console) -> bool:
+    """Compute bundled runs again, say how they compare, and return whether all are equal."""
+    from validation import recomputing
+
+    found = list(recomputing.recompute(parts))
+    about = recomputing.about(found, parts)
+    (report / "recomputed.json").write_text(as_json(about) + "\n", encoding="utf-8")
+    off = [each for each in found if each.differences]
+    of = f" (part {parts[0]} of 0 to {recomputing.PARTS - 1})" if len(parts) == 1 else ""
+    said = "all equal packet for packet" if not off else f"[red]{len(off)} differ[/]"
+    console.print(
+        f"Packet level: {len(found)} of {about['of_runs']} bundled runs of ns-2 computed again{of}, "
+        f"{about['packets']} packets: {said}.",
+        highlight=False,
+    )
+    for each in off:
+        console.print(f"  {each.run}: {', '.join(each.differences)}", highlight=False)
+    return not off
 
 
 def _print_tally(rows: list[Row], console: Console) -> None:

@@ -8,10 +8,13 @@ of them identify a row. Every file is compared with `validation.manifest` before
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import io
 import json
 import lzma
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cases",
+    "leaving_out",
     "load",
     "overview",
     "provenance",
@@ -128,7 +132,32 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     files = provenance(case)["files"]
     stems = {file.split(".")[0]: file for file in files}
     file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]
-    return _parsed(manifest.read(f"{case}/{file}"), file.endswith(".xz")).copy()
+    whole = _parsed(manifest.read(f"{case}/{file}"), file.endswith(".xz"))
+    if "seed" in whole and whole["seed"].nunique() >= FEWEST_SEEDS:
+        whole = whole[whole["seed"] != _left_out.get()]
+    return whole.copy()
+
+
+@contextlib.contextmanager
+def leaving_out(seed: int) -> Iterator[None]:
+    """Let tables lack the runs of a seed, in this context; those of fewer than three seeds are whole.
+
+    Examples
+    --------
+    >>> from validation.evidence import leaving_out, table
+    >>> with leaving_out(2):
+    ...     table("zheng2002/periodic-loss")["seed"].unique().tolist()
+    [1, 3, 4, 5]
+    """
+    token = _left_out.set(seed)
+    try:
+        yield
+    finally:
+        _left_out.reset(token)
+
+
+FEWEST_SEEDS = 3
+_left_out: contextvars.ContextVar[int | None] = contextvars.ContextVar("left_out", default=None)
 
 
 @functools.lru_cache(maxsize=64)

@@ -33,6 +33,10 @@ __all__ = ["checked", "key_of"]
 HERE = Path(__file__).parent
 RECORDED = ("verdicts.csv", "thresholds.csv")
 """Published tables that are written from findings."""
+OTHERS = (
+    "cli.py", "judge_command.py", "judging.py", "packet_networks.py", "recomputing.py", "running.py",
+)  # fmt: skip
+"""Modules of `validation` that findings do not depend on."""
 
 
 def checked(
@@ -138,7 +142,7 @@ def _of_folder(name: str) -> str:
 
 @functools.cache
 def _common() -> str:
-    files = [path for path in HERE.glob("*.py") if path.name not in ("cli.py", "running.py")]
+    files = [path for path in HERE.glob("*.py") if path.name not in OTHERS]
     published = keeping.sources(HERE / "published")
     files += [path for path in published if path.name not in RECORDED]
     files += keeping.sources(HERE / "statistics")

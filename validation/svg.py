@@ -33,11 +33,28 @@ def drawn(picture: Picture) -> str:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
         figure = picture.draw()
         _rasterize(figure)
+        _lay_out(figure)
         figure.savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
         if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
             pyplot.close(figure)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay a figure out as `savefig` does, which would draw it once more for that.
+
+    At the 72 dots per inch of SVG, the measured texts are used again when it is drawn.
+    """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
+    figure.set_dpi(72)
+    FigureCanvasSVG(figure)
+    engine.execute(figure)
+    figure.set_layout_engine(None)
 
 
 def _rasterize(figure: Figure) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import xml.etree.ElementTree as ET
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 from hopflow.results import figure
-from validation.svg import MOST_POINTS, drawn, size, standalone
+from validation.svg import MOST_POINTS, RESOLUTION, drawn, size, standalone
 from validation.verdicts import Picture
 
 
@@ -41,3 +43,17 @@ def test_a_file_has_the_size_of_the_figure_in_css_pixels() -> None:
 
 def test_a_drawn_picture_is_not_drawn_again() -> None:
     assert drawn(Picture(lambda: 1 / 0, "", "", svg="<svg/>")) == "<svg/>"
+
+
+def test_layout_is_that_of_savefig() -> None:
+    def draw():
+        fig, axes = figure(4.0, 2.0, ncols=2)
+        axes[0].plot([1, 2], [1, 1e6], label="high")
+        axes[0].set(ylabel="a long label of the first axis", yscale="log", title="left")
+        axes[1].legend(handles=axes[0].lines, loc="center left", bbox_to_anchor=(1.01, 0.5))
+        return fig
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
+        draw().savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
+    assert buffer.getvalue().endswith(drawn(Picture(draw, "", "")))

@@ -1,13 +1,7 @@
-"""Flows of one rule: alone, with other round trips, in threes, over hops (K04, K05, K08 to K10)."""
+"""Flows of one rule: alone, with other round trips, in threes (K04, K05, K08, K09)."""
 
 from __future__ import annotations
 
-import itertools
-import math
-
-from scipy.optimize import brentq
-
-from responsefn import Reno
 from validation.claims.effect_claims import (
     Curve,
     Effects,
@@ -17,9 +11,9 @@ from validation.claims.effect_claims import (
     by,
     effects,
 )
-from validation.claims.kaneko2007.runs import FRIENDLY as RULES
 from validation.claims.kaneko2007.runs import (
     NAMES,
+    RULES,
     alone,
     modelled,
     of_cases,
@@ -28,17 +22,19 @@ from validation.claims.kaneko2007.runs import (
     share,
 )
 from validation.records import rows
-from validation.statistics import Estimate, combine, difference, of_runs, weakest
+from validation.statistics import Estimate, combine, difference
 from validation.verdicts import Verdict
 
 THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
 RTTS = ("kaneko2007/rtt-fairness-ns3", "kaneko2007/rtt-fairness-ns2")
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
-ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-ns2")
-LOT = ("kaneko2007/parking-lot-ns3", "kaneko2007/parking-lot-ns2")
+ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")
+ALONE_NS2 = "kaneko2007/windows-alone-ns2"
 LONG = (0.06, 0.12)
 """Round-trip times of the second flow that differ from the first's, s."""
+RTT_SEEDS = 16
+"""Runs of the model of two round trips: over 8 the order of the two least fair rules was open."""
 FURTHEST, MOST = 0.16, 0.1
 """The largest delay added, s; the part of its throughput that a rule may lose and keep it."""
 BDP = 100e6 * 0.08 / (8 * 1500)
@@ -70,23 +66,23 @@ def three_flows() -> Effects:
 @effects("K05", cases=RTTS, equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip."""
-    frames = [of_cases(case) for case in RTTS]
     shares: dict[str, dict[float, Estimate]] = {}
-    for frame in frames:
+    model: dict[str, dict[float, Estimate]] = {}
+    for case in RTTS:
+        frame = of_cases(case)
         for rule in frame["rule"].unique():
             if rule in NAMES and rule not in shares:
-                shares[rule] = {rtt: share(frame, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
-    model = {
-        rule: {rtt: share(modelled(RTTS[0]), 2, rule=rule, long_rtt=rtt) for rtt in LONG}
-        for rule in (*FRIENDLY, "reno")
-    }
+                chosen = f"rule == {rule!r} and long_rtt in {LONG}"
+                own = modelled(case, chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
+                for into, table in ((shares, frame), (model, own)):
+                    into[rule] = {rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
 
     wild = modelled(RTTS[0], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True)
 
-    def order(more: str, less: str) -> Estimates:
-        others = [rule for rule in shares if rule not in (more, less)]
+    def order(found: dict[str, dict[float, Estimate]], more: str, less: str) -> Estimates:
+        others = [rule for rule in found if rule not in (more, less)]
         pairs = [(more, rule) if more else (rule, less) for rule in others]
-        return tuple(difference(shares[a][rtt], shares[b][rtt]) for a, b in pairs for rtt in LONG)
+        return tuple(difference(found[a][rtt], found[b][rtt]) for a, b in pairs for rtt in LONG)
 
     def as_reno(found: dict[str, dict[float, Estimate]]) -> Estimates:
         return tuple(
@@ -95,15 +91,15 @@ def other_round_trips() -> Effects:
 
     return Effects(
         {
-            "fairest": Statement(order("cubic", "")),
-            "least": Statement(order("", "highspeed")),
+            "fairest": Statement(order(shares, "cubic", ""), order(model, "cubic", "")),
+            "least": Statement(order(shares, "", "highspeed"), order(model, "", "highspeed")),
             "as_reno": Statement(as_reno(shares), as_reno(model), equal=True),
         },
         {
             NAMES[rule]: Curve(
                 [1e3 * rtt for rtt in LONG],
                 list(found.values()),
-                [e.value for e in model[rule].values()] if rule in model else (),
+                [e.value for e in model[rule].values()],
             )
             for rule, found in shares.items()
         },
@@ -113,6 +109,7 @@ def other_round_trips() -> Effects:
                 "overshoot": [share(wild, 2, rule=rule, long_rtt=rtt)
                               for rule, rtt in (("reno", LONG[0]), ("fusion", LONG[-1]))],
                 "at": {NAMES[rule]: found[LONG[-1]] for rule, found in shares.items()},
+                "model": {NAMES[rule]: found[LONG[-1]] for rule, found in model.items()},
                 "least": NAMES[min(shares, key=lambda r: shares[r][LONG[0]].value)]},
     )  # fmt: skip
 
@@ -154,16 +151,16 @@ def added_delay() -> Effects:
     )  # fmt: skip
 
 
-@effects("K09", cases=ALONE, equal=True)
+@effects("K09", cases=(*ALONE, ALONE_NS2), equal=True)
 def windows_alone() -> Effects:
     """Measure the mean windows of one flow."""
     found: dict[str, Estimate] = {}
     model: dict[str, Estimate] = {}
-    for into, frame in ((found, of_cases(ALONE[0])), (model, modelled(ALONE[0]))):
+    for into, frame in ((found, of_cases(*ALONE)), (model, modelled(ALONE[0]))):
         for rule in FRIENDLY:
             windows = seeds_of(frame, "mean_cwnd", rule=rule)
             into[rule] = relative(windows, 0.0 * windows + BDP)
-    others = by(of_cases(ALONE[1]), "rule", "mean_cwnd")
+    others = by(of_cases(ALONE_NS2), "rule", "mean_cwnd")
     return Effects(
         {"near": Statement(tuple(found.values()), tuple(model.values()), equal=True)},
         {
@@ -190,70 +187,3 @@ def _above(rule: str, size: float) -> float:
     """Return by how much the mean window of a rule alone is above the BDP, relative to it."""
     run = alone(RULES[rule], 1e-6, 0.08, round(size * BDP), BDP)
     return float(run.mean_window[0]) / BDP - 1.0
-
-
-def by_hops() -> dict[int, float]:
-    """Return the throughput of Reno by the number of bottlenecks, by its response, in Mb/s.
-
-    Over h links a flow has h times the loss rate and round-trip time of one; the loss rate is that
-    at which two flows of each length fill a link.
-    """
-
-    def rates(p: float) -> dict[int, float]:
-        packet = 8 * 1500 / 1e6
-        return {h: packet * float(Reno().rate(p=h * p, rtt=h * HOP_RTT)) for h in HOPS}
-
-    def excess(log_p: float) -> float:
-        return 2.0 * sum(rates(math.exp(log_p)).values()) - LOT_LINK
-
-    return rates(math.exp(float(brentq(excess, math.log(1e-8), math.log(0.1)))))
-
-
-HOPS, HOP_RTT, LOT_LINK = (1, 2, 3), 0.02, 100.0
-"""Bottlenecks passed, round-trip time of each in s, rate of a link in Mb/s."""
-
-
-@effects("K10", cases=LOT)
-def parking_lot() -> Effects:
-    """Measure the throughput by the number of bottlenecks, with and without reverse traffic."""
-    curves = {}
-    falls: list[Estimate] = []
-    certain: list[Estimate] = []
-    for case, name in zip(LOT, ("ns-3", "ns-2"), strict=True):
-        frame = of_cases(case)
-        frame = frame[frame["direction"] == "forward"]
-        for (rule, reversed_), group in frame.groupby(["rule", "reverse"]):
-            if rule not in NAMES:
-                continue
-            found = by(group[group["flow_rule"] == rule], "hops", "goodput_bits")
-            steps = [difference(found[a], found[b]) for a, b in itertools.pairwise(found)]
-            falls += steps
-            if case == LOT[1]:
-                certain += steps
-            label = (
-                f"{NAMES[rule]}, {name}, {'with' if int(str(reversed_)) else 'no'} reverse traffic"
-            )
-            curves[label] = Curve(list(found), [combine((e,), (1e-6,)) for e in found.values()])
-    law = by_hops()
-    curves["Reno's law"] = Curve(list(law), (), list(law.values()))
-    down = tuple(Estimate(law[a] - law[b], 0.0) for a, b in itertools.pairwise(law))
-    return Effects(
-        {"hops": Statement(tuple(falls), down)},
-        curves,
-        ("bottlenecks", "throughput of a flow (Mb/s)"),
-        values={
-            "down": sum(e.value > 0.0 for e in falls),
-            "far": {rule: _kept_over_hops(case, rule) for rule, case in
-                    (("reno", LOT[1]), ("fusion", LOT[0]))},
-            "certain": weakest(certain),
-        },
-    )  # fmt: skip
-
-
-def _kept_over_hops(case: str, rule: str) -> Estimate:
-    """Return the throughput over all bottlenecks over that over one, without reverse traffic."""
-    frame = of_cases(case)
-    flows = frame[(frame["direction"] == "forward") & (frame["reverse"] == 0)]
-    flows = flows[(flows["rule"] == rule) & (flows["flow_rule"] == rule)]
-    near, far = (seeds_of(flows, hops=h) for h in (1, max(HOPS)))
-    return of_runs((far / near).to_numpy())

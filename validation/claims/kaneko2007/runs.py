@@ -9,7 +9,18 @@ import numpy as np
 import pandas as pd
 
 from hopflow.units import mbps
-from responsefn import ARENO, CTCP, Coexistence, Fusion, Reno, WindowRule, coexist
+from responsefn import (
+    ARENO,
+    BIC,
+    CTCP,
+    CUBIC,
+    HSTCP,
+    Coexistence,
+    Fusion,
+    Reno,
+    WindowRule,
+    coexist,
+)
 from validation import evidence
 from validation.keeping import kept
 from validation.statistics import Estimate, Values, of_runs
@@ -17,6 +28,8 @@ from validation.statistics import Estimate, Values, of_runs
 FRIENDLY = {"fusion": Fusion(), "areno": ARENO(), "compound": CTCP(), "reno": Reno()}
 """The rules that the slides call friendly, by their names in the data."""
 GREEDY = ("highspeed", "bic", "cubic")
+RULES: dict[str, WindowRule] = {**FRIENDLY, "highspeed": HSTCP(), "bic": BIC(), "cubic": CUBIC()}
+"""Those and the greedy ones."""
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
@@ -30,8 +43,15 @@ def of_cases(*cases: str, name: str | None = None) -> pd.DataFrame:
 
 
 @functools.cache
-def modelled(case: str, query: str = "", *, overshoot: bool = False) -> pd.DataFrame:
-    """Return the rows of a case as `responsefn.coexist` has them, of the friendly rules.
+def modelled(
+    case: str,
+    query: str = "",
+    *,
+    overshoot: bool = False,
+    rules: tuple[str, ...] = tuple(FRIENDLY),
+    seeds: int = SEEDS,
+) -> pd.DataFrame:
+    """Return the rows of a case as `responsefn.coexist` has them, of runs with these rules only.
 
     Rules, rates, buffers, losses, round-trip times, starts, durations and the end of the first slow
     start are those of the bundled runs of the first seed; the columns are those that identify a row,
@@ -48,10 +68,10 @@ def modelled(case: str, query: str = "", *, overshoot: bool = False) -> pd.DataF
     found = []
     one = flows[flows["seed"] == seed]
     for key, group in one.groupby(keys if len(keys) > 1 else keys[0]):
-        if set(group["flow_rule"]) <= set(FRIENDLY):
+        if set(group["flow_rule"]) <= set(rules):
             link = links.loc[key]
             end = None if overshoot else _slow_start(group, link)
-            found += _runs(group, link, end)
+            found += _runs(group, link, end, seeds)
     return pd.concat(found)
 
 
@@ -61,7 +81,7 @@ def _slow_start(group: pd.DataFrame, link: Any) -> float:
     return max(product // len(group), 10)
 
 
-def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None) -> list[pd.DataFrame]:
+def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None, seeds: int) -> list[pd.DataFrame]:
     """Return the rows of all runs of the model."""
     begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
     goodput, window = _flows(
@@ -70,9 +90,10 @@ def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None) -> list[pd.Dat
         (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
         (begin + duration, begin, tuple(group["start"].tolist())),
         ssthresh,
+        seeds,
     )
     return [
-        group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(SEEDS)
+        group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(seeds)
     ]
 
 
@@ -83,8 +104,9 @@ def _flows(
     link: tuple[float, int, float],
     times: tuple[float, float, tuple[float, ...]],
     ssthresh: float | None,
+    seeds: int,
 ) -> tuple[Values, Values]:
-    """Return goodput in bit/s and mean window in packets of each run and flow, (SEEDS, F).
+    """Return goodput in bit/s and mean window in packets of each run and flow, (seeds, F).
 
     ``link`` is its rate in bit/s, buffer in packets and loss rate, ``times`` are the end, the warm-up
     and the starts of the flows in s.
@@ -92,10 +114,10 @@ def _flows(
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
     runs = [
         coexist(
-            [FRIENDLY[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, p=loss,
+            [RULES[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, p=loss,
             seconds=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, rng=seed,
         )
-        for seed in range(SEEDS)
+        for seed in range(seeds)
     ]  # fmt: skip
     bits = rate / runs[0].bandwidth
     return (

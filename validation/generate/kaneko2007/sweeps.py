@@ -738,4 +738,5 @@ CASES += [
         "Fusion or Reno and one Reno flow under random loss from 1e-6 to 0.01",
     ),
     _later("windows-with-reno", windows(NEW[:3], ("reno",), LATER), 20.0, 60.0),
+    _later("windows-alone", windows(NEW[:3], (), LATER), 20.0, 60.0),
 ]

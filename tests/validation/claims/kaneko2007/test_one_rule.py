@@ -1,14 +1,25 @@
-"""Flows of one rule over several bottlenecks."""
+"""Flows of one rule, alone and with other round trips."""
 
 from __future__ import annotations
 
 import pytest
 
-from validation.claims.kaneko2007.one_rule import LOT_LINK, by_hops
+from validation.claims.kaneko2007.one_rule import ALONE, RTTS
+from validation.verdicts import Verdict
 
 
-def test_flows_of_all_lengths_fill_a_link_and_fall_with_the_length() -> None:
-    """Rate as 1/(RTT sqrt(p)): h^-1.5 over h hops."""
-    rates = by_hops()
-    assert 2 * sum(rates.values()) == pytest.approx(LOT_LINK)
-    assert rates[2] / rates[1] == pytest.approx(2**-1.5, rel=1e-6)
+@pytest.mark.slow
+def test_windows_of_the_product_reproduce_k09(doctor, judged) -> None:
+    doctor(ALONE, lambda flows: flows.assign(mean_cwnd=667.0 + flows["seed"]))
+    assert judged("K09")["near"].packets is Verdict.REPRODUCED
+
+
+@pytest.mark.slow
+def test_an_hstcp_that_gets_nothing_is_not_called_fairer_than_another(doctor, judged) -> None:
+    def starve(flows):
+        """CTCP and CUBIC in ns-3 spread too widely over three seeds to be above anything."""
+        far = (flows["rule"] == "highspeed") & (flows["flow"] == 2)
+        return flows.assign(goodput_bits=flows["goodput_bits"].mask(far, 1.0 + flows["seed"]))
+
+    doctor(RTTS, starve)
+    assert judged("K05")["least"].packets is not Verdict.CONTRADICTED

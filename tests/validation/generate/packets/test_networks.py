@@ -31,9 +31,3 @@ def test_receivers_that_delay_acks_have_the_sink_for_it() -> None:
     ((*words,),) = networks.calls(run)
     assert "Agent/TCPSink/Sack1/DelAck" in words
     assert all(flow.delayed_acks for flow in networks.scenario_of(run).flows)
-
-
-def test_a_hash_tells_windows_and_acknowledgements_apart() -> None:
-    hashes = {networks.sample_hash([w], [a]) for w in (1.0, 1.5) for a in (3, 4)}
-    assert len(hashes) == 4
-    assert networks.sample_hash([1.0000001], [3]) == networks.sample_hash([1.0], [3])

@@ -1,0 +1,230 @@
+"""Bundled runs of ns-2, computed again by hopflow's packet level and compared packet for packet.
+
+The runs are divided into `PARTS` of equal size, in the order of their hashes; a day has the part of its
+date, so that all are computed again within as many days.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel import Packets
+from hopflow.checks import whole
+from validation import evidence, packet_networks
+from validation.keeping import hash_of, kept
+from validation.manifest import MANIFEST_SHA256
+from validation.packet_networks import SAMPLE, sample_hash, scenario_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "PARTS",
+    "Recomputed",
+    "Run",
+    "about",
+    "compare",
+    "part_of",
+    "parts_of",
+    "recompute",
+    "runs",
+]
+
+CASES = {
+    "packets/dumbbells-ns2": ("dumbbell", False),
+    "packets/parking-lots-ns2": ("parking lot", False),
+    "packets/delayed-acks-ns2": ("dumbbell", True),
+}
+"""The cases, their topologies, and whether receivers delay ACKs."""
+PARTS = 16
+"""Into which the runs are divided."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a bundled case.
+
+    Attributes
+    ----------
+    case
+        Its name, ``paper/case``.
+    recovery
+        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``.
+    size
+        Pairs of a dumbbell, long flows of a parking lot.
+    seed
+        Of ns-2's default generator and of the starts.
+    """
+
+    case: str
+    recovery: str
+    size: int
+    seed: int
+
+    def rows(self, name: str) -> pd.DataFrame:
+        """Return its rows of a table of the case."""
+        table = evidence.table(self.case, name)
+        for column in ("recovery", "size", "seed"):
+            table = table[table[column] == getattr(self, column)]
+        return table
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """A bundled run beside the same by hopflow's packet level.
+
+    Attributes
+    ----------
+    run
+        Which.
+    packets
+        Packets acknowledged in ns-2.
+    differences
+        What is not equal: of final acknowledgements, timeouts, drops of links, and windows and
+        acknowledgements of all samples; empty: nothing.
+    """
+
+    run: Run
+    packets: int
+    differences: tuple[str, ...]
+
+
+def runs() -> tuple[Run, ...]:
+    """Return the bundled runs that the packet level can repeat exactly.
+
+    Examples
+    --------
+    >>> from validation.recomputing import runs
+    >>> len(runs())
+    224
+    """
+    found = []
+    for case in CASES:
+        rows = evidence.table(case, "flows")[["recovery", "size", "seed"]].drop_duplicates()
+        found += [
+            Run(case, str(recovery), int(size), int(seed))
+            for recovery, size, seed in rows.itertuples(index=False, name=None)
+        ]
+    return tuple(found)
+
+
+def part_of(day: dt.date) -> int:
+    """Return the part of a day.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> from validation.recomputing import PARTS, part_of
+    >>> day = datetime.date(2026, 3, 1)
+    >>> (part_of(day + datetime.timedelta(1)) - part_of(day)) % PARTS
+    1
+    """
+    return day.toordinal() % PARTS
+
+
+def parts_of(text: str) -> range:
+    """Return the parts that ``"all"``, ``"none"``, ``"today"`` or a number stands for.
+
+    Raises
+    ------
+    ValueError
+        For any other text.
+
+    Examples
+    --------
+    >>> from validation.recomputing import parts_of
+    >>> parts_of("3"), parts_of("none")
+    (range(3, 4), range(0, 0))
+    """
+    if text in ("all", "none"):
+        return range(PARTS if text == "all" else 0)
+    part = part_of(dt.datetime.now(dt.UTC).date()) if text == "today" else text
+    if str(part).isdecimal() and int(part) < PARTS:
+        return range(int(part), int(part) + 1)
+    raise ValueError(f"recompute = {text!r}: must be today, all, none or a part, 0 to {PARTS - 1}")
+
+
+def recompute(parts: Iterable[int]) -> Iterator[Recomputed]:
+    """Compute the runs of some parts again and yield how they compare.
+
+    Parameters
+    ----------
+    parts
+        Which, 0 to `PARTS` - 1.
+
+    Raises
+    ------
+    ValueError
+        When there is no such part.
+
+    Examples
+    --------
+    >>> from validation.recomputing import recompute
+    >>> list(recompute([16]))
+    Traceback (most recent call last):
+    ...
+    ValueError: part = 16: must be a whole number in 0..15
+    """
+    wanted = [whole("part", part, 0, PARTS - 1) for part in parts]
+    made_from = f"{MANIFEST_SHA256} {hash_of([Path(__file__), Path(packet_networks.__file__)])}"
+    ordered = sorted(runs(), key=_hash)
+    return (_compared(run, made_from) for part in wanted for run in ordered[part::PARTS])
+
+
+def _hash(run: Run) -> str:
+    return hashlib.sha256(repr(run).encode()).hexdigest()
+
+
+@kept
+def _compared(run: Run, made_from: str) -> Recomputed:  # noqa: ARG001
+    """Compare a run; kept as long as the models and ``made_from``, data and this module, stay."""
+    return compare(run)
+
+
+def compare(run: Run) -> Recomputed:
+    """Compute a run by the packet level under ns-2's conventions, and compare it with ns-2."""
+    from dfcmodel.packets.engine import run_engine
+    from dfcmodel.packets.simulation import plan_scenario
+
+    topology, delayed = CASES[run.case]
+    scenario = scenario_of({**vars(run), "topology": topology, "delayed": delayed})
+    method = Packets(convention="ns2", recovery=run.recovery, seed=run.seed)
+    plan = plan_scenario(scenario, method, duration=scenario.duration, sample=SAMPLE)
+    found = run_engine(plan)
+    flows = run.rows("flows").sort_values("flow")
+    nodes = {node: n for n, node in enumerate(scenario.nodes)}
+    links = run.rows("links")
+    drops = dict(zip(zip(links["from"], links["to"], strict=True), links["drops"], strict=True))
+    own = {
+        (nodes[port.source], nodes[port.target]): n
+        for port, n in zip(plan.ports, found.drops, strict=True)
+        if n > 0
+    }
+    samples = [
+        sample_hash(found.window[:, f], found.acked[:, f]) for f in range(len(scenario.flows))
+    ]
+    equal = {
+        "final acknowledgements": list(found.acked[-1]) == list(flows["acknowledged"]),
+        "timeouts": list(found.timeouts) == list(flows["timeouts"]),
+        "drops": own == drops,
+        "windows and acknowledgements over time": samples == list(flows["samples"]),
+    }
+    differences = tuple(name for name, same in equal.items() if not same)
+    return Recomputed(run, int(flows["acknowledged"].sum()), differences)
+
+
+def about(found: Iterable[Recomputed], parts: Iterable[int]) -> dict[str, Any]:
+    """Return what was computed again, as in ``recomputed.json`` of a report."""
+    found = list(found)
+    return {
+        "parts": list(parts),
+        "of_parts": PARTS,
+        "runs": [vars(each.run) | {"differences": list(each.differences)} for each in found],
+        "of_runs": len(runs()),
+        "packets": sum(each.packets for each in found),
+    }
