@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import Fair, Pause, Priority, manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "called_managers", "lay_out"]
 
-MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3}
+MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
 """Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
-BY_ADDRESS = 4
+BY_ADDRESS, COUPLED = 4, 6
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
@@ -231,6 +232,10 @@ def _lanes(
             continue
         row = unit[p]
         row["kind"], row["lane"], row["levels"], row["lanes"] = 2, len(rows), 1, 1
+        if isinstance(port.discipline, DualPI2):
+            row["levels"], row["lanes"] = 2, 2
+            rows += [(0, 0), (0, 1)]
+            continue
         if not isinstance(port.discipline, (Fair, Priority)):
             rows.append((0, 0))
             continue
@@ -252,7 +257,11 @@ def _lanes(
     lane["level"][: len(rows)] = [level for _, level in rows]
     for p in range(len(plan.ports)):
         if unit["kind"][p] == 2 and not unit["by_turns"][p]:
-            hop["lane"][hop["port"] == p] = unit["lane"][p]
+            hop["lane"][hop["port"] == p] = unit["lane"][p] + unit["levels"][p] - 1
+    for f, way in enumerate(ways):
+        for h, p in enumerate(way[: len(plan.forward[f])]):
+            if unit["manager"][p] == COUPLED and plan.scalable[f]:
+                hop["lane"][at[f] + h] = unit["lane"][p]
     return lane
 
 
@@ -272,6 +281,8 @@ def _feeder_lists(plan: Plan, unit: NDArray[Any]) -> NDArray[np.int64]:
 
 def _manager_number(port: Port) -> int:
     """Return which manager a port has: one that is compiled with the kernel, or by address."""
+    if isinstance(port.discipline, DualPI2):
+        return COUPLED
     manager = manager_of(port.discipline)
     return 0 if manager is None else MANAGERS.get(type(manager).on_step, BY_ADDRESS)
 
@@ -302,10 +313,10 @@ def _called(plan: Plan) -> NDArray[Any]:
 
 
 def _control(plan: Plan) -> NDArray[Any]:
-    """Return the parameters and state of CoDel and PIE; rows of other ports are unused."""
+    """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
     control = np.zeros(len(plan.ports), CONTROL)
     for p, port in enumerate(plan.ports):
-        rule: Any = manager_of(port.discipline)
+        rule: Any = manager_of(port.discipline) or port.discipline
         row = control[p]
         if _manager_number(port) == MANAGERS[CoDel.on_step]:
             row["target"], row["interval"] = rule.target, rule.interval
@@ -314,6 +325,13 @@ def _control(plan: Plan) -> NDArray[Any]:
             row["alpha"], row["beta"] = rule.alpha, rule.beta
             row["next"], row["pace"] = rule.update, 8.0 / port.bits
             row["burst"] = row["most_burst"] = rule.burst
+        elif isinstance(rule, (PI2, DualPI2)):
+            row["target"], row["interval"], row["next"] = rule.target, rule.update, rule.update
+            row["alpha"], row["beta"], row["coupling"] = rule.alpha, rule.beta, rule.coupling
+            row["ecn"], row["pace"] = rule.ecn, 8.0 / port.bits
+            if isinstance(rule, DualPI2):
+                row["ramp"], row["width"] = rule.ramp, rule.ramp_width
+                row["share"] = rule.classic_share
     return control
 
 

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number, one_number
 from responsefn import WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -81,7 +83,7 @@ class Port:
         """Whether the queued packets must be known at the start of each transmission."""
         manager = manager_of(self.discipline)
         managed = manager is not None and type(manager).on_step is not RED.on_step
-        return managed or isinstance(self.discipline, (Pause, Fair, Priority))
+        return managed or isinstance(self.discipline, (Pause, Fair, Priority, DualPI2))
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,12 @@ class Plan:
             if isinstance(self.ports[p].discipline, Pause):
                 found.setdefault(p, set()).add(before)
         return {p: tuple(sorted(ports)) for p, ports in found.items()}
+
+    @cached_property
+    def scalable(self) -> tuple[bool, ...]:
+        """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
+        sources = (flow.source for flow in self.scenario.flows)
+        return tuple(isinstance(s, WindowRule) and answers_marks(type(s)) for s in sources)
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""

@@ -14,9 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import Fair, Pause, Priority
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
+from dfcmodel.packets.reference_coupled import CoupledQueues
 from dfcmodel.packets.reference_queues import ByPriority, Pausing, Queue, RoundRobin
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
@@ -33,6 +35,7 @@ __all__ = ["Simulation", "run_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
     Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+    DualPI2: CoupledQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import (
     FIFO,
     Fair,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_scenario"]
 
-KINDS = (FIFO, Pause, PFC, Fair, Priority)
+KINDS = (FIFO, Pause, PFC, Fair, Priority, DualPI2)
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:

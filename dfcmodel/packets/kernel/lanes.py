@@ -6,9 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from .boxes import SWITCHED, push, take
+from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .jit import inlined
-from .managers import CODEL, DELIVER, control_delay
-from .ports import drop
+from .managers import CODEL, COUPLED, DELIVER, control_delay
+from .ports import drop, is_markable
 
 __all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "watch"]
 
@@ -127,10 +128,10 @@ def overflow(element, unit, flow, lane, sizes, waiting, lost, tally, p, time, sc
 
 
 @inlined
-def leave_lane(element, unit, lane, sizes, p):
-    """Remove the next packet from the lanes of a port and return it."""
+def leave_lane(element, unit, lane, sizes, p, level):
+    """Remove the next packet from the lanes of a port, from a level on, and return it."""
     port = unit[p]
-    k = port.lane
+    k = port.lane + level
     while lane[k].first < 0:
         k += 1
     level = lane[k]
@@ -160,13 +161,32 @@ def leave_lane(element, unit, lane, sizes, p):
 
 @inlined
 def dequeue(
-    element, unit, flow, lane, sizes, control, waiting, lost, tally, p, time, scale, rows
+    element, unit, flow, lane, sizes, control, stream, waiting, lost, tally, p, time, scale, rows
 ):  # fmt: skip
-    """Remove the next packet to be sent from a port and return it; CoDel drops some before it."""
+    """Remove the next packet to be sent from a port and return it; managers may drop some before it.
+
+    -1: DualPI2 has dropped all that waited.
+    """
     port = unit[p]
     after = DELIVER
     while True:
-        e = leave_lane(element, unit, lane, sizes, p)
+        level = 0
+        if port.manager == COUPLED:
+            if port.waiting == 0:
+                return -1
+            level = choose_queue(control, element, unit, lane, sizes, p)
+        e = leave_lane(element, unit, lane, sizes, p, level)
+        if port.manager == COUPLED:
+            verdict = coupled_verdict(
+                control, stream, p, level == SCALABLE, is_markable(flow, element, e),
+                time - element[e].time, float(lane[port.lane].count) * sizes[0], sizes[0],
+            )  # fmt: skip
+            if verdict != DROP:
+                if verdict == MARK:
+                    element[e].marked = 1
+                return e
+            discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)
+            continue
         if port.manager != CODEL:
             return e
         after = control_delay(control, p, time, element[e].time, port.bytes, sizes[0], after)

@@ -63,7 +63,7 @@ UNIT = np.dtype(
         ("kind", "i8"),  # FIFO, EARLY, LANES
         ("waiting", "i8"),  # packets in its lanes
         ("bytes", "f8"),  # in its lanes
-        ("manager", "i8"),  # of its lanes: NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS
+        ("manager", "i8"),  # of its lanes: see `managers`
         ("lane", "i8"),  # its first lane
         ("lanes", "i8"),
         ("levels", "i8"),
@@ -137,10 +137,16 @@ CONTROL = np.dtype(
         ("burst", "f8"),  # for how long PIE admits all packets of a burst, s
         ("most_burst", "f8"),
         ("pace", "f8"),  # of the link, s/byte
+        ("coupling", "f8"),  # of PI2 and DualPI2
+        ("ramp", "f8"),  # delay at which DualPI2 begins to mark Scalable packets, s
+        ("width", "f8"),  # of that ramp, s; 0: none
+        ("share", "f8"),  # of the Classic queue
+        ("credit", "f8"),  # what the Classic queue is owed, bytes
+        ("ecn", "i8"),
     ],
     align=True,
 )
-"""CoDel or PIE at a port."""
+"""CoDel, PIE, PI2 or DualPI2 at a port."""
 
 CALLED = np.dtype(
     [

@@ -12,10 +12,11 @@ import math
 import numpy as np
 
 from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
+from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .jit import entry, inlined
 from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
-from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
-from .ports import DUE, LANES, answer_late, drop, is_markable, travel
+from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
+from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
 from .senders import receive, uniform
 from .sources import look_at_timers, wake
 from .timers import CHECK, END, NOW, NS2
@@ -151,7 +152,7 @@ def enqueue(
     if not lose and port.manager != 0:
         lose = not admit_lane(
             managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
-            is_markable(flow, element, e), sizes[it.size],
+            is_markable(flow, element, e), is_scalable(flow, element, e), sizes[it.size],
         )  # fmt: skip
     busy = port.free >= time or port.paused > 0
     full = port.by_turns == 0 and port.waiting >= port.room and busy
@@ -162,6 +163,16 @@ def enqueue(
         if port.manager == CODEL:  # a packet that does not wait is below the target
             control[u].deadline = 0.0
             control[u].dropping = 0
+        elif port.manager == COUPLED:
+            verdict = coupled_verdict(
+                control, stream, u, is_scalable(flow, element, e), is_markable(flow, element, e),
+                0.0, 0.0, sizes[0],
+            )  # fmt: skip
+            if verdict == DROP:
+                drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+                return False
+            if verdict == MARK:
+                it.marked = 1
         return True
     enter_lane(element, unit, lane, u, hop[h].lane, e, sizes)
     if port.waiting > port.room and port.by_turns == 1:
@@ -215,6 +226,8 @@ def turn_of(
             return did
         if port.manager == PROPORTIONAL:
             update_probability(control, u, time, port.bytes)
+        elif port.manager >= SQUARED:
+            update_coupled(control, element, unit, lane, u, time)
         sent = -1
         came = time
         if not queued:
@@ -232,10 +245,11 @@ def turn_of(
         did = True
         if queued:
             sent = dequeue(
-                element, unit, flow, lane, sizes, control, waiting, lost, tally, u, time, scale,
-                rows,
+                element, unit, flow, lane, sizes, control, stream, waiting, lost, tally, u, time,
+                scale, rows,
             )  # fmt: skip
-            came = element[sent].time
+            if sent >= 0:
+                came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
         if sent >= 0:
             depart(

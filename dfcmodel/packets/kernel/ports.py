@@ -21,6 +21,7 @@ __all__ = [
     "drop",
     "enter_ring",
     "is_markable",
+    "is_scalable",
     "receive_data",
     "report",
     "travel",
@@ -204,6 +205,13 @@ def is_markable(flow, element, e):
     it = element[e]
     s = flow[it.flow]
     return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
+
+
+@inlined
+def is_scalable(flow, element, e):
+    """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
+    s = flow[element[e].flow]
+    return element[e].hop < s.turn and s.accurate == 1
 
 
 @inlined

@@ -11,9 +11,11 @@ import pytest
 from dfcmodel import (
     CBR,
     FIFO,
+    PI2,
     PIE,
     RED,
     CoDel,
+    DualPI2,
     Fair,
     Flow,
     Link,
@@ -65,6 +67,9 @@ class Own(QueueManager):
 MANAGED: dict[str, Any] = {
     "codel": CoDel(target=2e-3, interval=0.02),
     "pie": PIE(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, burst=0.02),
+    "pi2": PI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0),
+    "dualpi2": DualPI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0),
+    "fair pi2": Fair(PI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, ecn=True)),
     "step marking": StepMarking(4.0),
     "ramp marking": RampMarking(2.0, 8.0, 0.5),
     "own": Own(),
