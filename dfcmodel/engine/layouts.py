@@ -33,7 +33,7 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
-from responsefn import WindowRule
+from responsefn import DeliveryRule, WindowRule
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -158,6 +158,10 @@ def check_disciplines(scenario: Scenario) -> None:
             msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
             raise ValueError(f"discipline of link {link.name}: {msg}")
     for flow in scenario.flows:
+        if isinstance(flow.source, DeliveryRule) or flow.pacing:
+            what = "a rule of deliveries" if isinstance(flow.source, DeliveryRule) else "pacing"
+            msg = f"{what} is for packets; use method=Packets()"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if not (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source))):
             continue
         for link in scenario.path(flow):

@@ -14,11 +14,21 @@ from dfcmodel.network.disciplines import Fair, Pause, Priority, manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
-from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, LANE, UNIT
+from dfcmodel.packets.kernel.layout import (
+    CALLED,
+    CONTROL,
+    EARLY,
+    ELEMENT,
+    FLOW,
+    HISTORY,
+    HOP,
+    LANE,
+    UNIT,
+)
 from dfcmodel.packets.plans import ENDLESS, HEADER
-from responsefn import WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import RuleSignature, signature_of
+from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -32,6 +42,7 @@ MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI
 """Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
 BY_ADDRESS, COUPLED = 4, 6
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
+RATED = 5
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
 LATEST = 1.0 - 1e-6
@@ -51,7 +62,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
-    flow, bits = _flows(plan, signatures, ways)
+    flow, bits, sent = _flows(plan, signatures, ways)
     unit, slots, ring = _units(plan, inline, order)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
@@ -67,6 +78,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "unit": unit,
         "slot": np.full((slots, 2), -1, dtype=np.int32),
         "flow": flow,
+        "history": np.zeros(max(1, sent), HISTORY),
         "hop": hop,
         "lane": lane,
         "feeder": feeder,
@@ -365,8 +377,8 @@ def _most_elements(plan: Plan) -> int:
 
 def _flows(
     plan: Plan, signatures: tuple[RuleSignature, ...], ways: list[tuple[int, ...]]
-) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the rows of the flows and the bit maps."""
+) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
+    """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
     F, ns2 = len(ways), plan.method.is_ns2
     flow = np.zeros(F, FLOW)
     flow["way"] = np.cumsum([0, *(len(way) for way in ways[:-1])])
@@ -382,7 +394,7 @@ def _flows(
     flow["phase"] = plan.phases
     flow["delayed"] = plan.delayed
     flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
-    total = 0
+    total = sent = 0
     for f, given in enumerate(plan.scenario.flows):
         source: Any
         row, source = flow[f], given.source
@@ -399,16 +411,35 @@ def _flows(
             begin = source.start(plan.scenario.base_rtt(given))
             if ns2:
                 begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
-            row["cwnd"], row["ssthresh"] = begin[:2]
-            row["rule_state"][: len(begin) - 2] = begin[2:]
-            values = list(numbers_of(source).values())
-            row["parameters"][: len(values)] = values
+            _set_numbers(row, source, begin)
+            row["paced"] = plan.paced[f]
+            row["pace_start"], row["pace_after"] = plan.paces(f)
+            if isinstance(source, DeliveryRule):
+                row["samples"], row["not_ect"] = 1, not row["accurate"]
+                row["history"], row["sent_mask"] = sent, 4 * count - 1
+                sent += 4 * count
+        elif isinstance(source, RateRule):
+            line_rate = plan.scenario.path(given)[0].rate
+            row["kind"] = signatures.index(signature_of(source))
+            row["recovery"], row["accurate"], row["due"] = RATED, 1, -1.0
+            row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
+            _set_numbers(row, source, source.start(line_rate))
         else:
             row["due"], row["gap"] = -1.0, 1.0 / source.rate
             if isinstance(source, OnOff):
                 row["onoff"] = 2 if source.random else 1
                 row["on"], row["off"] = source.on, source.off
-    return flow, np.zeros(total + 1, dtype=np.uint8)
+    return flow, np.zeros(total + 1, dtype=np.uint8), sent
+
+
+def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
+    """Write the first state of a rule and its parameters into a flow's record, one after the other."""
+    numbers, values = np.zeros(64), list(numbers_of(rule).values())
+    numbers[: len(begin)] = begin
+    first = parameters_at(type(rule))
+    numbers[first : first + len(values)] = values
+    row["cwnd"], row["ssthresh"] = numbers[:2]
+    row["rule_state"], row["parameters"], row["more"] = np.split(numbers[2:], [14, 30])
 
 
 def _begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:

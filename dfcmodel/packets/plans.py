@@ -17,7 +17,7 @@ from dfcmodel.network.disciplines import FIFO, Discipline, Fair, Pause, Priority
 from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number, one_number
-from responsefn import WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
 PARTS = 32
 """Most parts of a sample that engines record, so that a run ends with one of them."""
+
+
+PACES = (2.0, 1.2)
+"""Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +158,21 @@ class Plan:
     @cached_property
     def scalable(self) -> tuple[bool, ...]:
         """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
-        sources = (flow.source for flow in self.scenario.flows)
-        return tuple(isinstance(s, WindowRule) and answers_marks(type(s)) for s in sources)
+        return tuple(
+            isinstance(flow.source, RateRule)
+            or (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source)))
+            for flow in self.scenario.flows
+        )
+
+    @cached_property
+    def paced(self) -> tuple[bool, ...]:
+        """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
+        return tuple(flow.pacing or _own_pace(flow.source) for flow in self.scenario.flows)
+
+    def paces(self, f: int) -> tuple[float, float]:
+        """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
+        own = not self.paced[f] or _own_pace(self.scenario.flows[f].source)
+        return (0.0, 0.0) if own else PACES
 
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
@@ -240,7 +257,7 @@ def plan_packets(
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
         delayed=tuple(
-            flow.delayed_acks and _listens(scenario, f) for f, flow in enumerate(scenario.flows)
+            flow.delayed_acks and isinstance(flow.source, WindowRule) for flow in scenario.flows
         ),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
@@ -288,7 +305,12 @@ def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
 
 
 def _listens(scenario: Scenario, f: int) -> bool:
-    return isinstance(scenario.flows[f].source, WindowRule)
+    return isinstance(scenario.flows[f].source, (WindowRule, RateRule))
+
+
+def _own_pace(source: Any) -> bool:
+    """Return whether a rule sets a rate at which its window is sent."""
+    return isinstance(source, DeliveryRule) and source.State._fields[2] == "pacing_rate"
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

@@ -19,11 +19,12 @@ from dfcmodel.network.disciplines import Fair, Pause, Priority
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
+from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_queues import ByPriority, Pausing, Queue, RoundRobin
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
-from dfcmodel.packets.reference_sources import Blind
-from responsefn import WindowRule
+from dfcmodel.packets.reference_sources import Blind, Rated
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -71,12 +72,21 @@ class Simulation:
         ]
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
-            self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
+            self.senders.append(self._sender(f, kind))
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
 
         for p, q, priority, time in plan.storms():
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
             self.at(time, -1 - p, asks)
+
+    def _sender(self, f: int, kind: str) -> Any:
+        """Return the sender of a flow with a kind of loss recovery."""
+        source = self.plan.scenario.flows[f].source
+        if isinstance(source, DeliveryRule):
+            return DeliverySender(self, f)
+        if isinstance(source, RateRule):
+            return Rated(self, f)
+        return SENDERS[kind](self, f) if kind else Blind(self, f)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""
@@ -128,6 +138,8 @@ class Simulation:
         listens = isinstance(self.senders[f], Sender)
         came = receiver.next - before if listens else 1
         self.records.deliver(f, came, self.now)
+        if isinstance(self.senders[f], Rated):
+            self.emit(Packet(f, packet.number, packet.sent, 1, is_ack=True, marked=packet.marked))
         if not listens:
             return
         new = (

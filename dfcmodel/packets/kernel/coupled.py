@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .jit import compiled
-from .senders import uniform
+from .random_numbers import uniform
 
 __all__ = ["choose_queue", "coupled_verdict", "update_coupled"]
 

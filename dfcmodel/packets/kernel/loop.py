@@ -17,8 +17,9 @@ from .jit import entry, inlined
 from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
 from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
 from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
-from .senders import receive, uniform
-from .sources import look_at_timers, wake
+from .random_numbers import uniform
+from .senders import receive
+from .sources import RATED, feed_back, look_at_timers, wake
 from .timers import CHECK, END, NOW, NS2
 
 __all__ = [
@@ -39,7 +40,8 @@ EMPTY_WINDOWS = 8
 
 @inlined
 def act(
-    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e, key
+    element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream, out, f, e,
+    key,
 ):  # fmt: skip
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
@@ -53,14 +55,17 @@ def act(
             out[0, 1] = DUE
             tally[OUT] = 1
     elif key >= ends:
-        wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f)
+        wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, stream, out, f)
     elif element[e].hop == flow[f].turn:
         answer_late(element, flow, tally, out, f, e)
         return
+    elif flow[f].recovery == RATED:
+        feed_back(flow, events, f, clock[NOW], element[e].sent, float(element[e].marked))
     else:
         receive(
-            element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e
-        )
+            element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream,
+            out, f, e,
+        )  # fmt: skip
     release(element, tally, e)
 
 
@@ -84,8 +89,8 @@ def new_packet(element, flow, clock, tally, f, number, flags):
 
 @inlined
 def handle(
-    element, unit, slot, flow, hop, events, ring, bits, known, noted, block, transmission, passage,
-    sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
+    element, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, transmission,
+    passage, sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     senders = len(unit) - 1
@@ -105,8 +110,8 @@ def handle(
             if u == senders:
                 clock[NOW] = time
                 act(
-                    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
-                    out, f, e, key,
+                    element, unit, slot, flow, history, events, bits, noted, block, clock, tally,
+                    stream, out, f, e, key,
                 )  # fmt: skip
                 packets = tally[OUT]
             for i in range(packets):
@@ -268,7 +273,7 @@ def turn_of(
 def look(flow, events, window, round_trip, acked, n):
     """Record the state of the senders at the end of sample n."""
     for f in range(len(flow)):
-        if flow[f].recovery != 4:
+        if flow[f].recovery < 4:  # window senders
             window[n, f] = flow[f].cwnd
             acked[n, f] = flow[f].acked
             round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
@@ -276,7 +281,7 @@ def look(flow, events, window, round_trip, acked, n):
 
 @entry
 def run(
-    events, managers, element, unit, slot, flow, hop, lane, feeder, ring, bits, known, noted, block,
+    events, managers, element, unit, slot, flow, history, hop, lane, feeder, ring, bits, known, noted, block,
     transmission, passage, sizes, early, control, called, order, stream, out, clock, tally, window,
     round_trip, acked, delivered, transit, waiting, lost, switches, ahead, scale, sample, first,
     samples,
@@ -307,7 +312,7 @@ def run(
             elif unit[u].count > 0:
                 before = unit[u].count
                 handle(
-                    element, unit, slot, flow, hop, events, ring, bits, known, noted, block,
+                    element, unit, slot, flow, history, hop, events, ring, bits, known, noted, block,
                     transmission, passage, sizes, early, stream, out, clock, tally, delivered,
                     transit, waiting, lost, scale, u, now, end,
                 )  # fmt: skip

@@ -11,7 +11,7 @@ import math
 from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import call_manager, compiled
-from .senders import uniform
+from .random_numbers import uniform
 
 __all__ = [
     "ACCEPT",

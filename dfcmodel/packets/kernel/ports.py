@@ -10,7 +10,8 @@ import numpy as np
 from .boxes import OUT, push, release
 from .early import admit_early
 from .jit import inlined
-from .senders import REDUCED, UNMARKABLE, uniform
+from .random_numbers import uniform
+from .senders import REDUCED, UNMARKABLE
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
     "travel",
 ]
 
-SACK, BLIND = 3, 4
+SACK, BLIND, RATED = 3, 4, 5
 FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
 MOST_BLOCKS = 3
 ARRIVED, DUE = -1, -2  # where `travel` begins, besides at ports and senders
@@ -146,7 +147,7 @@ def receive_data(
     if at != DUE:
         s.arrived += 1
         came = 1
-        if s.recovery != BLIND:
+        if s.recovery < BLIND:
             came = deliver(flow, bits, f, it.number)
         row = int(time * scale)
         if came > 0 and row < rows:
@@ -179,7 +180,8 @@ def receive_data(
     it.size = 1
     if s.recovery == SACK:
         it.size = 1 + report(flow, bits, known, block, e, f, it.number)
-    it.number = s.came - 1
+    if s.recovery != RATED:
+        it.number = s.came - 1
     return True
 
 
