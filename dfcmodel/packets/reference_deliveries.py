@@ -39,20 +39,42 @@ class DeliverySender(Sack):
         super().__init__(simulation, f)
         self.sent: deque[Sent] = deque()
         self.again: deque[int] = deque()
+        self.fresh: list[int] = []
         self.delivered = self.lost_total = 0
         self.delivered_at = self.first_sent = 0.0
 
     def output(self, number: int) -> None:
-        """Send a packet, and remember it."""
-        now = self.simulation.now
-        if not self.sent:
-            self.first_sent = self.delivered_at = now
-        one = Sent(
-            number, now, self.first_sent, self.delivered_at, self.delivered, self.lost_total,
-            len(self.sent) + 1,
-        )  # fmt: skip
-        self.sent.append(one)
+        """Send a packet; it is remembered at the end of the event."""
+        self.fresh.append(number)
         super().output(number)
+
+    def start(self) -> None:
+        """Send the first packets."""
+        super().start()
+        self.remember()
+
+    def wake(self) -> None:
+        """Send what is due now, or handle a timeout."""
+        super().wake()
+        self.remember()
+
+    def receive(self, ack: Packet) -> None:
+        """Process an ACK."""
+        super().receive(ack)
+        self.remember()
+
+    def remember(self) -> None:
+        """Note the packets that an event has sent (OnPacketSent)."""
+        now = self.simulation.now
+        for number in self.fresh:
+            if not self.sent:
+                self.first_sent = self.delivered_at = now
+            one = Sent(
+                number, now, self.first_sent, self.delivered_at, self.delivered, self.lost_total,
+                len(self.sent) + 1,
+            )  # fmt: skip
+            self.sent.append(one)
+        self.fresh.clear()
 
     def is_covered(self, number: int) -> bool:
         """Return whether a packet was acknowledged."""
@@ -75,7 +97,7 @@ class DeliverySender(Sack):
 
     def outstanding(self) -> int:
         """Return how many packets are in flight."""
-        return len(self.sent)
+        return len(self.sent) + len(self.fresh)
 
     def timeout(self) -> None:
         """Handle a retransmission timeout: all that is in flight is lost."""
@@ -112,7 +134,7 @@ class DeliverySender(Sack):
             self.delivered_at = now
         seen = Delivery(
             now, self.rtt, float(acked), float(lost), float(ack.marked), float(self.delivered),
-            float(prior), interval, float(len(self.sent)), float(flight), float(since),
+            float(prior), interval, float(self.outstanding()), float(flight), float(since),
             float(last.in_flight if last else 0), float(with_it), float(self.acked < self.recover),
             self.simulation.random(self.f),
         )  # fmt: skip

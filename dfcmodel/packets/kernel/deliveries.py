@@ -7,6 +7,7 @@ sent later is acknowledged and it is not. The reference is `dfcmodel.packets.ref
 
 from __future__ import annotations
 
+from .boxes import OUT
 from .jit import call_event, compiled
 from .layout import ON_DELIVERY
 from .random_numbers import uniform
@@ -18,7 +19,7 @@ __all__ = ["forget_sent", "is_lost", "next_lost", "remember", "report_deliveries
 
 @compiled
 def remember(flow, history, clock, f, number):
-    """Note that a packet is sent (delivery rate estimation: OnPacketSent)."""
+    """Note that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
     s = flow[f]
     now = clock[NOW]
     inside = s.sent_last - s.sent_first
@@ -77,7 +78,7 @@ def is_lost(flow, history, bits, f, number):
 
 
 @compiled
-def report_deliveries(events, flow, history, bits, clock, stream, ends, f, sent, marked):
+def report_deliveries(events, flow, history, bits, clock, tally, stream, ends, f, sent, marked):
     """Update what is in flight by an ACK of a packet sent at time ``sent``, and tell the rule."""
     s = flow[f]
     now = clock[NOW]
@@ -110,7 +111,7 @@ def report_deliveries(events, flow, history, bits, clock, stream, ends, f, sent,
     s.sample[1] = s.delivered
     s.sample[2] = s.delivered
     s.sample[3] = 0.0
-    s.sample[4] = float(s.sent_last - s.sent_first)
+    s.sample[4] = float(s.sent_last - s.sent_first + tally[OUT])
     s.sample[5] = 0.0
     s.sample[6] = 0.0
     if newest >= 0:

@@ -189,6 +189,10 @@ FLOW = np.dtype(
         ("most", "f8"),  # largest window
         ("rtt", "f8"),  # s, of the last ACK
         ("deadline", "f8"),  # of the retransmission timer, s
+        (
+            "pace_at",
+            "f8",
+        ),  # when the next packet of a paced sender is due, or was sent by a rate rule, s
         ("timed_at", "f8"),
         ("current", "f8"),  # srtt and four variances, s
         ("srtt", "f8"),
@@ -207,6 +211,9 @@ FLOW = np.dtype(
         ("recovery", "i4"),
         ("kind", "i4"),  # of window rule
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
+        ("paced", "i4"),  # 1: packets are spaced in time
+        ("samples", "i4"),  # 1: its rule sees deliveries
+        ("not_ect", "i4"),  # 1: no packet is ECN-capable
         ("reduced", "i4"),  # 1: the next new packet says that the window was reduced (CWR)
         ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
         ("turn", "i4"),  # hops to the receiver
@@ -236,9 +243,6 @@ FLOW = np.dtype(
         ("emitted", "i4"),  # packets that entered the network
         ("arrived", "i4"),  # packets that reached the receiver
         ("onoff", "i4"),
-        ("paced", "i4"),  # 1: packets are spaced in time
-        ("samples", "i4"),  # 1: its rule sees deliveries
-        ("not_ect", "i4"),  # 1: no packet is ECN-capable
         ("first_window", "f8"),
         ("held_until", "f8"),
         ("phase", "f8"),
@@ -256,7 +260,6 @@ FLOW = np.dtype(
         ("parameters", "f8", (MAX_PARAMETERS,)),
         ("more", "f8", (MORE,)),
         ("sample", "f8", (SAMPLE,)),
-        ("pace_at", "f8"),  # when the next packet of a paced sender is due, s
         (
             "pace_start",
             "f8",

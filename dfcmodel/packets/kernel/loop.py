@@ -13,6 +13,7 @@ import numpy as np
 
 from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
+from .deliveries import remember
 from .jit import entry, inlined
 from .lanes import PAUSE, RESUME, dequeue, enter_lane, overflow, watch
 from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
@@ -121,6 +122,8 @@ def handle(
                     flags = np.int64(out[i, 1])
                     if number >= 0:
                         e = new_packet(element, flow, clock, tally, f, number, flags)
+                        if flow[f].samples == 1:
+                            remember(flow, history, clock, f, number)
                     else:
                         e = -1 - number
                         begin = flags

@@ -9,9 +9,9 @@ import numpy as np
 
 from .boxes import OUT, push, release
 from .early import admit_early
+from .emission import REDUCED, UNMARKABLE
 from .jit import inlined
 from .random_numbers import uniform
-from .senders import REDUCED, UNMARKABLE
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "travel",
 ]
 
-SACK, BLIND, RATED = 3, 4, 5
+SACK, BLIND = 3, 4
 FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
 MOST_BLOCKS = 3
 ARRIVED, DUE = -1, -2  # where `travel` begins, besides at ports and senders
@@ -180,8 +180,7 @@ def receive_data(
     it.size = 1
     if s.recovery == SACK:
         it.size = 1 + report(flow, bits, known, block, e, f, it.number)
-    if s.recovery != RATED:
-        it.number = s.came - 1
+    it.number = s.came - 1
     return True
 
 

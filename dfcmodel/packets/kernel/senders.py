@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from .boxes import OUT
-from .deliveries import forget_sent, is_lost, next_lost, remember, report_deliveries
-from .jit import call_event, compiled, inlined
+from .deliveries import forget_sent, is_lost, report_deliveries
+from .emission import NEWRENO, RENO, SACK, TAHOE, output
+from .jit import call_event, inlined
 from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT
+from .pacing import send_paced, send_paced_selective
 from .random_numbers import uniform
 from .selective import clear, next_hole, note
 from .timers import (
@@ -27,8 +28,6 @@ from .timers import (
 )
 
 __all__ = [
-    "REDUCED",
-    "UNMARKABLE",
     "advance",
     "answer_mark",
     "cut_back",
@@ -37,91 +36,37 @@ __all__ = [
     "forget",
     "grow",
     "lose",
-    "output",
-    "pace",
     "partial_ack",
     "receive",
     "receive_selective",
     "send",
     "send_selective",
-    "wait_until",
 ]
 
-TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # the sender's last action
 DUPLICATES = 3
-REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
 
 
 @inlined
-def output(element, unit, slot, flow, history, clock, tally, out, f, number):
-    """Send a packet; start its RTT measurement and the retransmission timer if needed."""
-    s = flow[f]
-    idle = s.acked == s.highest
-    flags = 0
-    if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
-        flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
-        s.reduced = 0
-    elif s.accurate == 0 and clock[NS2] == 0.0:
-        flags = UNMARKABLE
-    out[tally[OUT], 0] = number
-    out[tally[OUT], 1] = flags
-    tally[OUT] += 1
-    if s.samples == 1:
-        remember(flow, history, clock, f, number)
-    if number > s.highest:
-        s.highest = number
-        if s.timing == 0:
-            s.timing = 1
-            if number > s.timed:
-                s.timed = number
-                s.timed_at = clock[NOW]
-    if idle or s.deadline == math.inf:
-        set_timer(element, unit, slot, flow, clock, tally, f)
-
-
-@inlined
-def wait_until(element, unit, slot, flow, clock, tally, stream, f, time):
-    """Delay the next packet up to a time, and longer by a random time if there is jitter."""
-    wait = 0.0
-    if clock[JITTER] > 0.0:
-        wait = clock[JITTER] * uniform(stream, len(unit) - 1 + f)
-    flow[f].held_until = time + wait
-    wake_at(element, unit, slot, tally, f, flow[f].held_until, f)
-
-
-@compiled
-def pace(flow, clock, f):
-    """Set when the next packet of a paced sender is due: by its rule's rate, or by window and RTT."""
-    s = flow[f]
-    if s.pace_start == 0.0:
-        gap = 1.0 / max(s.rule_state[0], 1e-9)
-    else:
-        ratio = s.pace_start if s.cwnd < 0.5 * s.ssthresh else s.pace_after
-        gap = s.srtt / (ratio * max(s.cwnd, 1.0))
-    s.pace_at = max(s.pace_at, clock[NOW] - clock[JITTER]) + gap
-
-
-@inlined
-def send(element, unit, slot, flow, history, events, clock, tally, stream, out, f, most, forced):
+def send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, forced):
     """Send new packets up to the window, each after a random delay if there is jitter."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
+        return
+    if s.paced == 1:
+        send_paced(element, unit, slot, flow, clock, tally, stream, out, f, most, forced)
         return
     window = int(min(flow[f].cwnd, s.most))
     if s.recovery == RENO or s.recovery == NEWRENO:
         window = min(int(flow[f].cwnd) + s.inflation, int(s.most))
     sent = 0
     while s.next <= s.acked + window and s.next < s.size:
-        if not forced and (clock[JITTER] > 0.0 or s.pace_at > clock[NOW]):
-            due = max(clock[NOW], s.pace_at)
-            wait_until(element, unit, slot, flow, clock, tally, stream, f, due)
+        if not forced and clock[JITTER] > 0.0:
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
+            wake_at(element, unit, slot, tally, f, s.held_until, f)
             return
-        output(element, unit, slot, flow, history, clock, tally, out, f, np.int64(s.next))
+        output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
         s.next += 1
-        if s.paced == 1:
-            pace(flow, clock, f)
-            forced = False
         sent += 1
         if sent == most:
             break
@@ -135,26 +80,23 @@ def send_selective(
     s = flow[f]
     if not forced and s.held_until < math.inf:
         return
+    if s.paced == 1 or s.samples == 1:
+        send_paced_selective(
+            element, unit, slot, flow, history, bits, clock, tally, stream, out, f, forced
+        )
+        return
     window = int(min(flow[f].cwnd, s.most))
     while s.last + 1 < s.size:
         if s.recovering == 1:
-            pipe = np.int64(s.pipe)
-            if s.samples == 1:
-                pipe = s.sent_last - s.sent_first
-            if pipe >= int(flow[f].cwnd):
+            if s.pipe >= int(flow[f].cwnd):
                 break
         elif s.next > s.last + window:
             break
-        if not forced and (clock[JITTER] > 0.0 or s.pace_at > clock[NOW]):
-            due = max(clock[NOW], s.pace_at)
-            wait_until(element, unit, slot, flow, clock, tally, stream, f, due)
+        if not forced and clock[JITTER] > 0.0:
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(stream, len(unit) - 1 + f)
+            wake_at(element, unit, slot, tally, f, s.held_until, f)
             return
-        if s.samples == 0:
-            number = next_hole(flow, bits, f)
-        else:
-            number = -1
-            if s.recovering == 1:
-                number = next_lost(flow, history, bits, f)
+        number = next_hole(flow, bits, f)
         if number == -1:
             reach = int(s.most) if s.recovering == 1 else window
             if s.next > s.acked + reach or s.next >= s.size:
@@ -165,12 +107,9 @@ def send_selective(
             s.hole = max(s.hole, number + 1)
         else:
             break
-        output(element, unit, slot, flow, history, clock, tally, out, f, number)
+        output(element, unit, slot, flow, clock, tally, out, f, number)
         s.next = max(s.next, number + 1)
         s.pipe += 1
-        if s.paced == 1:
-            pace(flow, clock, f)
-            forced = False
 
 
 @inlined
@@ -217,7 +156,7 @@ def advance(element, unit, slot, flow, events, clock, tally, f, number):
 
 
 @inlined
-def partial_ack(element, unit, slot, flow, history, events, clock, tally, out, f, number):
+def partial_ack(element, unit, slot, flow, events, clock, tally, out, f, number):
     """Process a partial ACK: resend the next hole and deflate the window (RFC 6582, 3.2 step 3)."""
     s = flow[f]
     if s.partial == 0:
@@ -236,7 +175,7 @@ def partial_ack(element, unit, slot, flow, history, events, clock, tally, out, f
     if s.timing == 1 and number >= s.timed:
         s.timing = 0
         s.backoff = 1.0
-    output(element, unit, slot, flow, history, clock, tally, out, f, number + 1)
+    output(element, unit, slot, flow, clock, tally, out, f, number + 1)
 
 
 @inlined
@@ -262,7 +201,7 @@ def answer_mark(flow, events, clock, f):
 
 
 @inlined
-def lose(element, unit, slot, flow, history, events, clock, tally, out, f):
+def lose(element, unit, slot, flow, events, clock, tally, out, f):
     """Respond to a loss, unless it belongs to a loss event that was already handled."""
     s = flow[f]
     known = s.acked <= s.recover and not (clock[NS2] == 1.0 and s.acked == 0)
@@ -282,25 +221,25 @@ def lose(element, unit, slot, flow, history, events, clock, tally, out, f):
         s.recovering = 1
         s.hole = max(s.hole, s.acked + 2)
     if s.samples == 0:
-        output(element, unit, slot, flow, history, clock, tally, out, f, np.int64(s.last + 1))
+        output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.last + 1))
     if s.recovery != SACK:
         s.inflation = DUPLICATES
 
 
 @inlined
-def duplicate(element, unit, slot, flow, history, events, clock, tally, out, f):
+def duplicate(element, unit, slot, flow, events, clock, tally, out, f):
     """Count a duplicate ACK: limited transmit for the first two (RFC 3042), the third is a loss."""
     s = flow[f]
     s.duplicates += 1
     if s.duplicates == DUPLICATES:
-        lose(element, unit, slot, flow, history, events, clock, tally, out, f)
+        lose(element, unit, slot, flow, events, clock, tally, out, f)
     elif s.duplicates > DUPLICATES:
         if s.action == LOSS and (s.recovery == RENO or s.recovery == NEWRENO):
             s.inflation += 1
     else:
         ahead = min(s.most, flow[f].cwnd + float(s.duplicates))
         if float(s.next) <= float(s.acked) + ahead and s.next < s.size:
-            output(element, unit, slot, flow, history, clock, tally, out, f, np.int64(s.next))
+            output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
             s.next += 1
 
 
@@ -337,7 +276,7 @@ def receive_selective(
         s.duplicates += 1
         if s.duplicates <= DUPLICATES:
             s.duplicates -= 1
-            duplicate(element, unit, slot, flow, history, events, clock, tally, out, f)
+            duplicate(element, unit, slot, flow, events, clock, tally, out, f)
     return 1 if s.duplicates == 0 else 0
 
 
@@ -374,24 +313,22 @@ def receive(
         act = 1
         if number > s.last:
             if s.recovery == NEWRENO and s.action == LOSS and number < s.recover:
-                partial_ack(
-                    element, unit, slot, flow, history, events, clock, tally, out, f, number
-                )
+                partial_ack(element, unit, slot, flow, events, clock, tally, out, f, number)
             else:
                 advance(element, unit, slot, flow, events, clock, tally, f, number)
                 act = 2
         elif number == s.last:
-            duplicate(element, unit, slot, flow, history, events, clock, tally, out, f)
+            duplicate(element, unit, slot, flow, events, clock, tally, out, f)
     if act == 2 and (s.accurate == 1 or not marked):
         grow(flow, events, clock, f)
     if marked and s.accurate == 1:
         answer_mark(flow, events, clock, f)
-    if s.samples == 1:
-        report_deliveries(
-            events, flow, history, bits, clock, stream, len(unit) - 1, f, element[e].sent,
-            float(element[e].marked),
-        )  # fmt: skip
     if s.recovery == SACK:
+        if s.samples == 1:
+            report_deliveries(
+                events, flow, history, bits, clock, tally, stream, len(unit) - 1, f, element[e].sent,
+                float(element[e].marked),
+            )  # fmt: skip
         if act > 0:
             send_selective(
                 element,
@@ -410,7 +347,7 @@ def receive(
             )
     elif s.duplicates == 0 or s.duplicates >= DUPLICATES or s.recovery == TAHOE:
         most = 2 if s.recovery == NEWRENO and s.duplicates > 0 else 0
-        send(element, unit, slot, flow, history, events, clock, tally, stream, out, f, most, False)
+        send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, False)
 
 
 @inlined

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 
 from .boxes import OUT
+from .emission import SACK
 from .jit import call_event, compiled, inlined
 from .layout import ON_ACK, ON_TIMEOUT
 from .random_numbers import uniform
-from .senders import SACK, expire, send, send_selective
+from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
 __all__ = ["blind", "feed_back", "look_at_timers", "move_clocks", "rated", "span", "wake"]
@@ -121,36 +122,11 @@ def wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, 
         if sending:
             if s.recovery == SACK:
                 send_selective(
-                    element,
-                    unit,
-                    slot,
-                    flow,
-                    history,
-                    events,
-                    bits,
-                    clock,
-                    tally,
-                    stream,
-                    out,
-                    f,
+                    element, unit, slot, flow, history, events, bits, clock, tally, stream, out, f,
                     held,
-                )
+                )  # fmt: skip
             else:
-                send(
-                    element,
-                    unit,
-                    slot,
-                    flow,
-                    history,
-                    events,
-                    clock,
-                    tally,
-                    stream,
-                    out,
-                    f,
-                    0,
-                    held,
-                )
+                send(element, unit, slot, flow, events, clock, tally, stream, out, f, 0, held)
 
 
 @inlined
