@@ -26,6 +26,7 @@ from dfcmodel.lossless import (
 )
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.managers import PIE, RED, CoDel
@@ -54,11 +55,13 @@ __all__ = [
     "DFC",
     "FIFO",
     "PFC",
+    "PI2",
     "PIE",
     "RED",
     "CoDel",
     "Comparison",
     "DiffusionEquation",
+    "DualPI2",
     "Empty",
     "Ensemble",
     "Evaluation",

@@ -35,19 +35,24 @@ from responsefn.responses.laws import PFTK, TFRC, Law, Mathis
 from responsefn.rule_catalogue import Catalogue, catalogue
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
+from responsefn.rules.bbr import BBR
+from responsefn.rules.bbr_v1 import BBRv1
 from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
 from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
+from responsefn.rules.deliveries import Delivery, DeliveryRule
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
+from responsefn.rules.ledbat import LEDBAT
 from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
 from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
+from responsefn.rules.prague import Prague
 from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -62,6 +67,7 @@ from responsefn.simulation.single_flow_results import SimulatedResponse
 __all__ = [
     "AIMD",
     "ARENO",
+    "BBR",
     "BIC",
     "CTCP",
     "CUBIC",
@@ -70,13 +76,17 @@ __all__ = [
     "FAST",
     "HSTCP",
     "HTCP",
+    "LEDBAT",
     "PFTK",
     "TFRC",
     "AmbiguousRateError",
+    "BBRv1",
     "Catalogue",
     "Coexistence",
     "Corrected",
     "Curve",
+    "Delivery",
+    "DeliveryRule",
     "Deterministic",
     "Elapsed",
     "Feedback",
@@ -95,6 +105,7 @@ __all__ = [
     "LossHistory",
     "Mathis",
     "NewReno",
+    "Prague",
     "RateRule",
     "Relentless",
     "Reno",

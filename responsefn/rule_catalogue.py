@@ -12,19 +12,24 @@ from responsefn.responses.base import Response, formula_of
 from responsefn.responses.laws import PFTK, TFRC, Mathis
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
+from responsefn.rules.bbr import BBR
+from responsefn.rules.bbr_v1 import BBRv1
 from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
 from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
+from responsefn.rules.deliveries import DeliveryRule
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
+from responsefn.rules.ledbat import LEDBAT
 from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
 from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
+from responsefn.rules.prague import Prague
 from responsefn.rules.rate_rule import RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -68,13 +73,17 @@ ENTRIES: tuple[Response, ...] = (
     LinuxVegas(),
     WestwoodPlus(),
     DCQCN(),
+    BBR(),
+    BBRv1(),
+    Prague(),
+    LEDBAT(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),
     PFTK(form="approximate"),
     Mathis(),
 )
-"""In the order of the table: loss-based rules, rules that see the queue, rate rules, laws."""
+"""In the order of the table: loss-based rules, rules that see the queue, rate rules, rules of deliveries, laws."""
 DIGITS, LONG = 5, 100
 """Of the numbers in equations as they are shown; operations that make an equation a long one."""
 
@@ -106,6 +115,8 @@ class Catalogue(Result):
         if formula is None:
             dynamics = getattr(entry, "dynamics", "")
             how = "fixed point" if isinstance(entry, RateRule) else "numerical cycle"
+            if isinstance(entry, DeliveryRule):
+                how = "none"
             return rf"\text{{{how}: }} {dynamics}" if latex else how
         import sympy as sp
 
@@ -167,13 +178,12 @@ class Catalogue(Result):
 def catalogue(kind: str = "all") -> Catalogue:
     """Return the table of rules and laws.
 
-    BBR is absent on purpose: it paces by its own estimates of bandwidth and round-trip time and
-    hardly reacts to loss, so that it has no response to a loss rate.
+    Rules of deliveries, such as BBR, have no response to a loss rate: simulate them (`dfcmodel.compare`).
 
     Parameters
     ----------
     kind
-        ``"all"``, ``"rule"`` (for windows), ``"rate rule"`` or ``"law"``.
+        ``"all"``, ``"rule"`` (for windows), ``"rate rule"``, ``"delivery rule"`` or ``"law"``.
 
     Examples
     --------
@@ -181,12 +191,14 @@ def catalogue(kind: str = "all") -> Catalogue:
     >>> [repr(law) for law in catalogue("law").entries][:2]
     ['TFRC()', "TFRC(form='zheng2002')"]
     """
-    choice("kind", kind, ("all", "rule", "rate rule", "law"))
+    choice("kind", kind, ("all", "rule", "rate rule", "delivery rule", "law"))
     return Catalogue(tuple(entry for entry in ENTRIES if kind in ("all", kind_of_entry(entry))))
 
 
 def kind_of_entry(entry: Response) -> str:
-    """Return ``"rule"``, ``"rate rule"`` or ``"law"``."""
+    """Return ``"rule"``, ``"rate rule"``, ``"delivery rule"`` or ``"law"``."""
+    if isinstance(entry, DeliveryRule):
+        return "delivery rule"
     if isinstance(entry, RateRule):
         return "rate rule"
     return "rule" if isinstance(entry, WindowRule) else "law"

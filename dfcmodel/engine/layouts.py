@@ -23,7 +23,18 @@ from dfcmodel.engine.kernel.records import (
     SHARED_FIFO,
 )
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.coupled import PI2
+from dfcmodel.network.disciplines import (
+    DFC,
+    FIFO,
+    Fair,
+    Pause,
+    Priority,
+    QueueManager,
+    manager_of,
+)
+from responsefn import DeliveryRule, WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,6 +157,17 @@ def check_disciplines(scenario: Scenario) -> None:
             names = ", ".join(each.__name__ for each in DISCIPLINES)
             msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
             raise ValueError(f"discipline of link {link.name}: {msg}")
+    for flow in scenario.flows:
+        if isinstance(flow.source, DeliveryRule) or flow.pacing:
+            what = "a rule of deliveries" if isinstance(flow.source, DeliveryRule) else "pacing"
+            msg = f"{what} is for packets; use method=Packets()"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+        if not (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source))):
+            continue
+        for link in scenario.path(flow):
+            if isinstance(manager_of(link.discipline), PI2):
+                msg = f"for {flow.source!r}, which answers each mark, use method=Packets()"
+                raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
 
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:

@@ -109,6 +109,9 @@ class Flow:
     delayed_acks
         Whether the receiver acknowledges every second packet that arrives in order (RFC 5681, 4.2), so
         that a window that grows per ACK grows half as fast.
+    pacing
+        Whether a window sender spaces its packets: at 2 windows per round trip in slow start, 1.2 above half of
+        ``ssthresh``, as Linux does. Rules with a pacing rate of their own do in any case. At packet level only.
 
     Raises
     ------
@@ -133,6 +136,7 @@ class Flow:
     host: str = "direct"
     priority: int = 0
     delayed_acks: bool = False
+    pacing: bool = False
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -159,6 +163,10 @@ class Flow:
             one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)
+        if flag(f"pacing {of}", self.pacing) and not isinstance(self.source, WindowRule):
+            raise ValueError(
+                f"pacing {of} = True: must be False for {self.source!r}: it has no window"
+            )
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
 
     @property

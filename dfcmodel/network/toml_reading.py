@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import responsefn
-from dfcmodel.network import class_pauses, disciplines, managers, marking
+from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking
 from dfcmodel.network.flows import CBR, Flow, OnOff
 from dfcmodel.network.networks import Link, Scenario
 from hopflow.checks import file_path, listed
@@ -53,7 +53,7 @@ DIMENSIONS: dict[str, Dimension] = {
 
 DISCIPLINES = {
     kind.__name__: kind
-    for module in (disciplines, class_pauses, managers, marking)
+    for module in (disciplines, class_pauses, coupled, managers, marking)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
     if kind not in (disciplines.Discipline, disciplines.QueueManager)

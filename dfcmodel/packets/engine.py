@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flows import window_rules
+from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.packets.kernel.boxes import FAULT, SWITCHED
-from dfcmodel.packets.kernel.layout import ON_LOSS, ON_MARK
+from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts import called_managers, lay_out
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
-from responsefn import Feedback
-from responsefn.responses.rule_events import RuleSignature, event_of, events_of, signatures_of
+from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
+from responsefn.responses.rule_events import (
+    RuleSignature,
+    delivery_event_of,
+    event_of,
+    events_of,
+    signatures_of,
+)
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -26,15 +32,23 @@ KERNEL = "dfcmodel.packets.kernel"
 
 
 def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
-    """Return the addresses of the events of window rules, shape (rules, 4).
+    """Return the addresses of the events of rules, shape (rules, 5).
 
-    The columns are an ACK, a loss, a timeout, a mark. A mark is `on_mark` of rules that have one, of others
-    `on_loss`; a loss is `on_drop` of rules whose signal is a mark.
+    The columns are an ACK, a loss, a timeout, a mark, deliveries. A mark is `on_mark` of rules that have one, of
+    others `on_loss`; a loss is `on_drop` of rules whose signal is a mark. Of a rate rule the first is
+    `on_feedback`, the third `on_time`.
     """
-    table = events_of(signatures, several=False)
-    table = np.column_stack([table, table[:, ON_LOSS]])
+    table = np.zeros((max(1, len(signatures)), 5), dtype=np.uint64)
     for row, signature in zip(table, signatures, strict=False):
         rule, seen = signature[0], Feedback._fields
+        if issubclass(rule, RateRule):
+            row[ON_ACK] = event_of(signature, rule.on_feedback, seen, True)
+            row[ON_TIMEOUT] = event_of(signature, rule.on_time, Elapsed._fields, True)
+            continue
+        row[:ON_MARK] = events_of((signature,), several=False)[0]
+        row[ON_MARK] = row[ON_LOSS]
+        if issubclass(rule, DeliveryRule):
+            row[ON_DELIVERY] = delivery_event_of(signature, Delivery._fields)
         if rule.signal == "mark":
             row[ON_LOSS] = event_of(signature, rule.on_drop, seen, True)
         if answers_marks(rule):
@@ -55,7 +69,7 @@ def run_engine(plan: Plan) -> Records:
     MemoryError
         When the number of packets in the network exceeds the preallocated arrays.
     """
-    signatures = signatures_of(window_rules(plan.scenario.flows))
+    signatures = signatures_of(rules_of(plan.scenario.flows))
     layout = lay_out(plan, signatures)
     records = Records(plan)
     events = sender_events(signatures)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
 from dfcmodel.packets.kernel.layout import FEEDER, LANE
@@ -28,6 +29,7 @@ def lay_out_lanes(
     ports = {q for p in range(len(plan.ports)) for q in plan.pausable(p)}
     ports.update(p for p, port in enumerate(plan.ports) if port.has_lanes)
     used = _users(plan, ways) if ports else {}
+    at = np.cumsum([0, *map(len, ways)])
     for p in sorted(ports):
         port = plan.ports[p]
         row, users = unit[p], used.get(p, [])
@@ -50,6 +52,12 @@ def lay_out_lanes(
             row["by_turns"], row["lanes"] = BY_CLASS, max(1, len(places))
             hop["lane"][hops] = [len(rows) + places.index(rank) for rank in ranks]
             rows += [(0, 0)] * max(1, len(places))
+        elif isinstance(port.discipline, DualPI2):  # packets with ECT(1) above the others
+            row["levels"], row["lanes"] = 2, 2
+            data = [h - at[f] < len(plan.forward[f]) for f, h in users]
+            own = [plan.scalable[f] for f, _ in users]
+            hop["lane"][hops] = len(rows) + 1 - (np.array(own, bool) & np.array(data, bool))
+            rows += [(0, 0), (0, 1)]
         else:
             hop["lane"][hops] = len(rows)
             rows.append((0, 0))

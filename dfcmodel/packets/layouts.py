@@ -10,19 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.packets.dfc_layouts import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.kernel.boxes import USED
-from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY, ELEMENT, FLOW, HOP, UNIT
+from dfcmodel.packets.kernel.layout import (
+    CALLED,
+    CONTROL,
+    EARLY,
+    ELEMENT,
+    FLOW,
+    HISTORY,
+    HOP,
+    UNIT,
+)
 from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.plans import ENDLESS, HEADER
-from responsefn import WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import RuleSignature, signature_of
+from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -32,10 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "called_managers", "lay_out"]
 
-MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3}
+MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
 """Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
-BY_ADDRESS = 4
+BY_ADDRESS, COUPLED = 4, 6
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
+RATED = 5
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
 SLOTS_PER_WINDOW = 256
@@ -57,7 +68,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
-    flow, bits = _flows(plan, signatures, ways)
+    flow, bits, sent = _flows(plan, signatures, ways)
     unit, slots, ring = _units(plan, inline, order, ahead)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
@@ -74,6 +85,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "unit": unit,
         "slot": np.full((slots, 2), -1, dtype=np.int32),
         "flow": flow,
+        "history": np.zeros(max(1, sent), HISTORY),
         "hop": hop,
         "lane": lane,
         "diffusive": lay_out_rates(plan, unit, lane),
@@ -276,6 +288,8 @@ def _units(
 
 def _manager_number(port: Port) -> int:
     """Return which manager a port has: one that is compiled with the kernel, or by address."""
+    if isinstance(port.discipline, DualPI2):
+        return COUPLED
     manager = manager_of(port.discipline)
     return 0 if manager is None else MANAGERS.get(type(manager).on_step, BY_ADDRESS)
 
@@ -306,10 +320,10 @@ def _called(plan: Plan) -> NDArray[Any]:
 
 
 def _control(plan: Plan) -> NDArray[Any]:
-    """Return the parameters and state of CoDel and PIE; rows of other ports are unused."""
+    """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
     control = np.zeros(len(plan.ports), CONTROL)
     for p, port in enumerate(plan.ports):
-        rule: Any = manager_of(port.discipline)
+        rule: Any = manager_of(port.discipline) or port.discipline
         row = control[p]
         if _manager_number(port) == MANAGERS[CoDel.on_step]:
             row["target"], row["interval"] = rule.target, rule.interval
@@ -318,6 +332,13 @@ def _control(plan: Plan) -> NDArray[Any]:
             row["alpha"], row["beta"] = rule.alpha, rule.beta
             row["next"], row["pace"] = rule.update, 8.0 / port.bits
             row["burst"] = row["most_burst"] = rule.burst
+        elif isinstance(rule, (PI2, DualPI2)):
+            row["target"], row["interval"], row["next"] = rule.target, rule.update, rule.update
+            row["alpha"], row["beta"], row["coupling"] = rule.alpha, rule.beta, rule.coupling
+            row["ecn"], row["pace"] = rule.ecn, 8.0 / port.bits
+            if isinstance(rule, DualPI2):
+                row["ramp"], row["width"] = rule.ramp, rule.ramp_width
+                row["share"] = rule.classic_share
     return control
 
 
@@ -368,8 +389,8 @@ def _most_messages(plan: Plan) -> float:
 
 def _flows(
     plan: Plan, signatures: tuple[RuleSignature, ...], ways: list[tuple[int, ...]]
-) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the rows of the flows and the bit maps."""
+) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
+    """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
     F, ns2 = len(ways), plan.method.is_ns2
     flow = np.zeros(F, FLOW)
     flow["way"] = np.cumsum([0, *(len(way) for way in ways[:-1])])
@@ -385,7 +406,7 @@ def _flows(
     flow["phase"] = plan.phases
     flow["delayed"] = plan.delayed
     flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
-    total = 0
+    total = sent = 0
     for f, given in enumerate(plan.scenario.flows):
         source: Any
         row, source = flow[f], given.source
@@ -402,16 +423,35 @@ def _flows(
             begin = source.start(plan.scenario.base_rtt(given))
             if ns2:
                 begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
-            row["cwnd"], row["ssthresh"] = begin[:2]
-            row["rule_state"][: len(begin) - 2] = begin[2:]
-            values = list(numbers_of(source).values())
-            row["parameters"][: len(values)] = values
+            _set_numbers(row, source, begin)
+            row["paced"] = plan.paced[f]
+            row["pace_start"], row["pace_after"] = plan.paces(f)
+            if isinstance(source, DeliveryRule):
+                row["samples"], row["not_ect"] = 1, not row["accurate"]
+                row["history"], row["sent_mask"] = sent, 4 * count - 1
+                sent += 4 * count
+        elif isinstance(source, RateRule):
+            line_rate = plan.scenario.path(given)[0].rate
+            row["kind"] = signatures.index(signature_of(source))
+            row["recovery"], row["accurate"], row["due"] = RATED, 1, -1.0
+            row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
+            _set_numbers(row, source, source.start(line_rate))
         else:
             row["due"], row["gap"] = -1.0, 1.0 / source.rate
             if isinstance(source, OnOff):
                 row["onoff"] = 2 if source.random else 1
                 row["on"], row["off"] = source.on, source.off
-    return flow, np.zeros(total + 1, dtype=np.uint8)
+    return flow, np.zeros(total + 1, dtype=np.uint8), sent
+
+
+def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
+    """Write the first state of a rule and its parameters into a flow's record, one after the other."""
+    numbers, values = np.zeros(64), list(numbers_of(rule).values())
+    numbers[: len(begin)] = begin
+    first = parameters_at(type(rule))
+    numbers[first : first + len(values)] = values
+    row["cwnd"], row["ssthresh"] = numbers[:2]
+    row["rule_state"], row["parameters"], row["more"] = np.split(numbers[2:], [14, 30])
 
 
 def _wake_all(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.packets import ns2_random
 from hopflow.checks import number, one_number
-from responsefn import WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -47,6 +49,10 @@ SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
 PARTS = 32
 """Most parts of a sample that engines record, so that a run ends with one of them."""
+
+
+PACES = (2.0, 1.2)
+"""Windows per round trip at which window senders are paced in slow start and after, as in Linux."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class Port:
         """Whether the queued packets must be known at the start of each transmission."""
         manager = manager_of(self.discipline)
         managed = manager is not None and type(manager).on_step is not RED.on_step
-        return managed or isinstance(self.discipline, (DFC, Pause, PFC, Fair, Priority))
+        return managed or isinstance(self.discipline, (DFC, Pause, PFC, Fair, Priority, DualPI2))
 
 
 class Clock(NamedTuple):
@@ -219,6 +225,25 @@ class Plan:
         quanta = getattr(self.ports[p].discipline, "quanta", None)
         return (quanta or 0) * QUANTUM / self.ports[q].bits
 
+    @cached_property
+    def scalable(self) -> tuple[bool, ...]:
+        """Whether each flow's packets carry ECT(1): its sender answers each mark, (F,)."""
+        return tuple(
+            isinstance(flow.source, RateRule)
+            or (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source)))
+            for flow in self.scenario.flows
+        )
+
+    @cached_property
+    def paced(self) -> tuple[bool, ...]:
+        """Whether a window sender spaces its packets: where its flow or its rule says so, (F,)."""
+        return tuple(flow.pacing or _own_pace(flow.source) for flow in self.scenario.flows)
+
+    def paces(self, f: int) -> tuple[float, float]:
+        """Return windows per round trip in slow start and above; 0 where the rule sets a rate, or none."""
+        own = not self.paced[f] or _own_pace(self.scenario.flows[f].source)
+        return (0.0, 0.0) if own else PACES
+
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
         found = []
@@ -302,7 +327,7 @@ def plan_packets(
         backward=tuple(backward),
         recoveries=method.recovery_of(scenario),
         delayed=tuple(
-            flow.delayed_acks and _listens(scenario, f) for f, flow in enumerate(scenario.flows)
+            flow.delayed_acks and isinstance(flow.source, WindowRule) for flow in scenario.flows
         ),
         transmission=transmission,
         passage=transmission + delays[:, np.newaxis],
@@ -350,7 +375,12 @@ def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
 
 
 def _listens(scenario: Scenario, f: int) -> bool:
-    return isinstance(scenario.flows[f].source, WindowRule)
+    return isinstance(scenario.flows[f].source, (WindowRule, RateRule))
+
+
+def _own_pace(source: Any) -> bool:
+    """Return whether a rule sets a rate at which its window is sent."""
+    return isinstance(source, DeliveryRule) and source.State._fields[2] == "pacing_rate"
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

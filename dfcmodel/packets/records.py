@@ -182,7 +182,7 @@ class Records:
     def look(self, n: int, senders: Any) -> None:
         """Record the state of the senders at the end of sample n."""
         for f, sender in enumerate(senders):
-            if hasattr(sender, "state"):
+            if hasattr(sender, "clock"):  # window senders
                 self.window[n, f] = sender.state.cwnd
                 self.acked[n, f] = sender.acked
                 self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan

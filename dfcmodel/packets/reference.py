@@ -14,9 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
+from dfcmodel.packets.reference_coupled import CoupledQueues
+from dfcmodel.packets.reference_deliveries import DeliverySender
 from dfcmodel.packets.reference_diffusion import Diffusive, begin_clock
 from dfcmodel.packets.reference_queues import (
     ByPriority,
@@ -27,8 +30,8 @@ from dfcmodel.packets.reference_queues import (
 )
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_senders import SENDERS, Sender
-from dfcmodel.packets.reference_sources import Blind
-from responsefn import WindowRule
+from dfcmodel.packets.reference_sources import Blind, Rated
+from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ __all__ = ["Simulation", "queue_of", "run_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
     DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
+    DualPI2: CoupledQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
 
@@ -80,7 +84,7 @@ class Simulation:
         ]
         self.senders: list[Any] = []
         for f, kind in enumerate(plan.recoveries):
-            self.senders.append(SENDERS[kind](self, f) if kind else Blind(self, f))
+            self.senders.append(self._sender(f, kind))
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
 
         for clock in plan.clocks():
@@ -88,6 +92,15 @@ class Simulation:
         for p, q, priority, time in plan.storms():
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)
             self.at(time, -1 - p, asks)
+
+    def _sender(self, f: int, kind: str) -> Any:
+        """Return the sender of a flow with a kind of loss recovery."""
+        source = self.plan.scenario.flows[f].source
+        if isinstance(source, DeliveryRule):
+            return DeliverySender(self, f)
+        if isinstance(source, RateRule):
+            return Rated(self, f)
+        return SENDERS[kind](self, f) if kind else Blind(self, f)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""
@@ -139,6 +152,8 @@ class Simulation:
         listens = isinstance(self.senders[f], Sender)
         came = receiver.next - before if listens else 1
         self.records.deliver(f, came, self.now)
+        if isinstance(self.senders[f], Rated):
+            self.emit(Packet(f, packet.number, packet.sent, 1, is_ack=True, marked=packet.marked))
         if not listens:
             return
         new = (

@@ -6,6 +6,7 @@ import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dfcmodel.network.coupled import PI2
 from dfcmodel.network.disciplines import Arrivals, Discipline, manager_of
 from dfcmodel.network.managers import PIE, RED, CoDel
 
@@ -58,6 +59,7 @@ def manager_of_queue(queue: ManagedQueue, discipline: Discipline) -> Manager:
         return Manager(queue)
     kinds: dict[Any, type[Manager]] = {
         RED.on_step: RandomEarly, PIE.on_step: Proportional, CoDel.on_step: ControlledDelay,
+        PI2.on_step: Squared,
     }  # fmt: skip
     return kinds.get(type(manager).on_step, Called)(queue)
 
@@ -162,6 +164,53 @@ class Proportional(Manager):
         if self.burst > 0.0 or self.queue.length() <= 2 or small:
             return True
         return self.simulation.draw(self.queue.p) >= self.p
+
+
+class Squared(Manager):
+    """PI2: a linear controller, and the root for Classic packets (De Schepper et al. 2016)."""
+
+    def __init__(self, queue: ManagedQueue) -> None:
+        super().__init__(queue)
+        self.rule = manager_of(queue.port.discipline) or queue.port.discipline
+        self.p = self.old = 0.0
+        self.simulation.at(self.rule.update, UPDATES + queue.p, self.update)
+
+    def delay(self) -> float:
+        """Return how long what waits takes to be sent, s."""
+        return self.queue.bytes * (8.0 / self.queue.port.bits)
+
+    def update(self) -> None:
+        """Move p' with the delay (RFC 9332, A.1)."""
+        rule, delay, now = self.rule, self.delay(), self.simulation.now
+        self.p += rule.alpha * (delay - rule.target) + rule.beta * (delay - self.old)
+        self.p = min(1.0, max(0.0, self.p))
+        self.old = delay
+        self.simulation.at(now + rule.update, UPDATES + self.queue.p, self.update)
+
+    def is_scalable(self, packet: Packet) -> bool:
+        """Return whether a packet carries ECT(1)."""
+        return not packet.is_ack and self.simulation.plan.scalable[packet.flow]
+
+    def native(self, waited: float) -> float:  # noqa: ARG002
+        """Return the probability to mark Scalable packets for their own delay."""
+        return 0.0
+
+    def admit(self, packet: Packet) -> bool:
+        """Decide on an arriving packet."""
+        return self.decide(packet, 0.0)
+
+    def decide(self, packet: Packet, waited: float) -> bool:
+        """Drop or mark a packet that has waited for so long; return whether it is kept (RFC 9332, A.2)."""
+        rule, draw = self.rule, self.simulation.draw(self.queue.p)
+        linear, square = rule.coupling * self.p, self.p * self.p
+        if not self.is_scalable(packet):
+            return draw >= square or (bool(rule.ecn) and linear < 1.0 and self.mark(packet))
+        if linear >= 1.0:
+            packet.marked = draw >= square or packet.marked
+            return draw >= square
+        if draw < max(linear, self.native(waited)):
+            self.mark(packet)
+        return True
 
 
 class ControlledDelay(Manager):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.ns2_random import TICK
 from dfcmodel.packets.reference_receivers import Packet
-from responsefn import Feedback
+from responsefn import DeliveryRule, Feedback
 from responsefn.rules.base import Event, answers_marks
 
 if TYPE_CHECKING:
@@ -103,7 +103,9 @@ class Sender:
         self.rtt = 0.0
         self.timeouts = self.loss_events = 0
         self.accurate = answers_marks(type(self.rule))
+        self.capable = self.accurate or not isinstance(self.rule, DeliveryRule)
         self.reduced = False
+        self.pace_at = 0.0
 
     def window(self) -> int:
         """Return the window in whole packets."""
@@ -138,7 +140,8 @@ class Sender:
         new = number > self.highest
         self.simulation.emit(
             Packet(
-                self.f, number, now, size, listens=new or self.accurate or self.ns2,
+                self.f, number, now, size,
+                listens=self.capable and (new or self.accurate or self.ns2),
                 reduced=new and self.reduced,
             )
         )  # fmt: skip
@@ -163,20 +166,41 @@ class Sender:
             return
         sent = 0
         while self.next <= self.acked + self.window() and self.next < self.size:
-            if not forced and self.simulation.plan.jitter > 0.0:
+            if not forced and self.must_wait():
                 self.hold()
                 return
             self.output(self.next)
             self.next += 1
+            forced = self.pace(forced)
             sent += 1
             if sent == most:
                 break
 
+    def must_wait(self) -> bool:
+        """Return whether the next packet is delayed: by jitter, or by pacing."""
+        return self.simulation.plan.jitter > 0.0 or self.pace_at > self.simulation.now
+
     def hold(self) -> None:
-        """Delay the next packet by a random time."""
-        wait = self.simulation.plan.jitter * self.simulation.random(self.f)
-        self.held_until = self.simulation.now + wait
+        """Delay the next packet up to when it is due, and by a random time."""
+        wait = 0.0
+        if self.simulation.plan.jitter > 0.0:
+            wait = self.simulation.plan.jitter * self.simulation.random(self.f)
+        self.held_until = max(self.simulation.now, self.pace_at) + wait
         self.simulation.wake(self.f, self.held_until)
+
+    def pace(self, forced: bool) -> bool:
+        """Set when the next packet of a paced sender is due; return whether it goes at once as well."""
+        plan = self.simulation.plan
+        if not plan.paced[self.f]:
+            return forced
+        start, after = plan.paces(self.f)
+        if start == 0.0:
+            gap = 1.0 / max(self.state.pacing_rate, 1e-9)
+        else:
+            ratio = start if self.state.cwnd < 0.5 * self.state.ssthresh else after
+            gap = self.clock.srtt / (ratio * max(self.state.cwnd, 1.0))
+        self.pace_at = max(self.pace_at, self.simulation.now - plan.jitter) + gap
+        return False
 
     def wake(self) -> None:
         """Send the delayed packets or handle the timeout that are due now."""
@@ -416,6 +440,7 @@ class Sack(Sender):
         if self.recovering:
             self.recover_on(ack)
             self.answer_mark(ack)
+            self.see(ack)
             self.send()
             return
         if ack.number > self.last:
@@ -433,13 +458,21 @@ class Sack(Sender):
             elif self.duplicates < DUPLICATES:
                 self.send_one()
         self.answer_mark(ack)
+        self.see(ack)
         if self.duplicates == 0:
             self.send()
+
+    def see(self, ack: Packet) -> None:
+        """Tell a rule of deliveries; others see none."""
+
+    def is_repaired(self, number: int) -> bool:
+        """Return whether an ACK ends recovery."""
+        return number >= self.recover
 
     def recover_on(self, ack: Packet) -> None:
         """Process an ACK during recovery."""
         self.pipe -= 1
-        if ack.number >= self.recover:
+        if self.is_repaired(ack.number):
             self.recover = 0 if self.ns2 else -2
             self.recovering = False
             self.forget(ack)
@@ -494,6 +527,10 @@ class Sack(Sender):
         self.hole = max(self.hole, self.acked + 2)
         self.action = "loss"
         self.cut_back(self.state.cwnd)
+        self.resend_first()
+
+    def resend_first(self) -> None:
+        """Send the first unacknowledged packet again."""
         self.output(self.last + 1)
 
     def timeout(self) -> None:
@@ -511,7 +548,7 @@ class Sack(Sender):
         if not forced and self.held_until < math.inf:
             return
         while self.has_room() and self.last + 1 < self.size:
-            if not forced and self.simulation.plan.jitter > 0.0:
+            if not forced and self.must_wait():
                 self.hold()
                 return
             number = self.next_hole()
@@ -528,11 +565,16 @@ class Sack(Sender):
             self.output(number)
             self.next = max(self.next, number + 1)
             self.pipe += 1
+            forced = self.pace(forced)
+
+    def outstanding(self) -> int:
+        """Return how many packets are taken to be in flight during recovery."""
+        return self.pipe
 
     def has_room(self) -> bool:
         """Return whether the window, or in recovery the pipe, permits a packet."""
         if self.recovering:
-            return self.pipe < int(self.state.cwnd)
+            return self.outstanding() < int(self.state.cwnd)
         return self.next <= self.last + self.window()
 
 

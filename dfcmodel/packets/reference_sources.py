@@ -1,4 +1,4 @@
-"""Sources of the reference engine without congestion control: constant rate, on-off."""
+"""Sources of the reference engine without a window: constant rate, on-off, rate rules."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.reference_receivers import Packet
+from responsefn import Elapsed, Feedback
 
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
 
-__all__ = ["Blind"]
+__all__ = ["Blind", "Rated"]
+
+
+STEPS = 16.0
+"""Packet times of its first link after which the clocks of a rate rule are moved on at the latest."""
 
 
 class Blind:
@@ -51,3 +56,56 @@ class Blind:
             self.due = max(self.due, self.off_at + self.span(self.source.off))
             self.off_at = self.due + self.span(self.source.on)
         self.simulation.wake(self.f, self.due)
+
+
+class Rated:
+    """Sender at the rate of a rule, which sees every acknowledgement; what is lost is not sent again."""
+
+    def __init__(self, simulation: EventSimulation, f: int) -> None:
+        self.simulation, self.f = simulation, f
+        flow: Any = simulation.plan.scenario.flows[f]
+        self.rule: Any = flow.source
+        line_rate = simulation.plan.scenario.path(flow)[0].rate
+        self.state: Any = self.rule.start(line_rate)
+        self.least_gap = 1.0 / line_rate
+        self.size = flow.size
+        self.rtt = 0.0
+        self.sent = self.since = 0
+        self.due = self.clocked = 0.0
+        self.last = -math.inf
+
+    def start(self) -> None:
+        """Start to send."""
+        self.due = self.clocked = self.simulation.now
+        self.wake()
+
+    def move_clocks(self) -> None:
+        """Let the rule see the time that has passed, and what was sent in it."""
+        now = self.simulation.now
+        seen = Elapsed(now, now - self.clocked, float(self.since))
+        self.state = self.rule.on_time(self.state, self.rule.params, seen)
+        self.clocked, self.since = now, 0
+
+    def wake(self) -> None:
+        """Move the clocks on, send a packet if it is due, and schedule the next time."""
+        now = self.simulation.now
+        if now != self.due or self.sent >= self.size:
+            return
+        self.move_clocks()
+        gap = max(self.least_gap, 1.0 / max(self.state.rate, 1e-9))
+        if now >= self.last + gap:
+            self.simulation.emit(Packet(self.f, self.sent, now, listens=True))
+            self.sent += 1
+            self.since += 1
+            self.last = now
+        self.due = min(self.last + gap, now + STEPS * self.least_gap)
+        if self.sent < self.size:
+            self.simulation.wake(self.f, self.due)
+
+    def receive(self, ack: Packet) -> None:
+        """Tell the rule of an acknowledged packet."""
+        now = self.simulation.now
+        self.rtt = now - ack.sent
+        seen = Feedback(now, self.rtt, 1.0, float(ack.marked))
+        self.state = self.rule.on_feedback(self.state, self.rule.params, seen)
+        self.move_clocks()

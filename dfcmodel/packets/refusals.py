@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import (
     DFC,
     FIFO,
@@ -15,7 +16,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.managers import RED
 from hopflow.checks import choice
-from responsefn import NewReno, RateRule, Reno, Tahoe, WindowRule
+from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Link, Scenario
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_scenario"]
 
-KINDS = (FIFO, DFC, Pause, PFC, Fair, Priority)
+KINDS = (FIFO, DFC, Pause, PFC, Fair, Priority, DualPI2)
 
 
 def check_scenario(scenario: Scenario, method: Packets) -> None:
@@ -42,9 +43,16 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         _check_discipline(link, method)
     for flow in scenario.flows:
         rule = flow.source
-        if isinstance(rule, RateRule):
-            msg = "a rate rule is fluid only; use method=Fluid()"
-            raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")  # noqa: TRY004
+        kind = method.recovery if isinstance(method.recovery, str) else None
+        kind = (method.recovery or {}).get(flow.name) if kind is None else kind  # type: ignore[union-attr]
+        if isinstance(rule, DeliveryRule) and kind not in (None, "sack"):
+            msg = (
+                f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
+            )
+            raise ValueError(f"recovery of flow {flow.name!r} = {kind!r}: {msg}")
+        if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
+            msg = 'not with ns-2; use convention="standard"'
+            raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
         if (
             method.is_ns2
             and isinstance(rule, WindowRule)

@@ -43,6 +43,10 @@ def check_dynamics(rule: Dynamics) -> None:
         Naming the rule, the function with its line, and the state.
     """
     name = type(rule).__name__
+    if hasattr(rule, "on_delivery"):
+        raise RuleError(
+            f"{name} follows deliveries, packet by packet: simulate it, dfcmodel.compare"
+        )
     fields = rule.State._fields
     if not fields or fields[0] != "cwnd":
         raise RuleError(

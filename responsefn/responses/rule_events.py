@@ -23,9 +23,11 @@ __all__ = [
     "MAX_STATE",
     "RuleSignature",
     "checked_signature",
+    "delivery_event_of",
     "event_of",
     "events_of",
     "on_record",
+    "parameters_at",
     "places",
     "signature_of",
     "signatures_of",
@@ -35,6 +37,8 @@ MAX_STATE, MAX_PARAMETERS = 16, 16
 """Numbers that a window rule or a queue manager may have; the records of both engines have room for
 as many."""
 
+MOST_NUMBERS = 64
+"""State and parameters together of a rule of deliveries; its samples come after them."""
 RuleSignature = Kind
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
@@ -59,8 +63,10 @@ def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
 
 def checked_signature(owner: Any, names: tuple[str, ...]) -> Any:
     """Return the class of a rule or queue manager and the names of its parameters, if there is room."""
+    fields = len(owner.State._fields)
+    room = MOST_NUMBERS - len(names) if hasattr(owner, "on_delivery") else MAX_STATE
     for what, n, most in (
-        ("fields of State", len(owner.State._fields), MAX_STATE),
+        ("fields of State", fields, room),
         ("parameters", len(names), MAX_PARAMETERS),
     ):
         if n > most:
@@ -104,7 +110,7 @@ def event_of(
 ) -> Any:
     """Return the event of another function of a rule, which sees as many of four numbers as ``fields`` has names."""
     rule, names = signature
-    state, params = rule.State._fields, places(MAX_STATE, len(names))
+    state, params = rule.State._fields, places(parameters_at(rule), len(names))
     seen = ", ".join(("time", "second", "third", "fourth")[: len(fields)])
     lines = [
         "def event(w, time, second, third, fourth):",
@@ -121,13 +127,38 @@ def event_of(
     return callback.address if compiled else on_record(callback)
 
 
+def parameters_at(rule: type[Any]) -> int:
+    """Return the place of the first parameter: behind the state, or room for one of 16 numbers."""
+    return max(MAX_STATE, len(rule.State._fields))
+
+
+def delivery_event_of(signature: RuleSignature, fields: tuple[str, ...]) -> Any:
+    """Return the address of `on_delivery`: the rest of its sample stands behind state and parameters."""
+    rule, names = signature
+    state, params = rule.State._fields, places(parameters_at(rule), len(names))
+    rest = places(MOST_NUMBERS, len(fields) - 4)
+    lines = [
+        "def event(w, time, second, third, fourth):",
+        f"    seen = Delivery(time, second, third, fourth, {rest})",
+        f"    new = rule(State({places(0, len(state))}), Params({params}), seen)",
+        *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
+    ]
+    callbacks = build_callbacks(
+        {"rule": rule.on_delivery},
+        {"State": state, "Params": names, "Delivery": fields},
+        {"event": "\n".join(lines)},
+        SIGNATURE,
+    )
+    return callbacks["event"].address
+
+
 def _adapter(rule: type[Any], names: tuple[str, ...], event: str, several: bool) -> str:
     """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
 
     ``several`` ACKs move the state by that multiple of what one ACK does, except for fields that the
     rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
-    state, params = places(0, len(rule.State._fields)), places(MAX_STATE, len(names))
+    state, params = places(0, len(rule.State._fields)), places(parameters_at(rule), len(names))
     lines = [
         f"def {event}(w, time, rtt, acks, marks):",
         f"    old = State({state})",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .jit import compiled, inlined
-from .senders import uniform
+from .random_numbers import uniform
 
 __all__ = ["admit_early", "chance_of"]
 

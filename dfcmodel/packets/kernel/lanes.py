@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
 from .jit import inlined
-from .managers import CODEL, DELIVER, control_delay
+from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
-from .ports import drop
+from .ports import drop, is_markable
 
 __all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow"]
 
@@ -102,10 +103,10 @@ def overflow(element, unit, flow, lane, sizes, waiting, lost, tally, p, time, sc
 
 
 @inlined
-def leave_lane(element, unit, lane, sizes, p):
-    """Remove the next packet from the lanes of a port and return it."""
+def leave_lane(element, unit, lane, sizes, p, level):
+    """Remove the next packet from the lanes of a port, from a level on, and return it."""
     port = unit[p]
-    k = port.lane
+    k = port.lane + level
     while lane[k].first < 0:
         k += 1
     level = lane[k]
@@ -136,18 +137,37 @@ def leave_lane(element, unit, lane, sizes, p):
 
 @inlined
 def dequeue(
-    element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, waiting, lost,
+    element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, stream, waiting, lost,
     switches, tally, p, time, scale, rows,
 ):  # fmt: skip
-    """Remove the next packet to be sent from a port and return it; CoDel drops some before it."""
+    """Remove the next packet to be sent from a port and return it; managers may drop some before it.
+
+    -1: DualPI2 has dropped all that waited.
+    """
     port = unit[p]
     if port.by_turns == BY_RATE:
         return leave_rated(element, unit, lane, diffusive, sizes, p, time)
     after = DELIVER
     while True:
-        e = leave_lane(element, unit, lane, sizes, p)
+        level = 0
+        if port.manager == COUPLED:
+            if port.waiting == 0:
+                return -1
+            level = choose_queue(control, element, unit, lane, sizes, p)
+        e = leave_lane(element, unit, lane, sizes, p, level)
         if port.by_turns == BY_CLASS:
             count_class(element, unit, slot, flow, hop, feeder, tally, switches, p, e, -1, time)
+        if port.manager == COUPLED:
+            verdict = coupled_verdict(
+                control, stream, p, level == SCALABLE, is_markable(flow, element, e),
+                time - element[e].time, float(lane[port.lane].count) * sizes[0], sizes[0],
+            )  # fmt: skip
+            if verdict != DROP:
+                if verdict == MARK:
+                    element[e].marked = 1
+                return e
+            discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)
+            continue
         if port.manager != CODEL:
             return e
         left = port.bytes if port.waiting > 0 else 0.0

@@ -12,23 +12,30 @@ __all__ = [
     "ELEMENT",
     "FEEDER",
     "FLOW",
+    "HISTORY",
     "HOP",
     "LANE",
     "MAX_PARAMETERS",
     "MAX_STATE",
+    "MORE",
     "ON_ACK",
+    "ON_DELIVERY",
     "ON_LOSS",
     "ON_MARK",
     "ON_TIMEOUT",
+    "SAMPLE",
     "SEEN",
     "UNIT",
 ]
 
-ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK = 0, 1, 2, 3
-"""Events of a window rule: columns of ``events``."""
+ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
+"""Events of a window rule: columns of ``events``. Of a rate rule the first and third are feedback and time."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have (`responsefn.responses.rule_events`), and
 that a manager sees of an arrival."""
+
+MORE, SAMPLE = 32, 11
+"""Further numbers that a rule of deliveries may have, and those of a sample beside the four of each event."""
 
 ELEMENT = np.dtype(
     [
@@ -67,7 +74,7 @@ UNIT = np.dtype(
         ("waiting", "i8"),  # packets in those of its lanes that are not paused
         ("held", "i8"),  # packets in its other lanes
         ("bytes", "f8"),  # in its lanes
-        ("manager", "i8"),  # of its lanes: NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS
+        ("manager", "i8"),  # of its lanes: see `managers`
         ("lane", "i8"),  # its first lane
         ("lanes", "i8"),
         ("levels", "i8"),
@@ -179,10 +186,16 @@ CONTROL = np.dtype(
         ("burst", "f8"),  # for how long PIE admits all packets of a burst, s
         ("most_burst", "f8"),
         ("pace", "f8"),  # of the link, s/byte
+        ("coupling", "f8"),  # of PI2 and DualPI2
+        ("ramp", "f8"),  # delay at which DualPI2 begins to mark Scalable packets, s
+        ("width", "f8"),  # of that ramp, s; 0: none
+        ("share", "f8"),  # of the Classic queue
+        ("credit", "f8"),  # what the Classic queue is owed, bytes
+        ("ecn", "i8"),
     ],
     align=True,
 )
-"""CoDel or PIE at a port."""
+"""CoDel, PIE, PI2 or DualPI2 at a port."""
 
 CALLED = np.dtype(
     [
@@ -219,6 +232,10 @@ FLOW = np.dtype(
         ("most", "f8"),  # largest window
         ("rtt", "f8"),  # s, of the last ACK
         ("deadline", "f8"),  # of the retransmission timer, s
+        (
+            "pace_at",
+            "f8",
+        ),  # when the next packet of a paced sender is due, or was sent by a rate rule, s
         ("timed_at", "f8"),
         ("current", "f8"),  # srtt and four variances, s
         ("srtt", "f8"),
@@ -237,6 +254,9 @@ FLOW = np.dtype(
         ("recovery", "i4"),
         ("kind", "i4"),  # of window rule
         ("accurate", "i4"),  # 1: each mark is echoed, once, and an event of the rule (RFC 8257)
+        ("paced", "i4"),  # 1: packets are spaced in time
+        ("samples", "i4"),  # 1: its rule sees deliveries
+        ("not_ect", "i4"),  # 1: no packet is ECN-capable
         ("reduced", "i4"),  # 1: the next new packet says that the window was reduced (CWR)
         ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
         ("turn", "i4"),  # hops to the receiver
@@ -281,6 +301,26 @@ FLOW = np.dtype(
         ("ssthresh", "f8"),
         ("rule_state", "f8", (MAX_STATE - 2,)),
         ("parameters", "f8", (MAX_PARAMETERS,)),
+        ("more", "f8", (MORE,)),
+        ("sample", "f8", (SAMPLE,)),
+        (
+            "pace_start",
+            "f8",
+        ),  # windows per round trip of a paced sender in slow start; 0: its rule's rate
+        ("pace_after", "f8"),  # and above half of ssthresh
+        ("line_gap", "f8"),  # least time between packets of a rate rule, s
+        ("clocked", "f8"),  # of a rate rule: when its clocks were last moved on, s
+        ("since", "i8"),  # packets sent since then
+        ("delivered", "f8"),  # of a rule of deliveries: transmissions delivered; lost
+        ("lost_total", "f8"),
+        ("delivered_at", "f8"),  # when the last of them was, s
+        ("first_sent", "f8"),  # when the newest packet that is delivered was sent, s
+        ("history", "i8"),  # first record of its ring
+        ("sent_mask", "i8"),
+        ("sent_first", "i8"),  # in flight: from this record
+        ("sent_last", "i8"),  # up to before this one
+        ("again_first", "i8"),  # to be sent again
+        ("again_last", "i8"),
     ],
     align=True,
 )
@@ -289,3 +329,18 @@ FLOW = np.dtype(
 ``cwnd``, ``ssthresh`` and ``rule_state`` are the state of its window rule, ``parameters`` those of the rule. They
 stand one after the other: the rule's events get the place of ``cwnd``.
 """
+
+HISTORY = np.dtype(
+    [
+        ("sent", "f8"),  # s
+        ("delivered_at", "f8"),  # when the last delivery before was, s
+        ("first_sent", "f8"),  # when the newest packet delivered before was sent, s
+        ("delivered", "f8"),  # delivered before
+        ("lost", "f8"),  # lost before
+        ("in_flight", "f8"),  # with it
+        ("number", "i8"),
+        ("again", "i8"),  # a packet to be sent again: a ring of its own
+    ],
+    align=True,
+)
+"""A transmission of a flow whose rule sees deliveries."""

@@ -12,14 +12,17 @@ import math
 import numpy as np
 
 from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
+from .coupled import DROP, MARK, coupled_verdict, update_coupled
+from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow
-from .managers import CODEL, PROPORTIONAL, admit_lane, update_probability
+from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
 from .pauses import PAUSE, RENEW, count_class, obey, renew, watch
-from .ports import DUE, LANES, answer_late, drop, is_markable, travel
-from .senders import receive, uniform
-from .sources import look_at_timers, wake
+from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
+from .random_numbers import uniform
+from .senders import receive
+from .sources import RATED, feed_back, look_at_timers, wake
 from .timers import CHECK, END, NOW, NS2
 
 __all__ = [
@@ -40,7 +43,8 @@ EMPTY_WINDOWS = 8
 
 @inlined
 def act(
-    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e, key
+    element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream, out, f, e,
+    key,
 ):  # fmt: skip
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
@@ -54,14 +58,17 @@ def act(
             out[0, 1] = DUE
             tally[OUT] = 1
     elif key >= ends:
-        wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f)
+        wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, stream, out, f)
     elif element[e].hop == flow[f].turn:
         answer_late(element, flow, tally, out, f, e)
         return
+    elif flow[f].recovery == RATED:
+        feed_back(flow, events, f, clock[NOW], element[e].sent, float(element[e].marked))
     else:
         receive(
-            element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e
-        )
+            element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream,
+            out, f, e,
+        )  # fmt: skip
     release(element, tally, e)
 
 
@@ -85,8 +92,8 @@ def new_packet(element, flow, clock, tally, f, number, flags):
 
 @inlined
 def handle(
-    element, unit, slot, flow, hop, events, ring, bits, known, noted, block, transmission, passage,
-    sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
+    element, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, transmission,
+    passage, sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
 ):  # fmt: skip
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     senders = len(unit) - 1
@@ -106,8 +113,8 @@ def handle(
             if u == senders:
                 clock[NOW] = time
                 act(
-                    element, unit, slot, flow, events, bits, noted, block, clock, tally, stream,
-                    out, f, e, key,
+                    element, unit, slot, flow, history, events, bits, noted, block, clock, tally,
+                    stream, out, f, e, key,
                 )  # fmt: skip
                 packets = tally[OUT]
             for i in range(packets):
@@ -117,6 +124,8 @@ def handle(
                     flags = np.int64(out[i, 1])
                     if number >= 0:
                         e = new_packet(element, flow, clock, tally, f, number, flags)
+                        if flow[f].samples == 1:
+                            remember(flow, history, clock, f, number)
                     else:
                         e = -1 - number
                         begin = flags
@@ -153,7 +162,7 @@ def enqueue(
     if not lose and port.manager != 0:
         lose = not admit_lane(
             managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
-            is_markable(flow, element, e), sizes[it.size],
+            is_markable(flow, element, e), is_scalable(flow, element, e), sizes[it.size],
         )  # fmt: skip
     c = np.int64(hop[h].lane)
     busy = port.free >= time or port.paused > 0
@@ -171,6 +180,16 @@ def enqueue(
         if port.manager == CODEL:  # a packet that does not wait is below the target
             control[u].deadline = 0.0
             control[u].dropping = 0
+        elif port.manager == COUPLED:
+            verdict = coupled_verdict(
+                control, stream, u, is_scalable(flow, element, e), is_markable(flow, element, e),
+                0.0, 0.0, sizes[0],
+            )  # fmt: skip
+            if verdict == DROP:
+                drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+                return False
+            if verdict == MARK:
+                it.marked = 1
         return True
     if port.by_turns == BY_RATE:
         enter_rated(element, unit, lane, diffusive, sizes, u, c, e)
@@ -233,6 +252,8 @@ def turn_of(
             return did
         if port.manager == PROPORTIONAL:
             update_probability(control, u, time, port.bytes)
+        elif port.manager >= SQUARED:
+            update_coupled(control, element, unit, lane, u, time)
         sent = -1
         came = time
         if not queued:
@@ -254,10 +275,11 @@ def turn_of(
         did = True
         if queued:
             sent = dequeue(
-                element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, waiting,
-                lost, switches, tally, u, time, scale, rows,
+                element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, stream,
+                waiting, lost, switches, tally, u, time, scale, rows,
             )  # fmt: skip
-            came = element[sent].time
+            if sent >= 0:
+                came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
         if sent >= 0:
             depart(
@@ -276,7 +298,7 @@ def turn_of(
 def look(flow, events, window, round_trip, acked, n):
     """Record the state of the senders at the end of sample n."""
     for f in range(len(flow)):
-        if flow[f].recovery != 4:
+        if flow[f].recovery < 4:  # window senders
             window[n, f] = flow[f].cwnd
             acked[n, f] = flow[f].acked
             round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
@@ -284,10 +306,10 @@ def look(flow, events, window, round_trip, acked, n):
 
 @entry
 def run(
-    events, managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits,
-    known, noted, block, transmission, passage, sizes, early, control, called, order, stream, out,
-    clock, tally, window, round_trip, acked, delivered, transit, waiting, lost, switches, ahead,
-    scale, sample, first, samples,
+    events, managers, element, unit, slot, flow, history, hop, lane, diffusive, feeder, feedback,
+    ring, bits, known, noted, block, transmission, passage, sizes, early, control, called, order,
+    stream, out, clock, tally, window, round_trip, acked, delivered, transit, waiting, lost, switches,
+    ahead, scale, sample, first, samples,
 ):  # fmt: skip
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
@@ -316,7 +338,7 @@ def run(
             elif unit[u].count > 0:
                 before = unit[u].count
                 handle(
-                    element, unit, slot, flow, hop, events, ring, bits, known, noted, block,
+                    element, unit, slot, flow, history, hop, events, ring, bits, known, noted, block,
                     transmission, passage, sizes, early, stream, out, clock, tally, delivered,
                     transit, waiting, lost, scale, u, now, end,
                 )  # fmt: skip

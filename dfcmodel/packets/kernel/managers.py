@@ -1,4 +1,4 @@
-"""Queue managers of ports with lanes: CoDel, PIE, and those called by address.
+"""Queue managers of ports with lanes: CoDel, PIE, PI2, and those called by address.
 
 Functions that run for managed ports alone are calls, not inlined: they cost nothing elsewhere.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
+from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import call_manager, compiled
-from .senders import uniform
+from .random_numbers import uniform
 
 __all__ = [
     "ACCEPT",
@@ -28,7 +29,7 @@ __all__ = [
     "update_probability",
 ]
 
-NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS = 0, 1, 2, 3, 4  # managers of a port
+NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
 DROP, ACCEPT, MARK = 0, 1, 2
 DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
 
@@ -136,7 +137,7 @@ def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
 @compiled
 def admit_lane(
     managers, element, unit, lane, transmission, early, control, called, stream, p, e, now,
-    listens, size,
+    listens, scalable, size,
 ):  # fmt: skip
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
     port = unit[p]
@@ -147,6 +148,8 @@ def admit_lane(
         verdict = admit_early(early, stream, p, queued, idle, size, listens)
     elif port.manager == PROPORTIONAL:
         verdict = admit_proportional(control, stream, p, queued)
+    elif port.manager == SQUARED:
+        verdict = coupled_verdict(control, stream, p, scalable, listens, 0.0, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         delay = 0.0
         for c in range(port.lane, port.lane + port.lanes):

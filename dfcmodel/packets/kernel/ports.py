@@ -9,8 +9,9 @@ import numpy as np
 
 from .boxes import OUT, push, release
 from .early import admit_early
+from .emission import REDUCED, UNMARKABLE
 from .jit import inlined
-from .senders import REDUCED, UNMARKABLE, uniform
+from .random_numbers import uniform
 from .timers import ACK_DELAY, NS2, schedule
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "drop",
     "enter_ring",
     "is_markable",
+    "is_scalable",
     "receive_data",
     "report",
     "travel",
@@ -145,7 +147,7 @@ def receive_data(
     if at != DUE:
         s.arrived += 1
         came = 1
-        if s.recovery != BLIND:
+        if s.recovery < BLIND:
             came = deliver(flow, bits, f, it.number)
         row = int(time * scale)
         if came > 0 and row < rows:
@@ -204,6 +206,13 @@ def is_markable(flow, element, e):
     it = element[e]
     s = flow[it.flow]
     return it.hop < s.turn and s.recovery != BLIND and it.ecn & UNMARKABLE == 0
+
+
+@inlined
+def is_scalable(flow, element, e):
+    """Return whether a packet carries ECT(1): its sender answers each mark (RFC 9331)."""
+    s = flow[element[e].flow]
+    return element[e].hop < s.turn and s.accurate == 1
 
 
 @inlined

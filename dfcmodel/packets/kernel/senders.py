@@ -10,9 +10,12 @@ import math
 
 import numpy as np
 
-from .boxes import OUT
+from .deliveries import forget_sent, is_lost, report_deliveries
+from .emission import NEWRENO, RENO, SACK, TAHOE, output
 from .jit import call_event, inlined
 from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT
+from .pacing import send_paced, send_paced_selective
+from .random_numbers import uniform
 from .selective import clear, next_hole, note
 from .timers import (
     JITTER,
@@ -25,8 +28,6 @@ from .timers import (
 )
 
 __all__ = [
-    "REDUCED",
-    "UNMARKABLE",
     "advance",
     "answer_mark",
     "cut_back",
@@ -35,55 +36,15 @@ __all__ = [
     "forget",
     "grow",
     "lose",
-    "output",
     "partial_ack",
     "receive",
     "receive_selective",
     "send",
     "send_selective",
-    "uniform",
 ]
 
-TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
 NONE, LOSS, LEFT, EXPIRED = 0, 1, 2, 3  # the sender's last action
 DUPLICATES = 3
-REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
-
-
-@inlined
-def uniform(stream, n):
-    """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
-    x = stream[n]
-    x ^= x << 13
-    x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
-    x ^= x << 17
-    stream[n] = x
-    return float((x >> 11) & 0x1FFFFFFFFFFFFF) * 1.1102230246251565e-16
-
-
-@inlined
-def output(element, unit, slot, flow, clock, tally, out, f, number):
-    """Send a packet; start its RTT measurement and the retransmission timer if needed."""
-    s = flow[f]
-    idle = s.acked == s.highest
-    flags = 0
-    if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
-        flags = s.reduced * REDUCED
-        s.reduced = 0
-    elif s.accurate == 0 and clock[NS2] == 0.0:
-        flags = UNMARKABLE
-    out[tally[OUT], 0] = number
-    out[tally[OUT], 1] = flags
-    tally[OUT] += 1
-    if number > s.highest:
-        s.highest = number
-        if s.timing == 0:
-            s.timing = 1
-            if number > s.timed:
-                s.timed = number
-                s.timed_at = clock[NOW]
-    if idle or s.deadline == math.inf:
-        set_timer(element, unit, slot, flow, clock, tally, f)
 
 
 @inlined
@@ -91,6 +52,9 @@ def send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, 
     """Send new packets up to the window, each after a random delay if there is jitter."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
+        return
+    if s.paced == 1:
+        send_paced(element, unit, slot, flow, clock, tally, stream, out, f, most, forced)
         return
     window = int(min(flow[f].cwnd, s.most))
     if s.recovery == RENO or s.recovery == NEWRENO:
@@ -109,10 +73,17 @@ def send(element, unit, slot, flow, events, clock, tally, stream, out, f, most, 
 
 
 @inlined
-def send_selective(element, unit, slot, flow, events, bits, clock, tally, stream, out, f, forced):
+def send_selective(
+    element, unit, slot, flow, history, events, bits, clock, tally, stream, out, f, forced
+):  # fmt: skip
     """Send packets permitted by the window, or in recovery by the pipe: holes first."""
     s = flow[f]
     if not forced and s.held_until < math.inf:
+        return
+    if s.paced == 1 or s.samples == 1:
+        send_paced_selective(
+            element, unit, slot, flow, history, bits, clock, tally, stream, out, f, forced
+        )
         return
     window = int(min(flow[f].cwnd, s.most))
     while s.last + 1 < s.size:
@@ -249,7 +220,8 @@ def lose(element, unit, slot, flow, events, clock, tally, out, f):
         s.pipe = s.highest - s.acked - DUPLICATES
         s.recovering = 1
         s.hole = max(s.hole, s.acked + 2)
-    output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.last + 1))
+    if s.samples == 0:
+        output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.last + 1))
     if s.recovery != SACK:
         s.inflation = DUPLICATES
 
@@ -273,13 +245,13 @@ def duplicate(element, unit, slot, flow, events, clock, tally, out, f):
 
 @inlined
 def receive_selective(
-    element, unit, slot, flow, events, bits, noted, block, clock, tally, out, f, e, number
+    element, unit, slot, flow, history, events, bits, noted, block, clock, tally, out, f, e, number
 ):
     """Process an ACK at a SACK sender; return 1 to send, 2 to increase the window and send."""
     s = flow[f]
     if s.recovering == 1:
         s.pipe -= 1
-        if number >= s.recover:
+        if number >= s.recover and not (s.samples == 1 and is_lost(flow, history, bits, f, number)):
             s.recover = 0 if clock[NS2] == 1.0 else -2
             s.recovering = 0
             forget(element, unit, slot, flow, clock, tally, f, number)
@@ -309,7 +281,9 @@ def receive_selective(
 
 
 @inlined
-def receive(element, unit, slot, flow, events, bits, noted, block, clock, tally, stream, out, f, e):
+def receive(
+    element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream, out, f, e
+):  # fmt: skip
     """Process an ACK and send the packets it permits."""
     s = flow[f]
     number = np.int64(element[e].number)
@@ -319,7 +293,21 @@ def receive(element, unit, slot, flow, events, bits, noted, block, clock, tally,
         cut_back(flow, events, clock, f, ON_MARK)
     if s.recovery == SACK:
         act = receive_selective(
-            element, unit, slot, flow, events, bits, noted, block, clock, tally, out, f, e, number
+            element,
+            unit,
+            slot,
+            flow,
+            history,
+            events,
+            bits,
+            noted,
+            block,
+            clock,
+            tally,
+            out,
+            f,
+            e,
+            number,
         )
     else:
         act = 1
@@ -336,9 +324,26 @@ def receive(element, unit, slot, flow, events, bits, noted, block, clock, tally,
     if marked and s.accurate == 1:
         answer_mark(flow, events, clock, f)
     if s.recovery == SACK:
+        if s.samples == 1:
+            report_deliveries(
+                events, flow, history, bits, clock, tally, stream, len(unit) - 1, f, element[e].sent,
+                float(element[e].marked),
+            )  # fmt: skip
         if act > 0:
             send_selective(
-                element, unit, slot, flow, events, bits, clock, tally, stream, out, f, False
+                element,
+                unit,
+                slot,
+                flow,
+                history,
+                events,
+                bits,
+                clock,
+                tally,
+                stream,
+                out,
+                f,
+                False,
             )
     elif s.duplicates == 0 or s.duplicates >= DUPLICATES or s.recovery == TAHOE:
         most = 2 if s.recovery == NEWRENO and s.duplicates > 0 else 0
@@ -359,6 +364,8 @@ def expire(element, unit, slot, flow, events, bits, noted, clock, tally, f):
         s.last = max(s.last, s.acked)
         s.recover = s.highest
         clear(flow, bits, noted, f)
+    if s.samples == 1:
+        forget_sent(flow, f)
     if s.acked == s.highest:
         return False
     s.recover = s.highest

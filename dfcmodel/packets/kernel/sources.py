@@ -6,13 +6,17 @@ from __future__ import annotations
 import math
 
 from .boxes import OUT
-from .jit import inlined
-from .senders import SACK, expire, send, send_selective, uniform
+from .emission import SACK
+from .jit import call_event, compiled, inlined
+from .layout import ON_ACK, ON_TIMEOUT
+from .random_numbers import uniform
+from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
-__all__ = ["blind", "look_at_timers", "span", "wake"]
+__all__ = ["blind", "feed_back", "look_at_timers", "move_clocks", "rated", "span", "wake"]
 
-BLIND = 4
+BLIND, RATED = 4, 5
+STEPS = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2
 
 
@@ -46,12 +50,61 @@ def blind(element, unit, slot, flow, clock, tally, stream, out, f):
     wake_at(element, unit, slot, tally, f, s.due, f)
 
 
+@compiled
+def move_clocks(flow, events, f, now):
+    """Let a rate rule see the time that has passed, and what was sent in it."""
+    s = flow[f]
+    step = now - s.clocked
+    call_event(events[s.kind, ON_TIMEOUT], flow[f], now, step, float(s.since), 0.0)
+    s.clocked = now
+    s.since = 0
+
+
+@compiled
+def feed_back(flow, events, f, now, sent, marked):
+    """Tell a rate rule of an acknowledged packet."""
+    s = flow[f]
+    s.rtt = now - sent
+    call_event(events[s.kind, ON_ACK], flow[f], now, s.rtt, 1.0, marked)
+    move_clocks(flow, events, f, now)
+
+
+@compiled
+def rated(flow, events, clock, tally, out, f):
+    """Send a packet of a rate rule if it is due; return whether the flow goes on, from ``due`` on.
+
+    Its clocks are moved on at each of its events, at least every `STEPS` packet times of its first link.
+    """
+    s = flow[f]
+    now = clock[NOW]
+    if s.due < 0.0:
+        s.due = now
+        s.clocked = now
+    if now != s.due or s.sent >= s.size:
+        return False
+    move_clocks(flow, events, f, now)
+    gap = max(s.line_gap, 1.0 / max(s.cwnd, 1e-9))
+    if now >= s.pace_at + gap:
+        out[tally[OUT], 0] = s.sent
+        out[tally[OUT], 1] = 0
+        tally[OUT] += 1
+        s.sent += 1
+        s.since += 1
+        s.pace_at = now
+    s.due = min(s.pace_at + gap, now + STEPS * s.line_gap)
+    return s.sent < s.size
+
+
 @inlined
-def wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, out, f):
+def wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, stream, out, f):
     """Process the events due at a sender: start, delayed packet, retransmission timeout."""
     s = flow[f]
     if s.recovery == BLIND:
         blind(element, unit, slot, flow, clock, tally, stream, out, f)
+        return
+    if s.recovery == RATED:
+        if rated(flow, events, clock, tally, out, f):
+            wake_at(element, unit, slot, tally, f, s.due, f)
         return
     now = clock[NOW]
     held = s.held_until == now
@@ -69,8 +122,9 @@ def wake(element, unit, slot, flow, events, bits, noted, clock, tally, stream, o
         if sending:
             if s.recovery == SACK:
                 send_selective(
-                    element, unit, slot, flow, events, bits, clock, tally, stream, out, f, held
-                )
+                    element, unit, slot, flow, history, events, bits, clock, tally, stream, out, f,
+                    held,
+                )  # fmt: skip
             else:
                 send(element, unit, slot, flow, events, clock, tally, stream, out, f, 0, held)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import RED, CoDel, Flow, Link, Packets, RampMarking, Scenario, simulate
+from dfcmodel import PI2, RED, CoDel, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference import run_reference
@@ -118,8 +118,16 @@ def shared_link(discipline: Any) -> Scenario:
 
 @pytest.mark.parametrize(
     "discipline",
-    [RampMarking(2.0, 10.0, 0.4), RED(low=2.0, high=10.0, weight=0.1, ecn=True), CoDel(), Own()],
-    ids=lambda each: type(each).__name__,
+    [
+        RampMarking(2.0, 10.0, 0.4),
+        RED(low=2.0, high=10.0, weight=0.1, ecn=True),
+        CoDel(),
+        Own(),
+        PI2(target=5e-3, update=5e-3),
+        DualPI2(target=5e-3, update=5e-3, ecn=True),
+        DualPI2(update=5e-3, alpha=20.0, coupling=40.0),
+    ],
+    ids=["RampMarking", "RED", "CoDel", "Own", "PI2", "DualPI2", "DualPI2 overloaded"],
 )
 @pytest.mark.parametrize(("recovery", "delayed"), [("newreno", True), ("sack", False)])
 def test_rules_that_answer_marks_run_bit_equal_in_both_engines(

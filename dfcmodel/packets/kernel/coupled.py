@@ -1,0 +1,67 @@
+"""PI2 and DualPI2: one linear controller, the root for Classic packets, one or two queues (RFC 9332)."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from .jit import compiled
+from .random_numbers import uniform
+
+__all__ = ["choose_queue", "coupled_verdict", "update_coupled"]
+
+DROP, ACCEPT, MARK = 0, 1, 2
+COUPLED = 6  # manager of a port: DualPI2
+SCALABLE, CLASSIC = 0, 1  # its lanes
+
+
+@compiled
+def coupled_verdict(control, stream, p, scalable, listens, waited, bytes_left, packet):
+    """Return the decision on a packet that has waited for so long (RFC 9332, A.2).
+
+    ``bytes_left`` wait behind it in the Scalable queue, of ``packet`` bytes each.
+    """
+    c = control[p]
+    chance = c.p * c.p
+    if scalable:
+        linear = c.coupling * c.p
+        if linear < 1.0:
+            if c.width > 0.0 and bytes_left > packet:
+                linear = max(linear, (waited - c.ramp) / c.width)
+            return MARK if uniform(stream, p) < linear else ACCEPT
+        return DROP if uniform(stream, p) < chance else MARK
+    if uniform(stream, p) >= chance:
+        return ACCEPT
+    return MARK if c.ecn == 1 and listens and c.p * c.coupling < 1.0 else DROP
+
+
+@compiled
+def update_coupled(control, element, unit, lane, p, now):
+    """Apply the updates of p' that were due before now (RFC 9332, A.1)."""
+    c = control[p]
+    port = unit[p]
+    while c.next < now:
+        delay = 0.0
+        if port.manager == COUPLED:
+            for k in range(port.lane, port.lane + port.lanes):
+                if lane[k].count > 0:
+                    delay = max(delay, c.next - element[lane[k].head].time)
+        else:
+            delay = port.bytes * c.pace
+        c.p += c.alpha * (delay - c.target) + c.beta * (delay - c.delay)
+        c.p = min(1.0, max(0.0, c.p))
+        c.delay = delay
+        c.next += c.interval
+
+
+@compiled
+def choose_queue(control, element, unit, lane, sizes, p):
+    """Return which queue of DualPI2 sends: the Scalable one, unless the Classic one is owed its share."""
+    c = control[p]
+    first = unit[p].lane
+    if lane[first].count == 0:
+        return CLASSIC
+    if lane[first + 1].count == 0:
+        return SCALABLE
+    chosen = CLASSIC if c.credit > 0.0 else SCALABLE
+    size = sizes[element[lane[first + chosen].head].size]
+    c.credit += c.share * size if chosen == SCALABLE else (c.share - 1.0) * size
+    return chosen

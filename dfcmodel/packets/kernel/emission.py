@@ -1,0 +1,40 @@
+"""A packet that a window sender sends: its flags, its RTT measurement, its timer."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+from .boxes import OUT
+from .jit import inlined
+from .timers import NOW, NS2, set_timer
+
+__all__ = ["NEWRENO", "REDUCED", "RENO", "SACK", "TAHOE", "UNMARKABLE", "output"]
+
+TAHOE, RENO, NEWRENO, SACK = 0, 1, 2, 3
+REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
+
+
+@inlined
+def output(element, unit, slot, flow, clock, tally, out, f, number):
+    """Send a packet; start its RTT measurement and the retransmission timer if needed."""
+    s = flow[f]
+    idle = s.acked == s.highest
+    flags = 0
+    if number > s.highest:  # RFC 3168, 6.1.2 and 6.1.5
+        flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
+        s.reduced = 0
+    elif s.accurate == 0 and clock[NS2] == 0.0:
+        flags = UNMARKABLE
+    out[tally[OUT], 0] = number
+    out[tally[OUT], 1] = flags
+    tally[OUT] += 1
+    if number > s.highest:
+        s.highest = number
+        if s.timing == 0:
+            s.timing = 1
+            if number > s.timed:
+                s.timed = number
+                s.timed_at = clock[NOW]
+    if idle or s.deadline == math.inf:
+        set_timer(element, unit, slot, flow, clock, tally, f)

@@ -1,0 +1,106 @@
+"""Senders that space their packets in time, and those whose rules see deliveries."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+
+from .boxes import OUT
+from .deliveries import next_lost
+from .emission import NEWRENO, RENO, output
+from .jit import compiled
+from .random_numbers import uniform
+from .selective import next_hole
+from .timers import JITTER, NOW, wake_at
+
+__all__ = ["must_wait", "pace", "send_paced", "send_paced_selective"]
+
+
+@compiled
+def must_wait(element, unit, slot, flow, clock, tally, stream, f):
+    """Delay the next packet up to when it is due, and by a random time; return False if it goes now."""
+    s = flow[f]
+    if clock[JITTER] == 0.0 and s.pace_at <= clock[NOW]:
+        return False
+    wait = 0.0
+    if clock[JITTER] > 0.0:
+        wait = clock[JITTER] * uniform(stream, len(unit) - 1 + f)
+    s.held_until = max(clock[NOW], s.pace_at) + wait
+    wake_at(element, unit, slot, tally, f, s.held_until, f)
+    return True
+
+
+@compiled
+def pace(flow, clock, f, forced):
+    """Set when the next packet is due, by its rule's rate or by window and RTT; return if it goes as well."""
+    s = flow[f]
+    if s.paced == 0:
+        return forced
+    if s.pace_start == 0.0:
+        gap = 1.0 / max(s.rule_state[0], 1e-9)
+    else:
+        ratio = s.pace_start if s.cwnd < 0.5 * s.ssthresh else s.pace_after
+        gap = s.srtt / (ratio * max(s.cwnd, 1.0))
+    s.pace_at = max(s.pace_at, clock[NOW] - clock[JITTER]) + gap
+    return False
+
+
+@compiled
+def send_paced(element, unit, slot, flow, clock, tally, stream, out, f, most, forced):
+    """Send new packets up to the window, each when it is due."""
+    s = flow[f]
+    window = int(min(s.cwnd, s.most))
+    if s.recovery == RENO or s.recovery == NEWRENO:
+        window = min(int(s.cwnd) + s.inflation, int(s.most))
+    sent = 0
+    while s.next <= s.acked + window and s.next < s.size:
+        if not forced and must_wait(element, unit, slot, flow, clock, tally, stream, f):
+            return
+        output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.next))
+        s.next += 1
+        forced = pace(flow, clock, f, forced)
+        sent += 1
+        if sent == most:
+            break
+
+
+@compiled
+def send_paced_selective(
+    element, unit, slot, flow, history, bits, clock, tally, stream, out, f, forced
+):  # fmt: skip
+    """Send packets permitted by the window, or in recovery by what is in flight: lost ones first.
+
+    What is sent at this time is not in ``history`` yet.
+    """
+    s = flow[f]
+    window = int(min(s.cwnd, s.most))
+    while s.last + 1 < s.size:
+        if s.recovering == 1:
+            pipe = np.int64(s.pipe)
+            if s.samples == 1:
+                pipe = s.sent_last - s.sent_first + tally[OUT]
+            if pipe >= int(s.cwnd):
+                break
+        elif s.next > s.last + window:
+            break
+        if not forced and must_wait(element, unit, slot, flow, clock, tally, stream, f):
+            return
+        number = np.int64(-1)
+        if s.samples == 0:
+            number = next_hole(flow, bits, f)
+        elif s.recovering == 1:
+            number = next_lost(flow, history, bits, f)
+        if number == -1:
+            reach = int(s.most) if s.recovering == 1 else window
+            if s.next > s.acked + reach or s.next >= s.size:
+                break
+            number = s.next
+            s.next += 1
+        elif s.recover > 0 and number <= s.acked + int(s.most):
+            s.hole = max(s.hole, number + 1)
+        else:
+            break
+        output(element, unit, slot, flow, clock, tally, out, f, number)
+        s.next = max(s.next, number + 1)
+        s.pipe += 1
+        forced = pace(flow, clock, f, forced)

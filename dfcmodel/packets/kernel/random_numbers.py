@@ -1,0 +1,19 @@
+"""Streams of random numbers, one per port and flow."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from .jit import inlined
+
+__all__ = ["uniform"]
+
+
+@inlined
+def uniform(stream, n):
+    """Return the next number in [0, 1) of a port's or flow's stream (Marsaglia's xorshift, 64 bits)."""
+    x = stream[n]
+    x ^= x << 13
+    x ^= (x >> 7) & 0x1FFFFFFFFFFFFFF
+    x ^= x << 17
+    stream[n] = x
+    return float((x >> 11) & 0x1FFFFFFFFFFFFF) * 1.1102230246251565e-16

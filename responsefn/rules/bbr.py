@@ -1,0 +1,171 @@
+"""BBR as the IETF draft has it (version 3): a model of the path from deliveries and losses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.bbr_model import (
+    INITIAL,
+    congestion_signals,
+    control,
+    full_pipe,
+    note_losses,
+    probing_cycle,
+    round_trip_time,
+)
+from responsefn.rules.deliveries import DeliveryRule
+
+__all__ = ["BBR"]
+
+
+class BBR(DeliveryRule):
+    r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the bandwidth that it measures, bounds what is in flight.
+
+    The bandwidth is the largest delivery rate of two probing cycles, the round-trip time the least of
+    ``min_rtt_window``. Startup doubles the rate each round trip until it grows no more or losses are many; then
+    cycles of a lower rate, cruising, refilling and probing above. Losses above ``loss_threshold`` of what was in
+    flight in a probe bound the flight (inflight_longterm); other rounds with losses lower short-term bounds
+    by ``beta``. Twice in ten seconds the flight is halved for 200 ms to see the round-trip time.
+
+    It has no response to a loss rate: below ``loss_threshold`` per round trip its rate is the bandwidth. What
+    the draft has for offloaded sending, spurious losses, idle applications and aggregated acknowledgements is
+    left out, as the packet level has none of these.
+
+    Parameters
+    ----------
+    loss_threshold
+        Part of the packets of a round trip, 0 < part < 1 (LossThresh).
+    beta
+        Part to which short-term bounds fall in a round trip with losses, 0 < beta < 1.
+    headroom
+        Part of the longer-term bound that is left free while cruising, 0 <= part < 1.
+    startup_gain, drain_gain, down_gain, up_gain
+        Pacing over bandwidth in these states.
+    cwnd_gain
+        Window over the bandwidth-delay product; a quarter more while probing.
+    margin
+        Part by which pacing stays below the bandwidth.
+    min_rtt_window, probe_rtt_interval, probe_rtt_duration
+        In s.
+
+    Examples
+    --------
+    >>> from responsefn import BBR
+    >>> BBR().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: BBR(): has no response function of a loss rate: it does not respond to loss below ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets, pacing in packets/s, and the draft's variables under its names (Sect. 2).
+
+        mode: state; bw_now, bw_before: max_bw filter of this and the last cycle; limited_until: app_limited;
+        recovering: whether loss recovery was on; round_lost, recovery_round: for the end of Startup by loss.
+        """
+
+        cwnd: float = INITIAL
+        ssthresh: float = math.inf
+        pacing_rate: float = 2.77 * INITIAL / 1e-3
+        mode: float = 0.0
+        bw_now: float = 0.0
+        bw_before: float = 0.0
+        bw_shortterm: float = math.inf
+        inflight_shortterm: float = math.inf
+        inflight_longterm: float = math.inf
+        min_rtt: float = math.inf
+        min_rtt_stamp: float = 0.0
+        probe_rtt_min_delay: float = math.inf
+        probe_rtt_min_stamp: float = 0.0
+        probe_rtt_done_stamp: float = 0.0
+        probe_rtt_round_done: float = 0.0
+        prior_cwnd: float = 0.0
+        next_round_delivered: float = 0.0
+        round_count: float = 0.0
+        round_start: float = 0.0
+        full_bw: float = 0.0
+        full_bw_count: float = 0.0
+        full_bw_now: float = 0.0
+        full_bw_reached: float = 0.0
+        drain_start_round: float = 0.0
+        cycle_stamp: float = 0.0
+        bw_probe_wait: float = 0.0
+        rounds_since_probe_up: float = 0.0
+        bw_probe_up_rounds: float = 0.0
+        bw_probe_up_acked: float = 0.0
+        probe_up_acked_per_inc: float = math.inf
+        ack_phase: float = 0.0
+        is_bw_probe_sample: float = 0.0
+        prev_probe_too_high: float = 0.0
+        prev_probe_precautionary: float = 0.0
+        loss_round_delivered: float = 0.0
+        loss_round_start: float = 0.0
+        is_loss_in_round: float = 0.0
+        bw_latest: float = 0.0
+        inflight_latest: float = 0.0
+        limited_until: float = -1.0
+        recovering: float = 0.0
+        round_lost: float = 0.0
+        round_delivered: float = 0.0
+        recovery_round: float = 0.0
+
+    class Params(NamedTuple):
+        """Thresholds and gains; times in s."""
+
+        loss_threshold: float = 0.02
+        beta: float = 0.7
+        headroom: float = 0.15
+        startup_gain: float = 2.77
+        drain_gain: float = 0.5
+        down_gain: float = 0.9
+        up_gain: float = 1.25
+        cwnd_gain: float = 2.0
+        margin: float = 0.01
+        min_rtt_window: float = 10.0
+        probe_rtt_interval: float = 5.0
+        probe_rtt_duration: float = 0.2
+
+    reference = Reference(
+        "N. Cardwell et al., BBR congestion control, draft-ietf-ccwg-bbr, version 3 of the algorithm "
+        "(the working group's copy of 3 August 2026), Sect. 4 and 5",
+        "primary",
+    )
+    why_no_rate: ClassVar[str] = "it does not respond to loss below its threshold"
+    dynamics: ClassVar[str] = (
+        r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ B = \Delta\text{delivered} / \Delta t"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        own = self.params
+        for name in ("loss_threshold", "beta"):
+            one_number(name, getattr(own, name), above=0.0, below=1.0)
+        for name in ("headroom", "margin"):
+            one_number(name, getattr(own, name), at_least=0.0, below=1.0)
+        for name in ("startup_gain", "drain_gain", "down_gain", "up_gain", "cwnd_gain"):
+            one_number(name, getattr(own, name), above=0.0)
+        for name in ("min_rtt_window", "probe_rtt_interval", "probe_rtt_duration"):
+            one_number(name, getattr(own, name), above=0.0, hint="in s")
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Save the window, and go on with one packet (Sect. 5.6.4.4)."""
+        return s._replace(cwnd=1.0, prior_cwnd=max(s.prior_cwnd, s.cwnd), recovering=1.0)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Update the model and the state, then pacing and window (Sect. 5.2.3)."""
+        rate = 0.0
+        if e.acked > 0.0 and e.interval > 0.0 and e.interval >= s.min_rtt:
+            rate = (e.delivered - e.prior_delivered) / e.interval
+        s = note_losses(s, q, e)
+        s = congestion_signals(s, q, e, rate)
+        s = full_pipe(s, q, e, rate)
+        s = probing_cycle(s, q, e, rate)
+        s = round_trip_time(s, q, e)
+        if s.loss_round_start > 0.0:  # AdvanceLatestDeliverySignals
+            s = s._replace(bw_latest=rate, inflight_latest=e.delivered - e.prior_delivered)
+        return control(s, q, e)

@@ -1,0 +1,270 @@
+"""BBR version 1: paces at the largest delivery rate of ten round trips, with gains in cycles of eight."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries import DeliveryRule
+
+__all__ = ["BBRv1"]
+
+STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
+INITIAL, LEAST, AT_ONCE = 10.0, 4.0, 3.0
+"""InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
+
+
+class BBRv1(DeliveryRule):
+    r"""BBR version 1 (Cardwell et al. 2016): losses bound neither the rate nor, for long, the window.
+
+    The bandwidth is the largest delivery rate of ten round trips, the round-trip time the least of ten
+    seconds. In cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth, and every
+    ten seconds it goes down to four packets for 200 ms unless the round-trip time has come down by itself. The
+    window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is what was delivered.
+
+    Parameters
+    ----------
+    high_gain
+        Pacing over bandwidth in Startup, and its inverse in Drain.
+    cwnd_gain
+        Window over the bandwidth-delay product.
+    rounds
+        Round trips of the bandwidth's filter.
+    min_rtt_window, probe_rtt_duration
+        In s.
+
+    Examples
+    --------
+    >>> from responsefn import BBRv1
+    >>> BBRv1().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: BBRv1(): has no response function of a loss rate: it does not respond to loss; ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
+
+        best, second, third with their rounds: largest rates of ever shorter parts of the window.
+        """
+
+        cwnd: float = INITIAL
+        ssthresh: float = math.inf
+        pacing_rate: float = 2.0 / math.log(2.0) * INITIAL / 1e-3
+        mode: float = 0.0
+        best: float = 0.0
+        best_round: float = 0.0
+        second: float = 0.0
+        second_round: float = 0.0
+        third: float = 0.0
+        third_round: float = 0.0
+        min_rtt: float = math.inf
+        min_rtt_stamp: float = 0.0
+        probe_rtt_done_stamp: float = 0.0
+        probe_rtt_round_done: float = 0.0
+        prior_cwnd: float = 0.0
+        next_round_delivered: float = 0.0
+        round_count: float = 0.0
+        round_start: float = 0.0
+        full_bw: float = 0.0
+        full_bw_count: float = 0.0
+        filled_pipe: float = 0.0
+        cycle_index: float = 0.0
+        cycle_stamp: float = 0.0
+        limited_until: float = -1.0
+        recovering: float = 0.0
+        conserving: float = 0.0
+
+    class Params(NamedTuple):
+        """Gains; rounds; times in s."""
+
+        high_gain: float = 2.0 / math.log(2.0)
+        cwnd_gain: float = 2.0
+        rounds: float = 10.0
+        min_rtt_window: float = 10.0
+        probe_rtt_duration: float = 0.2
+
+    reference = Reference(
+        "N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue 14(5), 2016; variables of "
+        "draft-cardwell-iccrg-bbr-congestion-control-00, Sect. 4",
+        "secondary",
+        "10.1145/3012426.3022184",
+    )
+    why_no_rate: ClassVar[str] = "it does not respond to loss"
+    dynamics: ClassVar[str] = (
+        r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ g = 1.25, 0.75, 1, \dots, 1"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        for name in self.params._fields:
+            one_number(name, getattr(self.params, name), above=0.0)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Save the window, and go on with one packet."""
+        saved = max(s.prior_cwnd, s.cwnd) if s.recovering > 0.0 else s.cwnd
+        return s._replace(cwnd=1.0, prior_cwnd=saved, recovering=1.0, conserving=0.0)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Update the model and the state, then pacing and window (Sect. 4.2.2 of the draft)."""
+        rate = 0.0
+        if e.acked > 0.0 and e.interval > 0.0 and e.interval >= s.min_rtt:
+            rate = (e.delivered - e.prior_delivered) / e.interval
+        s = bottleneck(s, q, e, rate)
+        s = states(s, q, e)
+        s = round_trip_time(s, q, e)
+        return control(s, q, e)
+
+
+def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
+    """Count rounds, and filter the largest rate of the last ones (K. Nichols's filter, as Linux has it)."""
+    begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
+    now = s.round_count + begins
+    s = s._replace(
+        round_start=begins,
+        round_count=now,
+        next_round_delivered=e.delivered if begins > 0.0 else s.next_round_delivered,
+        conserving=0.0 if begins > 0.0 else s.conserving,
+    )
+    if rate == 0.0 or (rate < s.best and e.prior_delivered <= s.limited_until):
+        return s
+    if rate >= s.best or now - s.third_round > q.rounds:
+        return s._replace(
+            best=rate, best_round=now, second=rate, second_round=now, third=rate, third_round=now
+        )
+    if rate >= s.second:
+        s = s._replace(second=rate, second_round=now, third=rate, third_round=now)
+    elif rate >= s.third:
+        s = s._replace(third=rate, third_round=now)
+    if now - s.best_round > q.rounds:
+        s = s._replace(
+            best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round,
+            third=rate, third_round=now,
+        )  # fmt: skip
+        if now - s.best_round > q.rounds:
+            s = s._replace(
+                best=s.second, best_round=s.second_round, second=s.third, second_round=s.third_round
+            )
+    elif s.second_round == s.best_round and now - s.best_round > 0.25 * q.rounds:
+        s = s._replace(second=rate, second_round=now, third=rate, third_round=now)
+    elif s.third_round == s.second_round and now - s.second_round > 0.5 * q.rounds:
+        s = s._replace(third=rate, third_round=now)
+    return s
+
+
+def inflight(s: Any, gain: Any) -> Any:
+    """Return a multiple of the bandwidth-delay product and what is sent at once, packets."""
+    if s.min_rtt == math.inf:
+        return INITIAL
+    return gain * s.best * s.min_rtt + AT_ONCE
+
+
+def gain_of(s: Any, q: Any) -> Any:
+    """Return the pacing gain."""
+    if s.mode == STARTUP:
+        return q.high_gain
+    if s.mode == DRAIN:
+        return 1.0 / q.high_gain
+    if s.mode == PROBE_BW and s.cycle_index == 0.0:
+        return 1.25
+    return 0.75 if s.mode == PROBE_BW and s.cycle_index == 1.0 else 1.0
+
+
+def states(s: Any, q: Any, e: Any) -> Any:
+    """Go through the cycle of gains, and from Startup over Drain to it."""
+    if s.mode == PROBE_BW:
+        before, gain = e.in_flight + e.acked + e.lost, gain_of(s, q)
+        over = e.time - s.cycle_stamp > s.min_rtt
+        if gain > 1.0:
+            over = over and (e.lost > 0.0 or before >= inflight(s, gain))
+        elif gain < 1.0:
+            over = over or before <= inflight(s, 1.0)
+        if over:
+            s = s._replace(cycle_index=(s.cycle_index + 1.0) % 8.0, cycle_stamp=e.time)
+    limited = e.prior_delivered <= s.limited_until
+    if s.filled_pipe == 0.0 and s.round_start > 0.0 and not limited:
+        if s.best >= 1.25 * s.full_bw:
+            s = s._replace(full_bw=s.best, full_bw_count=0.0)
+        else:
+            count = s.full_bw_count + 1.0
+            s = s._replace(full_bw_count=count, filled_pipe=1.0 if count >= 3.0 else 0.0)
+    if s.mode == STARTUP and s.filled_pipe > 0.0:
+        s = s._replace(mode=DRAIN)
+    if s.mode == DRAIN and e.in_flight <= inflight(s, 1.0):
+        s = begin_cycle(s, e)
+    return s
+
+
+def begin_cycle(s: Any, e: Any) -> Any:
+    """Return the state in the cycle, in a part of it drawn from all but the one with the lowest gain."""
+    drawn = math.floor(7.0 * e.random)
+    return s._replace(
+        mode=PROBE_BW, cycle_index=drawn + 1.0 if drawn > 0.0 else 0.0, cycle_stamp=e.time
+    )
+
+
+def round_trip_time(s: Any, q: Any, e: Any) -> Any:
+    """Update the least round-trip time; enter and leave ProbeRTT."""
+    expired = e.time > s.min_rtt_stamp + q.min_rtt_window
+    if s.min_rtt == math.inf:  # the first pacing rate, once the round-trip time is known
+        s = s._replace(pacing_rate=q.high_gain * INITIAL / e.rtt)
+    if e.rtt <= s.min_rtt or expired:
+        s = s._replace(min_rtt=e.rtt, min_rtt_stamp=e.time)
+    if s.mode != PROBE_RTT and expired:
+        saved = s.cwnd if s.recovering == 0.0 else max(s.prior_cwnd, s.cwnd)
+        s = s._replace(mode=PROBE_RTT, prior_cwnd=saved, probe_rtt_done_stamp=0.0)
+    if s.mode != PROBE_RTT:
+        return s
+    s = s._replace(limited_until=e.delivered + e.in_flight)
+    if s.probe_rtt_done_stamp == 0.0:
+        if e.in_flight > LEAST:
+            return s
+        return s._replace(
+            probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,
+            next_round_delivered=e.delivered,
+        )  # fmt: skip
+    done = max(s.probe_rtt_round_done, s.round_start)
+    if done == 0.0 or e.time <= s.probe_rtt_done_stamp:
+        return s._replace(probe_rtt_round_done=done)
+    s = s._replace(min_rtt_stamp=e.time, cwnd=max(s.cwnd, s.prior_cwnd), mode=STARTUP)
+    return begin_cycle(s, e) if s.filled_pipe > 0.0 else s
+
+
+def control(s: Any, q: Any, e: Any) -> Any:
+    """Set pacing and window (Sect. 4.2.3)."""
+    paced = gain_of(s, q) * s.best
+    pacing = (
+        paced if paced > 0.0 and (s.filled_pipe > 0.0 or paced > s.pacing_rate) else s.pacing_rate
+    )
+    cwnd, prior, conserving = s.cwnd, s.prior_cwnd, s.conserving
+    following = s.next_round_delivered
+    if e.recovering > 0.0 and s.recovering == 0.0:
+        prior = max(prior, cwnd) if s.mode == PROBE_RTT else cwnd
+        cwnd = e.in_flight + max(e.acked, 1.0)
+        conserving = 1.0
+        following = e.delivered
+    elif e.recovering == 0.0 and s.recovering > 0.0:
+        cwnd = max(cwnd, prior)
+        conserving = 0.0
+    if e.lost > 0.0:
+        cwnd = max(cwnd - e.lost, 1.0)
+    startup = s.mode == STARTUP or s.mode == DRAIN
+    most = inflight(s, q.high_gain if startup else q.cwnd_gain)
+    if conserving > 0.0:
+        cwnd = max(cwnd, e.in_flight + e.acked)
+    else:
+        if s.filled_pipe > 0.0:
+            cwnd = min(cwnd + e.acked, most)
+        elif cwnd < most or e.delivered < INITIAL:
+            cwnd += e.acked
+        cwnd = max(cwnd, LEAST)
+    if s.mode == PROBE_RTT:
+        cwnd = min(cwnd, LEAST)
+    return s._replace(
+        cwnd=cwnd, pacing_rate=pacing, prior_cwnd=prior, recovering=e.recovering, conserving=conserving,
+        next_round_delivered=following,
+    )  # fmt: skip

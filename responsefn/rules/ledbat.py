@@ -1,0 +1,100 @@
+"""LEDBAT: a sender in the background, which gives way as the delay of the queue grows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries import DeliveryRule
+
+__all__ = ["LEDBAT"]
+
+
+class LEDBAT(DeliveryRule):
+    r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
+
+    Per round trip the window changes by ``gain`` times (target - delay) / target packets; a loss halves it,
+    at most once per round trip. The delay is the least of four samples less the least of ten minutes; samples
+    are round-trip times, where the RFC has those of one way. A flow that begins while another fills the queue
+    takes that for its base, and gets more (Sect. 4.4 of the RFC; not cured there either).
+
+    Parameters
+    ----------
+    target
+        Delay in s, 0 < target <= 0.1.
+    gain
+        0 < gain <= 1.
+
+    Examples
+    --------
+    >>> from responsefn import LEDBAT
+    >>> LEDBAT().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: LEDBAT(): has no response function of a loss rate: its window follows the delay of the queue; ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets; the last four delays; least delays of ten minutes, and when this one began, s."""
+
+        cwnd: float = 2.0
+        ssthresh: float = math.inf
+        last: float = math.inf
+        last_2: float = math.inf
+        last_3: float = math.inf
+        base: float = math.inf
+        base_2: float = math.inf
+        base_3: float = math.inf
+        base_4: float = math.inf
+        base_5: float = math.inf
+        base_6: float = math.inf
+        base_7: float = math.inf
+        base_8: float = math.inf
+        base_9: float = math.inf
+        base_10: float = math.inf
+        minute: float = 0.0
+
+    class Params(NamedTuple):
+        """Delay in s; gain."""
+
+        target: float = 0.1
+        gain: float = 1.0
+
+    reference = Reference(
+        "S. Shalunov et al., Low extra delay background transport (LEDBAT), RFC 6817, 2012, Sect. 2.4.2",
+        "secondary",
+        "10.17487/RFC6817",
+    )
+    why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= g (\tau - d) / (\tau W),\ \text{loss: } W \gets W / 2"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("target", self.params.target, above=0.0, at_most=0.1, hint="in s")
+        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve."""
+        return s._replace(cwnd=max(2.0, 0.5 * s.cwnd))
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Move the window towards the target delay, by at most what is in flight and one packet."""
+        if e.time >= s.minute + 60.0:
+            s = s._replace(
+                base=e.rtt, base_2=s.base, base_3=s.base_2, base_4=s.base_3, base_5=s.base_4,
+                base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
+                base_10=s.base_9, minute=e.time,
+            )  # fmt: skip
+        base = min(s.base, e.rtt)
+        early = min(min(s.base_2, s.base_3, s.base_4), min(s.base_5, s.base_6, s.base_7))
+        least = min(base, early, min(s.base_8, s.base_9, s.base_10))
+        delay = min(e.rtt, s.last, min(s.last_2, s.last_3)) - least
+        cwnd = s.cwnd + q.gain * (q.target - delay) / q.target * e.acked / s.cwnd
+        cwnd = max(2.0, min(cwnd, e.in_flight + e.acked + e.lost + 1.0))
+        return s._replace(cwnd=cwnd, last=e.rtt, last_2=s.last, last_3=s.last_2, base=base)

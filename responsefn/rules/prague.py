@@ -1,0 +1,129 @@
+"""Prague: DCTCP's answer to marks for the Internet, with less dependence on the round-trip time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries import DeliveryRule
+
+__all__ = ["Prague"]
+
+
+class Prague(DeliveryRule):
+    r"""Prague (draft-briscoe-iccrg-prague-congestion-control-04): a Scalable sender for L4S.
+
+    alpha averages the part of marked packets once per virtual round trip, the round-trip time or ``virtual_rtt``
+    where that is more; once per round trip with a mark the window falls by alpha/2 of itself. It grows by
+    (R / R_virt)^2 packets per round trip, so that flows of short round trips grow as those of R_virt do. A loss
+    halves it. It is paced at a window per round trip, in slow start at two. Its packets carry ECT(1).
+
+    Left out: the transition to the virtual round trip after 500 round trips (it holds from the start), and the
+    fall-back where a queue is found to mark as RFC 3168 does.
+
+    Parameters
+    ----------
+    g
+        Gain of alpha, 0 < g <= 1.
+    virtual_rtt
+        Least virtual round-trip time, s; 0: none.
+
+    Examples
+    --------
+    >>> from responsefn import Prague
+    >>> Prague().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: Prague(): has no response function of a loss rate: it answers marks, as DCTCP does; ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets, pacing in packets/s; alpha; marks and packets of this virtual round trip.
+
+        marked: whether there was a mark yet; srtt: smoothed round-trip time; next, until: when alpha is next
+        averaged, until when the window does not fall again, s.
+        """
+
+        cwnd: float = 10.0
+        ssthresh: float = math.inf
+        pacing_rate: float = 2.0 * 10.0 / 1e-3
+        alpha: float = 1.0
+        marks: float = 0.0
+        packets: float = 0.0
+        marked: float = 0.0
+        srtt: float = 0.0
+        next: float = 0.0
+        until: float = 0.0
+
+    class Params(NamedTuple):
+        """Gain of alpha; the least virtual round-trip time, s."""
+
+        g: float = 1 / 16
+        virtual_rtt: float = 0.025
+
+    reference = Reference(
+        "K. De Schepper et al., Prague congestion control, "
+        "draft-briscoe-iccrg-prague-congestion-control-04, 2024, Sect. 2.4",
+        "secondary",
+    )
+    signal: ClassVar[str] = "mark"
+    why_no_rate: ClassVar[str] = "it answers marks, as DCTCP does"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= (R / R_v)^2 / W,\ \text{mark: } W \gets (1 - \tfrac{\alpha}{2}) W"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("g", self.params.g, above=0.0, at_most=1.0)
+        one_number("virtual_rtt", self.params.virtual_rtt, at_least=0.0, below=5.0, hint="in s")
+
+    @staticmethod
+    def on_mark(s: Any, q: Any, e: Any) -> Any:
+        """Nothing: marks are counted with the deliveries."""
+        return s
+
+    @staticmethod
+    def on_drop(s: Any, q: Any, e: Any) -> Any:
+        """Halve, as Reno does."""
+        kept = max(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=kept, ssthresh=kept)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve: what `on_drop` does."""
+        kept = max(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=kept, ssthresh=kept)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        return s._replace(cwnd=1.0, ssthresh=max(2.0, 0.5 * s.cwnd))
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Average marks, let the window fall or grow, pace it."""
+        srtt = e.rtt if s.srtt == 0.0 else s.srtt + 0.125 * (e.rtt - s.srtt)
+        virtual = max(srtt, q.virtual_rtt)
+        alpha, following = s.alpha, s.next
+        marks, packets = s.marks + e.marks, s.packets + e.acked
+        marked = 1.0 if e.marks > 0.0 else s.marked
+        if e.time >= s.next:
+            if marked > 0.0 and s.marked > 0.0 and packets > 0.0:
+                alpha += q.g * (marks / packets - alpha)
+            marks, packets, following = 0.0, 0.0, e.time + virtual
+        cwnd, ssthresh, until = s.cwnd, s.ssthresh, s.until
+        if e.marks > 0.0 and e.time >= until:
+            cwnd = max(2.0, (1.0 - 0.5 * alpha) * cwnd)
+            ssthresh = cwnd
+            until = e.time + srtt
+        grown = max(0.0, e.acked - e.marks)
+        if e.recovering == 0.0:
+            ratio = srtt / virtual
+            cwnd += grown if cwnd < ssthresh else grown * ratio * ratio / cwnd
+        gain = 2.0 if cwnd < 0.5 * ssthresh else 1.0
+        return s._replace(
+            cwnd=cwnd, ssthresh=ssthresh, pacing_rate=gain * cwnd / srtt, alpha=alpha, marks=marks,
+            packets=packets, marked=marked, srtt=srtt, next=following, until=until,
+        )  # fmt: skip
