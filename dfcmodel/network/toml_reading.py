@@ -107,7 +107,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise ScenarioFileError(f"{path}: cannot be read ({reason})") from None
+        raise ScenarioFileError(f"path = {path}: cannot be read ({reason})") from None
     return read_scenario(text, rules, file=str(path))
 
 
