@@ -140,26 +140,8 @@ def _as(records: Any, group: Any, *, attributes: bool = False) -> Any:
     """
     if isinstance(group, np.ndarray):
         return group
-    arrays = (_signed(each) if attributes else each for each in group)
+    arrays = (each.view(np.recarray) if attributes and each.dtype.names else each for each in group)
     return getattr(records, type(group).__name__)(*arrays)
-
-
-def _signed(array: NDArray[Any]) -> Any:
-    """Return a view with attributes, in which whole numbers have a sign.
-
-    Before NumPy 2 the sum of an unsigned number and one of Python's is a float, and no index.
-    """
-    kind = array.dtype
-    if kind.fields is None:
-        return array.view(np.int64) if kind == np.uint64 else array
-    fields = {name: kind.fields[name] for name in kind.names or ()}
-    signed = np.dtype({
-        "names": list(fields),
-        "formats": [np.int64 if each[0] == np.uint64 else each[0] for each in fields.values()],
-        "offsets": [each[1] for each in fields.values()],
-        "itemsize": kind.itemsize,
-    })  # fmt: skip
-    return array.view(signed).view(np.recarray)
 
 
 def _parts(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
