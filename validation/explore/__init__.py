@@ -54,6 +54,6 @@ def show(name: str, notebook: str | None = None) -> None:
     ImportError
         Without Bokeh, which the extra ``explore`` installs.
     """
-    from validation.explore.pages import show_view
+    from validation.explore.notebooks import show_view
 
     show_view(VIEWS, name, notebook)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import json
-import re
-import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice, instance, whole
+from hopflow.checks import choice, whole
 
 if TYPE_CHECKING:
     from validation.explore.views import Chart, Drawing, Frames, Knob, View
 
-__all__ = ["document_of", "serve_views", "server_of", "show_view"]
+__all__ = ["ViewPage", "check_bokeh", "document_of", "serve_views", "server_of"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73")
 """Of Okabe and Ito, which colour-blind readers tell apart."""
 MILLISECONDS = 100
 """Of a frame of an animation."""
 HEIGHT = 300
-JUPYTER = 8888
-"""Jupyter's port, as long as it is free."""
 
 
-def _bokeh() -> None:
+def check_bokeh() -> None:
+    """Raise an ImportError that names the extra where Bokeh is not installed."""
     try:
         import bokeh  # noqa: F401
     except ImportError as error:
@@ -164,7 +159,7 @@ if (cb_obj.active) {
 """
 
 
-class _Page:
+class ViewPage:
     """A view on a page: its widgets, and what they update."""
 
     def __init__(self, view: View) -> None:
@@ -253,12 +248,12 @@ def document_of(view: View, views: Sequence[View], doc: Any) -> None:
     )
     doc.template_variables.update(view=view, views=views)
     doc.title = f"{view.title} - hopflow"
-    doc.add_root(_Page(view).layout)
+    doc.add_root(ViewPage(view).layout)
 
 
 def server_of(views: Sequence[View], *, port: int = 0) -> Any:
     """Return a Bokeh server of the pages on this machine, not yet started; port 0 takes a free one."""
-    _bokeh()
+    check_bokeh()
     from bokeh.application import Application
     from bokeh.application.handlers.function import FunctionHandler
     from bokeh.server.server import Server
@@ -310,61 +305,3 @@ def serve_views(
         server.io_loop.start()
     except KeyboardInterrupt:
         server.stop()
-
-
-def _notebooks() -> list[str]:
-    """Return where the pages of Jupyter servers come from that run on this machine."""
-    from jupyter_core.paths import jupyter_runtime_dir
-
-    ports = {JUPYTER}
-    for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
-        with contextlib.suppress(OSError, ValueError, KeyError):  # one that has just ended
-            ports.add(int(json.loads(file.read_text(encoding="utf-8"))["port"]))
-    return [f"{host}:{port}" for host in ("localhost", "127.0.0.1") for port in sorted(ports)]
-
-
-def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> None:
-    """Draw a view with its knobs below a notebook's cell.
-
-    A server in the kernel draws, and answers to the notebook's page alone; kernel and browser run on one machine.
-
-    Parameters
-    ----------
-    views
-        The pages.
-    name
-        Of one of them.
-    notebook
-        ``"host:port"`` of the notebook's page; None: that of any Jupyter server of this machine.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or a page without a port.
-    RuntimeError
-        Outside of a notebook.
-    ImportError
-        Without Bokeh.
-    """
-    _bokeh()
-    from bokeh.embed import server_document
-    from bokeh.server.server import Server
-
-    found = {view.name: view for view in views}
-    view = found[choice("view", name, list(found))]
-    if notebook is not None and not re.fullmatch(
-        r"[^:/]+:\d+", instance("notebook", notebook, str)
-    ):
-        raise ValueError(f'notebook = {notebook!r}: must be "host:port", such as "localhost:8889"')
-    kernel = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if not hasattr(kernel, "kernel"):
-        raise RuntimeError("show draws below a notebook's cell: in a script use serve()")
-    from IPython.display import HTML, display
-
-    def fill(doc: Any) -> None:
-        doc.add_root(_Page(view).layout)
-
-    pages = _notebooks() if notebook is None else [notebook]
-    server = Server({"/": fill}, address="127.0.0.1", allow_websocket_origin=pages)
-    server.start()
-    display(HTML(server_document(f"http://127.0.0.1:{server.port}/")))

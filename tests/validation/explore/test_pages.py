@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.validation.explore.conftest import MISSING, ROOT, in_a_browser, opened
 from validation.explore import VIEWS, serve, show
-
-ROOT = Path(__file__).resolve().parents[3]
-MISSING = [name for name in ("bokeh", "playwright") if importlib.util.find_spec(name) is None]
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-NO_BROWSER = ", ".join([*MISSING, *([] if CHROMIUM else ["Chromium"])])
-IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
-in_a_browser = pytest.mark.skipif(bool(NO_BROWSER), reason=f"not installed: {NO_BROWSER}")
 
 
 @pytest.mark.skipif("bokeh" not in MISSING, reason="Bokeh is installed")
@@ -49,29 +36,6 @@ def address() -> Iterator[str]:
         assert server.stdout is not None
         yield server.stdout.readline().split()[0].rpartition("/")[0]
         server.terminate()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Start the system's Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-def opened(chromium: Any, address: str, width: int, scheme: str = "light") -> tuple[Any, list[str]]:
-    """Return a page, and a list to which its errors are added."""
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.set_default_timeout(60_000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-    page.goto(address)
-    page.wait_for_function(IDLE)
-    return page, errors
 
 
 @pytest.mark.browser
@@ -150,59 +114,3 @@ def test_a_dark_scheme_darkens_the_page(chromium: Any, address: str) -> None:
         page.close()
     assert shades[0] > 200.0
     assert shades[1] < 60.0
-
-
-@pytest.mark.skipif("bokeh" in MISSING, reason="not installed: bokeh")
-def test_outside_of_a_notebook_the_other_way_is_named() -> None:
-    with pytest.raises(RuntimeError, match=r"in a script use serve\(\)"):
-        show("tcp")
-    with pytest.raises(ValueError, match=r"^notebook = 'localhost': must be \"host:port\""):
-        show("tcp", "localhost")
-
-
-class Page(BaseHTTPRequestHandler):
-    """What a cell displayed, in a page from another port than that of the server in the kernel."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(f"<!doctype html><body>{''.join(self.server.shown)}</body>".encode())
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def notebook() -> Iterator[str]:
-    """Run a cell in a kernel, and serve what it displays."""
-    from jupyter_client.manager import start_new_kernel
-
-    def heard(message: Any) -> None:
-        content = message["content"]
-        assert message["msg_type"] != "error", content
-        pages.shown.append(content.get("data", {}).get("text/html", ""))
-
-    manager, client = start_new_kernel(cwd=str(ROOT))
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as pages:
-        pages.shown = []
-        threading.Thread(target=pages.serve_forever, daemon=True).start()
-        address = f"localhost:{pages.server_port}"
-        try:
-            cell = f"from validation.explore import show; show('tcp', {address!r})"
-            client.execute_interactive(cell, output_hook=heard, timeout=120)
-            yield f"http://{address}/"
-        finally:
-            pages.shutdown()
-            client.stop_channels()
-            manager.shutdown_kernel(now=True)
-
-
-@pytest.mark.browser
-@in_a_browser
-def test_the_knobs_turn_in_a_notebook(chromium: Any, notebook: str) -> None:
-    page, errors = opened(chromium, notebook, 1280)
-    page.locator("select").first.select_option("HSTCP")
-    page.get_by_text("import HSTCP, NewReno").wait_for()
-    assert [said for said in errors if "404" not in said] == []  # no favicon
-    page.close()
