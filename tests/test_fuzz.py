@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.fuzz import judging
 from benchmarks.fuzz.judging import fault_of_error, numbers_of
-from benchmarks.fuzz.runs import answer, fuzz, fuzz_apart, plan
+from benchmarks.fuzz.runs import answer, fresh, fuzz, fuzz_apart, plan
 from benchmarks.fuzz.targets import (
     MADE_BY_THE_LIBRARY,
     OF_A_RULE,
@@ -110,8 +110,7 @@ UNREPEATABLE = ("read_pcap", "read_qlog", "read_ss", "read_jani", "read_sbml", "
 
 def answer_of(target: Any) -> Any:
     """Call a target, without the filters of warnings, which are no thread's own."""
-    arguments = {**target.arguments}
-    return target.call(**arguments)
+    return target.call(**{name: fresh(value) for name, value in target.arguments.items()})
 
 
 def state_of_the_world() -> dict[str, Any]:
