@@ -85,7 +85,7 @@ def listed_routes(routes: Any, name: str = "routes") -> list[Route]:
     if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
         raise TypeError(f"{name} = {shown(routes)}: must be a list of lists of nodes")
     if hasattr(routes, "__array__"):  # of a DataFrame its rows
-        routes = np.atleast_1d(routes)
+        routes = np.atleast_1d(np.asarray(routes))
     found = []
     for n, given in enumerate(routes):
         nodes = given.nodes if isinstance(given, Route) else given

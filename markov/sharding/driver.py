@@ -248,7 +248,8 @@ def plan_levels(stencil: Stencil, devices: int) -> list[Level]:
     speed = [
         float(busy @ np.abs([c[n] for c in stencil.changes])) for n in range(len(stencil.shape))
     ]
-    sizes, halvings = list(stencil.shape), []
+    sizes = list(stencil.shape)
+    halvings: list[tuple[bool, ...]] = []
     single = min(2, max(sizes) - 1)  # a component with so many values has no pairs
     while any(n > single for n in sizes) and (math.prod(sizes) > LAST or not halvings):
         most = max(v for v, n in zip(speed, sizes, strict=True) if n > single)
