@@ -58,6 +58,7 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
     """
     check_bokeh()
     from bokeh.embed import server_document
+    from bokeh.io.notebook import publish_display_data
     from bokeh.server.server import Server
 
     found = {view.name: view for view in views}
@@ -69,7 +70,6 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
     kernel = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(kernel, "kernel"):
         raise RuntimeError("show draws below a notebook's cell: in a script use serve()")
-    from IPython.display import HTML, display
 
     def fill(doc: Any) -> None:
         doc.add_root(ViewPage(view).layout)
@@ -77,4 +77,5 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
     pages = _notebooks() if notebook is None else [notebook]
     server = Server({"/": fill}, address="127.0.0.1", allow_websocket_origin=pages)
     server.start()
-    display(HTML(server_document(f"http://127.0.0.1:{server.port}/")))
+    shown = {"text/html": server_document(f"http://127.0.0.1:{server.port}/")}
+    publish_display_data(shown)
