@@ -34,6 +34,7 @@ from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.networks import Link, Scenario, from_networkx
 from dfcmodel.network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
+from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.traces import PacketTrace, trace_packets
@@ -113,6 +114,7 @@ __all__ = [
     "parking_lot",
     "ring",
     "save_scenario",
+    "scenario_schema",
     "search_worst",
     "shrink_packets",
     "simulate",

@@ -155,7 +155,9 @@ def check_step(
     instance("scenario", scenario, Scenario)
     rng = whole("rng", rng, 0, 2**62)
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
-    end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
+    step = min(link.delay for link in scenario.links) / m
+    asked = scenario.duration if duration is None else duration
+    end = one_number("duration", asked, at_least=step, hint=f"in s; the step is {step:g} s")
     coarse, fine = (
         simulate(scenario, duration=end, steps_per_delay=n, rng=rng) for n in (m, 2 * m)
     )

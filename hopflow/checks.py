@@ -35,6 +35,7 @@ __all__ = [
     "random_generator",
     "seconds",
     "shown",
+    "unboxed",
     "whole",
 ]
 
@@ -156,14 +157,23 @@ def ascending(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     """Return ``value`` as an int after checking that it is an integer in low..high."""
-    if hasattr(value, "__array__") and np.ndim(value) == 0:
-        value = np.asarray(value).item()
+    value = unboxed(value)
     if not (_is_real(value) and low <= value <= high and value == int(value)):
         because = f" ({why})" if why else ""
         raise ValueError(
             f"{name} = {shown(value)}: must be a whole number in {low}..{high}{because}"
         )
     return int(value)
+
+
+def unboxed(value: Any) -> Any:
+    """Return an array without dimensions as the number in it, and anything else as it is.
+
+    >>> unboxed(np.array(3)), unboxed([3])
+    (3, [3])
+    """
+    scalar = hasattr(value, "__array__") and np.ndim(value) == 0
+    return np.asarray(value).item() if scalar else value
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
@@ -249,8 +259,7 @@ def random_generator(name: str, value: Any) -> np.random.Generator:
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
     if value is None or isinstance(value, sources):
         return np.random.default_rng(value)
-    scalar = hasattr(value, "__array__") and np.ndim(value) == 0
-    seed = np.asarray(value).item() if scalar else value
+    seed = unboxed(value)
     if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
         return np.random.default_rng(int(seed))
     kind = ValueError if _is_real(seed) else TypeError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import number, shown
+from hopflow.checks import number, shown, unboxed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
@@ -203,19 +203,25 @@ def best(
 
     _known(base, parameter)
     if among is not None:
-        points = [at(value) for value in progress_bar(_values(among), desc="best")]
+        points = [at(value) for value in progress_bar(_values(base, parameter, among), desc="best")]
     else:
         assert between is not None
         points = _searched(at, parameter, of, sign, limits, _interval(between))
     return _result(points, parameter, of, sign, limits, enumerated=among is not None)
 
 
-def _values(among: Any) -> list[Any]:
-    if not isinstance(among, Iterable) or isinstance(among, (str, bytes)):
-        raise ValueError(f"among = {among!r}: values to try are expected")  # noqa: TRY004
+def _values(base: Any, parameter: str, among: Any) -> list[Any]:
+    """Return the values to try, each of which the model takes."""
+    if isinstance(among, (str, bytes)) or not isinstance(unboxed(among), Iterable):
+        raise ValueError(f"among = {shown(among)}: values to try are expected")  # noqa: TRY004
     values = list(among)
     if not values:
         raise ValueError("among: at least one value is expected")
+    for n, value in enumerate(values):
+        try:
+            base.replace(**{parameter: value})
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"among[{n}] = {shown(value)}: {error}") from None
     return values
 
 

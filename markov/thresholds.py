@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import one_number, seconds, shown, whole
+from hopflow.checks import one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
 from hopflow.units import in_units
 from markov.models.pause import PauseTandem
@@ -262,21 +262,25 @@ def _ceiling(link_rate: float, response: float, buffer: int) -> int:
 
 
 def _levels(levels: Any) -> tuple[int, ...]:
-    if isinstance(levels, (str, Mapping)) or np.ndim(levels) != 1 or not len(levels):
-        raise ValueError(f"levels = {shown(levels)}: must be numbers of rates, such as (2, 4)")
-    return tuple(whole("levels", count, 2, 1000) for count in levels)
+    return _wholes("levels", levels, 2, 1000, "numbers of rates, such as (2, 4)")
 
 
 def _thresholds(asked: Any, buffer: int, ceiling: int) -> list[int]:
     if asked is None:
         spread = np.unique(np.linspace(1, ceiling, min(THRESHOLDS, ceiling)).round().astype(int))
         return [*spread.tolist(), buffer]
-    if isinstance(asked, (str, Mapping)) or not isinstance(asked, Iterable):
-        raise TypeError(f"thresholds = {shown(asked)}: must be numbers of packets")
-    found = sorted({whole("thresholds", each, 1, ceiling) for each in asked})
+    found = _wholes("thresholds", asked, 1, ceiling, "numbers of packets, such as (10, 20)")
+    return [*sorted(set(found)), buffer]
+
+
+def _wholes(name: str, value: Any, low: int, high: int, words: str) -> tuple[int, ...]:
+    """Return whole numbers, at least one."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(unboxed(value), Iterable):
+        raise ValueError(f"{name} = {shown(value)}: must be {words}")  # noqa: TRY004
+    found = tuple(whole(name, each, low, high) for each in value)
     if not found:
-        raise ValueError("thresholds: at least one is expected")
-    return [*found, buffer]
+        raise ValueError(f"{name} = {shown(value)}: must be {words}, at least one")
+    return found
 
 
 def _measures(

@@ -83,13 +83,14 @@ def answer(target: Target, /, **changed: Any) -> Any:
     arguments = {**target.arguments, **changed}
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("error")
-        found = target.call(**{name: _fresh(value) for name, value in arguments.items()})
+        found = target.call(**{name: fresh(value) for name, value in arguments.items()})
         if isinstance(found, Iterator):
             found = [each for each, _ in zip(found, range(5), strict=False)]
     return found
 
 
-def _fresh(value: Any) -> Any:
+def fresh(value: Any) -> Any:
+    """Return a copy of what a call may change."""
     return copy.deepcopy(value) if isinstance(value, (list, dict, np.random.Generator)) else value
 
 

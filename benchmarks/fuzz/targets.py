@@ -297,7 +297,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "storm_spread": {"routes": [(1, 2, 3)], "rates": [10.0], "storm": [(2, 3)], "threshold": 5.0},
         "up_down": {"graph": fabric},
         "watchdog_risk": {"watchdog": dog, **pauses},
-        "with_hosts": {"graph": nx.path_graph(3)},
+        "with_hosts": {"graph": fabric},
         "worst_demand": {"pool": pool},
         "Watchdog": {"polling": "10 ms", "detection": "100 ms", "restoration": "200 ms"},
         "Route": {"nodes": (1, 2)},
@@ -347,7 +347,7 @@ def targets() -> tuple[Target, ...]:
             ):
                 continue
             own = given.get(name, {})
-            if name == "from_networkx" and package is markov:
+            if getattr(package, name) is markov.from_networkx:
                 own = _markov()["from_networkx"]
             found.append(Target(name, getattr(package, name), own, FREE.get(name, ())))
     for name, own in given.items():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import choice
+from hopflow.checks import choice, shown
+from hopflow.errors import failed_rule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
@@ -65,7 +66,8 @@ def quantities_of(
     found: list[Quantity] = []
     for each in given:
         if callable(each):
-            found.append(Quantity(getattr(each, "__name__", repr(each)), "", each))
+            name = getattr(each, "__name__", repr(each))
+            found.append(Quantity(name, "", _Given(name, each)))
             continue
         choice("measures", each, MEASURES)
         if each == "share":
@@ -83,6 +85,25 @@ def _shares(scenario: Scenario, since: float) -> list[Quantity]:
             Quantity(f"{which} share", "1", _Share(since, which)) for which in ("mean", "smallest")
         ]
     return [Quantity(f"share of {name}", "1", _Share(since, f)) for f, name in enumerate(names)]
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A function of the caller, which must return a number."""
+
+    name: str
+    function: Callable[[Trajectory], float]
+
+    def __call__(self, run: Trajectory) -> float:
+        said = f"measures: {self.name}"
+        try:
+            value = self.function(run)
+        except Exception as error:
+            raise failed_rule(error, self.function, said) from error
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"{said} returned {shown(value)}: must return a number") from None
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def listed_routes(routes: Any, name: str = "routes") -> list[Route]:
     """Return routes, given as lists of nodes or as `Route` objects, each with two nodes at least."""
     if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
         raise TypeError(f"{name} = {shown(routes)}: must be a list of lists of nodes")
+    if hasattr(routes, "__array__"):  # of a DataFrame its rows
+        routes = np.atleast_1d(np.asarray(routes))
     found = []
     for n, given in enumerate(routes):
         nodes = given.nodes if isinstance(given, Route) else given

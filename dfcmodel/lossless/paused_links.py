@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from hopflow.checks import one_number, whole
+from hopflow.checks import one_number, unboxed, whole
 
 __all__ = ["GAP", "OVERHEAD", "PAUSE_FRAME", "PREAMBLE", "SMALLEST_FRAME", "PausedLink"]
 
@@ -81,7 +79,8 @@ class PausedLink:
         whole("mtu", self.mtu, SMALLEST_FRAME, 65535)
         whole("lossless_mtu", self.lossless_mtu, SMALLEST_FRAME, self.mtu, why="at most mtu")
         why = "between the smallest and the largest frame; None: bytes"
-        if np.ndim(self.cell) or self.cell != 1:
+        cell = unboxed(self.cell)
+        if not isinstance(cell, (int, float)) or cell != 1:
             whole("cell", self.cell, SMALLEST_FRAME, self.lossless_mtu, why=why)
         one_number("small_packets", self.small_packets, at_least=0.0, at_most=1.0)
         whole("classes", self.classes, 1, 8)

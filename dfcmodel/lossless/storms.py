@@ -139,7 +139,7 @@ def storm_spread(
     given = number("rates", rates, above=0.0)
     if given.shape not in ((), (len(paths),)):
         raise ValueError(
-            f"rates has shape {given.shape}: must be one, or one per flow ({len(paths)})"
+            f"rates has shape {given.shape}: must be one, or one for each of the {len(paths)} routes"
         )
     one_number("threshold", threshold, above=0.0)
     one_number("delay", delay, at_least=0.0, hint="in s")

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hopflow.checks import choice, flag, one_number, shown, whole
+from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
 from responsefn import RateRule, WindowRule
 
 __all__ = ["CBR", "Flow", "OnOff", "rules_of", "window_rules"]
@@ -158,8 +158,10 @@ class Flow:
             f"max_window {of}", self.max_window, at_least=1.0, at_most=LARGEST_WINDOW, hint=hint
         )
         one_number(f"start {of}", self.start, at_least=0.0)
-        size: object = self.size
-        if not (isinstance(size, float) and size == math.inf):
+        size: object = unboxed(self.size)
+        if isinstance(size, float) and size == math.inf:
+            object.__setattr__(self, "size", math.inf)
+        else:
             one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
         choice(f"host {of}", self.host, HOSTS)
         flag(f"delayed_acks {of}", self.delayed_acks)

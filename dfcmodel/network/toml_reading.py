@@ -32,34 +32,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import responsefn
-from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking
-from dfcmodel.network.flows import CBR, Flow, OnOff
+from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.network.toml_keys import (
+    DIMENSIONS,
+    DISCIPLINES,
+    OWN_KEYS,
+    RULES,
+    required,
+    sources_of,
+)
 from hopflow.checks import file_path, listed
-from hopflow.units import Dimension, quantity
-from responsefn import RateRule, WindowRule
+from hopflow.units import quantity
+from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
 Key = tuple[str | int, ...]
-
-DIMENSIONS: dict[str, Dimension] = {
-    "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
-    "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
-    "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
-}  # fmt: skip
-"""What a field counts, for fields that may carry a unit."""
-
-DISCIPLINES = {
-    kind.__name__: kind
-    for module in (disciplines, class_pauses, coupled, managers, marking)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
-    if kind not in (disciplines.Discipline, disciplines.QueueManager)
-}
-
-RULES = (WindowRule, RateRule)
 
 
 class ScenarioFileError(ValueError):
@@ -107,7 +96,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise ScenarioFileError(f"{path}: cannot be read ({reason})") from None
+        raise ScenarioFileError(f"path = {path}: cannot be read ({reason})") from None
     return read_scenario(text, rules, file=str(path))
 
 
@@ -137,23 +126,15 @@ class _Reader:
     """Conversion of nested dictionaries to objects; every error carries the key it concerns."""
 
     def __init__(self, rules: Iterable[type[WindowRule]]) -> None:
-        known = (getattr(responsefn, name) for name in responsefn.__all__)
-        windows = [
-            rule
-            for rule in (*known, *rules)
-            if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
-        ]
-        self.sources: dict[str, type[Any]] = {
-            kind.__name__: kind for kind in (*windows, CBR, OnOff)
-        }
+        self.sources = sources_of(rules)
         self.packet_size = 1500.0
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:
         fields = {key: value for key, value in document.items() if key not in ("link", "flow")}
         if isinstance(size := fields.get("packet_size"), (int, float)) and size > 0:
             self.packet_size = float(size)
-        link = self.defaults(Link, document, "link", ("source", "target"))
-        flow = self.defaults(Flow, document, "flow", ("name", "path"))
+        link = self.defaults(Link, document, "link", OWN_KEYS["link"])
+        flow = self.defaults(Flow, document, "flow", OWN_KEYS["flow"])
         for key in ("links", "flows"):
             if not isinstance(fields.get(key), list):
                 raise _BadKey((key,), f"must be given, a list of {key}")
@@ -204,7 +185,7 @@ class _Reader:
             else [f.name for f in dataclasses.fields(kind) if f.init]
         )
         _known(given, [name for name in names if name not in made], key)
-        for name in _required(kind):
+        for name in required(kind):
             if name not in given and name not in made:
                 raise _BadKey(key, f"{name} is missing: must be given")
         places = {name: (*key, name) for name in given}
@@ -269,15 +250,6 @@ def _about(why: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
             known.setdefault(own.name, (name, own.name))
     words = re.findall(r"\w+", why.partition(":")[0])
     return next((known[word] for word in words if word in known), ())
-
-
-def _required(kind: type[Any]) -> list[str]:
-    """Return the names of the fields that have no default."""
-    if issubclass(kind, RULES):
-        return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]
-    missing = dataclasses.MISSING
-    fields = dataclasses.fields(kind)
-    return [f.name for f in fields if f.default is missing and f.default_factory is missing]
 
 
 def _tuples(value: Any) -> Any:

@@ -92,7 +92,7 @@ def to_ns2(
         raise ValueError(f'method = {method!r}: must have convention="ns2"')
     asked = scenario.duration if duration is None else duration
     duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
-    sample = one_number("sample", sample, above=0.0, at_most=duration)
+    sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
     _check(scenario)
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
     samples = math.ceil(round(duration / sample, 6))

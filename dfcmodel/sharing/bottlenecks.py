@@ -30,6 +30,9 @@ NEAR = 0.1
 """Share of the shortest round trip's propagation that is on the bottleneck link."""
 SAMPLES = 500
 LARGEST_RTT = 5.0
+FEWEST_TRIPS = 4.0
+"""Round trips of a packet that the measured time must hold: starts are spread over one, or two where
+one flow's path is twice as long, and the first packet takes half a trip."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Bottleneck:
         Packets that wait, besides the one in transmission.
     loss
         Probability that a packet is lost at random before the queue.
-    duration, warm_up
+    seconds, warm_up
         Simulated time, and the part before the measurement, in s.
     recovery
         Loss recovery of all senders; None: that of each rule.
@@ -96,7 +99,7 @@ class Bottleneck:
     Examples
     --------
     >>> from responsefn import NewReno
-    >>> path = Bottleneck(1000.0, 0.04, 40, duration=20.0, warm_up=4.0)
+    >>> path = Bottleneck(1000.0, 0.04, 40, seconds=20.0, warm_up=4.0)
     >>> bool(path.run([NewReno()], seed=1).utilisation > 0.9)
     True
     """
@@ -105,7 +108,7 @@ class Bottleneck:
     rtt: float
     buffer: int
     loss: float = 0.0
-    duration: float = 60.0
+    seconds: float = 60.0
     warm_up: float = 12.0
     recovery: str | None = "sack"
     discipline: Discipline = field(default_factory=FIFO)
@@ -115,8 +118,15 @@ class Bottleneck:
         one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048")
         whole("buffer", self.buffer, 1, 10_000_000)
         one_number("loss", self.loss, at_least=0.0, below=1.0)
-        seconds("duration", self.duration)
-        one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
+        seconds("seconds", self.seconds)
+        one_number("warm_up", self.warm_up, at_least=0.0, below=self.seconds, hint="in s")
+        shortest = FEWEST_TRIPS * (self.rtt + 1.0 / self.bandwidth)
+        if self.seconds - self.warm_up < shortest:
+            given = (
+                f"warm_up = {self.warm_up:g}, rtt = {self.rtt:g} and bandwidth = {self.bandwidth:g}"
+            )
+            said = f"with {given} must be at least {self.warm_up + shortest:.4g} s, to deliver a packet"
+            raise ValueError(f"seconds = {self.seconds:g}: {said}")
 
     def scenario(
         self,
@@ -140,7 +150,7 @@ class Bottleneck:
                 Flow(f"{n + 1}", (f"s{n}", "in", "out"), source, max_window=window,
                      start=begins[n], size=amounts[n])
             )  # fmt: skip
-        return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.duration)
+        return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.seconds)
 
     def run(
         self,
@@ -166,9 +176,9 @@ class Bottleneck:
         scenario = self.scenario(sources, rtts, starts, sizes)
         loss = {"in->out": self.loss} if self.loss else None
         method = Packets(seed=seed, recovery=self.recovery, loss=loss)
-        step = self.duration / SAMPLES
+        step = self.seconds / SAMPLES
         plan = plan_scenario(
-            scenario, method, duration=self.duration, sample=step,
+            scenario, method, duration=self.seconds, sample=step,
             jitter=max(rtts or [self.rtt]), packet_jitter=1.0 / self.bandwidth,
         )  # fmt: skip
         run = trajectory(plan, run_engine(plan), 0.0)

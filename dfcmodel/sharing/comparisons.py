@@ -126,7 +126,7 @@ class Comparison(Result):
         path = self.path
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, {path.buffer} wait, "
-            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s, {self.runs} seeds"
+            f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.seconds:g} s, {self.runs} seeds"
         }
         for n, rule in enumerate(self.rules):
             others = [
@@ -229,7 +229,7 @@ def compare(
         instance("recovery", recovery, str, "the name of a recovery, or None")
     seconds = one_number("seconds", seconds, above=0.0, hint="in s")
     path = Bottleneck(
-        bandwidth, rtt, buffer, loss, duration=seconds, recovery=recovery,
+        bandwidth, rtt, buffer, loss, seconds=seconds, recovery=recovery,
         warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=FIFO() if discipline is None else discipline,
     )  # fmt: skip
     R = len(chosen)
@@ -273,8 +273,11 @@ def _exponent(
     """Return the mean exponent of two flows with the path's round trip and twice it."""
     rtts = [path.rtt, LONGER * path.rtt]
     rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]
-    with np.errstate(divide="ignore"):
-        return float(np.mean([np.log(short / long) / np.log(LONGER) for short, long in rates]))
+    if not np.all(rates):
+        raise ValueError(
+            f"seconds = {path.seconds:g}: too short, a flow delivered nothing after the warm-up"
+        )
+    return float(np.mean([np.log(short / long) / np.log(LONGER) for short, long in rates]))
 
 
 def _against_others(share: Floats) -> Floats:

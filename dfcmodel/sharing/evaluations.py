@@ -192,7 +192,7 @@ def evaluate_rfc9743(
     for path in progress_bar(paths, desc="RFC 9743", unit="path"):
         lasting = max(seconds, TRIPS * path.rtt)
         link = Bottleneck(
-            path.bandwidth, path.rtt, path.buffer, duration=lasting, warm_up=0.2 * lasting
+            path.bandwidth, path.rtt, path.buffer, seconds=lasting, warm_up=0.2 * lasting
         )
         for section, measure, unit, function in MEASURES:
             found = [function(_Bench(link, each), own) for each in seeds]
@@ -239,7 +239,7 @@ def _short_flow(short: WindowRule | None) -> Callable[[_Bench, WindowRule], floa
     """Time of a short flow, of the rule itself where None, beside a long one of the rule."""
 
     def measure(at: _Bench, rule: WindowRule) -> float:
-        later = [0.0, 0.5 * at.link.duration]
+        later = [0.0, 0.5 * at.link.seconds]
         run = at.run(rule, short or rule, starts=later, sizes=[math.inf, SHORT])
         return float(run.finished[1] / at.link.rtt)
 

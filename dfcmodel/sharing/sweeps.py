@@ -119,7 +119,7 @@ def coexist_sweep(
     several = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: values for name, values in given.items() if name not in several}
     common = fixed | {
-        "duration": time,
+        "seconds": time,
         "warm_up": 0.2 * time if warm_up is None else warm_up,
         "recovery": recovery,
         "discipline": FIFO() if discipline is None else discipline,

@@ -266,26 +266,28 @@ def bare_law(
     if start.ndim != 1:
         raise ValueError(f"packets has shape {start.shape}: must be a list, one entry per node")
     base = _per_node("base_rate", base_rate, len(start))
-    one_number("diffusion", diffusion, above=0.0)
-    whole("periods", periods, 0, 10**9)
+    diffusion = one_number("diffusion", diffusion, above=0.0)
+    periods = whole("periods", periods, 0, 10**9)
     past = start if before is None else _per_node("before", before, len(start))
     if choice("ends", ends, ENDS) == "chain":
         if rate is not None:
             raise ValueError("rate = ...: must be None on a chain, where r is fed back")
         start, past, base = np.append(0.0, start), np.append(0.0, past), np.append(base[0], base)
     prescribed = None if rate is None else _per_node("rate", rate, len(start))
-    # the rates of one period ago, consistent with the packets of then
-    sent = (
-        base
-        if prescribed is None
-        else intensity * prescribed - diffusion * (np.roll(past, -1) - start)
-    )
-    loop = Loop(start, past, sent, sent)
     history = np.empty((periods + 1, len(start)))
     history[0] = start
-    for k in range(periods):
-        loop = advance(loop, diffusion, intensity, prescribed, ends)
-        history[k + 1] = loop.packets
+    with np.errstate(over="ignore", invalid="ignore"):
+        gradient = diffusion * (np.roll(past, -1) - start)
+        # the rates of one period ago, consistent with the packets of then
+        sent = base if prescribed is None else intensity * prescribed - gradient
+        loop = Loop(start, past, sent, sent)
+        for k in range(periods):
+            loop = advance(loop, diffusion, intensity, prescribed, ends)
+            history[k + 1] = loop.packets
+    if not np.isfinite(history).all():
+        given = f"diffusion = {diffusion:g}, intensity = {intensity:g}"
+        said = "must be so small that packets, rate, base_rate and before lead to finite numbers"
+        raise ValueError(f"{given}: {said}")
     return history if ends == "ring" else history[:, 1:]
 
 

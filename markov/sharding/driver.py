@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import listed, one_number, whole
+from hopflow.checks import choice, listed, one_number, whole
 from hopflow.results import Result
 from hopflow.status import OnFailure, Status, deliver
 from markov.computing.progress import report, watched
@@ -209,12 +209,15 @@ def stationary_sharded(
     if not isinstance(model, ChainModel):
         raise ValueError(f"model = {model!r}: must be a ChainModel")  # noqa: TRY004
     one_number("tolerance", tolerance, above=0.0, below=1.0)
-    whole("max_cycles", max_cycles, 1, 10**6)
-    began = time.perf_counter()
-    space, stencil = stencil_of(model, along)
+    max_cycles = whole("max_cycles", max_cycles, 1, 10**6)
+    choice("on_failure", on_failure, ("raise", "return"))
     chosen = list(jax.devices())
     if devices is not None:
-        chosen = list(listed("devices", devices, object, "a jax.Device"))
+        chosen = list(listed("devices", devices, jax.Device, "a jax.Device"))
+    if not chosen:
+        raise ValueError("devices: at least one is expected")
+    began = time.perf_counter()
+    space, stencil = stencil_of(model, along)
     with jax.enable_x64(True):
         solver = _Solver(stencil, chosen, _started(model, space, stencil))
         with watched(tolerance):
@@ -245,10 +248,12 @@ def plan_levels(stencil: Stencil, devices: int) -> list[Level]:
     speed = [
         float(busy @ np.abs([c[n] for c in stencil.changes])) for n in range(len(stencil.shape))
     ]
-    sizes, halvings = list(stencil.shape), []
-    while math.prod(sizes) > LAST and any(n > 2 for n in sizes):
-        most = max(v for v, n in zip(speed, sizes, strict=True) if n > 2)
-        halved = tuple(v >= STRONG * most and n > 2 for v, n in zip(speed, sizes, strict=True))
+    sizes = list(stencil.shape)
+    halvings: list[tuple[bool, ...]] = []
+    single = min(2, max(sizes) - 1)  # a component with so many values has no pairs
+    while any(n > single for n in sizes) and (math.prod(sizes) > LAST or not halvings):
+        most = max(v for v, n in zip(speed, sizes, strict=True) if n > single)
+        halved = tuple(v >= STRONG * most and n > single for v, n in zip(speed, sizes, strict=True))
         halvings.append(halved)
         sizes = [-(-n // 2) if half else n for n, half in zip(sizes, halved, strict=True)]
         speed = [0.5 * v if half else v for v, half in zip(speed, halved, strict=True)]

@@ -87,6 +87,8 @@ def stencil_of(model: ChainModel, along: str | None = None) -> tuple[Space, Sten
         hint = "they compare the state with numbers and add to it, and rates do not depend on its values"
         raise RuleError.at(where, said, hint)
     changes = sorted({move for region in found for move, _ in region.moves or () if any(move)})
+    if not changes:
+        raise RuleError.at(where, f"{model.name}: its rules lead from no state to another")
     axis = _spread(space, changes, along)
     order = (axis, *(n for n in range(len(space.shape)) if n != axis))
     stencil = _stencil(space, found, changes, order)

@@ -142,7 +142,10 @@ def fit(
     names = _names(start, by)
     free = len(p) - len(names)
     if free < 1:
-        raise ValueError(f"rate has {len(p)} points: must be more than the {len(names)} parameters")
+        raise ValueError(
+            f"rate has {len(p)} points: must be more than the {len(names)} parameters, "
+            f"by = {', '.join(names)}"
+        )
     log_rate = np.log(rate)
 
     def changed(x: Floats) -> Response:
@@ -161,7 +164,8 @@ def fit(
     values = np.linalg.svd(slopes, compute_uv=False)
     if values[-1] < ALIKE * max(values[0], 1.0):
         raise ValueError(
-            f"by = {', '.join(names)}: these data cannot tell the parameters apart; name fewer in by="
+            f"by = {', '.join(names)}: these p, rtt and rate do not determine the parameters; name fewer "
+            "in by=, or give rates nearer to those of the rule"
         )
     spread = math.sqrt(2.0 * found.cost / free)
     errors = spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))

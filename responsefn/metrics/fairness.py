@@ -87,13 +87,14 @@ def smoothness(amounts: ArrayLike, bin_time: float, time_scale: float) -> float:
     if series.ndim != 1:
         raise ValueError(f"amounts has shape {series.shape}: must be a list of amounts")
     bin_time = one_number("bin_time", bin_time, above=0.0)
-    width = max(
-        1,
-        round(one_number("time_scale", time_scale, at_least=bin_time, hint="bin_time") / bin_time),
-    )
+    time_scale = one_number("time_scale", time_scale, at_least=bin_time, hint="bin_time")
+    width = max(1, round(time_scale / bin_time))
     count = len(series) // width
     if count < 2:
-        raise ValueError(f"time_scale = {time_scale:g}: must leave two windows of the series")
+        raise ValueError(
+            f"time_scale = {time_scale:g}, bin_time = {bin_time:g}: windows of {width:.3g} bins; must fit "
+            f"twice into the {len(series)} amounts"
+        )
     windows = series[: count * width].reshape(count, width).sum(axis=1)
     mean = float(windows.mean())
     if mean == 0.0:

@@ -88,7 +88,8 @@ class BIC(WindowRule):
         """Check the ranges of the parameters."""
         one_number("b", self.params.b, above=0.0, at_most=1.0)
         one_number("smallest", self.params.smallest, at_least=1e-9)
-        one_number("largest", self.params.largest, at_least=self.params.smallest)
+        hint = "smallest <= largest"
+        one_number("largest", self.params.largest, at_least=self.params.smallest, hint=hint)
         one_number("low_window", self.params.low_window, at_least=0.0)
         choice("fast_convergence", self.params.fast_convergence, (0, 1))
 

@@ -151,7 +151,7 @@ class LinuxVegas(QueueRule):
     def check(self) -> None:
         """Check the ranges of alpha and beta."""
         one_number("alpha", self.params.alpha, above=0.0)
-        one_number("beta", self.params.beta, at_least=self.params.alpha)
+        one_number("beta", self.params.beta, at_least=self.params.alpha, hint="alpha <= beta")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

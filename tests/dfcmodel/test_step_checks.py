@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from dfcmodel import CBR, DFC, Flow, Fluid, Scenario, chain, simulate, takano2006
 from dfcmodel.step_checks import check_step
@@ -60,3 +61,8 @@ def test_a_run_that_chance_decides_says_so() -> None:
     assert settled.status.ok
     assert settled.efficiency_error.max() < 1e-3
     assert settled.plot().get_ylabel() == "efficiency"
+
+
+def test_a_run_shorter_than_a_step_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^duration = 1e-300: .*; in s; the step is 2\.5e-05 s"):
+        check_step(takano2006("1"), duration=1e-300)

@@ -106,6 +106,7 @@ def test_the_table_of_a_result_says_what_was_tried():
         ({"among": [15]}, "maximize, minimize: one of the two"),
         ({"among": [], "maximize": "throughput"}, "at least one value"),
         ({"among": 15, "maximize": "throughput"}, "among = 15"),
+        ({"among": [15, -1], "maximize": "throughput"}, r"among\[1\] = -1: high_threshold"),
         ({"among": [15], "maximize": "goodput"}, "goodput"),
         ({"among": [15], "maximize": "loss_rate"}, r"one of loss_rate\[0\], loss_rate\[1\]"),
         ({"among": [15], "maximize": "throughput[1]"}, "without entries"),

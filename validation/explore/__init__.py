@@ -10,7 +10,7 @@ knobs, a function that computes a `Drawing`, and the same as code to copy. Add i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from validation.explore import diffusion, pause_threshold, port_headroom, winning_tcp
 
@@ -40,16 +40,25 @@ def serve(name: str | None = None, *, port: int = 0, browser: bool = True) -> No
     serve_views(VIEWS, name, port=port, browser=browser)
 
 
-def show(name: str) -> Any:
-    """Draw a view with its knobs in a notebook.
+def show(name: str, notebook: str | None = None) -> None:
+    """Draw a view with its knobs below a notebook's cell; the browser must run on the kernel's machine.
+
+    Parameters
+    ----------
+    name
+        Of a view.
+    notebook
+        ``"host:port"`` of the notebook's page; None: that of any Jupyter server of this machine.
 
     Raises
     ------
     ValueError
-        For an unknown name.
+        For an unknown name, or a page without a port.
+    RuntimeError
+        Outside of a notebook.
     ImportError
         Without Bokeh, which the extra ``explore`` installs.
     """
-    from validation.explore.pages import show_view
+    from validation.explore.notebooks import show_view
 
-    return show_view(VIEWS, name)
+    show_view(VIEWS, name, notebook)

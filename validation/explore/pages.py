@@ -15,7 +15,7 @@ from hopflow.checks import choice, whole
 if TYPE_CHECKING:
     from validation.explore.views import Bars, Chart, Drawing, Frames, Knob, View
 
-__all__ = ["document_of", "serve_views", "server_of", "show_view"]
+__all__ = ["ViewPage", "check_bokeh", "document_of", "serve_views", "server_of"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73")
 """Of Okabe and Ito, which colour-blind readers tell apart."""
@@ -24,7 +24,8 @@ MILLISECONDS = 100
 HEIGHT = 300
 
 
-def _bokeh() -> None:
+def check_bokeh() -> None:
+    """Raise an ImportError that names the extra where Bokeh is not installed."""
     try:
         import bokeh  # noqa: F401
     except ImportError as error:
@@ -187,7 +188,7 @@ if (cb_obj.active) {
 """
 
 
-class _Page:
+class ViewPage:
     """A view on a page: its widgets, and what they update."""
 
     def __init__(self, view: View) -> None:
@@ -279,12 +280,12 @@ def document_of(view: View, views: Sequence[View], doc: Any) -> None:
     )
     doc.template_variables.update(view=view, views=views)
     doc.title = f"{view.title} - hopflow"
-    doc.add_root(_Page(view).layout)
+    doc.add_root(ViewPage(view).layout)
 
 
 def server_of(views: Sequence[View], *, port: int = 0) -> Any:
     """Return a Bokeh server of the pages on this machine, not yet started; port 0 takes a free one."""
-    _bokeh()
+    check_bokeh()
     from bokeh.application import Application
     from bokeh.application.handlers.function import FunctionHandler
     from bokeh.server.server import Server
@@ -336,14 +337,3 @@ def serve_views(
         server.io_loop.start()
     except KeyboardInterrupt:
         server.stop()
-
-
-def show_view(views: Sequence[View], name: str) -> None:
-    """Draw a view with its knobs below a notebook's cell."""
-    _bokeh()
-    from bokeh.io import output_notebook, show
-
-    found = {view.name: view for view in views}
-    view = found[choice("view", name, list(found))]
-    output_notebook(hide_banner=True)
-    show(lambda doc: doc.add_root(_Page(view).layout))

@@ -67,7 +67,7 @@ VIEW = View(
     question="At which occupancy should a port pause its upstream neighbour?",
     about=(
         "The Markov chain of malhotra2005: a link of 10 Gb/s into a port, 5 Gb/s out of it, TCP as an aggregate "
-        "rate that halves at a loss. Pause messages take no time. Nine chains are solved per change, in up to a second."
+        "rate that halves at a loss. Pause messages take no time. Nine chains are solved per change, in about a tenth of a second."
     ),
     knobs=(
         Knob("rtt", "Round-trip time", {time: time for time in TIMES}, "200us"),

@@ -88,7 +88,8 @@ VIEW = View(
     question="Which congestion control wins on my path?",
     about=(
         "Two flows at one drop-tail bottleneck, packet by packet for 40 s, from the same start; one run, so that small "
-        "differences are chance (hopflow compare repeats runs). A change takes about a tenth of a second."
+        "differences are chance (hopflow compare repeats runs). A change takes less than a tenth of a second; the "
+        "first with a rule that this machine has not run before compiles it, in some seconds."
     ),
     knobs=(
         _rules("first", "First flow", "CUBIC"),

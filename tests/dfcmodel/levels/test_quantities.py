@@ -62,3 +62,14 @@ def test_time_paused_is_the_sum_of_the_pauses() -> None:
 def test_an_unknown_measure_is_refused(refused, bottleneck) -> None:
     refused(["measures", "'delay'"], lambda: quantities_of(bottleneck, "delay"))
     refused(["measures"], lambda: quantities_of(bottleneck, []))
+
+
+def test_a_measure_of_the_caller_must_return_a_number(run, bottleneck) -> None:
+    (length,) = quantities_of(bottleneck, lambda run: np.int64(run.time.size))
+    assert length.of(run) == run.time.size
+    (nothing,) = quantities_of(bottleneck, lambda run: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match=r"^measures: <lambda> returned None: must return a number"):
+        nothing.of(run)
+    (wrong,) = quantities_of(bottleneck, lambda run: run.losses_of_nobody)
+    with pytest.raises(AttributeError, match=r"^measures: <lambda>: AttributeError: .* line \d+"):
+        wrong.of(run)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 
 import networkx as nx
+import numpy as np
+import pandas as pd
 import pytest
 
 from dfcmodel import CBR, Flow, Link, Packets, Pause, Scenario, simulate
@@ -71,7 +73,7 @@ def test_links_of_a_fat_tree_stop_when_they_do_in_a_run_of_packets(packets) -> N
     seen = run.pauses()
     first: dict[str, float] = {}
     for link, begin in zip(
-        seen["link"].values.tolist(), seen["begin"].values.tolist(), strict=True
+        seen["link"].to_numpy().tolist(), seen["begin"].to_numpy().tolist(), strict=True
     ):
         first.setdefault(str(link), begin)
     expected = {f"{a}->{b}": time for (a, b), time in found.stopped.items() if (a, b) != storm}
@@ -80,6 +82,13 @@ def test_links_of_a_fat_tree_stop_when_they_do_in_a_run_of_packets(packets) -> N
     for link, time in expected.items():
         # whole packets of F flows: at most one each is early or late
         assert first[link] == pytest.approx(time, abs=3.0 / rate), link
+
+
+def test_links_may_come_as_a_table() -> None:
+    routes = [(1, 2, 3), (4, 2, 5)]
+    as_list = storm_spread(routes, 10.0, [(2, 3)], threshold=5.0)
+    for table in (pd.DataFrame([(2, 3)]), np.array([[2, 3]])):
+        assert storm_spread(routes, 10.0, table, threshold=5.0).stopped == as_list.stopped
 
 
 @pytest.mark.parametrize(

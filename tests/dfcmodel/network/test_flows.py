@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from dfcmodel import (
+    CBR,
+    Flow,
     takano2006,
 )
 
@@ -34,3 +37,8 @@ def test_flow_fields(refused, change, parts) -> None:
         [*parts, "of flow 'target'"],
         lambda: replace(scenario, flows=(replace(first, **change),)),
     )
+
+
+@pytest.mark.parametrize("given", [np.float32(np.inf), np.array(np.inf)])
+def test_a_flow_without_end_in_any_type(given) -> None:
+    assert Flow("a", (1, 2), CBR(100.0), size=given) == Flow("a", (1, 2), CBR(100.0))

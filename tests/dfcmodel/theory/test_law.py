@@ -16,6 +16,8 @@ from dfcmodel.theory.law import bare_law, rates
 def test_bare_law() -> None:
     with pytest.raises(ValueError, match="diffusion"):
         bare_law([1.0, 2.0], 0.0, 3)
+    with pytest.raises(ValueError, match=r"diffusion = 1e\+300, .* must be so small that packets"):
+        bare_law([100.0, 0.0], 1e300, 3)
     with pytest.raises(ValueError, match="packets = nan"):
         bare_law([float("nan")], 0.1, 3)
     with pytest.raises(ValueError, match="periods"):

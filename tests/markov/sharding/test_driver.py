@@ -6,11 +6,21 @@ import os
 import socket
 import subprocess
 import sys
+from typing import NamedTuple
 
+import jax
 import numpy as np
 import pytest
 
-from markov import ConvergenceError, MarkovChain, Multilevel, PauseTandem, stationary
+from markov import (
+    ChainModel,
+    ConvergenceError,
+    MarkovChain,
+    Multilevel,
+    PauseTandem,
+    RuleError,
+    stationary,
+)
 from markov import stationary_sharded as solve
 from markov.sharding.driver import held_bytes, plan_levels
 from markov.sharding.stencils import stencil_of
@@ -144,9 +154,40 @@ def test_a_chain_without_a_start_and_few_cycles():
         ({"model": 3}, "^model = 3: must be a ChainModel"),
         ({"tolerance": 0.0}, "^tolerance = 0"),
         ({"max_cycles": 0}, "^max_cycles = 0"),
-        ({"devices": list(range(100))}, "^devices: 100 are too many for 21 values"),
+        ({"devices": jax.devices() * 100}, "^devices: 100 are too many for 21 values"),
+        ({"devices": [0]}, r"^devices\[0\] = 0: must be a jax.Device"),
+        ({"devices": []}, "^devices: at least one"),
+        ({"on_failure": "stop"}, "^on_failure = 'stop'"),
     ],
 )
 def test_refused(arguments, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises((ValueError, TypeError), match=said):
         solve(**{"model": PauseTandem(), **arguments})
+
+
+class Switch(ChainModel):
+    """Two states: fewer than multigrid needs."""
+
+    class State(NamedTuple):
+        on: int
+
+    def space(self):
+        return {"on": range(2)}
+
+    @staticmethod
+    def rules(s, q):
+        if s.on:
+            yield s._replace(on=0), 1.0
+        if not s.on:
+            yield s._replace(on=1), 2.0
+
+
+def test_two_states_and_one():
+    assert solve(Switch()).pi.tolist() == pytest.approx([1 / 3, 2 / 3], rel=1e-12)
+
+    class Stuck(Switch):
+        def space(self):
+            return {"on": range(1)}
+
+    with pytest.raises(RuleError, match=r"Stuck: .*"):
+        solve(Stuck())

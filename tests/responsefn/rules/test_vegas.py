@@ -21,3 +21,8 @@ def test_rest_without_loss():
     assert ((vegas.peak_window >= W) & (vegas.peak_window <= W + 1 / 16)).all()
     climb = R * (C * R - W / 2) - ((C * R) ** 2 - (W / 2) ** 2) / (2 * C)
     np.testing.assert_allclose(vegas.rate, 1 / (p * climb + 1 / C), rtol=1e-3)
+
+
+def test_alpha_and_beta_are_compared() -> None:
+    with pytest.raises(ValueError, match=r"^beta = 4: .*; alpha <= beta"):
+        Vegas(alpha=5.0)

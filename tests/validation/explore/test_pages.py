@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.validation.explore.conftest import MISSING, ROOT, in_a_browser, opened
 from validation.explore import VIEWS, serve, show
-
-ROOT = Path(__file__).resolve().parents[3]
-MISSING = [name for name in ("bokeh", "playwright") if importlib.util.find_spec(name) is None]
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-NO_BROWSER = ", ".join([*MISSING, *([] if CHROMIUM else ["Chromium"])])
-IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
-in_a_browser = pytest.mark.skipif(bool(NO_BROWSER), reason=f"not installed: {NO_BROWSER}")
 
 
 @pytest.mark.skipif("bokeh" not in MISSING, reason="Bokeh is installed")
@@ -49,29 +38,6 @@ def address() -> Iterator[str]:
         assert server.stdout is not None
         yield server.stdout.readline().split()[0].rpartition("/")[0]
         server.terminate()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Start the system's Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-def opened(chromium: Any, address: str, width: int, scheme: str = "light") -> tuple[Any, list[str]]:
-    """Return a page, and a list to which its errors are added."""
-    page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.set_default_timeout(60_000)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-    page.goto(address)
-    page.wait_for_function(IDLE)
-    return page, errors
 
 
 @pytest.mark.browser

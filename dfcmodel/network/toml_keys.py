@@ -1,0 +1,55 @@
+"""What scenario files may contain: fields with units, and the classes that tables name by their ``kind``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import responsefn
+from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking
+from dfcmodel.network.flows import CBR, OnOff
+from hopflow.units import Dimension
+from responsefn import RateRule, WindowRule
+
+__all__ = ["DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
+
+DIMENSIONS: dict[str, Dimension] = {
+    "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
+    "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
+    "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
+}  # fmt: skip
+"""What a field counts, for fields that may carry a unit."""
+
+OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
+"""What each link and flow says itself: there are no defaults for all."""
+
+DISCIPLINES = {
+    kind.__name__: kind
+    for module in (disciplines, class_pauses, coupled, managers, marking)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
+    if kind not in (disciplines.Discipline, disciplines.QueueManager)
+}
+
+RULES = (WindowRule, RateRule)
+
+
+def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
+    """Return the classes that a source may name: the rules of `responsefn`, the given ones, CBR and OnOff."""
+    known = (getattr(responsefn, name) for name in responsefn.__all__)
+    chosen = [
+        rule
+        for rule in (*known, *rules)
+        if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
+    ]
+    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff)}
+
+
+def required(kind: type[Any]) -> list[str]:
+    """Return the names of the fields that have no default."""
+    if issubclass(kind, RULES):
+        return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(kind)
+    return [f.name for f in fields if f.default is missing and f.default_factory is missing]

@@ -1,0 +1,123 @@
+"""JSON Schema of scenario files, generated from what the reader knows.
+
+Editors complete and check TOML files by it (for VS Code the extension Even Better TOML: ``#:schema
+scenario.schema.json`` in the first line of a file). The reader checks more: ranges, and what belongs together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dfcmodel.network.flows import Flow
+from dfcmodel.network.networks import Link, Scenario
+from dfcmodel.network.toml_keys import (
+    DIMENSIONS,
+    DISCIPLINES,
+    OWN_KEYS,
+    RULES,
+    required,
+    sources_of,
+)
+from hopflow.checks import listed
+from responsefn import WindowRule
+
+__all__ = ["scenario_schema"]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+UNITS = {"time": "s", "rate": "packets/s", "amount": "packets"}
+NUMBER, TEXT, LIST = {"type": "number"}, {"type": "string"}, {"type": "array"}
+
+
+def scenario_schema(rules: Iterable[type[WindowRule]] = ()) -> dict[str, Any]:
+    """Return the JSON Schema of scenario files (draft 2020-12), as a dictionary for `json.dump`.
+
+    Parameters
+    ----------
+    rules
+        User-defined window rules that files may name, as for `load_scenario`.
+
+    Raises
+    ------
+    TypeError
+        For what is no class of rules.
+
+    Examples
+    --------
+    >>> from dfcmodel import scenario_schema
+    >>> schema = scenario_schema()
+    >>> sorted(schema["$defs"]), schema["required"]
+    (['discipline', 'source'], ['links', 'flows'])
+    """
+    sources = sources_of(listed("rules", rules, type, "a class of rules"))
+    tables: dict[str, Any] = {}
+    for name, kind in (("link", Link), ("flow", Flow)):
+        own = {key: _field(kind, key) for key in _names(kind)}
+        row = {"type": "object", "properties": own, "additionalProperties": False}
+        common = {key: value for key, value in own.items() if key not in OWN_KEYS[name]}
+        tables[f"{name}s"] = {"type": "array", "items": {**row, "required": list(OWN_KEYS[name])}}
+        tables[name] = {**row, "properties": common, "description": f"Defaults of all {name}s."}
+    plain = {key: _field(Scenario, key) for key in _names(Scenario) if key not in tables}
+    return {
+        "$schema": DRAFT,
+        "title": "hopflow scenario",
+        "type": "object",
+        "properties": {**plain, **tables},
+        "required": ["links", "flows"],
+        "additionalProperties": False,
+        "$defs": {
+            "discipline": _one_of(DISCIPLINES),
+            "source": _one_of(sources),
+        },
+    }
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.init]
+
+
+def _one_of(kinds: Mapping[str, type[Any]]) -> dict[str, Any]:
+    """Return the schema of a name alone, or of a table with ``kind`` and the parameters of that class."""
+    return {"anyOf": [{"enum": sorted(kinds)}, *(_table(kinds[name]) for name in sorted(kinds))]}
+
+
+def _table(kind: type[Any]) -> dict[str, Any]:
+    rule = issubclass(kind, RULES)
+    fields = kind.Params._fields if rule else _names(kind)
+    return {
+        "type": "object",
+        "properties": {
+            "kind": {"const": kind.__name__},
+            **{name: NUMBER if rule else _field(kind, name) for name in fields},
+        },
+        "required": ["kind", *required(kind)],
+        "additionalProperties": False,
+    }
+
+
+def _field(kind: type[Any], name: str) -> dict[str, Any]:
+    """Return the schema of a field: of what it is made from, or by its type and what it counts."""
+    if kind is Flow and name == "source":
+        return {"$ref": "#/$defs/source"}
+    if name in ("discipline", "manager"):
+        return {"$ref": "#/$defs/discipline"}
+    if name in DIMENSIONS:
+        unit = UNITS[DIMENSIONS[name]]
+        said = f"In {unit}, or a text with a unit."
+        return {"anyOf": [NUMBER, TEXT], "description": said}
+    return _typed(typing.get_type_hints(kind)[name])
+
+
+def _typed(hint: Any) -> dict[str, Any]:
+    options = [each for each in typing.get_args(hint) if each is not type(None)]
+    origin = typing.get_origin(hint) or hint
+    simple = {bool: {"type": "boolean"}, int: NUMBER, float: NUMBER, str: TEXT}
+    if origin in simple:
+        return simple[origin]
+    if origin is typing.Literal:
+        return {"enum": list(options)}
+    if origin in (tuple, list):
+        return LIST
+    return {}

@@ -1,0 +1,81 @@
+"""The JSON Schema of scenario files accepts what the reader accepts, and refuses wrong keys, kinds and types."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from dfcmodel import load_scenario, scenario_schema, takano2006
+from dfcmodel.network.scenarios import NAMES
+from dfcmodel.network.toml_keys import DISCIPLINES, sources_of
+from dfcmodel.network.toml_reading import ScenarioFileError, read_scenario
+from dfcmodel.network.toml_writing import write_scenario
+from responsefn import Reno
+
+jsonschema = pytest.importorskip("jsonschema", reason="comes with nbclient, of the extra dev")
+
+HEAD = """
+duration = "3 s"
+links = [{source = "a", target = "b"}, {source = "b", target = "c", rate = "100 Mb/s", discipline = "FIFO"}]
+flows = [{name = "one", path = ["a", "b", "c"], source = {kind = "CUBIC", C = 0.5}, max_window = 500}]
+[link]
+rate = 1000.0
+delay = "1 ms"
+buffer = 50
+"""
+
+
+@pytest.fixture(scope="module")
+def schema():
+    jsonschema.Draft202012Validator.check_schema(scenario_schema())
+    return jsonschema.Draft202012Validator(scenario_schema())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dfc", [True, False])
+def test_what_is_written_is_valid(schema, name: str, dfc: bool) -> None:
+    schema.validate(tomllib.loads(write_scenario(takano2006(name, dfc=dfc))))
+
+
+def test_units_defaults_and_kinds_are_valid(schema) -> None:
+    assert read_scenario(HEAD).flows[0].name == "one"
+    schema.validate(tomllib.loads(HEAD))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('target = "c"', 'goal = "c"'),
+        ('source = "a", ', ""),
+        ('"FIFO"', '"Fifo"'),
+        ('"FIFO"', '{kind = "FIFO", sort = 1}'),
+        ('kind = "CUBIC"', 'kind = "Cubic"'),
+        ("C = 0.5", "c = 0.5"),
+        ("max_window = 500", "max_window = [500]"),
+        ("max_window = 500", "delayed_acks = 1"),
+        ("[link]", "[links_]"),
+        ("buffer = 50", 'buffer = 50\nsource = "a"'),
+        ('path = ["a", "b", "c"], ', ""),
+    ],
+)
+def test_both_refuse(schema, old: str, new: str) -> None:
+    assert old in HEAD
+    text = HEAD.replace(old, new, 1)
+    with pytest.raises(ScenarioFileError):
+        read_scenario(text)
+    assert not schema.is_valid(tomllib.loads(text))
+
+
+def test_every_kind_of_the_reader_is_in_it_and_rules_of_the_caller(tmp_path) -> None:
+    class MyReno(Reno):
+        pass
+
+    found = scenario_schema([MyReno])["$defs"]
+    assert set(found["discipline"]["anyOf"][0]["enum"]) == set(DISCIPLINES)
+    assert set(found["source"]["anyOf"][0]["enum"]) == {*sources_of(()), "MyReno"}
+    with pytest.raises(TypeError, match=r"^rules\[0\] = 3: must be a class of rules"):
+        scenario_schema([3])  # type: ignore[list-item]
+    file = tmp_path / "mine.toml"
+    file.write_text(HEAD.replace('{kind = "CUBIC", C = 0.5}', '"MyReno"'))
+    assert load_scenario(file, rules=[MyReno]).flows[0].source == MyReno()
