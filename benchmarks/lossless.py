@@ -7,7 +7,13 @@ from collections.abc import Callable
 
 from benchmarks.timing import Row, compare
 from dfcmodel import headroom
-from dfcmodel.lossless import HeadroomPool, headroom_pool, pool_risk, worst_demand
+from dfcmodel.lossless import (
+    HeadroomPool,
+    headroom_pool,
+    longest_blocking,
+    pool_risk,
+    worst_demand,
+)
 
 RATES = ("10Gbps", "25Gbps", "100Gbps", "200Gbps", "400Gbps")
 CELLS = (None, 144, 192, 256)
@@ -31,6 +37,7 @@ def rows() -> list[Row]:
     questions: dict[str, Callable[[], object]] = {
         "worst_demand, no limit": lambda: worst_demand(pool),
         "worst_demand, blocked 20 us": lambda: worst_demand(pool, blocked="20 us"),
+        "longest_blocking": lambda: longest_blocking(pool),
         "pool_risk": lambda: pool_risk(pool, 0.01).least_size(1e-9),
     }
     task = "a pool of 64 ports x 8 classes"

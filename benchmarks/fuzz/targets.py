@@ -288,6 +288,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "headroom_pool": {"headroom": [[10.0], [10.0]], "ports": 2, "classes": 1, "size": 15.0, "shared": 20.0,
                           "xoff": 5.0, "rate": "10Gbps"},
         "line_rate_scenario": {"routes": [lossless.Route((1, 2))]},
+        "longest_blocking": {"pool": pool},
         "overflow_passage": {"pool": pool, "starts": 1.0, "held": 0.125},
         "pool_risk": {"pool": pool, "paused": 0.125},
         "recommend_watchdog": {**pauses, "within": "500 ms"},

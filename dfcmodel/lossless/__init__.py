@@ -9,10 +9,15 @@ from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witne
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
 from dfcmodel.lossless.headrooms import Headroom, headroom, headroom_table
 from dfcmodel.lossless.paused_links import PausedLink
-from dfcmodel.lossless.pool_overflows import OverflowEstimate, overflow_passage, split_overflow
-from dfcmodel.lossless.pool_risks import PoolRisk, pool_risk
-from dfcmodel.lossless.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
-from dfcmodel.lossless.pools import HeadroomPool, headroom_pool
+from dfcmodel.lossless.pools.blocked_times import BlockedTime, longest_blocking
+from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, headroom_pool
+from dfcmodel.lossless.pools.pool_overflows import (
+    OverflowEstimate,
+    overflow_passage,
+    split_overflow,
+)
+from dfcmodel.lossless.pools.pool_risks import PoolRisk, pool_risk
+from dfcmodel.lossless.pools.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
 from dfcmodel.lossless.storms import StormSpread, storm_spread
 from dfcmodel.lossless.watchdog_risks import (
     WatchdogRisk,
@@ -23,6 +28,7 @@ from dfcmodel.lossless.watchdog_risks import (
 from dfcmodel.lossless.watchdogs import Watchdog
 
 __all__ = [
+    "BlockedTime",
     "Deadlock",
     "Dependencies",
     "FrameScenario",
@@ -50,6 +56,7 @@ __all__ = [
     "headroom_table",
     "leaf_spine",
     "line_rate_scenario",
+    "longest_blocking",
     "overflow_passage",
     "pool_risk",
     "recommend_watchdog",

@@ -1,8 +1,9 @@
-"""``hopflow headroom`` and ``hopflow deadlock``: lossless networks on the command line."""
+"""``hopflow headroom``, ``pool`` and ``deadlock``: lossless networks on the command line."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -78,6 +79,64 @@ def headroom(
 def _bytes(text: str) -> str:
     """Return a size with its unit; a plain number is in bytes."""
     return f"{text} B" if text.strip().isdigit() else text
+
+
+@commands.command(
+    epilog=examples(
+        'hopflow pool --headroom "225792 B" --rate 400Gbps --ports 64 --classes 8 --size "40 MB" --shared "60 MB" --alpha 0.125',
+        'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" --shared "16 MB" --xoff "50 kB" --blocked 20us --json',
+    )
+)
+def pool(
+    headroom: Annotated[str, typer.Option(help="Of a class of a port: 225792 B, 220.5 KiB.")],
+    rate: Annotated[str, typer.Option(help="Line rate of the ports: 400Gbps.")],
+    ports: Annotated[int, typer.Option(help="Number of ports.")],
+    size: Annotated[str, typer.Option(help="Of the pool: 40 MB.")],
+    shared: Annotated[str, typer.Option(help="Buffer below the thresholds: 60 MB.")],
+    classes: Annotated[int, typer.Option(help="Lossless classes of each port.")] = 1,
+    xoff: Annotated[str | None, typer.Option(help="Fixed thresholds: 100 kB.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Dynamic thresholds: alpha times the free shared buffer.")
+    ] = None,
+    blocked: Annotated[
+        str | None, typer.Option(help="How long outputs may serve nothing: 20us.")
+    ] = None,
+    active_ports: Annotated[int | None, typer.Option(help="Most ports active at once.")] = None,
+    active_classes: Annotated[int | None, typer.Option(help="Most classes of a port.")] = None,
+    paused: Annotated[
+        float, typer.Option(help="Probability that a class of a port is paused, independently.")
+    ] = 0.01,
+    json: AsJson = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the worst case to this file.")] = None,
+) -> None:
+    """Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."""
+    from dfcmodel.lossless import headroom_pool, longest_blocking, pool_risk, worst_demand
+    from dfcmodel.lossless.quantities import size_in_bytes
+
+    check_output("plot", plot)
+    given = headroom_pool(
+        size_in_bytes("headroom", _bytes(headroom)), ports, classes, size=_bytes(size),
+        shared=_bytes(shared), xoff=None if xoff is None else _bytes(xoff), alpha=alpha, rate=rate,
+    )  # fmt: skip
+    risk = pool_risk(given, paused)
+    worst = worst_demand(
+        given, blocked=blocked, active_ports=active_ports, active_classes=active_classes
+    )
+    times = longest_blocking(given, active_ports=active_ports, active_classes=active_classes)
+    if json:
+        sizes = {f"{wanted:g}": risk.least_size(wanted) for wanted in (1e-6, 1e-9, 1e-12)}
+        demand = {"reached": worst.lower, "at_most": worst.upper, "overflows": worst.overflows}
+        chance = {"paused": paused, "overflow": risk.probability, "least_size": sizes}
+        rows = {"oversubscription": given.oversubscription, "demand": demand}
+        blocks = {name: t if t < math.inf else None for name, t in times._asdict().items()}
+        typer.echo(as_json({**rows, "blocked": blocks, "probability": chance}))
+    else:
+        typer.echo(worst)
+        safe, overflows = (f"{t * 1e6:.4g} us" if t < math.inf else "ever" for t in times)
+        typer.echo(f"blocked up to {safe}: no overflow, proved; for {overflows}: reached")
+        typer.echo(f"\nEach paused {paused:.3g} of the time, independently of the others:\n{risk}")
+    if plot is not None:
+        save_figure(worst.plot(), plot, quiet=json)
 
 
 @commands.command(

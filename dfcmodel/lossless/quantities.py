@@ -21,6 +21,7 @@ __all__ = [
     "bit_rate",
     "bit_times",
     "both_ends",
+    "duration",
     "frame_size",
     "metres",
     "response_time",
@@ -134,6 +135,16 @@ def bit_times(name: str, value: Given, rate: int) -> int:
         raise ValueError(f"{name} = {value!r}: must be a number and one of {allowed}") from None
     one_number(name, seconds, at_least=0.0, at_most=1.0, hint="in s")
     return _whole_bits(seconds * rate)
+
+
+def duration(name: str, value: Given) -> float:
+    """Return a time in s, from a number of seconds or a string such as ``50 us``.
+
+    >>> duration("blocked", "2 ms")
+    0.002
+    """
+    seconds = quantity(name, value, "time") if isinstance(value, str) else value
+    return one_number(name, seconds, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
 
 
 def _whole_bits(bits: float) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.pools import duration
+from dfcmodel.lossless.quantities import duration
 from dfcmodel.lossless.watchdogs import Watchdog
 from hopflow.checks import instance, one_number, random_generator, shown, whole
 from hopflow.results import Result, figure

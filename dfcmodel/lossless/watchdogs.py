@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.lossless.pools import duration
+from dfcmodel.lossless.quantities import duration
 from hopflow.checks import one_number, whole
 
 if TYPE_CHECKING:

@@ -1,12 +1,14 @@
-"""``hopflow headroom`` and ``hopflow deadlock`` on the command line."""
+"""``hopflow headroom``, ``pool`` and ``deadlock`` on the command line."""
 
 from __future__ import annotations
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from dfcmodel import headroom
+from dfcmodel.lossless import headroom_pool, longest_blocking, pool_risk, worst_demand
 from dfcmodel.lossless._cli import commands
 
 
@@ -18,6 +20,48 @@ def test_command_prints_the_parts_and_json(tmp_path) -> None:
     made = CliRunner().invoke(commands, [*arguments, "--json", "--plot", str(plot)])
     assert json.loads(made.output)["bytes"] == headroom("400Gbps", "300m", cell=192).bytes
     assert plot.stat().st_size > 1000
+
+
+POOL = {
+    "--headroom": "80 kB", "--rate": "100Gbps", "--ports": "4", "--classes": "2", "--size": "300 kB",
+    "--shared": "1 MB", "--xoff": "100 kB",
+}  # fmt: skip
+
+
+def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
+    arguments = ["pool", *(part for pair in POOL.items() for part in pair), "--blocked", "12us"]
+    pool = headroom_pool(80e3, 4, 2, size=300e3, shared=1e6, xoff=100e3, rate="100Gbps")
+    worst, times, risk = (
+        worst_demand(pool, blocked=12e-6),
+        longest_blocking(pool),
+        pool_risk(pool, 0.01),
+    )
+    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    assert "no, proved" in shown.output
+    assert f"blocked up to {times.safe * 1e6:.4g} us" in shown.output
+    plot = tmp_path / "pool.png"
+    made = CliRunner().invoke(commands, [*arguments, "--json", "--plot", str(plot)])
+    found = json.loads(made.output)
+    assert found["demand"] == {"reached": worst.lower, "at_most": worst.upper, "overflows": False}
+    assert found["blocked"] == times._asdict()
+    assert found["probability"]["overflow"] == risk.probability
+    assert plot.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--size", "300 km", r"size = '300 km': must be a number and one of B"),
+        ("--rate", "100", "rate"),
+        ("--ports", "0", "ports = 0"),
+        ("--alpha", "0.5", "xoff, alpha: exactly one of them"),
+    ],
+)
+def test_a_wrong_pool_is_refused(option: str, value: str, message: str) -> None:
+    options = POOL | {option: value}
+    arguments = ["pool", *(part for pair in options.items() for part in pair)]
+    with pytest.raises(ValueError, match=message):
+        CliRunner().invoke(commands, arguments, catch_exceptions=False)
 
 
 def test_deadlock_of_a_topology_file(tmp_path) -> None:

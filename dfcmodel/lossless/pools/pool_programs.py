@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.lossless.pools import HeadroomPool
+    from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 
     Floats = NDArray[np.float64]
 

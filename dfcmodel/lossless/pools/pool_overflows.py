@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.pools import HeadroomPool
+from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from hopflow.checks import instance, one_number, random_generator, whole
 from hopflow.results import Result, figure
 

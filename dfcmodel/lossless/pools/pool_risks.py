@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.pools import HeadroomPool, spread_over_groups
+from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, spread_over_groups
 from hopflow.checks import flag, instance, number, one_number, shown
 from hopflow.results import Result, figure
 

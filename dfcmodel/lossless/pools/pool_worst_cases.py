@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.pool_programs import SOLVED, PoolProgram
-from dfcmodel.lossless.pools import HeadroomPool, duration
+from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
+from dfcmodel.lossless.pools.pool_programs import SOLVED, PoolProgram
+from dfcmodel.lossless.quantities import duration
 from hopflow.checks import instance, one_number, whole
 from hopflow.results import Result, figure
 
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PoolWitness", "PoolWorstCase", "worst_demand"]
+__all__ = ["PoolWitness", "PoolWorstCase", "can_overflow", "worst_demand"]
 
 MOST_PROGRAMS = 200
+MOST_TO_DECIDE = 50
+"""Linear programs of `can_overflow`, which asks for less than `worst_demand`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +222,31 @@ def worst_demand(
     return PoolWorstCase(pool, min(upper, pool.demand), used, time, most, each)
 
 
-def _branch_and_bound(program: PoolProgram, tolerance: float) -> tuple[float, PoolWitness]:
-    """Return the largest bound over all intervals of the shared occupancy, and the best witness."""
+def can_overflow(pool: HeadroomPool, blocked: float, ports: int, classes: int) -> bool | None:
+    """Return whether a pool can overflow at all: as `PoolWorstCase.overflows`, with fewer programs.
+
+    Parameters
+    ----------
+    pool
+        The pool.
+    blocked
+        How long outputs serve nothing, s.
+    ports, classes
+        Most active ports, and active classes of each.
+    """
+    program, enough = PoolProgram(pool, blocked, ports, classes), pool.size * (1.0 + SOLVED)
+    upper, witness = _branch_and_bound(program, SOLVED, most=MOST_TO_DECIDE, enough=enough)
+    return PoolWorstCase(pool, upper, witness, blocked, ports, classes).overflows
+
+
+def _branch_and_bound(
+    program: PoolProgram, tolerance: float, *, most: int = MOST_PROGRAMS, enough: float = np.inf
+) -> tuple[float, PoolWitness]:
+    """Return the largest bound over all intervals of the shared occupancy, and the best witness.
+
+    The search ends where a witness needs more than ``enough`` bytes (the bound is then not complete), or where
+    nothing can.
+    """
     pool, count = program.pool, itertools.count()
     nothing = np.zeros(pool.headroom.shape)
     best = PoolWitness(pool, nothing, nothing, 0.0)
@@ -228,12 +254,13 @@ def _branch_and_bound(program: PoolProgram, tolerance: float) -> tuple[float, Po
     # with fixed thresholds: either they count, or the shared buffer is full
     cases = [(0.0, pool.shared, False), (pool.shared, pool.shared, True)]
     done, final = 0, 0.0
-    while cases or heap:
+    least = 0.0 if enough == np.inf else enough  # smaller bounds are not divided any further
+    while (cases or heap) and best.demand <= enough:
         if not cases:
             bound, _, low, high, full = heapq.heappop(heap)
             bound = -bound
             final_one = pool.alpha is None or full
-            if bound * (1.0 - tolerance) <= best.demand or done >= MOST_PROGRAMS or final_one:
+            if bound * (1.0 - tolerance) <= max(best.demand, least) or done >= most or final_one:
                 final = max(final, bound)
                 continue
             middle = 0.5 * (low + high)
@@ -241,7 +268,7 @@ def _branch_and_bound(program: PoolProgram, tolerance: float) -> tuple[float, Po
         low, high, full = cases.pop()
         bound, above = program.relaxed(low, high, full=full)
         done += 1
-        if above is None or bound * (1.0 - tolerance) <= best.demand:
+        if above is None or bound * (1.0 - tolerance) <= max(best.demand, least):
             final = max(final, bound)
             continue
         heapq.heappush(heap, (-bound, next(count), low, high, full))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dfcmodel.lossless import headroom_pool
-from dfcmodel.lossless.pool_programs import PoolProgram
+from dfcmodel.lossless.pools.pool_programs import PoolProgram
 
 
 @pytest.mark.parametrize("alpha", [0.125, 0.5])

@@ -10,7 +10,6 @@ import numpy as np
 from dfcmodel.lossless.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import number, one_number, whole
-from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -183,16 +182,6 @@ def headroom_pool(
         if alpha is None
         else spread_over_groups("alpha", number("alpha", alpha, above=0.0), shape),
     )
-
-
-def duration(name: str, value: Given) -> float:
-    """Return a time in s, from a number of seconds or a string such as ``50 us``.
-
-    >>> duration("blocked", "2 ms")
-    0.002
-    """
-    seconds = quantity(name, value, "time") if isinstance(value, str) else value
-    return one_number(name, seconds, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
 
 
 def spread_over_groups(name: str, array: Floats, shape: tuple[int, ...]) -> Floats:

@@ -1,0 +1,117 @@
+"""How long outputs may be blocked until a shared headroom pool can overflow.
+
+The longer outputs are blocked, the more can arrive: whatever overflows the pool in a time does so in a longer one.
+So the times are divided in three: no traffic overflows the pool (the bound of `worst_demand`), undecided,
+some traffic does (its witness). Both borders are bisected.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
+from dfcmodel.lossless.pools.pool_worst_cases import can_overflow
+from hopflow.checks import instance, one_number, whole
+
+__all__ = ["BlockedTime", "longest_blocking"]
+
+MOST_DOUBLINGS = 60
+
+
+class BlockedTime(NamedTuple):
+    """How long outputs may be blocked, as `longest_blocking` returns it.
+
+    Attributes
+    ----------
+    safe
+        Blocked up to this time in s, no traffic within the limits overflows the pool; infinite: never.
+    overflows
+        Blocked for this time in s, some traffic does; infinite: no traffic was found that does.
+    """
+
+    safe: float
+    overflows: float
+
+
+def longest_blocking(
+    pool: HeadroomPool,
+    *,
+    active_ports: int | None = None,
+    active_classes: int | None = None,
+    tolerance: float = 0.01,
+) -> BlockedTime:
+    """Return how long outputs may serve nothing until a headroom pool can overflow.
+
+    Parameters
+    ----------
+    pool
+        The pool and its thresholds; all buffers are empty when outputs are blocked.
+    active_ports, active_classes
+        At most so many ports are active, and so many classes of each; None: all.
+    tolerance
+        Both times are found to this relative precision, from the safe side.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+
+    Examples
+    --------
+    Four ports of 100 Gb/s with two classes of fixed thresholds overflow a pool of 300 kB when they have brought
+    100 kB each for a threshold and 75 kB above it: 175 kB per port, in 14 us.
+
+    >>> from dfcmodel.lossless import headroom_pool, longest_blocking
+    >>> pool = headroom_pool(80_000, 4, 2, size="300 kB", shared="1 MB", xoff="100 kB", rate="100Gbps")
+    >>> times = longest_blocking(pool)
+    >>> times.safe <= 14e-6 <= times.overflows, round(times.overflows / times.safe, 2)
+    (True, 1.01)
+
+    A pool of all headrooms never overflows:
+
+    >>> longest_blocking(headroom_pool(8e4, 2, 2, size="320 kB", shared="1 MB", xoff=1e5, rate="1Gbps"))
+    BlockedTime(safe=inf, overflows=inf)
+    """
+    instance("pool", pool, HeadroomPool, "what headroom_pool returns")
+    tolerance = one_number("tolerance", tolerance, at_least=1e-4, at_most=1.0)
+    given = {"active_ports": active_ports, "active_classes": active_classes}
+    ports, classes = (
+        most if limit is None else whole(name, limit, 1, most)
+        for (name, limit), most in zip(given.items(), pool.headroom.shape, strict=True)
+    )
+
+    def verdict(seconds: float) -> bool | None:
+        return can_overflow(pool, seconds, ports, classes)
+
+    if verdict(math.inf) is False:
+        return BlockedTime(math.inf, math.inf)
+    safe = 8.0 * pool.size / float(pool.rates.sum())  # the pool alone takes all that arrives
+    overflows, undecided = math.inf, math.inf
+    longer = safe
+    for _ in range(MOST_DOUBLINGS):
+        longer *= 2.0
+        found = verdict(longer)
+        if found is True:
+            overflows = longer
+            break
+        if found is False:
+            safe = longer
+        elif undecided == math.inf:
+            undecided = longer
+    undecided = min(undecided, overflows)
+    safe, undecided = _border(safe, undecided, lambda t: verdict(t) is False, tolerance)
+    if overflows < math.inf:
+        _, overflows = _border(undecided, overflows, lambda t: verdict(t) is not True, tolerance)
+    return BlockedTime(safe, overflows)
+
+
+def _border(
+    low: float, high: float, holds: Callable[[float], bool], tolerance: float
+) -> tuple[float, float]:
+    """Return where a property ends that holds at ``low``, as an interval, by bisection of ratios."""
+    while high < math.inf and high > low * (1.0 + tolerance):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
