@@ -10,9 +10,12 @@ from validation.records import recorded_thresholds, recorded_verdicts
 from validation.verdicts import Sides
 
 LONG = (
+    "D05",
     "D06",
+    "D07",
     "D08",
     "D09",
+    "K01",
     "K02",
     "K03",
     "K05",
@@ -21,8 +24,10 @@ LONG = (
     "K09",
     "K10",
     "K12",
+    "M04",
     "M05",
     "M08",
+    "M16",
     "S04",
     "S06",
     "S08",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
 from responsefn import (
     ARENO,
@@ -51,6 +52,10 @@ LOSS_RATES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 """Up to 0.01: the window model has no timeouts."""
 LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
 """Loss rates: the largest of the model, the one that the text quotes, the highest of the slide."""
+RECOVERIES = ("sack", "newreno")
+"""Loss recoveries of the packet level: RFC 6675 and RFC 6582."""
+WINDOW, BEGIN, END, SAMPLE, SEEDS = 7000.0, 10.0, 50.0, 5.0, (1, 2, 3, 4)
+"""Of its runs: largest window in packets, times of the measurement and length of a sample in s, seeds."""
 SAME = 0.005
 """Rates whose relative difference is below this are equal: a full link is full for every rule."""
 
@@ -77,6 +82,10 @@ class RandomLoss:
     def flow(self, p: float, rule: str) -> float:
         """Return the share by a flow packet by packet."""
         return flow_share(rule, p)
+
+    def recovered(self, p: float, rule: str) -> dict[str, Share]:
+        """Return the shares at the packet level, by its loss recovery."""
+        return {recovery: recovered_share(rule, p, recovery) for recovery in RECOVERIES}
 
     def packets(self, p: float, rule: str) -> dict[str, Share]:
         """Return the shares in packets, by simulator, where they were run."""
@@ -105,6 +114,21 @@ def flow_share(name: str, p: float) -> float:
     """Return the share of the link by a flow packet by packet, with ideal recovery and timers."""
     run = alone(NAMES[name], p, RTT, round(BUFFER), BUFFER)
     return float(run.goodput[0]) / CAPACITY
+
+
+@kept
+def recovered_share(name: str, p: float, recovery: str) -> Share:
+    """Return the share of the link by hopflow's packet level, with the recovery and timers of TCP."""
+    links = (Link(*ends, CAPACITY, RTT / 2, BUFFER) for ends in (("a", "b"), ("b", "a")))
+    flow = Flow("alone", ("a", "b"), NAMES[name], WINDOW)
+    scenario = Scenario("random loss", tuple(links), (flow,), duration=END)
+    rates = []
+    for seed in SEEDS:
+        method = Packets(seed=seed, recovery=recovery, loss={"a->b": p})
+        run = simulate(scenario, method, sample=SAMPLE)
+        first, last = np.interp([BEGIN, END], run.time, run.delivered[0])
+        rates.append((last - first) / (END - BEGIN))
+    return Share(float(np.mean(rates)) / CAPACITY, half_width(np.array(rates)) / CAPACITY)
 
 
 @kept

@@ -24,7 +24,10 @@ WINDOW = 7000.0
 """Largest window of all flows, packets."""
 BEGIN, END, SAMPLE = 15.0, 50.0, 5.0
 """Seconds between which goodput is measured, those of ns-3; length of a sample, which divides both."""
-METHODS = {"fluid": Fluid(recovery="sack"), "packets": Packets(recovery="sack", seed=1)}
+METHODS: dict[str, Fluid | Packets] = {
+    "fluid": Fluid(recovery="sack"),
+    "packets": Packets(recovery="sack", seed=1),
+}
 """Both levels; Linux's modules and ns-3's sockets repair losses by SACK."""
 SEEDS = {"fluid": 16, "packets": 4}
 """Runs of each; those of packets are an experiment, of one rule."""

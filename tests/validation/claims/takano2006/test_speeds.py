@@ -43,9 +43,10 @@ def test_low_where_packets_say_so(doctor, judged) -> None:
 
 
 def test_high_where_packets_say_so(doctor, judged) -> None:
-    doctor(without("2"), lambda d: d.assign(efficiency=0.9 + 0 * d["efficiency"]))
-    assert judged("D05")["low"].packets is C
-    assert judged("D05")["unstable"].packets is C
+    doctor(without("1"), lambda d: d.assign(efficiency=0.9 + 0 * d["efficiency"]))
+    found = judged("D04")
+    assert found["low"].packets is C
+    assert found["unstable"].packets is C
 
 
 def test_an_unsettled_chain_is_noticed(doctor, judged) -> None:
@@ -56,6 +57,7 @@ def test_an_unsettled_chain_is_noticed(doctor, judged) -> None:
     assert judged("D04")["settles"].packets is C
 
 
+@pytest.mark.slow
 def test_direct_hosts_turn_a_reproduced_claim() -> None:
     from validation.claims import find
 
