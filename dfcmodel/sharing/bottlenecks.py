@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import FIFO, Discipline, manager_of
 from dfcmodel.network.flows import CBR, Flow
 from dfcmodel.network.managers import PIE, RED, CoDel
@@ -14,7 +15,7 @@ from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import one_number, seconds, whole
+from hopflow.checks import flag, one_number, seconds, whole
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ class Bottleneck:
         Loss recovery of all senders; None: that of each rule.
     discipline
         Of the queue: ``FIFO()``, a queue manager such as ``RED()``, ``CoDel()`` or ``PIE()``, or another
-        that the packet level has.
+        that the packet level has, such as ``DualPI2()``.
+    pacing
+        Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
 
     Examples
     --------
@@ -109,6 +112,7 @@ class Bottleneck:
     warm_up: float = 12.0
     recovery: str | None = "sack"
     discipline: Discipline = field(default_factory=FIFO)
+    pacing: bool = False
 
     def __post_init__(self) -> None:
         one_number("bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s")
@@ -117,6 +121,7 @@ class Bottleneck:
         one_number("loss", self.loss, at_least=0.0, below=1.0)
         seconds("duration", self.duration)
         one_number("warm_up", self.warm_up, at_least=0.0, below=self.duration, hint="in s")
+        flag("pacing", self.pacing)
 
     def scenario(
         self,
@@ -138,7 +143,8 @@ class Bottleneck:
             links.append(Link(f"s{n}", "in", rate, delay, max(1e4, 4.0 * window)))
             flows.append(
                 Flow(f"{n + 1}", (f"s{n}", "in", "out"), source, max_window=window,
-                     start=begins[n], size=amounts[n])
+                     start=begins[n], size=amounts[n],
+                     pacing=self.pacing and isinstance(source, WindowRule))
             )  # fmt: skip
         return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.duration)
 
@@ -214,6 +220,8 @@ def checked_rules(
 
 def _marks(discipline: Discipline | None) -> bool:
     """Return whether a discipline may mark packets; a user's queue manager may."""
+    if isinstance(discipline, (PI2, DualPI2)):
+        return True
     manager = None if discipline is None else manager_of(discipline)
     if isinstance(manager, RED):
         return manager.ecn
