@@ -432,7 +432,7 @@ def _flows(
                 sent += 4 * count
         elif isinstance(source, RateRule):
             line_rate = plan.scenario.path(given)[0].rate
-            row["kind"] = signatures.index(signature_of(source))
+            row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
             row["recovery"], row["accurate"], row["due"] = RATED, 1, -1.0
             row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
             _set_numbers(row, source, source.start(line_rate))

@@ -380,7 +380,8 @@ def _listens(scenario: Scenario, f: int) -> bool:
 
 def _own_pace(source: Any) -> bool:
     """Return whether a rule sets a rate at which its window is sent."""
-    return isinstance(source, DeliveryRule) and source.State._fields[2] == "pacing_rate"
+    names: tuple[str, ...] = source.State._fields if isinstance(source, DeliveryRule) else ()
+    return names[2:3] == ("pacing_rate",)
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

@@ -43,13 +43,13 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         _check_discipline(link, method)
     for flow in scenario.flows:
         rule = flow.source
-        kind = method.recovery if isinstance(method.recovery, str) else None
-        kind = (method.recovery or {}).get(flow.name) if kind is None else kind  # type: ignore[union-attr]
-        if isinstance(rule, DeliveryRule) and kind not in (None, "sack"):
+        given = method.recovery
+        recovery = given if given is None or isinstance(given, str) else given.get(flow.name)
+        if isinstance(rule, DeliveryRule) and recovery not in (None, "sack"):
             msg = (
                 f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
             )
-            raise ValueError(f"recovery of flow {flow.name!r} = {kind!r}: {msg}")
+            raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
         if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
             msg = 'not with ns-2; use convention="standard"'
             raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import FIFO, Discipline, manager_of
 from dfcmodel.network.flows import CBR, Flow
 from dfcmodel.network.managers import PIE, RED, CoDel
@@ -14,7 +15,7 @@ from dfcmodel.network.networks import Link, Scenario
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from hopflow.checks import one_number, seconds, whole
+from hopflow.checks import flag, one_number, seconds, whole
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ class Bottleneck:
         Loss recovery of all senders; None: that of each rule.
     discipline
         Of the queue: ``FIFO()``, a queue manager such as ``RED()``, ``CoDel()`` or ``PIE()``, or another
-        that the packet level has.
+        that the packet level has, such as ``DualPI2()``.
+    pacing
+        Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
 
     Examples
     --------
@@ -112,6 +115,7 @@ class Bottleneck:
     warm_up: float = 12.0
     recovery: str | None = "sack"
     discipline: Discipline = field(default_factory=FIFO)
+    pacing: bool = False
 
     def __post_init__(self) -> None:
         one_number("bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s")
@@ -127,6 +131,7 @@ class Bottleneck:
             )
             said = f"with {given} must be at least {self.warm_up + shortest:.4g} s, to deliver a packet"
             raise ValueError(f"seconds = {self.seconds:g}: {said}")
+        flag("pacing", self.pacing)
 
     def scenario(
         self,
@@ -148,7 +153,8 @@ class Bottleneck:
             links.append(Link(f"s{n}", "in", rate, delay, max(1e4, 4.0 * window)))
             flows.append(
                 Flow(f"{n + 1}", (f"s{n}", "in", "out"), source, max_window=window,
-                     start=begins[n], size=amounts[n])
+                     start=begins[n], size=amounts[n],
+                     pacing=self.pacing and isinstance(source, WindowRule))
             )  # fmt: skip
         return Scenario("bottleneck", tuple(links), tuple(flows), duration=self.seconds)
 
@@ -224,6 +230,8 @@ def checked_rules(
 
 def _marks(discipline: Discipline | None) -> bool:
     """Return whether a discipline may mark packets; a user's queue manager may."""
+    if isinstance(discipline, (PI2, DualPI2)):
+        return True
     manager = None if discipline is None else manager_of(discipline)
     if isinstance(manager, RED):
         return manager.ecn

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 CAVEATS = (
-    "senders and queues are ideal: an ACK per packet, no pacing, offloads or receive window",
+    "senders and queues are ideal: an ACK per packet, no offloads or receive window, no pacing unless asked for",
     (
         "two reasonable set-ups of one packet simulator differ by 3 to 24 % in rate (claim S06): "
         "smaller differences between rules say nothing of a real path"
@@ -173,6 +173,7 @@ def compare(
     recovery: str | None = "sack",
     seed: int = 0,
     discipline: Discipline | None = None,
+    pacing: bool = False,
 ) -> Comparison:
     """Return which of some rules wins on a path, by packet-level simulation.
 
@@ -182,7 +183,7 @@ def compare(
     Parameters
     ----------
     rules
-        Window rules, also one's own; all different.
+        Window rules, also one's own and those of deliveries such as ``BBR()``; all different.
     bandwidth
         Packets/s, or a text such as ``"20Mbps"`` (in packets of 1500 bytes).
     rtt
@@ -202,7 +203,9 @@ def compare(
         The first of the seeds.
     discipline
         Of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
-        such as DCTCP, need one that marks: ``StepMarking(20)``.
+        such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``.
+    pacing
+        Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
 
     Raises
     ------
@@ -231,6 +234,7 @@ def compare(
     path = Bottleneck(
         bandwidth, rtt, buffer, loss, seconds=seconds, recovery=recovery,
         warm_up=0.2 * seconds if warm_up is None else warm_up, discipline=FIFO() if discipline is None else discipline,
+        pacing=pacing,
     )  # fmt: skip
     R = len(chosen)
     share, half = np.empty((R, R)), np.empty((R, R))

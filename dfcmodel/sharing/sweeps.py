@@ -51,6 +51,7 @@ def coexist_sweep(
     recovery: str | None = "sack",
     seed: int = 0,
     discipline: Discipline | None = None,
+    pacing: bool = False,
     executor: Executor | None = None,
     store: str | Path | None = None,
 ) -> xr.Dataset:
@@ -70,7 +71,7 @@ def coexist_sweep(
         ``"120kB"``; one or several.
     loss
         Probability that a packet is lost at random before the queue; one or several.
-    seconds, warm_up, recovery, discipline
+    seconds, warm_up, recovery, discipline, pacing
         As for `compare`.
     runs, seed
         Simulations of each path, and the first one's seed; the others follow it.
@@ -123,6 +124,7 @@ def coexist_sweep(
         "warm_up": 0.2 * time if warm_up is None else warm_up,
         "recovery": recovery,
         "discipline": FIFO() if discipline is None else discipline,
+        "pacing": pacing,
     }
     several["run"] = list(range(whole("runs", runs, 1, 10_000)))
 

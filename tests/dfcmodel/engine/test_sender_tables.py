@@ -30,7 +30,7 @@ from responsefn import Vegas, WindowRule, catalogue
 RATE, DELAY = 1e4, 5e-3
 
 
-RULES = [entry for entry in catalogue().entries if isinstance(entry, WindowRule)]
+RULES = [entry for entry in catalogue("rule").entries if isinstance(entry, WindowRule)]
 
 
 ADVANCE = {  # the kernel as plain Python: no compilation for a few hundred steps

@@ -17,6 +17,7 @@ from responsefn import (
     HTCP,
     AmbiguousRateError,
     Corrected,
+    DeliveryRule,
     Illinois,
     LinuxBIC,
     LinuxIllinois,
@@ -52,6 +53,7 @@ ASKED = [
         id=f"{rule}-{bandwidth}",
     )
     for rule in catalogue().entries
+    if not isinstance(rule, DeliveryRule)
     for bandwidth in (None, CAPACITY)
     if bandwidth or getattr(rule, "capacity", "ignored") != "needed"
     if not bandwidth or getattr(rule, "capacity", "ignored") != "ignored"

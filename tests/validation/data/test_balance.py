@@ -52,7 +52,7 @@ BALANCES = {
 RING = "takano2006/loaded-node"
 PACKETS = {"packets/dumbbells-ns2", "packets/parking-lots-ns2", "packets/delayed-acks-ns2"}
 """Acknowledgements and drops alone, equal to those of our packet engine one by one."""
-MANAGED = {"packets/codel-ns3", "packets/pie-ns3"}
+MANAGED = {"packets/codel-ns3", "packets/pie-ns3", "packets/sharing-ns3"}
 """Goodputs and drops, without what was sent."""
 UNSEEN = "packets/unseen-networks-ns2"
 WITHOUT = {"zheng2002/tfrc-receiver-trace", RING, UNSEEN, *MANAGED, *PACKETS}  # others: below
