@@ -68,7 +68,8 @@ MAY_IMPORT = {
     },
     "dfcmodel.engine.kernel": {"hopflow.kernels"},
     "dfcmodel.packets": {
-        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.results", "dfcmodel.packets.kernel"
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.results", "dfcmodel.packets.kernel",
+        "dfcmodel.engine.kernel.law",
     },
     "dfcmodel.packets.kernel": {"hopflow.kernels"},
     "dfcmodel.sharing": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.packets"},

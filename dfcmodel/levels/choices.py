@@ -61,8 +61,8 @@ class LevelChoice:
     >>> from dfcmodel import choose_level, takano2006
     >>> choose_level(takano2006("1", dfc=False)).reason.partition(":")[0]
     'packets'
-    >>> type(choose_level(takano2006("1")).method).__name__
-    'Fluid'
+    >>> type(choose_level(takano2006("1"), duration=1.0).method).__name__
+    'Packets'
     """
 
     method: Fluid | Packets

@@ -241,7 +241,7 @@ def _horizons(
                 time = 0.0
             time += leaving[p]
         far[senders] = max(far[senders], time)
-    return np.minimum(far, plan.passage[:, 0].sum())
+    return np.array(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
 
 
 def _outstanding(plan: Plan) -> NDArray[np.int64]:

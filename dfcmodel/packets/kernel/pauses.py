@@ -1,4 +1,7 @@
-"""Pause messages between ports: for all that a link carries (802.3x), or for a class of traffic (PFC)."""
+"""Pause messages between ports: for all that a link carries (802.3x), or for a class of traffic (PFC).
+
+What runs only when a threshold is crossed is a call, not inlined.
+"""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -6,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .boxes import SWITCHED, push, release, take
-from .jit import inlined
+from .jit import compiled, inlined
 
 __all__ = ["begin_pauses", "count_class", "note_switch", "obey", "renew", "send_message", "watch"]
 
@@ -14,7 +17,7 @@ PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of t
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
 
 
-@inlined
+@compiled
 def send_message(element, unit, slot, feeder, tally, p, k, wanted, time):
     """Send a pause or resume message of port p to the port in row k of ``feeder``."""
     to = feeder[k]
@@ -39,7 +42,7 @@ def note_switch(tally, switches, time, p, wanted, feeder, priority):
         switches[n, 4] = priority
 
 
-@inlined
+@compiled
 def begin_pauses(element, unit, slot, feeder, tally, switches, p, time):
     """Pause those feeders of a port that are not paused, for the quanta of a message."""
     port = unit[p]
@@ -57,7 +60,7 @@ def begin_pauses(element, unit, slot, feeder, tally, switches, p, time):
             push(element, unit, slot, e, p, time + row.span, RENEWALS + row.port)
 
 
-@inlined
+@compiled
 def renew(element, unit, slot, feeder, tally, switches, p, e):
     """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
     port = unit[p]

@@ -22,6 +22,7 @@ from dfcmodel import (
 from dfcmodel.levels import explaining
 from dfcmodel.levels.instances import Runs
 from dfcmodel.levels.refinements import packet_time
+from tests.dfcmodel.levels.conftest import by_input
 
 
 def test_parts_add_up_to_the_gap_in_every_run(explanation) -> None:
@@ -99,11 +100,12 @@ def test_what_one_level_cannot_run_is_refused_before_any_run(
     refused, bottleneck, monkeypatch
 ) -> None:
     monkeypatch.delattr(explaining, "_runs")
-    refused(["both levels", "DFC"], lambda: explain(takano2006("1")))
+    refused(["both levels", "per of link"], lambda: explain(by_input(takano2006("1"))))
     *others, last = bottleneck.links
-    quanta = replace(last, discipline=Pause(high=30.0, low=10.0, quanta=100))
+    slowed = replace(last, discipline=Pause(high=30.0, low=10.0, paused_rate=100.0))
     refused(
-        ["both levels", "quanta"], lambda: explain(replace(bottleneck, links=(*others, quanta)))
+        ["both levels", "paused_rate"],
+        lambda: explain(replace(bottleneck, links=(*others, slowed))),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from dfcmodel import Fluid, Packets, takano2006
 from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
+from tests.dfcmodel.levels.conftest import by_input
 
 
 def test_starts_are_delayed_and_differ_between_runs(bottleneck) -> None:
@@ -29,6 +30,6 @@ def test_defaults_follow_the_scenario(bottleneck) -> None:
 def test_what_one_level_cannot_run_is_refused(bottleneck) -> None:
     refuse_one_level(bottleneck, Packets(loss={"near->router": 0.0}))
     with pytest.raises(ValueError, match="both levels"):
-        refuse_one_level(takano2006("1"), Packets())
+        refuse_one_level(by_input(takano2006("1")), Packets())
     with pytest.raises(ValueError, match="loss"):
         refuse_one_level(bottleneck, Packets(loss={"near->router": 0.1}))

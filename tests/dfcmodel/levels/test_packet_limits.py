@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, PacketLimit, Packets, Scenario, chain, packet_limit, takano2006
+from tests.dfcmodel.levels.conftest import by_input
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeyp
     refused(["factors"], lambda: packet_limit(bottleneck, factors=(0.5, 1, 2)))
     refused(["runs"], lambda: packet_limit(bottleneck, runs=1))
     refused(["source"], lambda: packet_limit(takano2006("1", dfc=False)))
-    refused(["both levels"], lambda: packet_limit(takano2006("1")))
+    refused(["both levels"], lambda: packet_limit(by_input(takano2006("1"))))
     refused(["loss"], lambda: packet_limit(bottleneck, packets=Packets(loss={"near->router": 0.1})))
 
 
