@@ -96,7 +96,8 @@ def test_eight_threads_get_the_same_answers() -> None:
         found = {}
         for n in range(len(repeatable)):  # each thread begins elsewhere
             target = repeatable[(n + 11 * start) % len(repeatable)]
-            found[target.name] = numbers_of(answer_of(target))
+            home = target.call.__module__  # two packages have a `from_networkx`
+            found[f"{home}: {target.name}"] = numbers_of(answer_of(target))
         return found
 
     expected = everything(0)
