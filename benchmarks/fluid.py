@@ -33,7 +33,7 @@ from dfcmodel.step_checks import check_step
 from dfcmodel.theory.ring_arrays import advance_rings
 from hopflow import mbps
 from responsefn import NewReno
-from validation.generate.packets.networks import dumbbell_scenario
+from validation.packet_networks import dumbbell_scenario
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "validation/data/takano2006"

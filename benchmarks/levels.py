@@ -42,7 +42,7 @@ from dfcmodel.levels.quantities import Measure
 from dfcmodel.results.trajectories import Trajectory
 from hopflow import gbps, mbps, ms, us
 from responsefn import HSTCP, Fusion, NewReno, Reno, WindowRule
-from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
+from validation.packet_networks import dumbbell_scenario, parking_lot_scenario
 
 FOLDER = Path(__file__).parent / "results"
 FLOWS, WINDOWS = (2, 8, 32, 128), (2.0, 5.0, 10.0, 30.0, 100.0)

@@ -28,7 +28,7 @@ from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn.responses.rule_events import signatures_of
-from validation.generate.packets.networks import dumbbell_scenario, parking_lot_scenario
+from validation.packet_networks import dumbbell_scenario, parking_lot_scenario
 
 ROUNDS = 7
 TARGETS = {

@@ -10,7 +10,7 @@ import responsefn
 from dfcmodel.network import class_pauses, coupled, disciplines, managers, marking
 from dfcmodel.network.flows import CBR, OnOff
 from hopflow.units import Dimension
-from responsefn import RateRule, WindowRule
+from responsefn import DeliveryRule, RateRule, WindowRule
 
 __all__ = ["DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
 
@@ -32,7 +32,7 @@ DISCIPLINES = {
     if kind not in (disciplines.Discipline, disciplines.QueueManager)
 }
 
-RULES = (WindowRule, RateRule)
+RULES = (WindowRule, DeliveryRule, RateRule)
 
 
 def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:

@@ -25,7 +25,7 @@ from dfcmodel import (
 )
 from dfcmodel.network.toml_reading import read_scenario
 from dfcmodel.network.toml_writing import write_scenario
-from responsefn import CUBIC, HSTCP, Reno, WindowRule
+from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule
 
 NAMES = ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"]
 
@@ -52,7 +52,7 @@ RULES = [
 
 
 SOURCES = [
-    *(rule() for rule in RULES if rule is not WindowRule),
+    *(rule() for rule in RULES if rule not in (WindowRule, DeliveryRule)),
     CUBIC(C=0.1 + 0.2, friendly=0.0),
     HSTCP(table=1),
     CBR(1e5 / 3),
