@@ -420,6 +420,7 @@ class _Ports:
             for n, link in enumerate(scenario.links)
         ]  # fmt: skip
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
+        self.for_acks: dict[int, int] = {}
 
     def _room(self, buffer: float, discipline: Discipline) -> int:
         places = int(buffer)
@@ -428,7 +429,7 @@ class _Ports:
     def _add(self, port: Port) -> int:
         number(f"buffer of {port.source}->{port.target}", float(port.room), at_least=1.0)
         self.all.append(port)
-        self.at[port.source, port.target] = len(self.all) - 1
+        self.at.setdefault((port.source, port.target), len(self.all) - 1)
         return len(self.all) - 1
 
     def access(self, f: int) -> int:
@@ -440,11 +441,19 @@ class _Ports:
         return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, rule, -1))
 
     def reverse(self, p: int) -> int:
-        """Return the port from the target of port p to its source, adding a mirror if needed."""
+        """Return the port from the target of port p to its source, adding a mirror if needed.
+
+        ACKs that take no time have mirrors to themselves, in which nothing waits.
+        """
         port = self.all[p]
+        if not self.method.ack_transmission:
+            if p not in self.for_acks:
+                self.for_acks[p] = self._mirror(port)
+            return self.for_acks[p]
         found = self.at.get((port.target, port.source))
-        if found is not None:
-            return found
+        return self._mirror(port) if found is None else found
+
+    def _mirror(self, port: Port) -> int:
         room = port.room
         if port.link >= 0:
             room = self._room(self.scenario.links[port.link].buffer, FIFO())

@@ -28,6 +28,20 @@ def test_acks_can_take_propagation_delays_alone(one_link) -> None:
     assert plan.transmission[0, 0] == pytest.approx(1e-3)
 
 
+def test_acks_that_take_no_time_wait_behind_no_packets(one_link) -> None:
+    """Beside a flow that fills the opposite link, a flow is as it is alone."""
+    (link,), (flow,) = one_link.links, one_link.flows
+    links = link, replace(link, source="b", target="a")
+    against = replace(flow, name="against", path=("b", "a"))
+    delivered = {}
+    for acks in (True, False):
+        for flows in ((flow,), (flow, against)):
+            two = replace(one_link, links=links, flows=flows)
+            run = simulate(two, Packets(seed=1, ack_transmission=acks), duration=2.0)
+            delivered[acks, len(flows)] = run.delivered[0, -1]
+    assert delivered[False, 2] == delivered[False, 1] >= delivered[True, 1] > delivered[True, 2]
+
+
 def test_acks_return_over_the_link_of_the_scenario_where_there_is_one(one_link) -> None:
     (link,) = one_link.links
     back = replace(link, source="b", target="a", delay=0.03)
