@@ -37,7 +37,7 @@ class PI2(QueueManager):
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
-    The defaults are those of the paper (Table 1).
+    The defaults are 2.5 times the gains of PIE, and a target of 20 ms, as in the paper (from secondary sources).
 
     Examples
     --------
@@ -110,8 +110,8 @@ class DualPI2(Discipline):
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
-    The defaults are those of the RFC (A.1: an RTT of at most 100 ms); the share is that of Linux's
-    ``sch_dualpi2``.
+    The defaults of controller and share are those of Linux's ``sch_dualpi2``, which rounds the RFC's gains for
+    an RTT of at most 100 ms to an update of 16 ms; those of the ramp are the RFC's (A.1; both from secondary sources).
 
     Examples
     --------
