@@ -222,10 +222,10 @@ def test_rates_never_exceed_the_line_and_transfers_end() -> None:
     assert 0.1 < float(run.completion_times().completion_time[0]) < 0.12
 
 
-def test_other_engines_refuse_rate_rules(tmp_path) -> None:
+def test_the_twin_and_ns2_refuse_rate_rules_and_files_keep_them(tmp_path) -> None:
     scenario = Scenario("one", [Link(1, 2, 1e4, 1e-3, 50.0)], [Flow("a", (1, 2), DCQCN())])
-    with pytest.raises(ValueError, match=r"source of flow 'a' = DCQCN\(\): .* method=Fluid\(\)"):
-        simulate(scenario, Packets())
+    with pytest.raises(ValueError, match=r"flow 'a' with DCQCN\(\)"):
+        simulate(scenario, Packets(convention="ns2"))
     links = chain(3, rate=1e4, delay=1e-3, buffer=50.0, discipline=DFC())
     with pytest.raises(TypeError, match="DCQCN"):
         Twin(Scenario("law", links, [Flow("a", (1, 2, 3), DCQCN())]))
