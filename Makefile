@@ -11,7 +11,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check -
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
 endif
-.PHONY: help run test test-all check style types suite docs wheel bench bench-peers data data-tools clean
+.PHONY: help run test test-all check style types suite docs wheel bench bench-quick bench-check bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -83,8 +83,14 @@ docs: $(VENV)/.docs ## build docs/_build/html
 wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
 	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
-bench: $(VENV)/.bench ## side by side with peers
-	$(PY) -m benchmarks
+bench: $(VENV)/.bench ## side by side with peers; writes benchmarks/results/<machine>.json
+	$(PY) -m benchmarks --save
+
+bench-quick: $(VENV)/.bench ## the suites that take minutes
+	$(PY) -m benchmarks --quick
+
+bench-check: $(VENV)/.bench ## the same, and fail where a ratio is below its floor
+	$(PY) -m benchmarks --quick --check
 
 # The programs that solve the same chains have an environment of their own, beside this checkout's code.
 PEERS := .venv-peers

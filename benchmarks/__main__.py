@@ -1,4 +1,4 @@
-"""``python -m benchmarks [chains] [choice] [fluid] [laws] [lossless] [packets] [responses]``: run them and print the table."""
+"""``python -m benchmarks [SUITE ...] [--quick] [--save] [--check]``: run suites and print their rows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,49 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.machines import this_machine
+from benchmarks.records import below_floors, save
+from benchmarks.timing import Row
+
 SUITES = ("chains", "choice", "fluid", "laws", "lossless", "packets", "responses")
+QUICK = ("laws", "lossless", "responses")
+"""Suites that take minutes together."""
 
 
 def main(
     suites: Annotated[list[str] | None, typer.Argument(help=" or ".join(SUITES))] = None,
+    quick: Annotated[bool, typer.Option(help=f"Only {', '.join(QUICK)}.")] = False,
+    keep: Annotated[bool, typer.Option("--save", help="Write results/<machine>.json.")] = False,
+    check: Annotated[
+        bool, typer.Option(help="Fail where a ratio is below its floor (floors.toml).")
+    ] = False,
 ) -> None:
     """Time hopflow and its peers; ratios are to the first line of each task."""
     unknown = set(suites or ()) - set(SUITES)
     if unknown:
         raise typer.BadParameter(f"{unknown.pop()!r}: must be one of {', '.join(SUITES)}")
-    table = Table("task", "alternative", "median", "range", "ratio", "note")
-    for suite in suites or SUITES:
-        for row in importlib.import_module(f"benchmarks.{suite}").rows():
-            times = f"{row.fastest:.4f} to {row.slowest:.4f} s"
-            table.add_row(
-                row.task, row.name, f"{row.seconds:.4f} s", times, f"{row.ratio:.2f}", row.note
-            )
-    Console().print(table)
+    machine = this_machine()
+    found: dict[str, list[Row]] = {}
+    for suite in suites or (QUICK if quick else SUITES):
+        found[suite] = importlib.import_module(f"benchmarks.{suite}").rows()
+        Console().print(table(suite, found[suite]))
+        if keep:
+            Console().print(f"written to {save(machine, {suite: found[suite]})}")
+    wrong = below_floors(found) if check else []
+    for line in wrong:
+        Console().print(line)
+    raise typer.Exit(1 if wrong else 0)
+
+
+def table(suite: str, rows: list[Row]) -> Table:
+    """Return the rows of a suite as a table."""
+    made = Table("task", "alternative", "median", "range", "ratio", "note", title=suite)
+    for row in rows:
+        times = f"{row.fastest:.4f} to {row.slowest:.4f} s"
+        made.add_row(
+            row.task, row.name, f"{row.seconds:.4f} s", times, f"{row.ratio:.2f}", row.note
+        )
+    return made
 
 
 if __name__ == "__main__":

@@ -20,38 +20,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from benchmarks.machines import triad
 from markov import MatrixFree, Multilevel, PauseTandem, stationary
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 MOST_WITH_MATRIX = 1e6  # 0.7 kilobytes per state
 TWICE = 1e7  # states up to which the chain is solved without the bound as well
-TRIAD = 10_000_000  # numbers
 
 
 def model_of(states: float) -> PauseTandem:
     """Return the pause chain with about so many recurrent states: B1 = B2 / 2, T = 3/4 B2."""
     second = round(np.sqrt(states) / 4.0) * 4
     return PauseTandem(buffers=(second // 2, second), high_threshold=3 * second // 4)
-
-
-def triad() -> float:
-    """Return the bytes per second of a[i] = b[i] + 3 c[i], the best of five."""
-    from numba import njit
-
-    @njit
-    def run(a, b, c):
-        for i in range(len(a)):
-            a[i] = b[i] + 3.0 * c[i]
-
-    a, b, c = np.ones((3, TRIAD))
-    run(a[:8], b[:8], c[:8])
-    best = np.inf
-    for _ in range(5):
-        start = time.process_time()
-        run(a, b, c)
-        best = min(best, time.process_time() - start)
-    return 24.0 * TRIAD / best
 
 
 def cell(states: float, method: str) -> dict[str, Any]:

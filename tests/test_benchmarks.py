@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,10 @@ import pandas as pd
 import pytest
 
 from benchmarks import levels
+from benchmarks.__main__ import SUITES
+from benchmarks.machines import Machine
+from benchmarks.records import FLOORS, below_floors, save
+from benchmarks.timing import Row
 from dfcmodel import explain
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -20,6 +26,44 @@ MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.star
 def test_a_benchmark_can_be_imported(name: str) -> None:
     """Those in benchmarks/peers need the peers."""
     assert importlib.import_module(f"benchmarks.{name}").__doc__
+
+
+def rows(ratio: float) -> list[Row]:
+    return [
+        Row("a task", "ours", 1.0, 0.9, 1.2, 1.0),
+        Row("a task", "theirs", ratio, ratio, ratio, ratio),
+    ]
+
+
+def test_a_ratio_below_its_floor_and_one_that_is_missing_are_named(tmp_path) -> None:
+    path = tmp_path / "floors.toml"
+    path.write_text('[chains."a task"]\ntheirs = 3.0\n[chains."another"]\ntheirs = 2.0\n')
+    assert (
+        below_floors({"laws": rows(0.1)}, path) == []
+    )  # of a suite that was not run nothing is said
+    missing = "chains, another: theirs was not measured"
+    assert below_floors({"chains": rows(3.0)}, path) == [missing]
+    low = "chains, a task: theirs has 2.90, must have 3"
+    assert below_floors({"chains": rows(2.9)}, path) == [low, missing]
+    assert len(below_floors({"chains": rows(float("nan"))}, path)) == 2
+
+
+def test_the_floors_are_of_suites() -> None:
+    floors = tomllib.loads(FLOORS.read_text(encoding="utf-8"))
+    assert set(floors) <= set(SUITES)
+    assert all(
+        floor > 0.0 for own in floors.values() for each in own.values() for floor in each.values()
+    )
+
+
+def test_results_of_a_suite_replace_its_own_alone(tmp_path) -> None:
+    machine = Machine("AMD EPYC(TM) 7B13 Processor @ 2 GHz", 2, 0.1, 1e10, "3.11", {"numpy": "2.0"})
+    save(machine, {"chains": rows(2.0), "laws": rows(5.0)}, tmp_path)
+    path = save(machine, {"chains": rows(3.0)}, tmp_path)
+    assert path.name == "amd-epyc-7b13-2-cores.json"
+    suites = json.loads(path.read_text(encoding="utf-8"))["suites"]
+    assert [suites[name]["rows"][1]["ratio"] for name in ("chains", "laws")] == [3.0, 5.0]
+    assert suites["laws"]["machine"] == machine.to_dict()
 
 
 def test_the_table_of_explanations_is_made_from_its_values() -> None:

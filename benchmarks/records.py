@@ -1,0 +1,43 @@
+"""Results of benchmarks by machine, and ratios that must not fall below their floors."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.machines import Machine
+from benchmarks.timing import Row
+
+RESULTS = Path(__file__).parent / "results"
+FLOORS = Path(__file__).parent / "floors.toml"
+
+
+def save(machine: Machine, suites: Mapping[str, Iterable[Row]], folder: Path = RESULTS) -> Path:
+    """Write the rows of some suites to the machine's file, where those of others are kept; return its path."""
+    path = folder / f"{machine.slug}.json"
+    held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    held["suites"] = held.get("suites", {}) | {
+        suite: {"machine": machine.to_dict(), "rows": [asdict(row) for row in rows]}
+        for suite, rows in suites.items()
+    }
+    path.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return path
+
+
+def below_floors(suites: Mapping[str, Iterable[Row]], path: Path = FLOORS) -> list[str]:
+    """Return a line for each ratio below its floor, or not measured although its suite ran."""
+    floors = tomllib.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for suite, rows in suites.items():
+        ratios = {(row.task, row.name): row.ratio for row in rows}
+        for task, names in floors.get(suite, {}).items():
+            for name, floor in names.items():
+                ratio = ratios.get((task, name))
+                if ratio is None:
+                    found.append(f"{suite}, {task}: {name} was not measured")
+                elif not ratio >= floor:
+                    found.append(f"{suite}, {task}: {name} has {ratio:.2f}, must have {floor:g}")
+    return found
