@@ -21,7 +21,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import choice, instance, number, one_number, random_generator
+from hopflow.checks import choice, instance, number, one_number, random_source
 from hopflow.status import ConvergenceError
 from hopflow.units import in_units
 
@@ -108,7 +108,7 @@ def simulate(
     instance("scenario", scenario, Scenario)
     if method is not None and not isinstance(method, str):
         instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...), 'auto' or None")
-    random_generator("rng", rng)
+    rng = random_source("rng", rng)
     fluid = Fluid(steps_per_delay=steps_per_delay, backend=backend)
     asked = scenario.duration if duration is None else in_units("duration", duration, "time")
     end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
@@ -121,7 +121,8 @@ def simulate(
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
     method = method or fluid
-    late = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0, at_most=end)
+    late = in_units("jitter", jitter, "time")
+    late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
     wait = in_units("packet_jitter", packet_jitter, "time")
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
     every = None
@@ -184,6 +185,7 @@ def _simulate_fluid(
 ) -> Trajectory:
     """Run the fluid up to ``end``."""
     h = min(link.delay for link in scenario.links) / method.steps_per_delay
+    one_number("duration", end, at_least=h, hint=f"in s; the step is {h:g} s")
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")

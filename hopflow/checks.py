@@ -33,6 +33,7 @@ __all__ = [
     "number",
     "one_number",
     "random_generator",
+    "random_source",
     "seconds",
     "shown",
     "unboxed",
@@ -266,6 +267,16 @@ def random_generator(name: str, value: Any) -> np.random.Generator:
     raise kind(
         f"{name} = {shown(value)}: must be a whole number >= 0, a numpy.random.Generator or None"
     )
+
+
+def random_source(name: str, value: Any) -> Any:
+    """Return what `numpy.random.default_rng` takes for what `random_generator` takes.
+
+    >>> random_source("rng", np.float32(7.0))
+    7
+    """
+    random_generator(name, value)
+    return int(seed) if _is_real(seed := unboxed(value)) else value
 
 
 def file_path(name: str, value: Any) -> Path:

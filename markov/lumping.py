@@ -152,6 +152,8 @@ def _first_blocks(chain: MarkovChain, keep: Iterable[Any] | None) -> NDArray[np.
         if isinstance(keep, (str, Mapping)) or not isinstance(keep, Iterable):
             raise TypeError(f"keep = {shown(keep)}: must be a list of measures")
         everywhere = np.arange(chain.size)
+        if hasattr(keep, "__array__"):  # of a DataFrame its rows
+            keep = list(np.atleast_1d(np.asarray(keep)))
         means = [_kept(n, each, chain, everywhere) for n, each in enumerate(keep)]
         if not means:
             raise ValueError("keep is empty: name at least one function of the state to keep")

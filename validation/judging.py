@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, instance, one_number
 from validation import evidence, texts
 from validation.checks import Subject, subjects
 from validation.claims import find
@@ -103,14 +103,14 @@ LARGEST_LEVEL = 0.5
 
 
 def rejudge(
-    id: str, thresholds: Mapping[str, float] | None = None, *, reading: str | None = None
+    claim: str, thresholds: Mapping[str, float] | None = None, *, reading: str | None = None
 ) -> Rejudged:
     """Judge what was measured for a claim again.
 
     Parameters
     ----------
-    id
-        Of the claim.
+    claim
+        Its id.
     thresholds
         Other values of some of its thresholds, by name; all are > 0, a ``level`` below 0.5.
     reading
@@ -130,8 +130,12 @@ def rejudge(
     >>> print(again.before.simulation, again.after.simulation, sep=", ")
     not reproduced, reproduced
     """
-    find(id)
-    subject = subjects()[id]
+    find(claim)
+    if thresholds is not None:
+        instance("thresholds", thresholds, Mapping, "a mapping of names to values, or None")
+    if reading is not None:
+        instance("reading", reading, str, "a text, or None")
+    subject = subjects()[claim]
     used = subject.check.thresholds()
     given = dict(thresholds or {})
     for name, value in given.items():
@@ -141,7 +145,7 @@ def rejudge(
     before = subject.finding()
     wanted = _reading(reading, before) if reading is not None else ""
     after = _after(subject, before, given, wanted)
-    return Rejudged(id, before, after, used | given, wanted)
+    return Rejudged(claim, before, after, used | given, wanted)
 
 
 def _reading(part: str, finding: Finding) -> str:

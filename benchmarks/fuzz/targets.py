@@ -315,6 +315,7 @@ def _others() -> dict[str, dict[str, Any]]:
         "load": {"case": "zheng2002/periodic-loss"},
         "provenance": {"case": "zheng2002/periodic-loss"},
         "table": {"case": "zheng2002/periodic-loss"},
+        "rejudge": {"claim": "M14", "thresholds": {"level": 1e-6}},
     }
 
 

@@ -258,8 +258,12 @@ def line_rate_scenario(
     flows, links = [], dict[tuple[Any, Any], None]()
     for n, route in enumerate(listed_routes(routes)):
         path = tuple(map(_name, route.nodes))
+        if len(set(path)) < len(path):
+            raise ValueError(f"routes[{n}] = {route.nodes!r}: must not visit a node twice")
         links.update(dict.fromkeys(itertools.pairwise(path)))
         flows.append(Flow(f"{n + 1}: {path[0]} to {path[-1]}", path, CBR(rate), host="unshaped"))
+    if not flows:
+        raise ValueError("routes: must be one at least")
     discipline = Pause(high=100.0, low=50.0) if pause is None else pause
     return Scenario(
         f"{len(flows)} flows at line rate",

@@ -279,7 +279,7 @@ def _exponent(
     rates = [path.run([chosen[n]] * 2, seed=s, rtts=rtts).rate for s in seeds]
     if not np.all(rates):
         raise ValueError(
-            f"seconds = {path.seconds:g}: too short, a flow delivered nothing after the warm-up"
+            f"seconds = {path.seconds:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
         )
     return float(np.mean([np.log(short / long) / np.log(LONGER) for short, long in rates]))
 

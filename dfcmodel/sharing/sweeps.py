@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
-from hopflow.checks import listed, one_number, whole
+from hopflow.checks import listed, one_number, unboxed, whole
 from hopflow.grids import Grid, Row, source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import in_units
@@ -150,6 +152,7 @@ def coexist_sweep(
 
 def _values(name: str, given: Any, dimension: Any) -> Any:
     """Return one value as it is, several as a list, in packets and seconds."""
+    given = unboxed(given)
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
         return [_value(name, each, dimension) for each in given]
     return _value(name, given, dimension)
@@ -159,6 +162,8 @@ def _value(name: str, given: Any, dimension: Any) -> Any:
     value = given if dimension is None else in_units(name, given, dimension)
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, (Fraction, Decimal)):
+        value = float(value)
     return int(value) if name == "buffer" and isinstance(given, str) else value
 
 

@@ -306,7 +306,9 @@ def stability_map(
     import xarray as xr
 
     grids = {
-        "hops": np.atleast_1d([whole("hops", b, 1, 10_000) for b in np.atleast_1d(hops)]),
+        "hops": np.atleast_1d(
+            [whole("hops", b, 1, 10_000) for b in np.atleast_1d(number("hops", hops))]
+        ),
         "intensity": np.atleast_1d(number("intensity", intensity, at_least=1.0)),
         "diffusion": np.atleast_1d(number("diffusion", diffusion, above=0.0)),
     }

@@ -158,6 +158,7 @@ def match(
     instance("to", to, Response, A_RULE)
     at = one_number("at", at, above=0.0, at_most=1.0)
     choice("by", by, [n for n, v in rule.params._asdict().items() if not isinstance(v, str)])
+    rtt = one_number("rtt", rtt, above=0.0)
     wanted = float(to.rate(at, rtt, bandwidth, unit_check=unit_check))
     centre = math.log(one_number(by, rule.params._asdict()[by], above=0.0))
 

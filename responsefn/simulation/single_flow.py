@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate_curve", "simulate_rule"]
 
+LEAST_LOSS = 1e-15
+"""Smallest loss event rate: packets between losses are counted in whole numbers."""
 BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
 RUNS, EVENTS_OF_A_RUN = 16, 1000
@@ -152,10 +154,12 @@ def simulate_curve(
     check_dynamics(rule)
     instance("losses", losses, Losses, "a model of losses, such as Independent()")
     random_generator("rng", rng)
-    at = np.atleast_1d(number("p", p, above=0.0, at_most=1.0))
+    at = np.atleast_1d(number("p", p, at_least=LEAST_LOSS, at_most=1.0))
     if at.ndim > 1:
         raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
+    if isinstance(events, (str, bytes)):
+        raise TypeError(f"events = {events!r}: must be one number, or one for each p")
     many = isinstance(events, Iterable) and bool(getattr(events, "ndim", 1))
     given: tuple[Any, ...] = tuple(events) if many else (events,)  # type: ignore[arg-type]
     if len(given) not in (1, len(at)):

@@ -58,8 +58,8 @@ def overflow_passage(pool: HeadroomPool, starts: float, held: float) -> Passage:
     from markov import MarkovChain, passage
 
     instance("pool", pool, HeadroomPool, "what headroom_pool returns")
-    up = one_number("starts", starts, above=0.0, hint="in 1/s")
-    down = 1.0 / one_number("held", held, above=0.0, hint="in s")
+    up = one_number("starts", starts, at_least=1e-12, at_most=1e12, hint="in 1/s")
+    down = 1.0 / one_number("held", held, at_least=1e-12, hint="in s")
     each = np.unique(pool.headroom)
     if len(each) > 1:
         raise ValueError("pool: all headrooms must be equal; split_overflow takes any")
