@@ -56,7 +56,10 @@ class Solved(Result):
         return xr.Dataset(self._measures, coords=coords)
 
     def __getitem__(self, measure: str) -> Any:
-        """Return one measure as a float or an array, without xarray."""
+        """Return one measure as a float or an array, without xarray; KeyError for an unknown one."""
+        if measure not in self._measures:
+            known = ", ".join(map(repr, self._measures)) or "none"
+            raise KeyError(f"measure = {measure!r}: must be one of {known}")
         return self._measures[measure][1]
 
     @property

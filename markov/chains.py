@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from markov.models.spaces import Space
+
 __all__ = ["MarkovChain"]
 
 ROW_SUM_TOLERANCE = 1e-10
@@ -133,6 +135,11 @@ class MarkovChain:
         if self._space is not None and self._codes is not None:
             return self._space.columns(self._codes)
         return range(self.size) if self._names is None else self._names
+
+    @property
+    def space(self) -> Space | None:
+        """What the states of a model are made of; None where the chain is given by its generator."""
+        return self._space
 
     @cached_property
     def components(self) -> Mapping[str, NDArray[np.int64]] | None:

@@ -19,8 +19,8 @@ from hopflow.checks import number, shown, unboxed
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from markov.driver import stationary
+from markov.perturbations import parameters_of
 from markov.selections import as_chain
-from markov.sensitivities import parameters_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -244,7 +244,9 @@ class Stationary(Solved):
         values[self._recurrent] = found - float(self.pi[self._recurrent] @ found)
         return values
 
-    def sensitivity(self, parameter: str, of: str) -> Sensitivity | list[Sensitivity]:
+    def sensitivity(
+        self, parameter: str, of: str, tolerance: float = 1e-8
+    ) -> Sensitivity | list[Sensitivity]:
         """Return the derivative and the elasticity of a measure by a parameter of the model.
 
         Parameters
@@ -253,6 +255,9 @@ class Stationary(Solved):
             Its name; of one that has several entries ``"arrival_rates[0]"``.
         of
             Name of a label or reward of the model.
+        tolerance
+            At which iterations end, relative to the derivative or to measure / parameter; the
+            error that was reached is in the result.
 
         Returns
         -------
@@ -273,7 +278,8 @@ class Stationary(Solved):
         (True, True)
         """
         where = self.chain, self._certificate, self._recurrent
-        return sensitivity_of(*where, parameter, of, self._deviations)
+        tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
+        return sensitivity_of(*where, parameter, of, tolerance, self._deviations)
 
     @cached_property
     def _deviations(self) -> dict[Any, Any]:

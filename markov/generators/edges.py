@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
@@ -40,8 +42,12 @@ class Edges(NamedTuple):
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def edges_by_python(calls: Calls, space: Space, numbers: NDArray[np.int64]) -> Edges:
+def edges_by_python(
+    calls: Calls, space: Space, numbers: NDArray[np.int64], read: Callable[[Any], float] = float
+) -> Edges:
     """Return the transitions out of some states by running the rules as they stand, one by one.
+
+    ``read`` gives the number that is kept of a rate.
 
     Raises
     ------
@@ -60,7 +66,7 @@ def edges_by_python(calls: Calls, space: Space, numbers: NDArray[np.int64]) -> E
                     fits = isinstance(target, tuple) and admit(target)
                     targets.append(target if fits else calls.known(target))
                     sources.append(number)
-                    rates.append(float(rate))
+                    rates.append(read(rate))
                 elif rate != 0.0:
                     raise ValueError("a rate is negative or not a number")
         except Exception as error:  # noqa: BLE001  # a rule may raise anything

@@ -18,6 +18,8 @@ from markov.generators.edges import Edges
 from markov.generators.tracing import Span, Traced, shift
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from markov.generators.calls import Calls
@@ -72,11 +74,13 @@ def predicted_count(calls: Calls, space: Space) -> float:
     return share * space.size
 
 
-def find_regions(calls: Calls, space: Space, most: int | None = None) -> list[Region] | None:
+def find_regions(
+    calls: Calls, space: Space, most: int | None = None, read: Callable[[Any], float] = float
+) -> list[Region] | None:
     """Return boxes that fill a space of whole numbers, in each of which the rules are alike.
 
     None where more than ``most`` boxes are needed (None: one for 20 states), or too many states would
-    be left to plain Python.
+    be left to plain Python. ``read`` gives the number that is kept of a rate.
     """
     if not space.whole:
         return None
@@ -88,12 +92,12 @@ def find_regions(calls: Calls, space: Space, most: int | None = None) -> list[Re
     while left:
         _, bounds = heappop(left)  # the largest: where values are read, it shows soon
         spans = [Span(low, low, high) for low, high in bounds]
-        moves = _moves(calls, space, spans)
-        read = [high - low + 1 for (low, high), s in zip(bounds, spans, strict=True) if s.read]
+        moves = _moves(calls, space, spans, read)
+        used = [high - low + 1 for (low, high), s in zip(bounds, spans, strict=True) if s.read]
         region = Region(tuple(s.low for s in spans), tuple(s.high for s in spans), moves)
         found.append(region)
         deferred += region.size if moves is None else 0
-        if len(found) + math.prod(read) > most or deferred > max(DEFERRED * space.size, 64):
+        if len(found) + math.prod(used) > most or deferred > max(DEFERRED * space.size, 64):
             return None
         for n, (span, (_, high)) in enumerate(zip(spans, bounds, strict=True)):
             if span.high < high:
@@ -104,7 +108,7 @@ def find_regions(calls: Calls, space: Space, most: int | None = None) -> list[Re
 
 
 def _moves(
-    calls: Calls, space: Space, spans: list[Span]
+    calls: Calls, space: Space, spans: list[Span], read: Callable[[Any], float] = float
 ) -> list[tuple[tuple[int, ...], float]] | None:
     """Return the transitions out of the lowest state of some spans, and narrow these."""
     state = calls.with_names(space.joined(list(map(Traced, spans))))
@@ -118,7 +122,7 @@ def _moves(
             if isinstance(rate, (str, bytes)) or not 0.0 <= rate < math.inf:
                 return None
             if rate > 0.0:
-                moves.append((tuple(map(shift, values, spans)), float(rate)))
+                moves.append((tuple(map(shift, values, spans)), read(rate)))
     except Exception:  # noqa: BLE001  # plain Python is to say what is wrong
         return None
     if not math.isfinite(sum(rate for _, rate in moves)):

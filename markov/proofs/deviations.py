@@ -59,7 +59,7 @@ def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
     With rho = f - pi f + Q g, what is missing from g is at most max |rho| times the mean time to the
     reference, which the certificate's supersolution bounds.
     """
-    n, mean = len(f), bounded_mean(proof, f, tolerance)
+    n, mean = len(f), bounded_mean(proof, f, 0.25 * tolerance)
     centred = f - mean.value
     if n == 1 or proof.solver is None:
         return Deviation(np.zeros(n), np.full(n, 0.0 if n == 1 else math.inf), mean, centred)
@@ -69,7 +69,7 @@ def deviation(proof: Certificate, f: Vector, tolerance: float) -> Deviation:
         found = g
         for _ in range(REFINEMENTS):
             wanted = rest - inner(proof.pi, rest)
-            g = pair_sum(g, solved(proof.solver, wanted, _until(proof, tolerance * size)))
+            g = pair_sum(g, solved(proof.solver, wanted, _until(proof, 0.5 * tolerance * size)))
             drift, error = proof.products.drift(*g)
             rest = drift + centred
             most = float((np.abs(rest) + error).max()) + mean.error + 4.0 * U * size

@@ -56,7 +56,7 @@ def _rows(mean: Mean) -> list[tuple[Vector, Vector | None]]:
     return list(zip(above, mean.over.reshape(above.shape), strict=True))
 
 
-def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
+def bounded_mean(proof: Certificate, f: Vector, tolerance: float, least: float = 0.0) -> Bounded:
     """Return the mean of f, shape (n,), under the exact distribution.
 
     Parameters
@@ -67,6 +67,8 @@ def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
         Taken as exact.
     tolerance
         Multigrid goes on until the error is this share of the value, or as long as it gains.
+    least
+        An error that is small enough whatever the value.
 
     Notes
     -----
@@ -78,7 +80,8 @@ def bounded_mean(proof: Certificate, f: Vector, tolerance: float) -> Bounded:
     error bound, that times x |f| is another one. The intersection is returned.
     """
     low = np.zeros_like(f)
-    goal = _goal(proof, tolerance * abs(inner(proof.pi, f)), inner(proof.pi, np.abs(f)))
+    wanted = max(tolerance * abs(inner(proof.pi, f)), least)
+    goal = _goal(proof, wanted, inner(proof.pi, np.abs(f)))
     with np.errstate(all="ignore"):  # what is not finite bounds nothing
         return _Enclosure(proof, f, low).narrowed(goal)
 
