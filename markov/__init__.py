@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         to_networkx,
         write_explicit,
     )
+    from markov.gradients import differentiable
     from markov.lumping import Lumped, lump
     from markov.optima import Best, best
     from markov.passages import Passage, QuasiStationary, passage, quasi_stationary
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from markov.phases.phase_types import PhaseType
     from markov.phases.queues import PhaseQueue
     from markov.phases.sojourns import SemiMarkov
+    from markov.phases.traces import MapFit, fit_map
     from markov.relaxation import autocovariance, mixing_time
     from markov.sampling import Paths, paths
     from markov.sensitivities import Sensitivity
@@ -90,6 +92,7 @@ __all__ = [
     "Krylov",
     "Levels",
     "Lumped",
+    "MapFit",
     "MarkovChain",
     "MatrixFree",
     "Mean",
@@ -125,6 +128,7 @@ __all__ = [
     "best",
     "differentiable",
     "explore",
+    "fit_map",
     "fit_phase_type",
     "from_networkx",
     "generator",
@@ -172,6 +176,7 @@ _LOADED_ON_USE = {
     "phases.phase_types": ("PhaseType",),
     "phases.queues": ("PhaseQueue",),
     "phases.sojourns": ("SemiMarkov",),
+    "phases.traces": ("MapFit", "fit_map"),
     "relaxation": ("autocovariance", "mixing_time"),
     "sampling": ("Paths", "paths"),
     "sensitivities": ("Sensitivity",),

@@ -186,6 +186,12 @@ class MAP:
         second = float(theta @ self.D1 @ fundamental @ self.D1 @ ones)
         return 1.0 - 2.0 * self.rate + 2.0 * second / self.rate
 
+    def log_likelihood(self, intervals: ArrayLike) -> float:
+        """Return the log of the density of intervals in s in their order, the first after an arrival."""
+        from markov.phases.traces import log_likelihood
+
+        return log_likelihood(self, intervals)
+
     def __add__(self, other: MAP) -> MAP:
         """Return the superposition of two independent processes (Kronecker sums)."""
         if not isinstance(other, MAP):
