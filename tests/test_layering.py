@@ -45,8 +45,8 @@ MAY_IMPORT = {
         "markov.chains",
     },
     "markov.transients": {
-        "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
-        "markov.selections",
+        "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.chains",
+        "markov.driver", "markov.selections",
     },
     "markov.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,16 +12,23 @@ from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.selections import as_chain, distribution
+from markov.transients.rational import Resolvents, cheaper_order
 from markov.transients.results import Transient
 from markov.transients.uniformization import Limit, Uniformized, check_horizon
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["limit_of", "transient"]
 
 TOLERANCE = 1e-12
 LONG = 5_000.0  # powers from which on the limit is worth finding
+LAYER, LONGER = 2_000.0, 4.0  # powers before the first attempt at a Krylov space, and their growth
+EARLY = 0.9  # of the powers of a time: fewer were enough
+LOOSEST = 1e-8  # bound that is taken, or the tolerance
+WORSE = 4.0  # than the rounding of uniformization: a bound that is still taken
+SHARE = 0.3  # of all powers, that such attempts may cost
 
 
 def transient(
@@ -60,7 +67,9 @@ def transient(
     Notes
     -----
     Uniformization, at a cost of about q times the last time products with the matrix, q being the
-    largest exit rate; fewer where the chain settles before.
+    largest exit rate; fewer where the chain settles before. Over long times, where factors of the
+    matrix are predicted to be cheaper, only as long as fast changes last, then a rational Krylov space;
+    if its bound is not as small, uniformization alone.
 
     Examples
     --------
@@ -78,12 +87,10 @@ def transient(
     jumps = Uniformized(chain.Q)
     check_horizon("times", jumps, float(moments[-1]))
     limit = limit_of(chain, vector, jumps.rate * float(moments[-1]))
-    pi, errors = np.empty((len(moments), chain.size)), np.empty(len(moments))
-    error, steps, before = 0.0, 0, 0.0
-    for k, moment in enumerate(moments.tolist()):
-        found = jumps.distribution(vector, moment - before, tolerance / len(moments), limit)
-        vector, error, steps = found.values, error + found.error, steps + found.steps
-        pi[k], errors[k], before = vector, error, moment
+    found = _by_resolvents(jumps, chain.Q, vector, moments, tolerance, limit)
+    if found is None:
+        found = _by_powers(jumps, vector, moments, tolerance, limit)
+    pi, errors, steps, method = found
     good = errors[-1] <= max(1000.0 * tolerance, 1e-6)
     result = Transient(
         chain=chain,
@@ -94,10 +101,73 @@ def transient(
         tolerance=tolerance,
         status=Status.CONVERGED if good else Status.INACCURATE,
         steps=steps,
+        method=method,
         seconds=clock.perf_counter() - begin,
     )
     deliver(result, on_failure)
     return result
+
+
+class _Found(NamedTuple):
+    pi: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    steps: int
+    method: str
+
+
+def _by_powers(
+    jumps: Uniformized,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+    limit: Limit | None,
+) -> _Found:
+    """Return the distributions at some times by uniformization from each to the next."""
+    pi, errors = np.empty((len(moments), len(start))), np.empty(len(moments))
+    vector, error, steps, before = start, 0.0, 0, 0.0
+    for k, moment in enumerate(moments.tolist()):
+        found = jumps.distribution(vector, moment - before, tolerance / len(moments), limit)
+        vector, error, steps = found.values, error + found.error, steps + found.steps
+        pi[k], errors[k], before = vector, error, moment
+    return _Found(pi, errors, steps, "uniformization")
+
+
+def _by_resolvents(
+    jumps: Uniformized,
+    Q: sp.csr_matrix,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+    limit: Limit | None,
+) -> _Found | None:
+    """Return them by uniformization until a time, and a rational Krylov space from there on.
+
+    The time is longer and longer, until the bound is that of the tolerance, or near to what
+    rounding leaves of that of uniformization; None where it would be too long.
+    """
+    powers = jumps.rate * float(moments[-1])
+    order = cheaper_order(Q, powers)
+    if order is None:
+        return None
+    resolvents = Resolvents(Q, float(moments[-1]), order)
+    layer, before, error, steps, vector = LAYER / jumps.rate, 0.0, 0.0, 0, start
+    while jumps.rate * layer <= SHARE * powers:
+        part = jumps.distribution(vector, layer - before, 0.1 * tolerance, limit)
+        vector, error, steps = part.values, error + part.error, steps + part.steps
+        if part.steps < EARLY * jumps.rate * (layer - before):
+            return None  # settled: uniformization is as quick, and its bound is better
+        late = moments > layer
+        rounded = np.minimum(WORSE * jumps.rounding * jumps.rate * moments[late], LOOSEST)
+        allowed = np.maximum(tolerance, rounded) - error
+        found = resolvents.distributions(vector, moments[late] - layer, allowed)
+        if found is not None:
+            early = _by_powers(jumps, start, moments[~late], 0.1 * tolerance, limit)
+            pi = np.concatenate([early.pi.reshape(-1, len(start)), found.values])
+            errors = np.concatenate([early.errors, found.errors + error])
+            method = f"uniformization until {layer:.3g}, then a rational Krylov space"
+            return _Found(pi, errors, steps + early.steps + found.solves, method)
+        layer, before = LONGER * layer, layer
+    return None
 
 
 def limit_of(chain: MarkovChain, start: NDArray[np.float64], powers: float) -> Limit | None:

@@ -47,7 +47,9 @@ class Transient(Result):
     status
         CONVERGED, or INACCURATE where the bound is useless.
     steps
-        Products with the jump matrix.
+        Products with the jump matrix, and solutions of equations.
+    method
+        How it was found, in words.
     seconds
         Wall-clock time, in s.
 
@@ -67,6 +69,7 @@ class Transient(Result):
     tolerance: float
     status: Status
     steps: int
+    method: str
     seconds: float
 
     @property
@@ -167,6 +170,7 @@ class Transient(Result):
             "times": f"{len(self.times)}, {self.times[0]:g} to {self.times[-1]:g}",
             **last,
             "error bound (TV)": f"{float(self.error_bound.max()):.1e}",
+            "method": self.method,
             "products": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
