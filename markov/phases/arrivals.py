@@ -15,6 +15,7 @@ import numpy as np
 from hopflow.checks import number, one_number, shown, whole
 from markov.methods.gth import GTH
 from markov.phases.fitting import phase_type_of
+from markov.phases.passes import Passes
 from markov.phases.phase_types import MOST_PHASES, ROW_SUM, PhaseType, rates_between
 from markov.structure import closed_classes
 
@@ -188,9 +189,10 @@ class MAP:
 
     def log_likelihood(self, intervals: ArrayLike) -> float:
         """Return the log of the density of intervals in s in their order, the first after an arrival."""
-        from markov.phases.traces import log_likelihood
-
-        return log_likelihood(self, intervals)
+        times = number("intervals", intervals, above=0.0)
+        if times.ndim != 1 or not len(times):
+            raise ValueError(f"intervals has shape {times.shape}: times in one row are expected")
+        return Passes(self.D0, self.D1, self.interval.alpha, times).log_likelihood
 
     def __add__(self, other: MAP) -> MAP:
         """Return the superposition of two independent processes (Kronecker sums)."""

@@ -2,9 +2,7 @@
 
 P. Buchholz, An EM-algorithm for MAP fitting from real traffic data, TOOLS 2003, LNCS 2794; T. Ryden, An EM
 algorithm for estimation in Markov-modulated Poisson processes, Computational Statistics & Data Analysis
-21, 1996. Expected times and numbers of changes of phase are integrals of products of exponentials of D0,
-taken here in its eigenvectors, and as blocks of an exponential of twice the size (C. F. Van Loan, IEEE
-Transactions on Automatic Control 23, 1978) where these are nearly dependent.
+21, 1996. The expected times and numbers of changes of phase come from `markov.phases.passes`.
 """
 
 from __future__ import annotations
@@ -18,20 +16,18 @@ import numpy as np
 from hopflow.checks import number, whole
 from hopflow.progress import progress_bar
 from markov.phases.arrivals import MAP
+from markov.phases.passes import Passes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MapFit", "fit_map", "log_likelihood"]
+__all__ = ["MapFit", "fit_map"]
 
 FEWEST = 10  # intervals per phase
 MOST = 8  # phases
 GAIN = 1e-8  # of the log-likelihood, per interval and round: less ends the iteration
-CONDITION = 1e8  # of the eigenvectors of D0, beyond which they are not used
-SMALL = 1e-6  # of a difference of exponents: the series is right to rounding
-BLOCK = 4096  # intervals whose block exponentials are taken at once
 
 
 @dataclass(frozen=True)
@@ -116,14 +112,6 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     return MapFit(process, likelihood, best.rounds, best.converged)
 
 
-def log_likelihood(process: MAP, intervals: ArrayLike) -> float:
-    """Return the log-likelihood of intervals in s, shape (n,): see `MAP.log_likelihood`."""
-    times = number("intervals", intervals, above=0.0)
-    if times.ndim != 1 or not len(times):
-        raise ValueError(f"intervals has shape {times.shape}: times in one row are expected")
-    return _Passes(process, times).log_likelihood
-
-
 def _starts(times: Floats, m: int) -> list[tuple[Floats, Floats]]:
     """Return processes to start from: phases are groups of intervals of similar lengths.
 
@@ -145,115 +133,10 @@ def _starts(times: Floats, m: int) -> list[tuple[Floats, Floats]]:
 def _climbed(times: Floats, D0: Floats, D1: Floats, most: int, bar: object) -> MapFit:
     before, found = -math.inf, MAP(D0, D1)
     for rounds in range(1, most + 1):
-        passes = _Passes(found, times)
+        passes = Passes(found.D0, found.D1, found.interval.alpha, times)
         if passes.log_likelihood - before <= GAIN * len(times):
             return MapFit(found, passes.log_likelihood, rounds, converged=True)
         before, last = passes.log_likelihood, found
-        found = passes.improved()
+        found = MAP(*passes.improved())
         bar.update()  # type: ignore[attr-defined]
     return MapFit(last, before, most, converged=False)
-
-
-class _Passes:
-    """Forward and backward passes over the intervals: the E-step.
-
-    Attributes
-    ----------
-    log_likelihood
-        Of the intervals.
-    """
-
-    def __init__(self, process: MAP, times: Floats) -> None:
-        self._process, self._times = process, times
-        D0, D1 = process.D0, process.D1
-        values, V = np.linalg.eig(D0)
-        self._modes = None
-        if np.linalg.cond(V) < CONDITION:
-            self._modes = values, V, np.linalg.inv(V)
-            decays = np.exp(values * times[:, None])
-            self._after = np.einsum("kp,np,pl->nkl", V, decays, self._modes[2]).real
-        else:
-            self._after = _exponentials(D0 * times[:, None, None])
-        steps = np.maximum(self._after, 0.0) @ D1
-        self._a, self._c = _forward(process.interval.alpha, steps)
-        self._b = _backward(steps, self._c)
-        self.log_likelihood = float(np.log(self._c).sum())
-
-    def improved(self) -> MAP:
-        """Return the process of the M-step, expected numbers of changes over expected times."""
-        D0, D1 = self._process.D0, self._process.D1
-        last = np.einsum("nk,nkl->nl", self._a, self._after) / self._c[:, None]
-        arrivals = np.einsum("nk,nl->kl", last, self._b) * D1
-        both = self._together()
-        times = np.maximum(np.diagonal(both), 1e-300)
-        changes = np.maximum(both, 0.0) * D0
-        np.fill_diagonal(changes, 0.0)
-        hidden, seen = changes / times[:, None], arrivals / times[:, None]
-        return MAP(hidden - np.diag(hidden.sum(axis=1) + seen.sum(axis=1)), seen)
-
-    def _together(self) -> Floats:
-        """Return the sum over intervals of the integral of P(in k at s) f(rest | in l at s)."""
-        D1, t = self._process.D1, self._times
-        if self._modes is None:
-            return _block_integrals(self._process, t, self._a, self._b, self._c)
-        values, V, W = self._modes
-        before, after = self._a @ V / self._c[:, None], self._b @ (W @ D1).T
-        decays = np.exp(values * t[:, None])
-        m, found = len(values), np.zeros((len(values), len(values)), dtype=complex)
-        for p in range(m):
-            for q in range(m):
-                slow, fast = (p, q) if values[p].real > values[q].real else (q, p)
-                z = (values[fast] - values[slow]) * t
-                near = np.abs(z) < SMALL
-                safe = np.where(near, 1.0, z)
-                area = t * decays[:, slow] * np.where(near, 1.0 + 0.5 * z, np.expm1(safe) / safe)
-                found[p, q] = (before[:, p] * after[:, q] * area).sum()
-        total: Floats = (W.T @ found @ V.T).real
-        return total
-
-
-def _forward(first: Floats, steps: Floats) -> tuple[Floats, Floats]:
-    """Return the distribution of the phase at the start of each interval, and each density."""
-    n, m = len(steps), steps.shape[1]
-    a, c = np.empty((n, m)), np.empty(n)
-    row = first
-    for i in range(n):
-        a[i] = row
-        row = row @ steps[i]
-        c[i] = row.sum()
-        row = row / c[i]
-    return a, c
-
-
-def _backward(steps: Floats, c: Floats) -> Floats:
-    """Return how likely the rest after each interval is by phase, relative to its density."""
-    n, m = len(steps), steps.shape[1]
-    b = np.empty((n, m))
-    column = np.ones(m)
-    for i in range(n - 1, -1, -1):
-        b[i] = column
-        column = steps[i] @ column / c[i]
-    return b
-
-
-def _exponentials(matrices: Floats) -> Floats:
-    """Return the exponentials of matrices, shape (n, k, k)."""
-    from scipy.linalg import expm
-
-    parts = np.array_split(matrices, max(1, len(matrices) // BLOCK))
-    found: Floats = np.concatenate([expm(part) for part in parts])
-    return found
-
-
-def _block_integrals(process: MAP, times: Floats, a: Floats, b: Floats, c: Floats) -> Floats:
-    """Return what `_Passes._together` does, from exponentials of blocks."""
-    m, D0 = process.order, process.D0
-    total = np.zeros((m, m))
-    ends = b @ process.D1.T / c[:, None]
-    for low in range(0, len(times), BLOCK):
-        part = slice(low, low + BLOCK)
-        blocks = np.zeros((len(times[part]), 2 * m, 2 * m))
-        blocks[:, :m, :m] = blocks[:, m:, m:] = D0
-        blocks[:, :m, m:] = ends[part, :, None] * a[part, None, :]
-        total += _exponentials(blocks * times[part, None, None])[:, :m, m:].sum(axis=0).T
-    return total

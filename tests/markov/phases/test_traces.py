@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MAP, PhaseType, fit_map
-from markov.phases.traces import _Passes
+from markov import MAP, fit_map
 
 SOURCE = MAP.modulated([[-1.0, 1.0], [0.5, -0.5]], [30.0, 2.0])
 
@@ -57,23 +56,6 @@ def test_one_phase_is_the_poisson_process() -> None:
     assert found.process.rate == pytest.approx(1.0 / intervals.mean(), rel=1e-12)
     log = 50.0 * (math.log(found.process.rate) - 1.0)
     assert found.log_likelihood == pytest.approx(log, rel=1e-12)
-
-
-def test_eigenvectors_that_coincide() -> None:
-    erlang = MAP.renewal(PhaseType.erlang(2, mean=1.0))
-    times = np.array([0.1, 0.7, 1.9])
-    expected = np.log(4.0 * times * np.exp(-2.0 * times)).sum()
-    assert erlang.log_likelihood(times) == pytest.approx(expected, rel=1e-12)
-    passes = _Passes(erlang, times)
-    assert passes._modes is None
-    assert np.trace(passes._together()) == pytest.approx(times.sum(), rel=1e-12)  # all the time
-
-
-def test_both_ways_to_the_integrals_agree() -> None:
-    passes = _Passes(SOURCE, drawn(SOURCE, 50, seed=7))
-    near = passes._together()
-    passes._modes = None
-    np.testing.assert_allclose(near, passes._together(), rtol=1e-10)
 
 
 @pytest.mark.parametrize(
