@@ -230,10 +230,14 @@ def _print_row(row: Row, console: Console) -> None:
     from validation.report.rows import verdicts
 
     model, packets = (f"[{STYLES[verdict]}]{verdict}[/]" for verdict in verdicts(row))
+    level = Verdict(row["packet_level"])
+    own = (
+        f", hopflow's packet level [{STYLES[level]}]{level}[/]" if level != "not applicable" else ""
+    )
     readings = dict.fromkeys(name for names in row["depends_on"].values() for name in names)
     turned = f" (turned by: {'; '.join(readings)})" if readings else ""
     console.print(
-        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}"
+        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}{own}"
         f"{_escaped(turned)}. {_escaped(row['headline'])}",
         highlight=False,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from validation import evidence, manifest
 from validation.claims import find, ledger
-from validation.records import recorded_thresholds, recorded_verdicts
+from validation.records import recorded_levels, recorded_thresholds, recorded_verdicts
 from validation.verdicts import Sides
 
 LONG = (
@@ -42,6 +42,7 @@ def test_claim_is_found_as_recorded(id: str) -> None:
     """Verdicts and thresholds are those of ``published``, the text is complete, pictures are labelled."""
     finding = find(id).check()
     assert Sides(finding.model, finding.simulation) == recorded_verdicts()[id], finding.summary
+    assert finding.level == recorded_levels()[id], finding.summary
     recorded = {name: t for (claim, name), t in recorded_thresholds().items() if claim == id}
     assert {t.name for t in finding.thresholds} == set(recorded)
     for threshold in finding.thresholds:

@@ -80,6 +80,7 @@ COLUMNS = (
     ("quantity", "Quantity"),
     ("model", "Model"),
     ("simulation", "Packet simulation"),
+    ("level", "hopflow's packet level"),
     ("paper", "Paper"),
     ("tolerance", "Tolerance and its reason"),
 )

@@ -38,4 +38,4 @@ def test_the_first_slow_start_ends_where_the_bundled_runs_end_it() -> None:
         if case.name in (CASE, "kaneko2007/rtt-fairness-ns3", "kaneko2007/pairs-ns3"):
             run = case.runs[0]
             group = pd.DataFrame({"base_rtt": run["rtts"]})
-            assert _slow_start(group, {"rate": run["rate"]}) == run["ssthresh"], case.name
+            assert slow_start_of(group, {"rate": run["rate"]}) == run["ssthresh"], case.name
