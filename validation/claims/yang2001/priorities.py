@@ -48,6 +48,7 @@ from validation.verdicts import Verdict
 
 SLOTS = "yang2001/sensitivity-slots"
 CONTROL = "yang2001/sensitivity-control"
+TURNS = "yang2001/slots-per-turn"
 QUEUES = ("yang2001/sensitivity-queues", "yang2001/sensitivity-best-effort")
 LINK, SIZE, FLOWS = 1e6, 8e6, 200
 """Rate of the bottleneck in bit/s, bits of a transfer, number of transfers."""
@@ -287,7 +288,7 @@ def cc_against_ts() -> Effects:
     )
 
 
-@effects("Y08", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
+@effects("Y08", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), SLOTS))
 def udp_against_tcp() -> Effects:
     """Measure by how much TCP takes longer than UDP of the same priority."""
 
@@ -307,8 +308,18 @@ def udp_against_tcp() -> Effects:
         both(lambda times: {"faster": tuple(every(times).values())}),
         {"TCP over UDP": Curve(list(found), list(found.values()))},
         ("environment, discipline and class", "relative difference of the times"),
-        values={"against": [name for name, e in found.items() if e.value < 0]},
-    )
+        values={
+            "against": [name for name, e in found.items() if e.value < 0],
+            "turns": found["ts/ts FCFS, UDP3"], "free": found["be/be FCFS, UDP3"],
+            "rates": [_in_turns(value) for value in ("default", "1e+06")],
+        },
+    )  # fmt: skip
+
+
+def _in_turns(udp_rate: str) -> Estimate:
+    """Return by how much TCP3 takes longer than UDP3 under ts/ts and FCFS by UDP's rate."""
+    frame = classes(SLOTS).reset_index()
+    return apart(frame[frame["value"] == udp_rate], ("ts", "TCP3"), ("ts", "UDP3"))
 
 
 ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
@@ -350,7 +361,7 @@ def _modelled_order() -> Iterator[Estimate]:
                 yield Estimate(own[low] / own[high] - 1.0, 0.0)
 
 
-@effects("Y11", cases=cases("cc/be", "ts/be", "be/be"))
+@effects("Y11", cases=(*cases("cc/be", "ts/be", "be/be"), SHORT))
 def gain_over_best_effort() -> Effects:
     """Measure by how much regulated classes gain over best effort."""
     names = [f"{d} {k}" for d in DISCIPLINES for k in TCP]
@@ -375,7 +386,10 @@ def gain_over_best_effort() -> Effects:
             "ts": Curve(names, ts),
         },
         ("discipline and class", "gain over best effort, relative"),
-        values={"gaining": [n for n, e in found.items() if e.value > 0]},
+        values={
+            "gaining": [n for n, e in found.items() if e.value > 0],
+            "second": [gains(times)["FCFS TCP2"] for times in (seen, short, modelled)],
+        },
     )
 
 
@@ -452,7 +466,7 @@ def _spreads(environment: str, discipline: str) -> pd.DataFrame:
     return under(by_seed(case_of(environment, discipline), "std"), regulated(environment))
 
 
-@effects("Y13", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
+@effects("Y13", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be"), CONTROL))
 def spread_of_times() -> Effects:
     """Measure the standard deviation of the times within a class."""
     pairs = [(("cc/cc", "ts/ts"), d) for d in DISCIPLINES]
@@ -479,8 +493,25 @@ def spread_of_times() -> Effects:
         },
         curves,
         ("class of flows", "standard deviation of the transfer time (s)"),
-        values={"share": most},
-    )
+        values={
+            "share": most,
+            "with": [_last_step(None, pair) for pair in LAST_STEPS],
+            "without": [_last_step("lost", pair) for pair in LAST_STEPS],
+        },
+    )  # fmt: skip
+
+
+LAST_STEPS = (("TCP3", "TCP2"), ("TCP4", "TCP3"))
+
+
+def _last_step(acks: str | None, pair: tuple[str, str]) -> Estimate:
+    """Return how much more the first class of a pair scatters than the second under cc and FCFS.
+
+    ``"lost"``: where acknowledgements that come while a flow is stopped are lost.
+    """
+    frame = classes(CONTROL, "std").reset_index()
+    frame = frame[frame["value"] == (acks or "default")]
+    return apart(frame, ("cc", pair[0]), ("cc", pair[1]))
 
 
 def _turns_spread() -> Estimates:
@@ -492,7 +523,19 @@ def _turns_spread() -> Estimates:
     )
 
 
-@effects("Y18", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
+FEW_SLOTS = 1 / 64
+"""The smallest multiple of the slots per turn that was run."""
+
+
+def _spread_at(scale: float) -> tuple[float, Estimate]:
+    """Return how much more TCP4 scatters than TCP1 under ts/ts, model and ns-2, in s, by the slots."""
+    own = turns(90, scale=scale).groupby("kind")["time"].std()
+    frame = classes(TURNS, "std").reset_index()
+    ns2 = frame[frame["value"] == scale].set_index("seed")["ts"]
+    return float(own["TCP4"] - own["TCP1"]), of_runs((ns2["TCP4"] - ns2["TCP1"]).to_numpy())
+
+
+@effects("Y18", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), TURNS))
 def spread_by_discipline() -> Effects:
     """Measure the spread of the classes by priority and discipline."""
     total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}
@@ -514,11 +557,12 @@ def spread_by_discipline() -> Effects:
         {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
         ("discipline", "standard deviation, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
-                "against": sum(e.value < 0 for e in ts), "steps": len(ts)},
+                "against": sum(e.value < 0 for e in ts), "steps": len(ts),
+                "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
     )  # fmt: skip
 
 
-@effects("Y17", cases=(*cases("ts/ts"), SLOTS, "yang2001/slots-per-turn"))
+@effects("Y17", cases=(*cases("ts/ts"), SLOTS, TURNS))
 def unused_slots() -> Effects:
     """Measure how long ts takes beyond the time that the load needs on the link."""
     extra = {}

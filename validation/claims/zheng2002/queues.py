@@ -168,7 +168,7 @@ def marks_instead_of_drops() -> Effects:
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("flows of each kind", "loss (1)"),
         values={"lost": curves, 
-                "full": _ecn(OWN[0], "utilisation"), "empty": _ecn(OWN[0], "utilisation", LOW_THRESHOLDS), "beyond": _lost(SLOW._replace(high=3000.0, most=1.0, buffer=9000.0))},
+                "full": _ecn(OWN[0], "utilisation"), "empty": _ecn(OWN[0], "utilisation", LOW_THRESHOLDS), "queue": _marked_loss(), "threshold": SLOW.high},
         readings={"ns-2's decrease setting is b": statements("b")},
     )  # fmt: skip
 
