@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from validation import evidence
 from validation.claims.effect_claims import EQUAL, Curve, Effects, Statement, beyond, effects
-from validation.claims.malhotra2005 import bundled, chain, protocol
+from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.statistics import LEVEL, Estimate, combine, difference, of_runs, ratio, slope
 from validation.verdicts import Verdict
@@ -198,6 +198,7 @@ def idle_times() -> Effects:
         {
             "idle times": Curve(IDLE, [think[rtt] for rtt in IDLE], list(bursty.values())),
             "endless": Curve(IDLE, [endless[rtt] for rtt in IDLE], list(granular.values())),
+            "endless at packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
         },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
@@ -235,16 +236,25 @@ def short_round_trips() -> Effects:
     other = protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == 'endless'")
     none = Verdict.NOT_APPLICABLE
     part = [_lost(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
+    own = [level.endless(rtt, False) for rtt in (SHORT, MIDDLE)]
+    burst, loss = ([of_runs(getattr(e, name)) for e in own] for name in ("bursts", "lost"))
     return Effects(
         {
-            "gain": Statement((gains[SHORT],), none),
+            "gain": Statement((gains[SHORT],), none, level=(level.gain(SHORT),)),
             "chain": Statement(None, Verdict.of(exact[SHORT] < NO_GAIN)),
             "losses": Statement(
-                (difference(lost[SHORT], lost[MIDDLE]),), (Estimate(part[0] - part[1], 0.0),)
+                (difference(lost[SHORT], lost[MIDDLE]),),
+                (Estimate(part[0] - part[1], 0.0),),
+                level=(difference(*loss),),
             ),
-            "bursts": Statement((difference(bursts[SHORT], bursts[MIDDLE]),), none),
+            "bursts": Statement(
+                (difference(bursts[SHORT], bursts[MIDDLE]),), none, level=(difference(*burst),)
+            ),
         },
-        {"endless files": Curve(list(gains), list(gains.values()), list(exact.values()))},
+        {
+            "endless files": Curve(list(gains), list(gains.values()), list(exact.values())),
+            "at packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
+        },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
         values={"gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT]},
@@ -283,6 +293,19 @@ def _chain_law(rtt: float, *, pause: bool) -> float:
     return answer.throughput * (rtt + waiting) * math.sqrt(lost)
 
 
+def _somewhere(changes: Iterable[Estimate]) -> Verdict:
+    """Return whether any of some changes is certainly beyond the margin; that none is, is the opposite."""
+    tests = [beyond(side, EQUAL) for e in changes for side in (e, -e)]
+    found = any(e.p_positive() < LEVEL / len(tests) for e in tests)
+    return Verdict.of(found, all((-e).p_positive() < LEVEL for e in tests))
+
+
+def _at_packet_level() -> list[Estimate]:
+    """Return the changes of the law by pausing at hopflow's packet level, of endless files."""
+    laws = ([of_runs(level.endless(rtt, p).law) for p in (True, False)] for rtt in level.RTTS)
+    return [difference(ratio(on, off), Estimate(1.0, 0.0)) for on, off in laws]
+
+
 @effects(
     "M15",
     cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG.values(), FLOWS),
@@ -299,16 +322,14 @@ def root_p_law() -> Effects:
         for name, laws in found.items()
         for (rtt,), pair in laws.items()
     }
-    tests = [beyond(side, EQUAL) for e in changes.values() for side in (e, -e)]
-    somewhere = any(e.p_positive() < LEVEL / len(tests) for e in tests)
-    nowhere = all((-e).p_positive() < LEVEL for e in tests)
     rtts = [rtt for (rtt,) in found["endless"]]
     exact = [_chain_law(r, pause=True) / _chain_law(r, pause=False) - 1.0 for r in rtts]
     return Effects(
         {
             "fails": Statement(
-                Verdict.of(somewhere, nowhere),
+                _somewhere(changes.values()),
                 Verdict.of(max(map(abs, exact)) > EQUAL),
+                level=_somewhere(_at_packet_level()),
             )
         },
         {
