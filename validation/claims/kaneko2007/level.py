@@ -65,7 +65,8 @@ def levelled(
                 group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n)
                 for n in range(seeds)
             ]
-    return pd.concat(found)
+    every: pd.DataFrame = pd.concat(found)
+    return every
 
 
 def _ending(rule: WindowRule, window: float) -> WindowRule:

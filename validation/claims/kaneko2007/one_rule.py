@@ -28,6 +28,7 @@ from validation.verdicts import Verdict
 
 THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
 RTTS = ("kaneko2007/rtt-fairness-ns3", "kaneko2007/rtt-fairness-ns2")
+MORE_RTTS = "kaneko2007/rtt-fairness-seeds-ns2"
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
 ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")
@@ -64,14 +65,14 @@ def three_flows() -> Effects:
     )
 
 
-@effects("K05", cases=RTTS, equal=True)
+@effects("K05", cases=(*RTTS, MORE_RTTS), equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip."""
     shares: dict[str, dict[float, Estimate]] = {}
     level: dict[str, dict[float, Estimate]] = {}
     model: dict[str, dict[float, Estimate]] = {}
     for case in RTTS:
-        frame = of_cases(case)
+        frame = of_cases(case) if case == RTTS[0] else of_cases(case, MORE_RTTS)
         for rule in frame["rule"].unique():
             if rule in NAMES and rule not in shares:
                 chosen = f"rule == {rule!r} and long_rtt in {LONG}"
@@ -94,12 +95,15 @@ def other_round_trips() -> Effects:
 
     return Effects(
         {
-            key: Statement(*(each(found) for found in (shares, model)), equal=equal, level=each(level))
-            for key, each, equal in (
-                ("fairest", lambda found: order(found, "cubic", ""), False),
-                ("least", lambda found: order(found, "", "highspeed"), False),
-                ("as_reno", as_reno, True),
-            )
+            "fairest": Statement(
+                order(shares, "cubic", ""), order(model, "cubic", ""),
+                level=order(level, "cubic", ""),
+            ),
+            "least": Statement(
+                order(shares, "", "highspeed"), order(model, "", "highspeed"),
+                level=order(level, "", "highspeed"),
+            ),
+            "as_reno": Statement(as_reno(shares), as_reno(model), equal=True, level=as_reno(level)),
         },
         {
             NAMES[rule]: Curve(

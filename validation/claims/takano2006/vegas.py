@@ -82,7 +82,8 @@ def at_packet_level(
     apart: float = vegas_runs.ALIKE,
 ) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level."""
-    alike = vegas_runs.alike(*(each.mean for each in found.level.values()), apart)
+    dfc, fifo = found.level.values()
+    alike = vegas_runs.alike(dfc.mean, fifo.mean, apart)
     judged = {"same": Verdict.of(alike)}
     for side, each in found.level.items():
         steady = studies.STEADY * unstable

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from dfcmodel import RED, Flow, Link, Packets, Scenario, simulate
+from dfcmodel import FIFO, RED, Flow, Link, Packets, Scenario, simulate
 from responsefn import AIMD
 from validation.claims.zheng2002.red import SLOW
 from validation.claims.zheng2002.red import Link as Bottleneck
@@ -68,8 +68,10 @@ class Dumbbell(NamedTuple):
         """Return the scenario with the random starts of a seed."""
         bottleneck = self.link
         red = RED(bottleneck.low, bottleneck.high, max_p=bottleneck.most, ecn=self.queue == "ECN")
-        managed = {} if self.queue == "DropTail" else {"discipline": red}
-        links = [Link("in", "out", bottleneck.capacity, TRUNK_DELAY, bottleneck.buffer, **managed)]
+        queue = FIFO() if self.queue == "DropTail" else red
+        links = [
+            Link("in", "out", bottleneck.capacity, TRUNK_DELAY, bottleneck.buffer, discipline=queue)
+        ]
         starts = np.random.default_rng([seed, len(self.kinds)]).uniform(
             0.0, LATEST, len(self.kinds)
         )

@@ -38,7 +38,7 @@ SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
 """Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
-DELAYS = "zheng2002/access-delay"
+DELAYS, MORE_DELAYS = "zheng2002/access-delay", "zheng2002/access-delay-seeds"
 OWN = (4, 16, 64)
 """Flows of each kind at hopflow's packet level; on the fast link the last two."""
 FEW = (2, 4)
@@ -158,10 +158,8 @@ def levels(one: str, other: str) -> Levels:
     slow = {n: level.pair(one, other, n) for n in OWN}
     fast = {n: level.pair(one, other, n, FAST_LINK) for n in OWN[1:]}
     return Levels(
-        *(
-            {n: level.ratio(flows, one, other) for n, flows in each.items()}
-            for each in (slow, fast)
-        ),
+        {n: level.ratio(flows, one, other) for n, flows in slow.items()},
+        {n: level.ratio(flows, one, other) for n, flows in fast.items()},
         {n: level.of_link(flows, "loss") for n, flows in slow.items()},
     )
 
@@ -205,7 +203,7 @@ def by_delay(one: str, other: str) -> dict[str, list[float]]:
     return {one: list(rates[: len(ACCESS)]), other: list(rates[len(ACCESS) :])}
 
 
-@effects("Z14", cases=(DELAYS,))
+@effects("Z14", cases=(DELAYS, MORE_DELAYS))
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
@@ -215,7 +213,7 @@ def growing_delays() -> Effects:
         model: dict[str, list[Estimate]] = {"rate": [], "variance": [], "order": []}
         for lower, upper in pairs:
             chosen = "1-b" if lower == TFRC else reading
-            frame = where(DELAYS, pair=f"{lower} with {upper}", reading=chosen)
+            frame = _by_distance(f"{lower} with {upper}", chosen)
             for kind in (lower, upper):
                 flows = frame[frame["kind"] == kind]
                 rates.append(_fall(by(flows, "access_delay", "rate")))
@@ -230,22 +228,24 @@ def growing_delays() -> Effects:
                 model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
             apart = sum(own[first]) / sum(own[second]) - 1.0
             model["order"].append(Estimate(apart + EQUAL, 0.0))
-        own = [_level(lower, upper) for lower, upper in pairs[:2]]
+        packets = [_level(lower, upper) for lower, upper in pairs[:2]]
         return {
             "rate": Statement(
-                tuple(rates), tuple(model["rate"]), level=tuple(e for each in own for e in each[0])
+                tuple(rates),
+                tuple(model["rate"]),
+                level=tuple(e for each in packets for e in each[0]),
             ),
             "variance": Statement(
                 tuple(variances),
                 tuple(model["variance"]),
-                level=tuple(e for each in own for e in each[1]),
+                level=tuple(e for each in packets for e in each[1]),
             ),
             "order": Statement(
-                tuple(above), tuple(model["order"]), level=tuple(each[2] for each in own)
+                tuple(above), tuple(model["order"]), level=tuple(each[2] for each in packets)
             ),
         }
 
-    shown = where(DELAYS, pair=f"{TFRC} with {TCP}", reading="1-b")
+    shown = _by_distance(f"{TFRC} with {TCP}", "1-b")
     curves = {
         kind: by(shown[shown["kind"] == kind], "access_delay", "rate") for kind in (TFRC, TCP)
     }
@@ -260,6 +260,11 @@ def growing_delays() -> Effects:
         values={"ends": ends, "pairs": len(pairs)},
         readings={READING: statements("b")},
     )
+
+
+def _by_distance(pair: str, reading: str) -> pd.DataFrame:
+    """Return the flows of a pair at growing distances, of all seeds."""
+    return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
 
 
 def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate]:

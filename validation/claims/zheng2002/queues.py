@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
-from validation.claims.zheng2002.one_kind import VISIBLE
 from validation.claims.zheng2002 import level
+from validation.claims.zheng2002.one_kind import VISIBLE
 from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP
 from validation.claims.zheng2002.red import (
     LOW_THRESHOLDS,
@@ -56,7 +56,8 @@ def _both(name: str, **link: float) -> pd.DataFrame:
         flows = level.pair(one, TCP, FLOWS, SLOW._replace(**link), queue)._replace(jitter=PHASE)
         table = getattr(level.runs(flows), name)
         tables.append(table.assign(pair=f"{one} with {TCP}", queue=queue))
-    return pd.concat(tables)
+    both: pd.DataFrame = pd.concat(tables)
+    return both
 
 
 @effects("Z15", cases=(CASE,))
