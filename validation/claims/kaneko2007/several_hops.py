@@ -29,7 +29,7 @@ METHODS: dict[str, Fluid | Packets] = {
     "packets": Packets(recovery="sack", seed=1),
 }
 """Both levels; Linux's modules and ns-3's sockets repair losses by SACK."""
-SEEDS = {"fluid": 8, "packets": 4}
+SEEDS = {"fluid": 16, "packets": 4}
 """Runs of each; those of packets are of one rule."""
 
 
