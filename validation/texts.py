@@ -55,6 +55,7 @@ NAMES = (
     r"(?:[Ee]qs?|Figs?|Sects?|Tables?)\. ?\(?[\d.]+\)?(?:(?: to |-)\(?[\d.]+\)?)?",
     r"[Ss]cenarios? \d[A-Z]?'?",
     r"\b[DMKZYS]\d\d\b",  # claims
+    r"\b(?:TCP|UDP)[1-4]\b",  # classes of flows in yang2001
     r"\b(?i:rules?|queue|node|link|bridge|flow|seed)\s\d+(?:(?:,| and| to) \d+)*\b",
     r"\b(?:T|B|mu|lambda|lambda_effec,|[a-zA-Z]_)[0-9]\b",
     r"\bN [=>] \d(?:(?:,| and| to) \d)*\b",

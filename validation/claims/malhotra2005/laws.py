@@ -10,7 +10,7 @@ import numpy as np
 
 from validation import evidence
 from validation.claims.effect_claims import EQUAL, Curve, Effects, Statement, beyond, effects
-from validation.claims.malhotra2005 import chain, level, protocol
+from validation.claims.malhotra2005 import chain, level, protocol, traffic
 from validation.claims.malhotra2005.chain import Setting
 from validation.claims.malhotra2005.traffic import FLOWS, lost_part
 from validation.statistics import LEVEL, Estimate, difference, of_runs, ratio
@@ -102,3 +102,6 @@ def root_p_law() -> Effects:
             "flows": {int(n): e for (n, *_), e in itertools.islice(flows.items(), 5)},
         },
     )  # fmt: skip
+
+
+root_p_law.constants_of(traffic)

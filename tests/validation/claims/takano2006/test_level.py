@@ -7,6 +7,7 @@ import pytest
 from validation.claims.takano2006 import level
 
 
+@pytest.mark.slow
 def test_with_dfc_the_target_has_half_of_the_links() -> None:
     found = level.swings_of("1")
     assert found is not None
