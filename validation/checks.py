@@ -22,9 +22,10 @@ text
     def gains(found: Thresholds) -> Figure: ...
 
 The thresholds of a verdict are keyword parameters of `judge`: the finding tells the verdicts at half
-and at twice of each. A claim may have two functions more, with the same keyword parameters or less:
+and at twice of each. A claim may have three functions more, with the same keyword parameters or less:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
-a reading changes, and ``same_process`` those of packet runs of the model's own events.
+a reading changes, ``same_process`` those of packet runs of the model's own events, and
+``packet_level`` those of hopflow's own packet level.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ class Check(Generic[T]):
         self._judge: Callable[..., Judgement] | None = None
         self._readings: Callable[..., dict[str, Judgement]] = lambda _: {}
         self._process: Callable[..., dict[str, Verdict]] = lambda _: {}
+        self._level: Callable[..., dict[str, Verdict]] = lambda _: {}
         self._pictures: dict[str, Callable[[T], Figure]] = {}
         self._modules = [sys.modules[measure.__module__]]
 
@@ -122,6 +124,11 @@ class Check(Generic[T]):
         """Register the decorated function as the one that judges runs of the model's own events."""
         self._process = process
         return process
+
+    def packet_level(self, level: Callable[..., dict[str, Verdict]]) -> Callable[..., Any]:
+        """Register the decorated function as the one that judges hopflow's own packet level."""
+        self._level = level
+        return level
 
     def draw(self, draw: Callable[[T], Figure]) -> Callable[[T], Figure]:
         """Register the function below as the one that draws the figure of its name in the text."""
@@ -207,10 +214,16 @@ class Check(Generic[T]):
         """Return the verdicts in all readings as a finding whose statements are their keys."""
         default = self.judged(found, **thresholds)
         process = self.judged_process(found, **thresholds)
+        level = _with(self._level, found, thresholds)
 
         def parts(judgement: Judgement) -> tuple[Part, ...]:
             return tuple(
-                Part(key, *_instead(judgement.get(key), sides), process.get(key, NONE))
+                Part(
+                    key,
+                    *_instead(judgement.get(key), sides),
+                    process.get(key, NONE),
+                    level.get(key, NONE),
+                )
                 for key, sides in default.items()
             )
 

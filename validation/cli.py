@@ -31,6 +31,7 @@ from validation.texts import plain
 from validation.verdicts import Claim, Finding, Verdict
 
 if TYPE_CHECKING:
+    from validation.report import Report
     from validation.report.rows import Row
 
 app = typer.Typer(
@@ -174,7 +175,7 @@ def validate(
     _print_tally(rows, console)
     different = [row["id"] for row in rows if not row["as_recorded"]]
     console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
-    repeated = not parts or _recompute(parts, report, console)
+    repeated = not parts or _recompute(parts, pages, console)
     if record and not claim:
         write_records({each: findings[each] for each in chosen})
         return
@@ -184,13 +185,13 @@ def validate(
         raise typer.Exit(1)
 
 
-def _recompute(parts: range, report: Path, console: Console) -> bool:
+def _recompute(parts: range, pages: Report, console: Console) -> bool:
     """Compute bundled runs again, say how they compare, and return whether all are equal."""
     from validation import recomputing
 
     found = list(recomputing.recompute(parts))
     about = recomputing.about(found, parts)
-    (report / "recomputed.json").write_text(as_json(about) + "\n", encoding="utf-8")
+    pages.recomputed(about)
     off = [each for each in found if each.differences]
     of = f" (part {parts[0]} of 0 to {recomputing.PARTS - 1})" if len(parts) == 1 else ""
     said = "all equal packet for packet" if not off else f"[red]{len(off)} differ[/]"
@@ -230,10 +231,14 @@ def _print_row(row: Row, console: Console) -> None:
     from validation.report.rows import verdicts
 
     model, packets = (f"[{STYLES[verdict]}]{verdict}[/]" for verdict in verdicts(row))
+    level = Verdict(row["packet_level"])
+    own = (
+        f", hopflow's packet level [{STYLES[level]}]{level}[/]" if level != "not applicable" else ""
+    )
     readings = dict.fromkeys(name for names in row["depends_on"].values() for name in names)
     turned = f" (turned by: {'; '.join(readings)})" if readings else ""
     console.print(
-        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}"
+        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}{own}"
         f"{_escaped(turned)}. {_escaped(row['headline'])}",
         highlight=False,
     )

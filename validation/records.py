@@ -18,6 +18,7 @@ __all__ = [
     "entries",
     "excused_cases",
     "record",
+    "recorded_levels",
     "recorded_readings",
     "recorded_thresholds",
     "recorded_verdicts",
@@ -70,6 +71,11 @@ def recorded_verdicts() -> dict[str, Sides[Verdict]]:
     }
 
 
+def recorded_levels() -> dict[str, Verdict]:
+    """Return the verdicts of hopflow's packet level in ``verdicts.csv``, by claim."""
+    return {row["id"]: Verdict(row["packet level"]) for row in rows("verdicts.csv")}
+
+
 def recorded_readings() -> dict[str, Sides[tuple[str, ...]]]:
     """Return the readings that turn the verdicts of ``verdicts.csv``, by claim."""
     columns = "model depends on", "simulation depends on"
@@ -102,9 +108,16 @@ def record(findings: Mapping[Claim, Finding]) -> None:
     """Write the verdicts and thresholds of all claims to ``published``."""
     _write(
         "verdicts.csv",
-        "id,model,simulation,same process,model depends on,simulation depends on",
+        "id,model,simulation,same process,packet level,model depends on,simulation depends on",
         (
-            (c.id, f.model, f.simulation, f.process, *("; ".join(names) for names in f.turning))
+            (
+                c.id,
+                f.model,
+                f.simulation,
+                f.process,
+                f.level,
+                *("; ".join(names) for names in f.turning),
+            )
             for c, f in findings.items()
         ),
     )

@@ -6,8 +6,8 @@ import pytest
 
 from validation import evidence, manifest
 from validation.claims import find, ledger
-from validation.records import recorded_thresholds, recorded_verdicts
-from validation.verdicts import Sides
+from validation.records import OWN, recorded_levels, recorded_thresholds, recorded_verdicts
+from validation.verdicts import Finding, Sides, Verdict
 
 LONG = (
     "D05",
@@ -42,6 +42,9 @@ def test_claim_is_found_as_recorded(id: str) -> None:
     """Verdicts and thresholds are those of ``published``, the text is complete, pictures are labelled."""
     finding = find(id).check()
     assert Sides(finding.model, finding.simulation) == recorded_verdicts()[id], finding.summary
+    if find(id).paper != OWN and differ(finding):
+        assert finding.experiments, "model, packets and paper differ: switch the cause off"
+    assert finding.level == recorded_levels()[id], finding.summary
     recorded = {name: t for (claim, name), t in recorded_thresholds().items() if claim == id}
     assert {t.name for t in finding.thresholds} == set(recorded)
     for threshold in finding.thresholds:
@@ -56,6 +59,12 @@ def test_claim_is_found_as_recorded(id: str) -> None:
         assert axes[0].get_ylabel()
         assert picture.caption
         assert picture.alt
+
+
+def differ(finding: Finding) -> bool:
+    """Return whether model, packets and paper differ: a side that is judged does not reproduce it."""
+    sides = {finding.model, finding.simulation} - {Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE}
+    return sides != {Verdict.REPRODUCED} and bool(sides)
 
 
 def test_every_recorded_verdict_has_a_check() -> None:

@@ -6,8 +6,8 @@ A text lies beside the module that measures and judges, under the same name. Its
   each key;
 - ``Summary`` and, where there is one, ``Why``: paragraphs;
 - ``Thresholds``: a list like the statements, an item for each threshold of `judge`;
-- ``Numbers``: a list of quantities, each with a list of ``model:``, ``packets:``, ``paper:`` and
-  ``tolerance:``, all optional;
+- ``Numbers``: a list of quantities, each with a list of ``model:``, ``packets:``, ``packet level:``,
+  ``paper:`` and ``tolerance:``, all optional;
 - ``Experiments``: a list of causes, each with ``with:``, ``without:`` and, optionally, ``effect:``;
 - ``Pictures``: under the name of each drawing function its caption and, quoted, its alternative
   text.
@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Text", "placeholders", "plain", "render", "typed_digits", "written"]
 
-FIELDS = {"model": "model", "packets": "simulation", "paper": "paper", "tolerance": "tolerance"}
+FIELDS = {
+    "model": "model", "packets": "simulation", "packet level": "level", "paper": "paper",
+    "tolerance": "tolerance",
+}  # fmt: skip
 """The lists below a quantity, and the fields of `Number` that they become."""
 SHARED = Path(__file__).parent / "claims"
 """Where the macros lie that the texts of all papers may import."""
@@ -52,6 +55,7 @@ NAMES = (
     r"(?:[Ee]qs?|Figs?|Sects?|Tables?)\. ?\(?[\d.]+\)?(?:(?: to |-)\(?[\d.]+\)?)?",
     r"[Ss]cenarios? \d[A-Z]?'?",
     r"\b[DMKZYS]\d\d\b",  # claims
+    r"\b(?:TCP|UDP)[1-4]\b",  # classes of flows in yang2001
     r"\b(?i:rules?|queue|node|link|bridge|flow|seed)\s\d+(?:(?:,| and| to) \d+)*\b",
     r"\b(?:T|B|mu|lambda|lambda_effec,|[a-zA-Z]_)[0-9]\b",
     r"\bN [=>] \d(?:(?:,| and| to) \d)*\b",

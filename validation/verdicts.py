@@ -159,12 +159,15 @@ class Part:
         In the model, and in packet simulations of the protocols.
     process
         In packet simulations of the model's own events, which check its solution only.
+    level
+        At hopflow's own packet level, where it runs the scenario.
     """
 
     statement: str
     model: Verdict
     simulation: Verdict
     process: Verdict = Verdict.NOT_APPLICABLE
+    level: Verdict = Verdict.NOT_APPLICABLE
 
 
 @dataclass(frozen=True)
@@ -197,13 +200,17 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Number:
-    """One row of evidence. ``tolerance`` states its reason; values are formatted text."""
+    """One row of evidence. ``tolerance`` states its reason; values are formatted text.
+
+    ``level`` is the quantity at hopflow's own packet level.
+    """
 
     quantity: str
     model: str = ""
     simulation: str = ""
     paper: str = ""
     tolerance: str = ""
+    level: str = ""
 
 
 @dataclass(frozen=True)
@@ -318,6 +325,11 @@ class Finding:
     def process(self) -> Verdict:
         """Verdict of the packet simulations of the model's own events."""
         return Verdict.all_of(part.process for part in self.parts)
+
+    @property
+    def level(self) -> Verdict:
+        """Verdict of hopflow's own packet level, of those statements that it has runs for."""
+        return Verdict.all_of(part.level for part in self.parts)
 
 
 def _whole(parts: Iterable[Part]) -> Sides[Verdict]:

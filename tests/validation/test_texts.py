@@ -13,7 +13,9 @@ import pytest
 from validation import texts
 from validation.checks import Subject, subjects
 from validation.claims import ledger
+from validation.records import OWN, entries, recorded_verdicts
 from validation.statistics import Estimate
+from validation.verdicts import Verdict
 
 CLAIMS = Path(texts.__file__).parent / "claims"
 ledger()  # loads the claims
@@ -141,3 +143,11 @@ def test_no_word_is_glued_to_a_list(path: Path) -> None:
         inline = re.sub(r"\{%.*?%\}", "", line).strip()
         if line.rstrip().endswith("%}") and inline:
             assert not re.match(r"[\w(`]|\{\{", after), line
+
+
+@pytest.mark.parametrize("id", [id for id, entry in entries().items() if entry.paper != OWN])
+def test_where_model_packets_and_paper_differ_the_cause_is_switched_off(id: str) -> None:
+    """By the recorded verdicts; that the rows are there when measured, `validation.test_validation` tests."""
+    sides = set(recorded_verdicts()[id]) - {Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE}
+    if sides - {Verdict.REPRODUCED}:
+        assert "## Experiments" in subjects()[id].check.text.read_text()

@@ -64,11 +64,14 @@ class Statement:
         relative deviations that are all within a margin of zero. A verdict is used as is.
     equal
         Whether the statement is one of equality.
+    level
+        The same quantities at hopflow's own packet level.
     """
 
     packets: Estimates | Verdict | None = None
     model: Estimates | Verdict | None = None
     equal: bool = False
+    level: Estimates | Verdict | None = None
 
     @property
     def weakest(self) -> Estimate:
@@ -82,6 +85,10 @@ class Statement:
             self._judged(self.model, level, margin, otherwise),
             self._judged(self.packets, level, margin, Verdict.NOT_APPLICABLE),
         )
+
+    def judged_level(self, level: float, margin: float) -> Verdict:
+        """Return the verdict of hopflow's own packet level."""
+        return self._judged(self.level, level, margin, Verdict.NOT_APPLICABLE)
 
     def _judged(
         self,
@@ -103,11 +110,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity over numbers or names: from packet runs with errors, and from the model."""
+    """A quantity over numbers or names: from packet runs with errors, and from the model.
+
+    ``level`` is the same at hopflow's own packet level.
+    """
 
     x: Sequence[float | str]
     packets: Sequence[Estimate] = ()
     model: Sequence[float] = ()
+    level: Sequence[Estimate] = ()
 
 
 @dataclass(frozen=True)
@@ -160,6 +171,7 @@ def effects(
         margin = EQUAL if isinstance(equal, bool) else equal
         check.judge(judging_equality(margin) if equal else judge)
         check.readings(judging_readings(margin))
+        check.packet_level(judging_level(margin))
         check.draw(curves)
         check.constants_of(sys.modules[__name__])
         return check
@@ -204,8 +216,25 @@ def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:
     return readings
 
 
+def judging_level(standard: float) -> Callable[..., dict[str, Verdict]]:
+    """Return the function that judges hopflow's own packet level."""
+
+    def of_level(
+        found: Effects, *, level: float = LEVEL, margin: float = standard
+    ) -> dict[str, Verdict]:
+        return {
+            key: statement.judged_level(level, margin)
+            for key, statement in found.statements.items()
+        }
+
+    return of_level
+
+
 def curves(found: Effects) -> Figure:
-    """Draw the curves: packets as points with 95 % intervals, the model as lines."""
+    """Draw the curves: packets as points with 95 % intervals, the model as lines.
+
+    hopflow's own packet level is drawn as open points of the same colour.
+    """
     fig, ax = figure(7.0, 3.8)
     every = (x for curve in found.curves.values() for x in curve.x)
     names = {name: n for n, name in enumerate(dict.fromkeys(every)) if isinstance(name, str)}
@@ -218,6 +247,17 @@ def curves(found: Effects) -> Figure:
             ax.plot(x + shift, curve.model, style, color=colour, label=f"{name}, model")
         if curve.packets:
             points(ax, (x + shift).tolist(), curve.packets, n % len(COLOURS), label=name)
+        if curve.level:
+            means = [estimate.value for estimate in curve.level]
+            ax.plot(
+                x + shift,
+                means,
+                "D",
+                color=colour,
+                mfc="none",
+                ms=7,
+                label=f"{name}, hopflow's packets",
+            )
     label(ax, *found.axes, log=found.log)
     if names:
         ax.set_xticks(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from validation.records import entries, recorded_verdicts
 from validation.report.pages import (
@@ -27,6 +29,7 @@ from validation.verdicts import Claim, Finding
 
 __all__ = ["Report", "write"]
 
+RECOMPUTED = "recomputed.json"
 PAUSE = 10.0
 """Shortest time in s between two versions of the start page while claims are being checked."""
 
@@ -67,6 +70,7 @@ class Report:
         }
         self.ids = [id for id in entries() if id in self.rows or id in self.claims]
         self._start = self._written = time.monotonic()
+        self._seconds: float | None = None
 
     def _page(self, id: str) -> Path:
         return self.folder / "claims" / f"{id}.html"
@@ -88,6 +92,11 @@ class Report:
             self._write_lists(self._changed)
         return row
 
+    def recomputed(self, about: Mapping[str, Any]) -> None:
+        """Write what was computed again of the bundled runs of ns-2, as JSON and on the start page."""
+        _replace(self.folder / RECOMPUTED, json.dumps(about, indent=1) + "\n")
+        self._write_lists((), self._seconds)
+
     def write(self, seconds: float | None = None) -> Path:
         """Write everything but the pages of claims; return the start page.
 
@@ -96,6 +105,7 @@ class Report:
         seconds
             How long the claims took; None: since this object was made.
         """
+        self._seconds = seconds
         rows = self._in_order()
         cases = sorted({case for row in rows for case in row["cases"]})
         _replace(self.folder / "data.html", data_page(cases))
@@ -117,7 +127,8 @@ class Report:
                 _replace(self._page(id), unchecked_page(entries()[id]))
         progress = Progress(len(self.done), len(self.claims), spent)
         target = self.folder / "index.html"
-        _replace(target, start_page(rows, self._outdated(rows), progress))
+        again = loaded(self.folder / RECOMPUTED)
+        _replace(target, start_page(rows, self._outdated(rows), progress, again))
         self._written = time.monotonic()
         self._changed.clear()
         return target
@@ -135,6 +146,15 @@ class Report:
             for row in rest
             if row["id"] not in known or key_of(known[row["id"]])[:16] != row["made_from"]
         ]
+
+
+def loaded(place: Path) -> dict[str, Any]:
+    """Return what an earlier call computed again of the bundled runs; nothing if there is none."""
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and "runs" in found else {}
 
 
 def write(findings: Mapping[Claim, Finding], folder: Path, seconds: float) -> Path:

@@ -80,6 +80,7 @@ COLUMNS = (
     ("quantity", "Quantity"),
     ("model", "Model"),
     ("simulation", "Packet simulation"),
+    ("level", "hopflow's packet level"),
     ("paper", "Paper"),
     ("tolerance", "Tolerance and its reason"),
 )
@@ -95,7 +96,12 @@ class Progress(NamedTuple):
     seconds: float
 
 
-def start_page(rows: Sequence[Row], outdated: Sequence[str], progress: Progress) -> str:
+def start_page(
+    rows: Sequence[Row],
+    outdated: Sequence[str],
+    progress: Progress,
+    recomputed: Mapping[str, Any] | None = None,
+) -> str:
     """Return the page with the tally, the most surprising findings and the list of claims.
 
     Parameters
@@ -106,12 +112,15 @@ def start_page(rows: Sequence[Row], outdated: Sequence[str], progress: Progress)
         The ids of those that an earlier call found with other sources.
     progress
         Of this call.
+    recomputed
+        What the packet level computed again of the bundled runs of ns-2 (`validation.recomputing.about`).
     """
     return _filled(
         "index.html",
         rows=rows,
         outdated=outdated,
         progress=progress,
+        recomputed=recomputed or {},
         sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
         tables=tally.tables(rows),
         surprises=most_surprising(rows),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
+from validation.records import recorded_levels
 from validation.running import key_of
 from validation.svg import drawn, size
 from validation.texts import plain
@@ -22,7 +23,7 @@ Row: TypeAlias = dict[str, Any]
 
 IN_CSV = (
     "id", "paper", "where", "claim", "model", "simulation", "as_recorded", "summary", "cases",
-    "same_process",
+    "same_process", "packet_level",
 )  # fmt: skip
 
 
@@ -37,10 +38,12 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
         "headline": plain(finding.headline),
         "model": str(finding.model),
         "simulation": str(finding.simulation),
-        "as_recorded": recorded.get(claim.id) == Sides(finding.model, finding.simulation),
+        "as_recorded": recorded.get(claim.id) == Sides(finding.model, finding.simulation)
+        and recorded_levels().get(claim.id) == finding.level,
         "summary": plain(finding.summary),
         "cases": list(finding.cases),
         "same_process": str(finding.process),
+        "packet_level": str(finding.level),
         "default": {side: str(verdict) for side, verdict in finding.default.items()},
         "depends_on": {side: list(names) for side, names in finding.turning.items()},
         "statements": [_statement(part) for part in finding.parts],
@@ -56,7 +59,10 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Sides[Verdict]
 
 
 def _statement(part: Part) -> Row:
-    sides = {"model": part.model, "simulation": part.simulation, "same_process": part.process}
+    sides = {
+        "model": part.model, "simulation": part.simulation, "same_process": part.process,
+        "packet_level": part.level,
+    }  # fmt: skip
     return {"statement": plain(part.statement)} | {side: str(v) for side, v in sides.items()}
 
 

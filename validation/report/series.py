@@ -20,7 +20,9 @@ FORMS = (
 )
 FEWEST = 3
 """Values from which on a list becomes a table."""
-SIDES = {"model": "Model", "simulation": "Packets", "paper": "Paper"}
+SIDES = {
+    "model": "Model", "simulation": "Packets", "level": "hopflow's packet level", "paper": "Paper",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,22 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Pa
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match=r"report = '.*file/report': Not a directory"):
         Report(tmp_path / "file" / "report", ["Z01"])
+
+
+def test_runs_computed_again_stand_on_the_start_page_of_this_call_and_the_next(
+    tmp_path: Path, toy
+) -> None:
+    run = {"case": "packets/dumbbells-ns2", "recovery": "sack", "size": 2, "seed": 1}
+    equal, off = run | {"differences": []}, run | {"seed": 2, "differences": ["drops"]}
+    about = {"parts": [3], "of_parts": 16, "runs": [equal, off], "of_runs": 224, "packets": 99}
+    report = Report(tmp_path, ["Z01"])
+    report.add(*toy("Z01"))
+    report.write(1.0)
+    report.recomputed(about)
+    for page in (tmp_path / "index.html", Report(tmp_path, []).write()):
+        text = page.read_text()
+        assert "computed 2 of 224 bundled runs" in text
+        assert "1 run differs" in text
+        assert "seed 2: drops" in text
+    (tmp_path / "recomputed.json").write_text("broken")
+    assert "bundled runs of ns-2 again" not in Report(tmp_path, []).write().read_text()

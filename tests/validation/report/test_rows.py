@@ -40,4 +40,4 @@ def test_pictures_have_files_and_sizes(toy) -> None:
 def test_csv_has_a_line_for_each_row(toy) -> None:
     lines = as_csv([row_of(*toy(), {})]).splitlines()
     assert len(lines) == 2
-    assert lines[1].endswith("zheng2002/periodic-loss,not applicable")
+    assert lines[1].endswith("zheng2002/periodic-loss,not applicable,not applicable")

@@ -1,9 +1,10 @@
-"""One flow beside a Reno flow: shares, windows, and the buffer (K02, K06, K07, K11, K12)."""
+"""One flow beside a Reno flow: shares and windows (K02, K06, K07, K12)."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from responsefn import ARENO, BIC, CTCP, WindowRule
 from validation.claims.effect_claims import (
     EQUAL,
     Curve,
@@ -13,15 +14,18 @@ from validation.claims.effect_claims import (
     beyond,
     effects,
 )
+from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     NAMES,
+    RULES,
+    SEEDS,
     modelled,
     of_cases,
     relative,
     seeds_of,
     share,
 )
-from validation.statistics import Estimate, difference, of_runs
+from validation.statistics import Estimate, difference, of_runs, weakest
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = "kaneko2007/loss-sweep-with-reno-seeds-ns3"
@@ -31,12 +35,9 @@ FAST_LINKS = ("kaneko2007/high-speed-ns3", "kaneko2007/high-speed-1000-ns3")
 FAST_LINKS_NS2 = "kaneko2007/high-speed-ns2"
 WINDOWS = ("kaneko2007/windows-with-reno-ns3", "kaneko2007/windows-with-reno-ns2")
 MORE_WINDOWS = "kaneko2007/windows-with-reno-seeds-ns3"
-BUFFERS, BUFFERS_NS2 = "kaneko2007/buffers-ns3", "kaneko2007/buffers-ns2"
 FEW, MANY = (1e-6, 1e-5), (1e-3, 1e-2)
 """Small and larger loss rates."""
 OTHERS = ("fusion", "areno", "compound")
-SIZES = (0.5, 1.0, 2.0)
-"""Buffers over the BDP."""
 
 
 @effects("K02", cases=(LOSSES, MORE_LOSSES, LOSSES_NS2), equal=True)
@@ -54,13 +55,16 @@ def shares_under_loss() -> Effects:
         }
 
     packets, model = of_cases(LOSSES, MORE_LOSSES), modelled(LOSSES)
-    fusion, derived = (statements(frame, "fusion") for frame in (packets, model))
+    own = levelled(LOSSES, "rule in ('fusion', 'reno')")
+    fusion, derived, level = (statements(frame, "fusion") for frame in (packets, model, own))
     wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {FEW}", overshoot=True)
     rates = sorted(packets["loss_rate"].unique())
     ns2 = statements(of_cases(LOSSES_NS2), "compound")
     return Effects(
         {
-            key: Statement(fusion[key], derived[key], equal=key in ("fair", "leaves"))
+            key: Statement(
+                fusion[key], derived[key], equal=key in ("fair", "leaves"), level=level[key]
+            )
             for key in fusion
         },
         {
@@ -68,6 +72,7 @@ def shares_under_loss() -> Effects:
                 rates,
                 [share(packets, 1, rule=rule, loss_rate=p) for p in rates],
                 [share(model, 1, rule=rule, loss_rate=p).value for p in rates],
+                [share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
             )
             for rule in OTHERS
         },
@@ -108,22 +113,44 @@ def small_buffers() -> Effects:
     """Measure the shares beside Reno on a short path."""
     found = _shares(SMALL)
     model = {rule: share(modelled(SMALL[0]), 1, rule=rule) for rule in OTHERS}
+    own = levelled(SMALL[0], f"rule in {SMALL_RULES}", rules=tuple(RULES))
+    level = {rule: share(own, 1, rule=rule) for rule in SMALL_RULES}
     rules = tuple(found)
     return Effects(
-        {"fair": Statement(_equal(found, rules), _equal(model, OTHERS), equal=True)},
+        {
+            "fair": Statement(
+                _equal(found, rules), _equal(model, OTHERS), equal=True,
+                level=_equal(level, SMALL_RULES),
+            )
+        },
         {
             "packets": Curve([NAMES[rule] for rule in rules], list(found.values())),
             "Fusion, ARENO and CTCP": Curve(
                 [NAMES[r] for r in OTHERS], (), [e.value for e in model.values()]
             ),
+            "at packet level": Curve([NAMES[r] for r in SMALL_RULES], level=list(level.values())),
         },
         ("rule", "share beside a Reno flow (1)"),
         values={
             "fair": [NAMES[r] for r in rules if abs(2 * found[r].value - 1) < EQUAL],
             "most": NAMES[max(found, key=lambda r: found[r].value)],
             "share": max(found.values(), key=lambda e: e.value), "rules": len(rules),
+            "found": found, "level": level,
+            "changed": {
+                name: share(levelled(SMALL[0], f"rule == {name!r}", rules=tuple(RULES),
+                                     changed=((name, rule),)), 1)
+                for name, rule in LIKE_RENO.items()
+            },
         },
     )  # fmt: skip
+
+
+SMALL_RULES = ("fusion", "areno", "compound", "highspeed", "bic", "cubic")
+LIKE_RENO: dict[str, WindowRule] = {
+    "bic": BIC(low_window=1e6), "areno": ARENO(inclusive=1), "compound": CTCP(gamma=1.0),
+}  # fmt: skip
+"""The rules without what they have beyond Reno: BIC's search, the packet per round trip by which ARENO's probe grows, and CTCP's window
+by the delay, which gives way as soon as a packet of its own waits."""
 
 
 @effects("K12", cases=(*WINDOWS, MORE_WINDOWS), equal=True)
@@ -131,18 +158,25 @@ def windows_beside_reno() -> Effects:
     """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them."""
     seen = of_cases(WINDOWS[0], MORE_WINDOWS)
     found = {rule: share(seen, 1, "mean_cwnd", rule=rule) for rule in OTHERS}
+    own = levelled(WINDOWS[0])
+    level = {rule: share(own, 1, "mean_cwnd", rule=rule) for rule in OTHERS}
     model = {}
     frame = modelled(WINDOWS[0])
     for rule in OTHERS:
         model[rule] = share(frame, 1, "mean_cwnd", rule=rule)
     wild = modelled(WINDOWS[0], overshoot=True)
     return Effects(
-        {"share": Statement(_equal(found, OTHERS), _equal(model, OTHERS), equal=True)},
+        {
+            "share": Statement(
+                _equal(found, OTHERS), _equal(model, OTHERS), equal=True, level=_equal(level, OTHERS)
+            )
+        },
         {
             "windows": Curve(
                 [NAMES[rule] for rule in OTHERS],
                 [found[rule] for rule in OTHERS],
                 [model[rule].value for rule in OTHERS],
+                [level[rule] for rule in OTHERS],
             )
         },
         ("rule", "share of both windows (1)"),
@@ -167,7 +201,8 @@ def fast_links() -> Effects:
     rates = [float(rate) for rate in sorted(packets["link_rate"].unique())]
 
     def highest(frame: pd.DataFrame) -> Estimates:
-        pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in rates for o in OTHERS[1:]]
+        known = [rate for rate in rates if (frame["link_rate"] == rate).any()]
+        pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in known for o in OTHERS[1:]]
         return tuple(beyond(relative(a, b), -TIE) for a, b in pairs)
 
     kept = tuple(
@@ -181,6 +216,14 @@ def fast_links() -> Effects:
         )
         for r in rates[:2]
     )
+    more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=5)
+    level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
+    beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=5)
+    friendly = tuple(
+        relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
+                   for f, rule in ((more, "fusion"), (beside, "reno"))))
+        for r in rates[:2]
+    )  # fmt: skip
     alone = modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9")
     own = tuple(
         relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
@@ -196,78 +239,16 @@ def fast_links() -> Effects:
         for rule in OTHERS
     }
     return Effects(
-        {"highest": Statement(highest(packets), highest(model)),
-         "friendly": Statement(kept, own, equal=True)},
+        {"highest": Statement(highest(packets), highest(model), level=highest(level)),
+         "friendly": Statement(kept, own, equal=True, level=friendly)},
         curves,
         ("link (Mb/s)", "utilisation by both flows (1)"),
         "x",
-        values={"ends": {name: curve.packets[-1] for name, curve in curves.items()}, "kept": kept},
+        values={"ends": {name: curve.packets[-1] for name, curve in curves.items()}, "kept": kept,
+                "own": friendly, "reno": own,
+                "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, SEEDS)]},
     )  # fmt: skip
 
 
 TIE = 0.01
 """Relative difference of utilisations below which neither counts as higher."""
-
-
-def share_ratio(size: float) -> float:
-    """Return the mean window of a flow that keeps RTT_min/RTT over Reno's, both seeing every loss.
-
-    Between two losses both grow by the same g packets; a flow that gives up b of its peak W has
-    b W = g and the mean (2 - b) W/2, hence the ratio (2 - b)/(3 b) to Reno's b = 1/2. With a buffer
-    of x BDP the factor kept at a full queue is 1/(1 + x). A flow that sees m times as many losses as
-    Reno grows by g/m between two: the ratio is divided by m.
-    """
-    b = size / (1 + size)
-    return (2 - b) / (3 * b)
-
-
-@effects("K11", cases=(BUFFERS, BUFFERS_NS2), equal=True)
-def westwood_decrease() -> Effects:
-    """Measure the share of a flow with the decrease RTTmin/RTT by the buffer."""
-
-    def ratio(case: str, rule: str, size: float) -> Estimate:
-        frame = of_cases(case)
-        return relative(
-            *(seeds_of(frame, rule=rule, buffer_bdp=size, flow=flow) for flow in (1, 2))
-        )
-
-    def statements(found: dict[float, Estimate], *, model: bool) -> dict[str, Statement]:
-        derived = {x: Estimate(share_ratio(x) - 1.0, 0.0) for x in SIZES} if model else found
-
-        def said(e: dict[float, Estimate]) -> dict[str, Estimates]:
-            below, here, above = (e[x] for x in SIZES)
-            return {
-                "equal": (here,), "below": (beyond(below, EQUAL),), "above": (beyond(-above, EQUAL),)
-            }  # fmt: skip
-
-        packets, exact = said(found), said(derived)
-        return {
-            key: Statement(packets[key], exact[key] if model else None, equal=key == "equal")
-            for key in packets
-        }
-
-    slide = {x: ratio(BUFFERS, "rate_estimate", x) for x in SIZES}
-    westwood = {x: ratio(BUFFERS_NS2, "westwood", x) for x in (0.25, *SIZES, 4.0)}
-    fusion = {x: ratio(BUFFERS, "fusion", x) for x in SIZES}
-    losses = of_cases(BUFFERS).query("rule == 'rate_estimate'")
-    events = {
-        x: float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=1).mean())
-        / float(seeds_of(losses, "loss_events", buffer_bdp=x, flow=2).mean())
-        for x in SIZES
-    }
-    every = {"RTTmin/RTT (ns-3)": slide, "Fusion (ns-3)": fusion, "Westwood+ (ns-2)": westwood}
-    shown = {name: Curve(list(found), list(found.values())) for name, found in every.items()}
-    name = "RTTmin/RTT (ns-3)"
-    shown[name] = Curve(SIZES, shown[name].packets, [share_ratio(x) - 1.0 for x in SIZES])
-    return Effects(
-        statements(slide, model=True),
-        shown,
-        ("buffer over bandwidth-delay product", "rate over Reno's, less one"),
-        "x",
-        values={
-            "slide": slide, "fusion": fusion, "derived": [share_ratio(x) for x in SIZES],
-            "together": [share_ratio(x) - 1.0 for x in SIZES],
-            "apart": [share_ratio(x) / events[x] - 1.0 for x in SIZES],
-        },
-        readings={"Westwood+, which estimates a bandwidth": statements(westwood, model=False)},
-    )  # fmt: skip

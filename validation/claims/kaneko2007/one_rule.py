@@ -11,6 +11,7 @@ from validation.claims.effect_claims import (
     by,
     effects,
 )
+from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     NAMES,
     RULES,
@@ -27,6 +28,7 @@ from validation.verdicts import Verdict
 
 THREE = ("kaneko2007/three-flows-ns3", "kaneko2007/three-flows-ns2")
 RTTS = ("kaneko2007/rtt-fairness-ns3", "kaneko2007/rtt-fairness-ns2")
+MORE_RTTS = "kaneko2007/rtt-fairness-seeds-ns2"
 ADDED = ("kaneko2007/added-delay-ns3", "kaneko2007/added-delay-seeds-ns3")
 ADDED_NS2 = "kaneko2007/added-delay-ns2"
 ALONE = ("kaneko2007/windows-alone-ns3", "kaneko2007/windows-alone-seeds-ns3")
@@ -63,18 +65,20 @@ def three_flows() -> Effects:
     )
 
 
-@effects("K05", cases=RTTS, equal=True)
+@effects("K05", cases=(*RTTS, MORE_RTTS), equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip."""
     shares: dict[str, dict[float, Estimate]] = {}
+    level: dict[str, dict[float, Estimate]] = {}
     model: dict[str, dict[float, Estimate]] = {}
     for case in RTTS:
-        frame = of_cases(case)
+        frame = of_cases(case) if case == RTTS[0] else of_cases(case, MORE_RTTS)
         for rule in frame["rule"].unique():
             if rule in NAMES and rule not in shares:
                 chosen = f"rule == {rule!r} and long_rtt in {LONG}"
                 own = modelled(case, chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
-                for into, table in ((shares, frame), (model, own)):
+                runs = levelled(case, chosen, rules=tuple(RULES))
+                for into, table in ((shares, frame), (model, own), (level, runs)):
                     into[rule] = {rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG}
 
     wild = modelled(RTTS[0], f"rule in ('reno', 'fusion') and long_rtt in {LONG}", overshoot=True)
@@ -91,15 +95,22 @@ def other_round_trips() -> Effects:
 
     return Effects(
         {
-            "fairest": Statement(order(shares, "cubic", ""), order(model, "cubic", "")),
-            "least": Statement(order(shares, "", "highspeed"), order(model, "", "highspeed")),
-            "as_reno": Statement(as_reno(shares), as_reno(model), equal=True),
+            "fairest": Statement(
+                order(shares, "cubic", ""), order(model, "cubic", ""),
+                level=order(level, "cubic", ""),
+            ),
+            "least": Statement(
+                order(shares, "", "highspeed"), order(model, "", "highspeed"),
+                level=order(level, "", "highspeed"),
+            ),
+            "as_reno": Statement(as_reno(shares), as_reno(model), equal=True, level=as_reno(level)),
         },
         {
             NAMES[rule]: Curve(
                 [1e3 * rtt for rtt in LONG],
                 list(found.values()),
                 [e.value for e in model[rule].values()],
+                list(level[rule].values()),
             )
             for rule, found in shares.items()
         },
@@ -156,18 +167,25 @@ def windows_alone() -> Effects:
     """Measure the mean windows of one flow."""
     found: dict[str, Estimate] = {}
     model: dict[str, Estimate] = {}
-    for into, frame in ((found, of_cases(*ALONE)), (model, modelled(ALONE[0]))):
+    level: dict[str, Estimate] = {}
+    runs = of_cases(*ALONE), modelled(ALONE[0]), levelled(ALONE[0])
+    for into, frame in zip((found, model, level), runs, strict=True):
         for rule in FRIENDLY:
             windows = seeds_of(frame, "mean_cwnd", rule=rule)
             into[rule] = relative(windows, 0.0 * windows + BDP)
     others = by(of_cases(ALONE_NS2), "rule", "mean_cwnd")
     return Effects(
-        {"near": Statement(tuple(found.values()), tuple(model.values()), equal=True)},
+        {
+            "near": Statement(
+                tuple(found.values()), tuple(model.values()), equal=True, level=tuple(level.values())
+            )
+        },
         {
             "mean window": Curve(
                 [NAMES[rule] for rule in found],
                 list(found.values()),
                 [e.value for e in model.values()],
+                list(level.values()),
             )
         },
         ("rule", "mean window over the BDP, less one"),

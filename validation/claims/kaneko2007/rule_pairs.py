@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from responsefn import ARENO
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, deviation, effects
-from validation.claims.kaneko2007.runs import FRIENDLY, GREEDY, NAMES, modelled, of_cases
+from validation.claims.kaneko2007.level import levelled
+from validation.claims.kaneko2007.runs import (
+    FRIENDLY,
+    GREEDY,
+    NAMES,
+    RULES,
+    modelled,
+    of_cases,
+)
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
 
@@ -18,6 +29,10 @@ CASES = (
 NEAR = 0.1
 """Relative difference up to which a cell is that of the slide."""
 
+PAIR_SEEDS = 3
+"""Runs of a pair at hopflow's packet level, as many as in ns-3."""
+LONGER = 10
+"""Multiple of the time measured in an experiment."""
 Cells = dict[tuple[str, str], Estimate]
 
 
@@ -54,17 +69,42 @@ def _greedy(found: Cells) -> Estimates:
     return tuple(taken)
 
 
+def _above(found: Cells) -> Estimate:
+    """Return by how much ARENO's throughput beside Reno exceeds an equal share, relative to that."""
+    pair = found["ARENO", "Reno"], found["Reno", "ARENO"]
+    return deviation(pair[0], combine(pair, (0.5, 0.5)).value)
+
+
+def _changed(**how: Any) -> Estimate:
+    """Return the same of changed runs of hopflow's packet level, four of each order."""
+    both = "(first == 'areno' and second == 'reno') or (first == 'reno' and second == 'areno')"
+    return _above(cells(levelled(CASES[0], both, **how).assign(case="")))
+
+
+def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[float, float]:
+    """Return the median sum of both flows of a pair on the slide and in the bundled runs, Mb/s."""
+    slide = [printed[a, b] + printed[b, a] for a, b in printed if a < b]
+    sums = frame.groupby(["case", "first", "second", "seed"])["goodput_bits"].sum()
+    return float(np.median(slide)), 1e-6 * float(sums.median())
+
+
 @effects("K03", cases=CASES, equal=True)
 def pairs() -> Effects:
     """Measure the throughput of each rule beside each other, and compare it with the slide."""
     found = cells(of_cases(*CASES))
     model = cells(modelled(CASES[0]).assign(case=CASES[0]))
+    level = cells(
+        pd.concat(
+            [levelled(c, rules=tuple(RULES), seeds=PAIR_SEEDS).assign(case=c) for c in CASES[:2]]
+        )
+    )
     printed = {
         (row["rule"], row["against"]): float(row["throughput_mbit_per_s"])
         for row in rows("kaneko2007_pairs.csv")
     }
     both = [key for key in printed if key in found]
     apart = [deviation(found[key], printed[key]) for key in both]
+    own = [deviation(level[key], printed[key]) for key in printed if key in level]
     curves = {}
     for rule in dict.fromkeys(rule for rule, _ in printed):
         kept = [key for key in both if key[0] == rule]
@@ -73,15 +113,18 @@ def pairs() -> Effects:
     sizes = np.abs([e.value for e in apart])
     return Effects(
         {
-            "equal": Statement(_equal(found), _equal(model), equal=True),
-            "take": Statement(_greedy(found)),
-            "cells": Statement(tuple(apart), equal=True),
+            "equal": Statement(_equal(found), _equal(model), equal=True, level=_equal(level)),
+            "take": Statement(_greedy(found), level=_greedy(level)),
+            "cells": Statement(tuple(apart), equal=True, level=tuple(own)),
         },
         curves,
         ("the other rule", "throughput (Mb/s)"),
         values={
             "cells": len(printed), "both": len(both), "near": int((sizes < NEAR).sum()),
             "median": float(np.median(sizes)), "arenos": found["ARENO", "Reno"],
-            "fusions": found["Fusion", "Reno"],
+            "fusions": found["Fusion", "Reno"], "own": _above(found), "level": _above(level),
+            "inclusive": _changed(changed=(("areno", ARENO(inclusive=1)),)), "longer": _changed(longer=LONGER, seeds=2),
+            "own_cells": len(own), "own_near": sum(abs(e.value) < NEAR for e in own),
+            "used": _used(of_cases(*CASES), printed),
         },
     )  # fmt: skip

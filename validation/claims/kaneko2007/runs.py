@@ -70,12 +70,12 @@ def modelled(
     for key, group in one.groupby(keys if len(keys) > 1 else keys[0]):
         if set(group["flow_rule"]) <= set(rules):
             link = links.loc[key]
-            end = None if overshoot else _slow_start(group, link)
+            end = None if overshoot else slow_start_of(group, link)
             found += _runs(group, link, end, seeds)
     return pd.concat(found)
 
 
-def _slow_start(group: pd.DataFrame, link: Any) -> float:
+def slow_start_of(group: pd.DataFrame, link: Any) -> float:
     """Return where the first slow start of the bundled runs ends: the flow's part of the BDP."""
     product = round(float(link["rate"]) * float(group["base_rtt"].min()) / PACKET_BITS)
     return max(product // len(group), 10)

@@ -30,7 +30,7 @@ METHODS: dict[str, Fluid | Packets] = {
 }
 """Both levels; Linux's modules and ns-3's sockets repair losses by SACK."""
 SEEDS = {"fluid": 16, "packets": 4}
-"""Runs of each; those of packets are an experiment, of one rule."""
+"""Runs of each; those of packets are of one rule."""
 
 
 def lot(rule: str, reverse: int, starts: NDArray[Any]) -> Scenario:
@@ -103,6 +103,7 @@ def parking_lot() -> Effects:
     seen: list[Estimate] = []
     certain: list[Estimate] = []
     modelled: list[Estimate] = []
+    level: list[Estimate] = []
     reno: dict[int, list[Estimate]] = {}
     for case, name in zip(CASES, ("ns-3", "ns-2"), strict=True):
         frame = of_cases(case)
@@ -120,12 +121,13 @@ def parking_lot() -> Effects:
                 [1e-6 * e.value for e in own.values()],
             )
             if rule == "reno":
+                level += falls(by_hops(runs("packets", rule, back), rule))
                 levels = (runs(level, rule, back) for level in METHODS)
                 reno[back] = [far(each, rule) for each in (*levels, group)]
             if rule == "fusion" and not back:
                 fusion = far(group, rule)
     return Effects(
-        {"hops": Statement(tuple(seen), tuple(modelled))},
+        {"hops": Statement(tuple(seen), tuple(modelled), level=tuple(level))},
         curves,
         ("bottlenecks", "throughput of a flow (Mb/s)"),
         values={

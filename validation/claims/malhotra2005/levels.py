@@ -104,11 +104,15 @@ class NumberOfRates:
     @property
     def close(self) -> dict[float, bool]:
         """Whether N = 4 and 5 are nearer to N = 3 than N = 2 is in the chain."""
+        return self.within(1.0)
+
+    def within(self, near: float) -> dict[float, bool]:
+        """Return whether N = 4 and 5 are nearer to N = 3 than so many times N = 2 is in the chain."""
         found = {}
         for rtt in SEEN:
             two, three = self.pairs[HIGH, rtt]
             more = [self.chain(rates, rtt) for rates in MORE.values()]
-            found[rtt] = all(abs(value - three) < abs(two - three) for value in more)
+            found[rtt] = all(abs(value - three) < near * abs(two - three) for value in more)
         return found
 
     @property
@@ -162,29 +166,29 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: NumberOfRates) -> Judgement:
+def judge(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> Judgement:
     """Judge at an RTT of 1 s whether N = 2 gains more than N = 3, and whether N > 3 is close.
 
     The number of rates is one of the model: TCP has none.
     """
-    close = found.close.values()
+    close = found.within(near).values()
     two, three = found.pairs[HIGH, chain.RTT]
     return {
-        "more": model_only(Verdict.of(two > three)),
+        "more": model_only(Verdict.of(two > times * three)),
         "close": model_only(Verdict.of(all(close), not any(close))),
     }
 
 
 @measure.readings
-def readings(found: NumberOfRates) -> dict[str, Judgement]:
+def readings(found: NumberOfRates, *, times: float = 1.0) -> dict[str, Judgement]:
     """Judge a longer round-trip time, and other readings of the rules at 1 s."""
     two, three = (found.chain(rates, LONG) for rates in (HEAVY, THREE))
     rules = {
-        chain.reading(key): {"more": model_only(Verdict.of(ratio > 1.0))}
+        chain.reading(key): {"more": model_only(Verdict.of(ratio > times))}
         for key, ratio in found.readings.items()
         if key != chain.READINGS[0]
     }
-    return {f"RTT {LONG:g} s": {"more": model_only(Verdict.of(two > three))}} | rules
+    return {f"RTT {LONG:g} s": {"more": model_only(Verdict.of(two > times * three))}} | rules
 
 
 @measure.same_process

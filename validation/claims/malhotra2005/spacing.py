@@ -65,7 +65,12 @@ class Spacing:
     @property
     def beyond(self) -> list[tuple[int, float]]:
         """Points where the chain's difference exceeds that of N = 2 and N = 3."""
-        return [point for point, d in self.model.items() if abs(d) > self.yardstick[point[1]]]
+        return self.farther(1.0)
+
+    def farther(self, times: float) -> list[tuple[int, float]]:
+        """Return the points where it exceeds so many times that of N = 2 and N = 3."""
+        far = {point: abs(d) > times * self.yardstick[point[1]] for point, d in self.model.items()}
+        return [point for point, exceeds in far.items() if exceeds]
 
     @property
     def room(self) -> dict[tuple[int, float], Estimate]:
@@ -145,20 +150,20 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: Spacing) -> Judgement:
+def judge(found: Spacing, *, times: float = 1.0) -> Judgement:
     """Judge whether the spacing matters less than the step from N = 2 to N = 3.
 
     The rates are those of the model: TCP has none.
     """
-    return {"minor": model_only(Verdict.of(not found.beyond))}
+    return {"minor": model_only(Verdict.of(not found.farther(times)))}
 
 
 @measure.readings
-def readings(found: Spacing) -> dict[str, Judgement]:
+def readings(found: Spacing, *, times: float = 1.0) -> dict[str, Judgement]:
     """Judge other readings of the rules, at an RTT of 1 s."""
     return {
         chain.reading(key): {
-            "minor": model_only(Verdict.of(max(map(abs, values[:-1])) < values[-1]))
+            "minor": model_only(Verdict.of(max(map(abs, values[:-1])) < times * values[-1]))
         }
         for key, values in found.readings.items()
         if key != chain.READINGS[0]

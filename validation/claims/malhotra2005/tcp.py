@@ -11,7 +11,7 @@ from validation.claims.malhotra2005 import chain
 from validation.claims.malhotra2005.bundled import LINK_A, RANDOM_THINK, tcp_gains, tcp_goodput
 from validation.claims.malhotra2005.chain import Setting, gain
 from validation.drawing import label, legend_beside, panels, points, reference
-from validation.statistics import Estimate, combine, everywhere, slope
+from validation.statistics import LEVEL, Estimate, combine, everywhere, slope
 from validation.verdicts import Judgement, packets_only
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ measure.constants_of(chain)
 
 
 @measure.judge
-def judge(found: AgainstTcp) -> Judgement:
+def judge(found: AgainstTcp, *, level: float = LEVEL) -> Judgement:
     """Judge whether the chain is nearer to TCP under heavier load, at an RTT of 1 s."""
     trends = [-found.trend(case, COMPARED[0]) for case in CASES.values()]
-    return {"nearer": packets_only(everywhere(trends))}
+    return {"nearer": packets_only(everywhere(trends, level))}
 
 
 @measure.draw

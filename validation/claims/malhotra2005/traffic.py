@@ -1,18 +1,16 @@
-"""TCP's own gains by its traffic: round-trip times, thresholds, idle times (M10 to M12, M14, M15)."""
+"""TCP's own gains by its traffic: round-trip times, thresholds, idle times (M10 to M12, M14)."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from validation import evidence
-from validation.claims.effect_claims import EQUAL, Curve, Effects, Statement, beyond, effects
-from validation.claims.malhotra2005 import bundled, chain, protocol
+from validation.claims.effect_claims import Curve, Effects, Statement, effects
+from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
-from validation.statistics import LEVEL, Estimate, combine, difference, of_runs, ratio, slope
+from validation.statistics import Estimate, combine, difference, of_runs, slope
 from validation.verdicts import Verdict
 
 READINGS = "malhotra2005/tcp-readings"
@@ -28,8 +26,6 @@ HIGH, BELOW, LAST, FULL = 15, 8, 19, 20
 """Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last but one, no pausing."""
 NO_GAIN = 0.1
 """Gain below which there is none, in per cent."""
-LAW = math.sqrt(1.5)
-"""Throughput x RTT x sqrt(p) in the root-p law (Mathis et al. 1997)."""
 
 
 def _growth(gains: Mapping[float, Estimate]) -> Estimate:
@@ -198,6 +194,7 @@ def idle_times() -> Effects:
         {
             "idle times": Curve(IDLE, [think[rtt] for rtt in IDLE], list(bursty.values())),
             "endless": Curve(IDLE, [endless[rtt] for rtt in IDLE], list(granular.values())),
+            "endless at packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
         },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
@@ -213,6 +210,12 @@ def idle_times() -> Effects:
             f"TCP of {stack}": {"far": Statement(_far(*sets))},
         },
     )  # fmt: skip
+
+
+def lost_part(setting: Setting) -> float:
+    """Return the part of the packets offered that the chain loses at either queue."""
+    answer = chain.solve(setting)
+    return sum(answer.loss_rate) / (answer.effective_rate[0] + answer.loss_rate[0])
 
 
 @effects("M14", cases=(protocol.ENDLESS, STACKS))
@@ -234,98 +237,28 @@ def short_round_trips() -> Effects:
     stack = "ns-3 NewReno with SACK"
     other = protocol.gains(STACKS, query=f"reading == {stack!r} and traffic == 'endless'")
     none = Verdict.NOT_APPLICABLE
-    part = [_lost(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
+    part = [lost_part(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
+    own = [level.endless(rtt, False) for rtt in (SHORT, MIDDLE)]
+    burst, loss = ([of_runs(getattr(e, name)) for e in own] for name in ("bursts", "lost"))
     return Effects(
         {
-            "gain": Statement((gains[SHORT],), none),
+            "gain": Statement((gains[SHORT],), none, level=(level.gain(SHORT),)),
             "chain": Statement(None, Verdict.of(exact[SHORT] < NO_GAIN)),
             "losses": Statement(
-                (difference(lost[SHORT], lost[MIDDLE]),), (Estimate(part[0] - part[1], 0.0),)
+                (difference(lost[SHORT], lost[MIDDLE]),),
+                (Estimate(part[0] - part[1], 0.0),),
+                level=(difference(*loss),),
             ),
-            "bursts": Statement((difference(bursts[SHORT], bursts[MIDDLE]),), none),
+            "bursts": Statement(
+                (difference(bursts[SHORT], bursts[MIDDLE]),), none, level=(difference(*burst),)
+            ),
         },
-        {"endless files": Curve(list(gains), list(gains.values()), list(exact.values()))},
+        {
+            "endless files": Curve(list(gains), list(gains.values()), list(exact.values())),
+            "at packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
+        },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
         values={"gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT]},
         readings={f"TCP of {stack}": {"gain": Statement((other[SHORT],))}},
-    )  # fmt: skip
-
-
-def _law(case: str, columns: list[str]) -> dict[tuple[float, ...], dict[str, Estimate]]:
-    """Return throughput per flow x RTT x sqrt(p) of each row, pausing on and off."""
-    frame = evidence.table(case)
-    flows = frame.get("flows", 8)
-    lost = (frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"]
-    frame = frame.assign(law=frame["goodput"] / flows * frame["mean_rtt"] * np.sqrt(lost))
-    found: dict[tuple[float, ...], dict[str, Estimate]] = {}
-    for (*key, pause), seeds in frame.groupby([*columns, "pause"])["law"]:
-        found.setdefault(tuple(float(str(each)) for each in key), {})[str(pause)] = of_runs(
-            seeds.to_numpy()
-        )
-    return found
-
-
-def _lost(setting: Setting) -> float:
-    """Return the part of the packets offered that the chain loses at either queue."""
-    answer = chain.solve(setting)
-    return sum(answer.loss_rate) / (answer.effective_rate[0] + answer.loss_rate[0])
-
-
-def _chain_law(rtt: float, *, pause: bool) -> float:
-    """Return throughput x RTT x sqrt(p) of the chain, the RTT with the waiting in both queues."""
-    setting = Setting(rtt=rtt)
-    answer = chain.solve(setting if pause else setting.off)
-    lost = _lost(setting if pause else setting.off)
-    waiting = sum(
-        queue / rate for queue, rate in zip(answer.mean_queue, answer.effective_rate, strict=True)
-    )
-    return answer.throughput * (rtt + waiting) * math.sqrt(lost)
-
-
-@effects(
-    "M15",
-    cases=(protocol.ENDLESS, protocol.THINK, *protocol.LONG.values(), FLOWS),
-)
-def root_p_law() -> Effects:
-    """Measure the quantity that is constant by the root-p law, with and without pausing."""
-    traffic = {"endless": protocol.ENDLESS, "think": protocol.THINK}
-    found = {name: _law(case, ["rtt"]) for name, case in traffic.items()}
-    for case in protocol.LONG.values():
-        found["think"] |= _law(case, ["rtt"])
-    flows = _law(FLOWS, ["flows"])
-    changes = {
-        (name, rtt): difference(ratio(pair["on"], pair["off"]), Estimate(1.0, 0.0))
-        for name, laws in found.items()
-        for (rtt,), pair in laws.items()
-    }
-    tests = [beyond(side, EQUAL) for e in changes.values() for side in (e, -e)]
-    somewhere = any(e.p_positive() < LEVEL / len(tests) for e in tests)
-    nowhere = all((-e).p_positive() < LEVEL for e in tests)
-    rtts = [rtt for (rtt,) in found["endless"]]
-    exact = [_chain_law(r, pause=True) / _chain_law(r, pause=False) - 1.0 for r in rtts]
-    return Effects(
-        {
-            "fails": Statement(
-                Verdict.of(somewhere, nowhere),
-                Verdict.of(max(map(abs, exact)) > EQUAL),
-            )
-        },
-        {
-            name: Curve(
-                [rtt for kind, rtt in changes if kind == name],
-                [e for (kind, _), e in changes.items() if kind == name],
-                exact if name == "endless" else (),
-            )
-            for name in traffic
-        },
-        ("RTT (s)", "change of rate x RTT x sqrt(p) by pausing, relative"),
-        "x",
-        values={
-            "short": found["endless"][0.1,], "long": found["think"][20.0,],
-            "off": [pair["off"] for pair in found["endless"].values()],
-            "largest": max(changes.items(), key=lambda item: abs(item[1].value)),
-            "exact": dict(zip(rtts, exact, strict=True)),
-            "flows": {int(n): e for (n, *_), e in itertools.islice(flows.items(), 5)},
-        },
     )  # fmt: skip

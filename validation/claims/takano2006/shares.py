@@ -118,13 +118,15 @@ def measure() -> LinkShares:
 
 
 @measure.judge
-def judge(found: LinkShares) -> Judgement:
+def judge(found: LinkShares, *, apart: float = 0.01) -> Judgement:
     """Judge which flow gets the larger share, and whether the others are regulated down."""
     J, ideal, over = found.given, found.ideal, found.over
     ordered = bool(((J[0] - J[1]) * (ideal[0] - ideal[1]) >= 0).all())
     regulated = bool((J[:, over] <= ideal[:, over]).all()) and found.unfilled < ROUNDING
     kept = bool((found.instants["kept"] < 1.0).all())
-    seen = Verdict.of(bool(found.agree.all()), bool((~found.agree).all()))
+    unequal = (found.instants["predicted"] - 0.5).abs() > apart
+    agree = found.agree[unequal]
+    seen = Verdict.of(bool(agree.all()) and len(agree) > 0, bool((~agree).all()))
     return {
         "larger": Sides(Verdict.of(ordered), seen),
         "regulated": Sides(Verdict.of(regulated), Verdict.of(kept)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from validation.checks import claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
+from validation.claims.takano2006.level import swings_of
 from validation.claims.takano2006.matrices import (
     READINGS,
     Hosts,
@@ -19,8 +20,8 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.studies import Study
 from validation.drawing import BLUE, GREEN, RED, figure
-from validation.statistics import Values, settles
-from validation.verdicts import Judgement, Sides
+from validation.statistics import Swing, Values, ranked, settles
+from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,12 +37,15 @@ class Speed:
         Mean efficiencies of the target without DFC when the starts vary by a millisecond.
     kept
         The same of the fluid when node 1 has room for every window: the target does not overshoot.
+    level
+        The target with DFC and without at hopflow's packet level; None: not run.
     """
 
     name: str
     matrix: Matrix
     starts: Sides[Values]
     kept: Values
+    level: tuple[Swing, Swing] | None
 
 
 @claim("D04", "1", cases=Study("1").cases)
@@ -52,7 +56,7 @@ class Speed:
 def measure(name: str) -> Speed:
     """Return the efficiencies of the scenario."""
     kept = studies.without_overshoot(name).target()
-    return Speed(name, matrix(name), Study(name).spread_starts(), kept)
+    return Speed(name, matrix(name), Study(name).spread_starts(), kept, swings_of(name))
 
 
 measure.constants_of(studies, axes)
@@ -72,6 +76,21 @@ def readings(
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
     return {name: judged(found.matrix, hosts, near, unstable) for name, hosts in READINGS.items()}
+
+
+@measure.packet_level
+def at_packet_level(
+    found: Speed, *, near: float = studies.NEAR, unstable: float = studies.UNSTABLE
+) -> dict[str, Verdict]:
+    """Judge the same at hopflow's packet level, where the scenario is run."""
+    if found.level is None:
+        return {}
+    dfc, alone = found.level
+    return {
+        "settles": settles(dfc, studies.FAIR, near),
+        "unstable": moves(alone, unstable),
+        "low": ranked(dfc.mean, alone.mean),
+    }
 
 
 def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float) -> Judgement:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from validation.checks import claim
-from validation.claims.takano2006 import studies, vegas_runs
+from validation.claims.takano2006 import level, studies, vegas_runs
 from validation.claims.takano2006.vegas_runs import SIDES
 from validation.drawing import BLUE, RED, panels
 from validation.statistics import swings
@@ -15,21 +15,41 @@ from validation.verdicts import Judgement, Sides, Verdict
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MORE = 30
+"""Multiple of Vegas' thresholds in an experiment, as in D17."""
 FINE = "1 ms"
 """The bin of the bundled tables; `studies.BIN` is ten of them."""
 
 
 @dataclass(frozen=True)
 class Oscillation:
-    """The runs with DFC and without."""
+    """The runs with DFC and without.
+
+    Attributes
+    ----------
+    runs
+        Fluid and packet simulations, by side.
+    level, paced, patient
+        hopflow's packet level, by side: as it is, with spaced packets, and with spaced packets and
+        `MORE` times Vegas' thresholds.
+    """
 
     runs: dict[str, Sides[vegas_runs.VegasRuns]]
+    level: dict[str, vegas_runs.VegasRuns]
+    paced: dict[str, vegas_runs.VegasRuns]
+    patient: dict[str, vegas_runs.VegasRuns]
 
 
 @claim("D16", cases=(vegas_runs.NS2, vegas_runs.NS3))
 def measure() -> Oscillation:
     """Return the runs of scenario 4V."""
-    return Oscillation({side: vegas_runs.runs_of(side) for side in SIDES})
+    return Oscillation(
+        {side: vegas_runs.runs_of(side) for side in SIDES},
+        *(
+            {side: level.vegas(side, pacing, times) for side in SIDES}
+            for pacing, times in ((False, 1), (True, 1), (True, MORE))
+        ),
+    )
 
 
 measure.constants_of(studies, vegas_runs)
@@ -52,6 +72,24 @@ def judge(
     pairs = zip(*found.runs.values(), strict=True)
     same = (Verdict.of(vegas_runs.alike(one.mean, other.mean, apart)) for one, other in pairs)
     return judged | {"same": Sides(*same)}
+
+
+@measure.packet_level
+def at_packet_level(
+    found: Oscillation,
+    *,
+    unstable: float = studies.UNSTABLE,
+    apart: float = vegas_runs.ALIKE,
+) -> dict[str, Verdict]:
+    """Judge the same at hopflow's packet level."""
+    dfc, fifo = found.level.values()
+    alike = vegas_runs.alike(dfc.mean, fifo.mean, apart)
+    judged = {"same": Verdict.of(alike)}
+    for side, each in found.level.items():
+        steady = studies.STEADY * unstable
+        judged[f"oscillates, {side}"] = swings(each.swing.relative, unstable, steady)
+        judged[f"lossless, {side}"] = Verdict.of(each.lost == 0.0)
+    return judged
 
 
 @measure.draw

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
-from responsefn import PFTK
+from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
+from responsefn import PFTK, Reno
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, deviation, effects
 from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
+from validation.keeping import kept
 from validation.records import rows
 from validation.statistics import Estimate, of_runs
 from validation.verdicts import Verdict
@@ -23,6 +27,8 @@ FLOWS, UDP_FLOWS = 13, 6
 EARLY, LATE = 50, 100
 """Times until which the share drops, and from which it is small, s."""
 SMALL = 0.01
+LONGEST = 1000
+"""Simulated time at hopflow's packet level, s."""
 DELAY, BUFFER, PACKET = 0.048, 50, 1000
 """Round-trip time without queues in s, buffer in packets of UDP and TCP, bytes of TCP's packets."""
 LEAST = 100_000
@@ -77,9 +83,18 @@ def transfer_times() -> Effects:
         values={
             "rates": list(rate.values()), "million": means["UDP", 1_000_000],
             "alone": alone[1_000_000], "printed": float(table["UDP", 1_000_000]),
+            "queues": [_changed("default"), _changed("200")], "packets": BUFFER,
             "tcp": means["TCP", 1_000_000], "tcp_printed": float(table["TCP", 1_000_000]),
         },
     )  # fmt: skip
+
+
+def _changed(buffer: str) -> Estimate:
+    """Return the load over the time of all transfers of a megabyte with another buffer, bit/s."""
+    frame = of_cases(LOAD)
+    frame = frame[(frame["value"] == buffer) & (frame["protocol"] == "TCP")]
+    ends = frame.groupby("seed")["transfer_time"].max()
+    return of_runs((8e6 * FLOWS / ends).to_numpy())
 
 
 def share_by_law() -> float:
@@ -95,6 +110,49 @@ def share_by_law() -> float:
     return sent / LINK
 
 
+SEEDS = 3
+NEAR, ACCESS, WINDOW = 2e-3, 1250.0, 20.0
+"""Delay of the other links in s, their rate in packets/s; ns-2's window."""
+
+
+@kept
+def shares_at_packet_level(times: tuple[int, ...]) -> np.ndarray:
+    """Return TCP's share of what is delivered until some times at hopflow's packet level, (seeds, T).
+
+    Packets of UDP are as large as TCP's: all of a scenario have one size.
+    """
+    rate = LINK / (8.0 * PACKET)
+    found = []
+    for seed in range(1, SEEDS + 1):
+        starts = np.random.default_rng(seed).uniform(0.0, 0.1, FLOWS)
+        links = [Link("R1", "R2", rate, DELAY / 2 - 2 * NEAR, BUFFER - 1)]
+        flows = []
+        for n, start in enumerate(starts):
+            links += [Link(*ends, ACCESS, NEAR, 1e5) for ends in ((f"s{n}", "R1"), ("R2", f"d{n}"))]
+            source = CBR(UDP_RATE / (8.0 * PACKET)) if n < UDP_FLOWS else Reno()
+            path = (f"s{n}", "R1", "R2", f"d{n}")
+            flows.append(Flow(f"{n}", path, source, WINDOW, float(start)))
+        scenario = Scenario(
+            "R1 to R2",
+            tuple(links),
+            tuple(flows),
+            float(max(times)),
+            packet_size=PACKET,
+            min_rto=0.2,
+        )
+        run = simulate(scenario, Packets(), sample=1.0, rng=seed, packet_jitter=1.0 / rate)
+        at = [round(time) - 1 for time in times]
+        sent = run.delivered[:, at]
+        found.append(sent[UDP_FLOWS:].sum(axis=0) / sent.sum(axis=0))
+    return np.array(found)
+
+
+def _at_packet_level(times: Sequence[int]) -> dict[int, Estimate]:
+    """Return the share by the time at hopflow's packet level."""
+    shares = shares_at_packet_level(tuple(times))
+    return {time: of_runs(shares[:, n]) for n, time in enumerate(times)}
+
+
 @effects("Y02", cases=(SHARES, OTHERS))
 def shares_of_the_link() -> Effects:
     """Measure TCP's share of the departures at the bottleneck, by the time since the start."""
@@ -107,18 +165,28 @@ def shares_of_the_link() -> Effects:
         for a, b in itertools.pairwise(time for time in found if time <= EARLY)
     ]
     law = share_by_law()
+    own = _at_packet_level([time for time in found if time <= LONGEST])
+    falls = shares_at_packet_level(tuple(own))
+    early = [n for n, time in enumerate(own) if time <= EARLY]
     other = of_cases(OTHERS).query("time == @LATE")
     counts = other.groupby(["parameter", "value", "protocol"])["departed"].sum().unstack()  # noqa: PD010
     largest = (counts["TCP"] / counts.sum(axis=1)).max()
     return Effects(
         {
-            "drops": Statement(tuple(drops), Verdict.NOT_APPLICABLE),
+            "drops": Statement(
+                tuple(drops), Verdict.NOT_APPLICABLE,
+                level=tuple(of_runs(falls[:, a] - falls[:, b]) for a, b in itertools.pairwise(early)),
+            ),
             "below": Statement(
                 tuple(beyond(-e, -SMALL) for t, e in found.items() if t >= LATE),
                 (Estimate(SMALL - law, 0.0),),
+                level=tuple(beyond(-e, -SMALL) for t, e in own.items() if t >= LATE),
             ),
         },
-        {"TCP": Curve(list(found), list(found.values()))},
+        {
+            "TCP": Curve(list(found), list(found.values())),
+            "TCP at hopflow's packet level": Curve(list(own), level=list(own.values())),
+        },
         ("time since the start (s)", "share of TCP (1)"),
         "x",
         values={"early": found[EARLY], "late": found[LATE], "first": found[1], "law": law,

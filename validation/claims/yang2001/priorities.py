@@ -1,4 +1,4 @@
-"""Transfers of 1 MB by priority, mechanism and discipline (Y03 to Y09, Y11 to Y13, Y17, Y18)."""
+"""Transfers of 1 MB by priority, mechanism and discipline (Y03 to Y09, Y11, Y12, Y17)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ from validation.claims.yang2001.tables import (
     classes,
     everywhere_in,
     ordered,
-    regulated,
     seen,
     short,
     small_windows,
@@ -48,6 +47,7 @@ from validation.verdicts import Verdict
 
 SLOTS = "yang2001/sensitivity-slots"
 CONTROL = "yang2001/sensitivity-control"
+TURNS = "yang2001/slots-per-turn"
 QUEUES = ("yang2001/sensitivity-queues", "yang2001/sensitivity-best-effort")
 LINK, SIZE, FLOWS = 1e6, 8e6, 200
 """Rate of the bottleneck in bit/s, bits of a transfer, number of transfers."""
@@ -287,7 +287,7 @@ def cc_against_ts() -> Effects:
     )
 
 
-@effects("Y08", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
+@effects("Y08", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), SLOTS))
 def udp_against_tcp() -> Effects:
     """Measure by how much TCP takes longer than UDP of the same priority."""
 
@@ -307,8 +307,18 @@ def udp_against_tcp() -> Effects:
         both(lambda times: {"faster": tuple(every(times).values())}),
         {"TCP over UDP": Curve(list(found), list(found.values()))},
         ("environment, discipline and class", "relative difference of the times"),
-        values={"against": [name for name, e in found.items() if e.value < 0]},
-    )
+        values={
+            "against": [name for name, e in found.items() if e.value < 0],
+            "turns": found["ts/ts FCFS, UDP3"], "free": found["be/be FCFS, UDP3"],
+            "rates": [_in_turns(value) for value in ("default", "1e+06")],
+        },
+    )  # fmt: skip
+
+
+def _in_turns(udp_rate: str) -> Estimate:
+    """Return by how much TCP3 takes longer than UDP3 under ts/ts and FCFS by UDP's rate."""
+    frame = classes(SLOTS).reset_index()
+    return apart(frame[frame["value"] == udp_rate], ("ts", "TCP3"), ("ts", "UDP3"))
 
 
 ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
@@ -350,7 +360,7 @@ def _modelled_order() -> Iterator[Estimate]:
                 yield Estimate(own[low] / own[high] - 1.0, 0.0)
 
 
-@effects("Y11", cases=cases("cc/be", "ts/be", "be/be"))
+@effects("Y11", cases=(*cases("cc/be", "ts/be", "be/be"), SHORT))
 def gain_over_best_effort() -> Effects:
     """Measure by how much regulated classes gain over best effort."""
     names = [f"{d} {k}" for d in DISCIPLINES for k in TCP]
@@ -375,7 +385,10 @@ def gain_over_best_effort() -> Effects:
             "ts": Curve(names, ts),
         },
         ("discipline and class", "gain over best effort, relative"),
-        values={"gaining": [n for n, e in found.items() if e.value > 0]},
+        values={
+            "gaining": [n for n, e in found.items() if e.value > 0],
+            "second": [gains(times)["FCFS TCP2"] for times in (seen, short, modelled)],
+        },
     )
 
 
@@ -448,77 +461,7 @@ def _times_of(times: Times, discipline: str) -> Estimate:
     return of_runs(frame.mean(axis=1).to_numpy())
 
 
-def _spreads(environment: str, discipline: str) -> pd.DataFrame:
-    return under(by_seed(case_of(environment, discipline), "std"), regulated(environment))
-
-
-@effects("Y13", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
-def spread_of_times() -> Effects:
-    """Measure the standard deviation of the times within a class."""
-    pairs = [(("cc/cc", "ts/ts"), d) for d in DISCIPLINES]
-    pairs += [(("cc/be", "ts/be"), d) for d in DISCIPLINES]
-    share = []
-    for (one, other), d in pairs:
-        cc, ts = _spreads(one, d), _spreads(other, d)
-        share.append((ts[list(CLASSES)] < cc[list(CLASSES)]).to_numpy().mean())
-    steps = tuple(
-        of_runs((_spreads("cc/cc", d)[low] / _spreads("cc/cc", d)[high] - 1.0).to_numpy())
-        for d in DISCIPLINES
-        for high, low in itertools.pairwise(TCP)
-    )
-    curves = {
-        f"{e} {d}": Curve(TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in TCP])
-        for e in ("cc/cc", "ts/ts")
-        for d in DISCIPLINES
-    }
-    most = of_runs(share)
-    return Effects(
-        {
-            "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
-            "priority": Statement(steps, Verdict.NOT_APPLICABLE),
-        },
-        curves,
-        ("class of flows", "standard deviation of the transfer time (s)"),
-        values={"share": most},
-    )
-
-
-def _turns_spread() -> Estimates:
-    """Return how much more a class scatters than the next higher one when flows take turns."""
-    found = [turns(n).groupby("kind")["time"].std() for n in RATIOS]
-    mean = pd.concat(found, axis=1).mean(axis=1)
-    return tuple(
-        Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
-    )
-
-
-@effects("Y18", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"))
-def spread_by_discipline() -> Effects:
-    """Measure the spread of the classes by priority and discipline."""
-    total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}
-    stable = tuple(
-        of_runs((total[worse] / total[better] - 1.0).to_numpy())
-        for better in ("FCFS", "RED")
-        for worse in ("DRR", "SFQ")
-    )
-    ts = tuple(
-        of_runs((_spreads("ts/ts", d)[low] / _spreads("ts/ts", d)[high] - 1.0).to_numpy())
-        for d in DISCIPLINES
-        for high, low in itertools.pairwise(TCP)
-    )
-    return Effects(
-        {
-            "priority": Statement(ts, _turns_spread()),
-            "stable": Statement(stable, Verdict.NOT_APPLICABLE),
-        },
-        {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
-        ("discipline", "standard deviation, mean of the classes (s)"),
-        values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
-                "against": sum(e.value < 0 for e in ts), "steps": len(ts)},
-    )  # fmt: skip
-
-
-@effects("Y17", cases=(*cases("ts/ts"), SLOTS, "yang2001/slots-per-turn"))
+@effects("Y17", cases=(*cases("ts/ts"), SLOTS, TURNS))
 def unused_slots() -> Effects:
     """Measure how long ts takes beyond the time that the load needs on the link."""
     extra = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -19,6 +20,7 @@ from validation.claims.effect_claims import (
     effects,
     where,
 )
+from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
 from validation.claims.zheng2002.red import (
     BY_EVENTS,
@@ -36,7 +38,9 @@ SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
 """Further seeds of pairs whose gaps five seeds left open."""
 SENSITIVITY = "zheng2002/sensitivity"
-DELAYS = "zheng2002/access-delay"
+DELAYS, MORE_DELAYS = "zheng2002/access-delay", "zheng2002/access-delay-seeds"
+OWN = (4, 16, 64)
+"""Flows of each kind at hopflow's packet level; on the fast link the last two."""
 FEW = (2, 4)
 """Flows of each kind that count as few; with one of each ns-2's starts decide."""
 BOTH = (4, 16, 32, 64)
@@ -89,15 +93,27 @@ def growing_numbers(one: str, other: str) -> Effects:
         nearer = [abs(own[n].value) - abs(wide[n].value) for n in BOTH]
         above = modelled(TFRC, TCP, LARGE), modelled(QUARTER, TCP, LARGE)
         order = tuple(e for e in above[0].values()) + tuple(-e for e in above[1].values())
+        at = levels(one, other)
+        apart = [difference(size(at.slow[n]), size(at.fast[n])) for n in at.fast]
         return {
-            "close": Statement(tuple(slow[n] for n in FEW), tuple(own[n] for n in FEW), equal=True),
-            "gap": Statement((_trend(slow),), (_trend(own),)),
+            "close": Statement(
+                tuple(slow[n] for n in FEW),
+                tuple(own[n] for n in FEW),
+                equal=True,
+                level=tuple(at.slow[n] for n in at.slow if n in FEW),
+            ),
+            "gap": Statement(
+                (_trend(slow),), (_trend(own),), level=(_trend(at.slow),) if at.slow else None
+            ),
             "loss": Statement(
-                _steps(lost), tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses))
+                _steps(lost),
+                tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(losses)),
+                level=_steps(at.loss),
             ),
             "closer": Statement(
                 (combine(closer, [1.0 / len(closer)] * len(closer)),),
                 (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
+                level=(combine(apart, [1.0 / len(apart)] * len(apart)),) if apart else None,
             ),
         } | ({"order": Statement(_order(), order)} if one == TFRC else {})
 
@@ -120,10 +136,32 @@ def growing_numbers(one: str, other: str) -> Effects:
             "fast": fast[BOTH[-1]], "ratio": math.exp(slow[BOTH[-1]].value),
             "fast_ratio": math.exp(fast[BOTH[-1]].value),
             "switched": switched(one, other), "seen": [slow[n].value for n in BOTH],
+            "level": levels(one, other),
             "five": gap(SLOW, one, other, more_seeds=False)[FEW[0]],
         },
         readings={} if one == TFRC else {READING: statements("b")},
     )  # fmt: skip
+
+
+class Levels(NamedTuple):
+    """The gaps on both links, and the loss on the slow one, at hopflow's packet level by the number."""
+
+    slow: dict[int, Estimate]
+    fast: dict[int, Estimate]
+    loss: dict[int, Estimate]
+
+
+def levels(one: str, other: str) -> Levels:
+    """Return what hopflow's packet level has of a pair; nothing of TFRC, which is no sender there."""
+    if TFRC in (one, other):
+        return Levels({}, {}, {})
+    slow = {n: level.pair(one, other, n) for n in OWN}
+    fast = {n: level.pair(one, other, n, FAST_LINK) for n in OWN[1:]}
+    return Levels(
+        {n: level.ratio(flows, one, other) for n, flows in slow.items()},
+        {n: level.ratio(flows, one, other) for n, flows in fast.items()},
+        {n: level.of_link(flows, "loss") for n, flows in slow.items()},
+    )
 
 
 def switched(one: str, other: str) -> dict[str, list[float]]:
@@ -165,7 +203,7 @@ def by_delay(one: str, other: str) -> dict[str, list[float]]:
     return {one: list(rates[: len(ACCESS)]), other: list(rates[len(ACCESS) :])}
 
 
-@effects("Z14", cases=(DELAYS,))
+@effects("Z14", cases=(DELAYS, MORE_DELAYS))
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
@@ -175,7 +213,7 @@ def growing_delays() -> Effects:
         model: dict[str, list[Estimate]] = {"rate": [], "variance": [], "order": []}
         for lower, upper in pairs:
             chosen = "1-b" if lower == TFRC else reading
-            frame = where(DELAYS, pair=f"{lower} with {upper}", reading=chosen)
+            frame = _by_distance(f"{lower} with {upper}", chosen)
             for kind in (lower, upper):
                 flows = frame[frame["kind"] == kind]
                 rates.append(_fall(by(flows, "access_delay", "rate")))
@@ -190,13 +228,24 @@ def growing_delays() -> Effects:
                 model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
             apart = sum(own[first]) / sum(own[second]) - 1.0
             model["order"].append(Estimate(apart + EQUAL, 0.0))
+        packets = [_level(lower, upper) for lower, upper in pairs[:2]]
         return {
-            "rate": Statement(tuple(rates), tuple(model["rate"])),
-            "variance": Statement(tuple(variances), tuple(model["variance"])),
-            "order": Statement(tuple(above), tuple(model["order"])),
+            "rate": Statement(
+                tuple(rates),
+                tuple(model["rate"]),
+                level=tuple(e for each in packets for e in each[0]),
+            ),
+            "variance": Statement(
+                tuple(variances),
+                tuple(model["variance"]),
+                level=tuple(e for each in packets for e in each[1]),
+            ),
+            "order": Statement(
+                tuple(above), tuple(model["order"]), level=tuple(each[2] for each in packets)
+            ),
         }
 
-    shown = where(DELAYS, pair=f"{TFRC} with {TCP}", reading="1-b")
+    shown = _by_distance(f"{TFRC} with {TCP}", "1-b")
     curves = {
         kind: by(shown[shown["kind"] == kind], "access_delay", "rate") for kind in (TFRC, TCP)
     }
@@ -211,6 +260,24 @@ def growing_delays() -> Effects:
         values={"ends": ends, "pairs": len(pairs)},
         readings={READING: statements("b")},
     )
+
+
+def _by_distance(pair: str, reading: str) -> pd.DataFrame:
+    """Return the flows of a pair at growing distances, of all seeds."""
+    return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
+
+
+def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate]:
+    """Return the falls of rate and variance of both kinds, and their order, at hopflow's packet level."""
+    flows = level.Dumbbell((lower,) * len(ACCESS) + (upper,) * len(ACCESS), ACCESS * 2)
+    frame = level.runs(flows).flows
+    frame = frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
+    kinds = [frame[frame["kind"] == kind] for kind in (lower, upper)]
+    falls = (
+        [_fall(by(each, "access_delay", column)) for each in kinds]
+        for column in ("rate", "rate_variance")
+    )
+    return *falls, _above(frame, upper, lower)  # type: ignore[return-value]
 
 
 def _fall(found: dict[float, Estimate]) -> Estimate:

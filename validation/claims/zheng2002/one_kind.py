@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.zheng2002.level import ACCESS_DELAY, SENDERS, Dumbbell, of_link
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
-from validation.statistics import Estimate, difference
+from validation.statistics import Estimate, difference, of_runs, ratio
 
 SWEEP = "zheng2002/window-sweep"
 MANY = "zheng2002/flows-one-kind"
@@ -20,6 +21,10 @@ VISIBLE = 1e-3
 """Least difference of the utilisation that a figure shows."""
 FULL = 120
 """Window from which the paper's losses begin, packets."""
+LAWS = {"TCP(1,1/2)": "independent-loss-tcp", "TCP(1/5,1/8)": "independent-loss-tcp-eighth"}
+"""Cases with the rates at a given loss rate, by kind."""
+SPACINGS = (20, 1000)
+"""Packets per loss: about that of the most flows, and few losses."""
 OTHERS = {"ns-2's decrease setting is b": (MANY, "b"), "RED thresholds of 5 and 15": (LOW, "1-b")}
 """Readings beside the default: the case, and what ns-2's ``decrease_num_`` means."""
 
@@ -35,27 +40,59 @@ def one_flow_by_its_window() -> Effects:
     first = used[below[0]].value / below[0]
     linear = tuple(min(first * window, 1.0) for window in used)
     grows = [linear[n + 1] - linear[n] - VISIBLE for n in range(len(below) - 1)]
+    own, own_lost = (
+        {window: of_link(Dumbbell(RULES[:1], window=window), column) for window in used}
+        for column in ("utilisation", "loss")
+    )
+    climb = [beyond(difference(own[b], own[a]), VISIBLE) for a, b in itertools.pairwise(below)]
     return Effects(
         {
-            "rises": Statement(tuple(rises), tuple(Estimate(value, 0.0) for value in grows)),
-            "lossless": Statement(tuple(beyond(-lost[window], -1e-5) for window in below)),
-            "losses": Statement(tuple(lost[window] for window in above)),
+            "rises": Statement(
+                tuple(rises), tuple(Estimate(value, 0.0) for value in grows), level=tuple(climb)
+            ),
+            "lossless": Statement(
+                tuple(beyond(-lost[window], -1e-5) for window in below),
+                level=tuple(beyond(-own_lost[window], -1e-5) for window in below),
+            ),
+            "losses": Statement(
+                tuple(lost[window] for window in above),
+                level=tuple(own_lost[window] for window in above),
+            ),
             "lower": Statement(
-                tuple(beyond(difference(used[FULL], used[w]), VISIBLE) for w in above)
+                tuple(beyond(difference(used[FULL], used[w]), VISIBLE) for w in above),
+                level=tuple(beyond(difference(own[FULL], own[w]), VISIBLE) for w in above),
             ),
             "plateau": Statement(
-                (difference(used[above[-1]], Estimate(used[above[0]].value, 0.0)),), equal=True
+                (difference(used[above[-1]], Estimate(used[above[0]].value, 0.0)),),
+                equal=True,
+                level=(difference(own[above[-1]], Estimate(own[above[0]].value, 0.0)),),
             ),
         },
         {
-            "utilisation": Curve(list(used), list(used.values()), linear),
+            "utilisation": Curve(list(used), list(used.values()), linear, list(own.values())),
             "loss (%)": Curve(
-                list(lost), [Estimate(100 * e.value, 100 * e.error, e.dof) for e in lost.values()]
+                list(lost),
+                [Estimate(100 * e.value, 100 * e.error, e.dof) for e in lost.values()],
+                level=[Estimate(100 * e.value, 100 * e.error, e.dof) for e in own_lost.values()],
             ),
         },
         ("largest window (packets)", "of the link (1)"),
-        values={"full": next(w for w in used if used[w].value > 1 - VISIBLE), "used": used},
-    )
+        values={"full": next(w for w in used if used[w].value > 1 - VISIBLE), "used": used,
+                "rtt": [_full(0.0), _full(LONGER)], "product": SLOW.capacity * BASE_RTT,
+                "longer": SLOW.capacity * (BASE_RTT + 4.0 * LONGER)},
+    )  # fmt: skip
+
+
+BASE_RTT, LONGER = 0.048, 0.004
+"""Round-trip time without queues, and a delay to be added to each access link, s."""
+
+
+def _full(longer: float) -> int:
+    """Return the smallest window in tens that fills the link at hopflow's packet level."""
+    flow = Dumbbell(RULES[:1], (ACCESS_DELAY + longer,))
+    windows = range(60, 160, 10)
+    used = (of_link(flow._replace(window=float(w)), "utilisation").value for w in windows)
+    return next(w for w, u in zip(windows, used, strict=True) if u > 1.0 - VISIBLE)
 
 
 def _by_number(case: str, reading: str, rule: str, column: str) -> dict[int, Estimate]:
@@ -72,6 +109,20 @@ def _losses(case: str, rule: str, numbers: list[int]) -> list[float]:
     return [fixed_point(Group(rule, number), link=link).loss for number in numbers]
 
 
+NUMBERS = (10, 20, 40, 70)
+"""Flows at hopflow's packet level."""
+
+
+def own_by_number(rule: str) -> tuple[dict[int, Estimate], dict[int, Estimate]]:
+    """Return utilisation and loss of flows of a kind at hopflow's packet level, by their number."""
+    every = {n: Dumbbell((rule,) * n) for n in NUMBERS}
+    used, lost = (
+        {n: of_link(flows, column) for n, flows in every.items()}
+        for column in ("utilisation", "loss")
+    )
+    return used, lost
+
+
 def _grows(values: list[float]) -> tuple[Estimate, ...]:
     return tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(values))
 
@@ -86,9 +137,14 @@ def number_of_tcp_flows() -> Effects:
         falls = [beyond(difference(used[PEAK], used[n]), VISIBLE) for n in others]
         steps = [difference(lost[b], lost[a]) for a, b in itertools.pairwise(lost)]
         exact = _losses(case, RULES[0], list(used))
+        own, own_lost = own_by_number(RULES[0])
+        less = [beyond(difference(own[PEAK], own[n]), VISIBLE) for n in own if n != PEAK]
+        rises = [difference(own_lost[b], own_lost[a]) for a, b in itertools.pairwise(own_lost)]
         return {
-            "peak": Statement(tuple(falls), tuple(Estimate(-VISIBLE, 0.0) for _ in others)),
-            "loss": Statement(tuple(steps), _grows(exact)),
+            "peak": Statement(
+                tuple(falls), tuple(Estimate(-VISIBLE, 0.0) for _ in others), level=tuple(less)
+            ),
+            "loss": Statement(tuple(steps), _grows(exact), level=tuple(rises)),
         }
 
     used, lost = (_by_number(MANY, "1-b", RULES[0], c) for c in ("utilisation", "loss"))
@@ -116,7 +172,7 @@ def _ends(case: str) -> tuple[Estimate, Estimate]:
     return difference(used[PEAK], used[min(used)]), difference(used[PEAK], used[max(used)])
 
 
-@effects("Z05", cases=(MANY, LOW))
+@effects("Z05", cases=(MANY, LOW, *(f"zheng2002/{case}" for case in LAWS.values())))
 def kinds_of_flows() -> Effects:
     """Measure utilisation and loss of flows of one kind."""
 
@@ -133,11 +189,33 @@ def kinds_of_flows() -> Effects:
         worse = [difference(lost[r][b], lost[r][a]) for r in RULES
                  for a, b in itertools.pairwise(numbers)]  # fmt: skip
         model = {rule: _losses(case, rule, numbers) for rule in RULES}
+        own = {rule: own_by_number(rule) for rule in SENDERS}
+        apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
         orders = [b - a for one, two in pairs for a, b in zip(model[one], model[two], strict=True)]
         return {
-            "utilisation": Statement(tuple(order), (Estimate(-VISIBLE, 0.0),)),
-            "loss": Statement(tuple(reverse), tuple(Estimate(round(x, 6), 0.0) for x in orders)),
-            "worse": Statement(tuple(worse), tuple(e for r in RULES for e in _grows(model[r]))),
+            "utilisation": Statement(
+                tuple(order),
+                (Estimate(-VISIBLE, 0.0),),
+                level=tuple(
+                    beyond(difference(a[n], b[n]), VISIBLE)
+                    for (a, _), (b, _) in apart
+                    for n in NUMBERS
+                ),
+            ),
+            "loss": Statement(
+                tuple(reverse),
+                tuple(Estimate(round(x, 6), 0.0) for x in orders),
+                level=tuple(difference(b[n], a[n]) for (_, a), (_, b) in apart for n in NUMBERS),
+            ),
+            "worse": Statement(
+                tuple(worse),
+                tuple(e for r in RULES for e in _grows(model[r])),
+                level=tuple(
+                    difference(lost[b], lost[a])
+                    for _, lost in own.values()
+                    for a, b in itertools.pairwise(NUMBERS)
+                ),
+            ),
         }
 
     lost = {rule: _by_number(MANY, "1-b", rule, "loss") for rule in RULES}
@@ -151,7 +229,28 @@ def kinds_of_flows() -> Effects:
         values={
             "most": max(lost[RULES[0]]),
             "lost": lost,
+            "law": [below(spacing) for spacing in SPACINGS],
+            "least": _excess(lost, RULES[1]),
+            "quarter": _excess(lost, RULES[2]),
+            "own": {rule: own_by_number(rule)[1] for rule in SENDERS},
             "order": sorted(RULES, key=lambda rule: lost[rule][max(lost[rule])].value),
         },
         readings={name: statements(*what) for name, what in OTHERS.items()},
     )
+
+
+def below(spacing: int) -> Estimate:
+    """Return the rate of TCP(1/5,1/8) over TCP's, less one, where one packet in so many is lost."""
+    gentle, tcp = (
+        of_runs(where(f"zheng2002/{LAWS[rule]}", packets_per_loss=spacing)["goodput"].to_numpy())
+        for rule in (RULES[1], RULES[0])
+    )
+    return difference(ratio(gentle, tcp), Estimate(1.0, 0.0))
+
+
+def _excess(lost: dict[str, dict[int, Estimate]], rule: str) -> dict[int, Estimate]:
+    """Return TCP's loss over that of another kind, less one, by the number of flows."""
+    return {
+        n: difference(ratio(each, lost[rule][n]), Estimate(1.0, 0.0))
+        for n, each in lost[RULES[0]].items()
+    }

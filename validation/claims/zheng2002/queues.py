@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pandas as pd
 
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.one_kind import VISIBLE
-from validation.claims.zheng2002.red import RATES, SLOW, Group, fixed_point, variation
+from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP
+from validation.claims.zheng2002.red import (
+    LOW_THRESHOLDS,
+    RATES,
+    SLOW,
+    Group,
+    Link,
+    fixed_point,
+    variation,
+)
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
 KINDS = tuple(RATES)
+FLOWS = 8
+"""Of each kind."""
 PHASE = 0.0005
 """Largest random time before a packet is sent, s, which keeps phase effects away."""
 READINGS: dict[str, dict[str, Any]] = {
@@ -36,6 +49,17 @@ def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estima
     }
 
 
+def _both(name: str, **link: float) -> pd.DataFrame:
+    """Return a table of the pairs of TCP with both queues at hopflow's packet level."""
+    tables = []
+    for one, queue in itertools.product((GENTLE, QUARTER), ("RED", "DropTail")):
+        flows = level.pair(one, TCP, FLOWS, SLOW._replace(**link), queue)._replace(jitter=PHASE)
+        table = getattr(level.runs(flows), name)
+        tables.append(table.assign(pair=f"{one} with {TCP}", queue=queue))
+    both: pd.DataFrame = pd.concat(tables)
+    return both
+
+
 @effects("Z15", cases=(CASE,))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
@@ -45,6 +69,7 @@ def smoother_with_red() -> Effects:
         return Statement(
             tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
             tuple(Estimate(each, 0.0) for each in model),
+            level=tuple(_compared(_both("flows"), "rate_cov", -1.0).values()),
         )
 
     found = _compared(_chosen(), "rate_cov", -1.0)
@@ -67,7 +92,11 @@ def throughput_with_red() -> Effects:
 
     def statement(**reading: Any) -> Statement:
         found = _compared(_chosen("link", **reading), "utilisation", 1.0).values()
-        return Statement(tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),))
+        own = _compared(_both("link"), "utilisation", 1.0).values()
+        return Statement(
+            tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),),
+            level=tuple(beyond(e, VISIBLE) for e in own),
+        )  # fmt: skip
 
     frame = _chosen("link")
     curves = {
@@ -78,9 +107,18 @@ def throughput_with_red() -> Effects:
         {"better": statement()},
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("pair of kinds", "utilisation (1)"),
-        values={"used": curves},
+        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL)},
         readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
     )
+
+
+SMALL: dict[str, float] = {"low": LOW_THRESHOLDS.low, "high": LOW_THRESHOLDS.high, "buffer": 30.0}
+"""Thresholds and buffer of a sixth."""
+
+
+def _gain(link: dict[str, float]) -> Estimate:
+    """Return RED's utilisation less DropTail's at hopflow's packet level, of TCP(1/5,1/8) with TCP."""
+    return _compared(_both("link", **link), "utilisation", 1.0)[f"{GENTLE} with {TCP}"]
 
 
 def _marked(one: str, other: str, number: int) -> float:
@@ -109,10 +147,19 @@ def marks_instead_of_drops() -> Effects:
             one, other = pair.split(" with ")
             spared.append([_marked(one, other, n) for n in x])
         return {
-            "utilisation": Statement(tuple(used), (Estimate(-VISIBLE, 0.0),)),
-            "loss": Statement(tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e)),
-            "more": Statement(tuple(more), tuple(Estimate(e[-1] - e[0], 0.0) for e in spared)),
-        }
+            "utilisation": Statement(
+                tuple(used), (Estimate(-VISIBLE, 0.0),),
+                level=tuple(beyond(_ecn(n, "utilisation"), VISIBLE) for n in OWN),
+            ),
+            "loss": Statement(
+                tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e),
+                level=tuple(-_ecn(n, "loss") for n in OWN),
+            ),
+            "more": Statement(
+                tuple(more), tuple(Estimate(e[-1] - e[0], 0.0) for e in spared),
+                level=(difference(_ecn(OWN[0], "loss"), _ecn(OWN[-1], "loss")),),
+            ),
+        }  # fmt: skip
 
     frame = where(ECN, "link", reading="1-b", pair="TFRC with TCP(1,1/2)")
     curves = {name: by(frame[frame["ecn"] == n], "number", "loss")
@@ -121,6 +168,27 @@ def marks_instead_of_drops() -> Effects:
         statements("1-b"),
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("flows of each kind", "loss (1)"),
-        values={"lost": curves},
+        values={"lost": curves, 
+                "full": _ecn(OWN[0], "utilisation"), "empty": _ecn(OWN[0], "utilisation", LOW_THRESHOLDS), "queue": _marked_loss(), "threshold": SLOW.high},
         readings={"ns-2's decrease setting is b": statements("b")},
+    )  # fmt: skip
+
+
+OWN = (5, 20, 45)
+"""Flows of each kind at hopflow's packet level."""
+
+
+def _ecn(number: int, column: str, link: Link = SLOW) -> Estimate:
+    """Return utilisation or loss with marks less that with drops, of TCP(1/5,1/8) with TCP."""
+    drops, marks = (
+        level.of_link(level.pair(GENTLE, TCP, number, link, queue), column)
+        for queue in ("RED", "ECN")
     )
+    return difference(marks, drops)
+
+
+def _marked_loss() -> list[tuple[Estimate, Estimate]]:
+    """Return loss and mean queue in ns-2 with marks, TFRC with TCP, with the most and the fewest flows."""
+    frame = where(ECN, "link", reading="1-b", pair="TFRC with TCP(1,1/2)", ecn=1)
+    lost, queue = (by(frame, "number", column) for column in ("loss", "mean_queue"))
+    return [(lost[n], queue[n]) for n in (max(lost), min(lost))]

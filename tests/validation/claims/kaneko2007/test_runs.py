@@ -5,7 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from validation.claims.kaneko2007.runs import modelled, of_cases, relative, seeds_of, share
+from validation.claims.kaneko2007.runs import (
+    modelled,
+    of_cases,
+    relative,
+    seeds_of,
+    share,
+    slow_start_of,
+)
 
 CASE = "kaneko2007/small-bdp-ns3"
 
@@ -31,11 +38,10 @@ def test_the_model_carries_no_more_than_the_link() -> None:
 
 def test_the_first_slow_start_ends_where_the_bundled_runs_end_it() -> None:
     """A flow's part of the bandwidth-delay product, by the case's driver."""
-    from validation.claims.kaneko2007.runs import _slow_start
     from validation.generate.kaneko2007.sweeps import CASES
 
     for case in CASES:
         if case.name in (CASE, "kaneko2007/rtt-fairness-ns3", "kaneko2007/pairs-ns3"):
             run = case.runs[0]
             group = pd.DataFrame({"base_rtt": run["rtts"]})
-            assert _slow_start(group, {"rate": run["rate"]}) == run["ssthresh"], case.name
+            assert slow_start_of(group, {"rate": run["rate"]}) == run["ssthresh"], case.name

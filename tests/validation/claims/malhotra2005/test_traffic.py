@@ -6,7 +6,7 @@ import pytest
 
 from validation.claims.malhotra2005 import protocol
 from validation.claims.malhotra2005.chain import THREE, Setting
-from validation.claims.malhotra2005.traffic import FAR, IDLE, _chain_law, _far, _lost
+from validation.claims.malhotra2005.traffic import FAR, IDLE, _far, lost_part
 from validation.statistics import Estimate
 
 
@@ -17,13 +17,7 @@ def test_far_greater_is_twice_and_not_more_than_that() -> None:
 
 def test_the_chain_loses_more_with_a_smaller_buffer() -> None:
     less = Setting(THREE, buffers=(10, 16)).off
-    assert _lost(less) > _lost(Setting(THREE).off) > 0.0
-
-
-def test_the_law_does_not_depend_on_pausing_that_never_happens() -> None:
-    never = Setting(high=20)
-    assert _lost(never) == pytest.approx(_lost(never.off))
-    assert _chain_law(1.0, pause=False) > 0.0
+    assert lost_part(less) > lost_part(Setting(THREE).off) > 0.0
 
 
 def test_idle_times_gain_more_than_endless_files_at_five_seconds() -> None:

@@ -1,0 +1,83 @@
+"""Endless TCP over pause at hopflow's packet level: the tandem of two bridges of the bundled runs of ns-3.
+
+Files with idle times between them are not run: a flow there has one transfer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dfcmodel import FIFO, Flow, Link, Packets, Pause, Scenario, simulate
+from responsefn import Reno
+from validation.keeping import kept
+from validation.statistics import Estimate, Values, of_runs, ratio_gain
+
+__all__ = ["RTTS", "SEEDS", "Endless", "endless", "gain"]
+
+LINK_A, LINK_B, LINK_C = 25.0, 100.0, 15.0
+"""Rates, packets/s."""
+B1, B2, THRESHOLD = 10, 20, 15
+"""Buffers and T1 = T2 in packets, the one in transmission included, which `Link` does not count."""
+MESSAGE = 84 * 8 / 1.2e6
+"""Delay of links B and C in s: after it a pause message takes effect."""
+FLOWS, WINDOW = 8, 44.0
+WARM, ROUNDS, LEAST = 200.0, 300.0, 2000.0
+"""Warm-up in s; measured time: round trips, and the least, s."""
+SAMPLE = 1.0
+SEEDS = 8
+RTTS = (0.1, 1.0, 5.0)
+"""Round-trip times that are run, s."""
+
+
+class Endless(NamedTuple):
+    """Runs of one setting: goodput in packets/s, part of the packets lost, losses per reduction, mean RTT."""
+
+    goodput: Values
+    lost: Values
+    bursts: Values
+    rtt: Values
+
+    @property
+    def law(self) -> Values:
+        """Throughput of a flow x RTT x sqrt(p), which is constant by the root-p law."""
+        found: Values = self.goodput / FLOWS * self.rtt * np.sqrt(self.lost)
+        return found
+
+
+def _scenario(rtt: float, pause: bool, seed: int) -> Scenario:
+    """Return the scenario: pausing is asked for by queue 2, above T1 packets, and ends below T2."""
+    paused = Pause(high=THRESHOLD - 1, low=THRESHOLD - 2) if pause else FIFO()
+    links = (
+        Link("host", "bridge 1", LINK_A, rtt / 2 - 2 * MESSAGE, 1e5),
+        Link("bridge 1", "bridge 2", LINK_B, MESSAGE, B1 - 1),
+        Link("bridge 2", "receiver", LINK_C, MESSAGE, B2 - 1, discipline=paused),
+    )
+    starts = np.random.default_rng(seed).uniform(0.0, max(1.0, rtt), FLOWS)
+    path = ("host", "bridge 1", "bridge 2", "receiver")
+    flows = (Flow(f"{n}", path, Reno(), WINDOW, float(s)) for n, s in enumerate(starts, 1))
+    end = WARM + 10 * rtt + max(LEAST, ROUNDS * rtt)
+    return Scenario("two bridges", links, tuple(flows), end, min_rto=0.2)
+
+
+@kept
+def endless(rtt: float, pause: bool) -> Endless:
+    """Return runs of eight endless flows."""
+    rows = []
+    for seed in range(SEEDS):
+        scenario = _scenario(rtt, pause, seed)
+        run = simulate(scenario, Packets(ack_transmission=False), sample=SAMPLE, rng=seed)
+        late = run.time > WARM + 10 * rtt
+        sent = np.ptp(run.delivered[:, late], axis=1).sum()
+        lost = run.lost[:, :, late][:, :, 1:].sum()
+        reductions = run.loss_events.sum() * late.mean()
+        span = np.ptp(run.time[late])
+        trips = np.nanmean(run.round_trip[:, late])
+        rows.append((sent / span, lost / (sent + lost), lost / reductions, trips))
+    return Endless(*np.array(rows).T)
+
+
+def gain(rtt: float) -> Estimate:
+    """Return the gain in goodput from pausing, in per cent."""
+    return ratio_gain(*(of_runs(endless(rtt, pause).goodput) for pause in (True, False)))

@@ -1,0 +1,58 @@
+"""Scenarios of takano2006 at hopflow's packet level: those whose links carry few packets a second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dfcmodel import Packets, simulate, takano2006
+from validation.claims.takano2006.studies import (
+    PACKET_JITTER,
+    SETTLED,
+    SPREAD,
+    START,
+    Efficiencies,
+)
+from validation.claims.takano2006.vegas_runs import END, PatientVegas, VegasRuns
+from validation.keeping import kept
+from validation.statistics import Swing
+
+__all__ = ["SCENARIOS", "efficiencies", "swings_of", "vegas"]
+
+SCENARIOS = ("1", "2")
+"""Those of a second of CPU time a run; 37 Gb/s takes twenty."""
+RUNS = {True: 3, False: 8}
+"""Runs with DFC, which hardly differ, and without."""
+SAMPLE = 0.01
+
+
+@kept
+def efficiencies(name: str, dfc: bool) -> Efficiencies:
+    """Return the efficiencies of a scenario in its default reading, as random as the other levels' runs."""
+    scenario = takano2006(name, dfc=dfc)
+    jitter, packets = (20e-6, 0.0) if dfc else (SPREAD, PACKET_JITTER)
+    runs = [
+        simulate(scenario, Packets(), jitter=jitter, packet_jitter=packets, rng=seed, sample=SAMPLE)
+        for seed in range(RUNS[dfc])
+    ]
+    each = np.array([run.efficiency.to_numpy() for run in runs])
+    flows = {flow.name: each[:, f] for f, flow in enumerate(scenario.flows)}
+    return Efficiencies(runs[0].time, flows)
+
+
+def swings_of(name: str) -> tuple[Swing, Swing] | None:
+    """Return the target's means and swings with DFC and without; None: the scenario is not run."""
+    if name not in SCENARIOS:
+        return None
+    return efficiencies(name, True).after(SETTLED), efficiencies(name, False).after(START)
+
+
+@kept
+def vegas(side: str, pacing: bool, times: int = 1) -> VegasRuns:
+    """Return a run of scenario 4V, with a multiple of Vegas' thresholds, its packets spaced or not."""
+    scenario = takano2006("4V", dfc=side == "with DFC")
+    rule = PatientVegas(alpha=times, beta=3.0 * times, gamma=times)
+    flows = tuple(replace(flow, source=rule, pacing=pacing) for flow in scenario.flows)
+    run = simulate(replace(scenario, flows=flows), Packets(seed=1), duration=END)
+    return VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], float(run.lost.sum()))

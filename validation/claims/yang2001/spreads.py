@@ -1,0 +1,125 @@
+"""Spread of the transfer times of a class, by priority, mechanism and discipline (Y13, Y18)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+
+from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, beyond, effects
+from validation.claims.yang2001.priorities import CONTROL, TURNS
+from validation.claims.yang2001.sharing import RATIOS, turns
+from validation.claims.yang2001.tables import (
+    CLASSES,
+    DISCIPLINES,
+    TCP,
+    apart,
+    by_seed,
+    case_of,
+    cases,
+    classes,
+    regulated,
+    under,
+)
+from validation.statistics import Estimate, of_runs
+from validation.verdicts import Verdict
+
+
+def _spreads(environment: str, discipline: str) -> pd.DataFrame:
+    return under(by_seed(case_of(environment, discipline), "std"), regulated(environment))
+
+
+@effects("Y13", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be"), CONTROL))
+def spread_of_times() -> Effects:
+    """Measure the standard deviation of the times within a class."""
+    pairs = [(("cc/cc", "ts/ts"), d) for d in DISCIPLINES]
+    pairs += [(("cc/be", "ts/be"), d) for d in DISCIPLINES]
+    share = []
+    for (one, other), d in pairs:
+        cc, ts = _spreads(one, d), _spreads(other, d)
+        share.append((ts[list(CLASSES)] < cc[list(CLASSES)]).to_numpy().mean())
+    steps = tuple(
+        of_runs((_spreads("cc/cc", d)[low] / _spreads("cc/cc", d)[high] - 1.0).to_numpy())
+        for d in DISCIPLINES
+        for high, low in itertools.pairwise(TCP)
+    )
+    curves = {
+        f"{e} {d}": Curve(TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in TCP])
+        for e in ("cc/cc", "ts/ts")
+        for d in DISCIPLINES
+    }
+    most = of_runs(share)
+    return Effects(
+        {
+            "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
+            "priority": Statement(steps, Verdict.NOT_APPLICABLE),
+        },
+        curves,
+        ("class of flows", "standard deviation of the transfer time (s)"),
+        values={
+            "share": most,
+            "with": [_last_step(None, pair) for pair in LAST_STEPS],
+            "without": [_last_step("lost", pair) for pair in LAST_STEPS],
+        },
+    )  # fmt: skip
+
+
+LAST_STEPS = (("TCP3", "TCP2"), ("TCP4", "TCP3"))
+
+
+def _last_step(acks: str | None, pair: tuple[str, str]) -> Estimate:
+    """Return how much more the first class of a pair scatters than the second under cc and FCFS.
+
+    ``"lost"``: where acknowledgements that come while a flow is stopped are lost.
+    """
+    frame = classes(CONTROL, "std").reset_index()
+    frame = frame[frame["value"] == (acks or "default")]
+    return apart(frame, ("cc", pair[0]), ("cc", pair[1]))
+
+
+def _turns_spread() -> Estimates:
+    """Return how much more a class scatters than the next higher one when flows take turns."""
+    found = [turns(n).groupby("kind")["time"].std() for n in RATIOS]
+    mean = pd.concat(found, axis=1).mean(axis=1)
+    return tuple(
+        Estimate(mean[low] / mean[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
+    )
+
+
+FEW_SLOTS = 1 / 64
+"""The smallest multiple of the slots per turn that was run."""
+
+
+def _spread_at(scale: float) -> tuple[float, Estimate]:
+    """Return how much more TCP4 scatters than TCP1 under ts/ts, model and ns-2, in s, by the slots."""
+    own = turns(90, scale=scale).groupby("kind")["time"].std()
+    frame = classes(TURNS, "std").reset_index()
+    ns2 = frame[frame["value"] == scale].set_index("seed")["ts"]
+    return float(own["TCP4"] - own["TCP1"]), of_runs((ns2["TCP4"] - ns2["TCP1"]).to_numpy())
+
+
+@effects("Y18", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), TURNS))
+def spread_by_discipline() -> Effects:
+    """Measure the spread of the classes by priority and discipline."""
+    total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}
+    stable = tuple(
+        of_runs((total[worse] / total[better] - 1.0).to_numpy())
+        for better in ("FCFS", "RED")
+        for worse in ("DRR", "SFQ")
+    )
+    ts = tuple(
+        of_runs((_spreads("ts/ts", d)[low] / _spreads("ts/ts", d)[high] - 1.0).to_numpy())
+        for d in DISCIPLINES
+        for high, low in itertools.pairwise(TCP)
+    )
+    return Effects(
+        {
+            "priority": Statement(ts, _turns_spread()),
+            "stable": Statement(stable, Verdict.NOT_APPLICABLE),
+        },
+        {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
+        ("discipline", "standard deviation, mean of the classes (s)"),
+        values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
+                "against": sum(e.value < 0 for e in ts), "steps": len(ts),
+                "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
+    )  # fmt: skip
