@@ -11,7 +11,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow import maximum, minimum, where
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule, cut
 from responsefn.rules.delay_based import QueueRule, queued
@@ -23,8 +23,11 @@ class LinuxIllinois(WindowRule):
     r"""Illinois as in Linux's tcp_illinois.c: by the mean delay of each round trip, with theta.
 
     alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
-    above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. The mean is
-    over time; the file's is over ACKs.
+    above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet more
+    takes a whole number of ACKs, the next above cwnd/alpha. The mean is over time; the file's is over ACKs.
+
+    At a loss 2.6.22's file keeps beta of the window instead of losing it, an eighth while nothing waits; later
+    versions lose it. That mistake is ``keeps_beta=1``, with a response of a fifth to two thirds.
 
     Domain: p <= 0.02.
 
@@ -32,6 +35,8 @@ class LinuxIllinois(WindowRule):
     ----------
     theta
         Round trips of low delay before alpha is the largest again.
+    keeps_beta
+        1 for 2.6.22's cut (as ns-2 runs it), 0 for that of later versions.
 
     Examples
     --------
@@ -59,9 +64,10 @@ class LinuxIllinois(WindowRule):
         low: float = 0.0
 
     class Params(NamedTuple):
-        """Round trips of low delay before the largest increase."""
+        """Round trips of low delay before the largest increase; a flag."""
 
         theta: float = 5.0
+        keeps_beta: int = 0
 
     assigned: ClassVar[tuple[str, ...]] = (
         "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
@@ -71,8 +77,9 @@ class LinuxIllinois(WindowRule):
     domain = (0.0, 0.02)
 
     def check(self) -> None:
-        """Check the range of theta."""
+        """Check the range of theta and the flag."""
         one_number("theta", self.params.theta, at_least=0.0)
+        choice("keeps_beta", self.params.keeps_beta, (0, 1))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -96,7 +103,7 @@ class LinuxIllinois(WindowRule):
         wide = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
         b = where(ended, where(s.cwnd < 15.0, 0.5, wide), s.b)
         return s._replace(
-            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, a / s.cwnd),
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / math.ceil(s.cwnd / a)),
             base_rtt=base,
             top_rtt=top,
             began=where(ended, e.time, s.began),
@@ -110,8 +117,8 @@ class LinuxIllinois(WindowRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Keep 1 - b."""
-        return cut(s, (1.0 - s.b) * s.cwnd)
+        """Keep 1 - b, by mistake b."""
+        return cut(s, where(q.keeps_beta > 0, s.b, 1.0 - s.b) * s.cwnd)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
