@@ -51,4 +51,5 @@ class Relentless(WindowRule):
         from responsefn.responses.symbolic import Formula, R, T, p
 
         peak = 1 / p + sp.Rational(1, 2)
-        return Formula(1 / (p * R), peak, 1 / (T * R), condition=peak >= 3)
+        least = sp.Rational(2, 5)  # from where on the peak is below 3
+        return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= least)

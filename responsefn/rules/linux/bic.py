@@ -42,7 +42,7 @@ class LinuxBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxBIC().rate(1e-3, 0.04)))
-    1187
+    1196
     """
 
     class State(NamedTuple):
@@ -64,6 +64,8 @@ class LinuxBIC(WindowRule):
 
     reference = references.TCP_BIC_C
     domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 
     def check(self) -> None:
         """Check the ranges of the parameters."""

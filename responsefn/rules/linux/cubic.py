@@ -37,7 +37,7 @@ class LinuxCUBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxCUBIC().rate(1e-3, 0.04)))
-    946
+    972
     """
 
     class State(NamedTuple):
@@ -62,6 +62,8 @@ class LinuxCUBIC(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")
     reference = references.TCP_CUBIC_C
     domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 
     def check(self) -> None:
         """Check the ranges of the parameters."""

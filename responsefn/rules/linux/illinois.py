@@ -18,7 +18,7 @@ class LinuxIllinois(WindowRule):
 
     alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
     above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet more
-    takes a whole number of ACKs, the next above cwnd/alpha. The mean is over time; the file's is over ACKs.
+    takes a whole number of ACKs, here half of one more than cwnd/alpha. The mean is over time; the file's is over ACKs.
 
     At a loss 2.6.22's file keeps beta of the window instead of losing it, an eighth while nothing waits; later
     versions lose it. That mistake is ``keeps_beta=1``, with a response of a fifth to two thirds.
@@ -35,7 +35,7 @@ class LinuxIllinois(WindowRule):
     Examples
     --------
     >>> round(float(LinuxIllinois().rate(1e-3, 0.04)))
-    6846
+    6784
     """
 
     class State(NamedTuple):
@@ -97,7 +97,7 @@ class LinuxIllinois(WindowRule):
         wide = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
         b = where(ended, where(s.cwnd < 15.0, 0.5, wide), s.b)
         return s._replace(
-            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / math.ceil(s.cwnd / a)),
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / (s.cwnd / a + 0.5)),
             base_rtt=base,
             top_rtt=top,
             began=where(ended, e.time, s.began),

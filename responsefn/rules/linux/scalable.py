@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from hopflow import minimum
@@ -30,7 +29,7 @@ class LinuxScalable(WindowRule):
     Examples
     --------
     >>> round(float(LinuxScalable().rate(1e-3, 0.04)))
-    3744
+    3671
     """
 
     class Params(NamedTuple):
@@ -50,7 +49,7 @@ class LinuxScalable(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or one packet when more than min(cwnd, acks) ACKs are counted."""
-        return grow(s, 1.0 / (1.0 + minimum(math.floor(s.cwnd), q.acks)))
+        return grow(s, 1.0 / (1.0 + minimum(s.cwnd, q.acks)))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
