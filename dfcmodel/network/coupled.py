@@ -37,7 +37,8 @@ class PI2(QueueManager):
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
-    The defaults are 2.5 times the gains of PIE, and a target of 20 ms, as in the paper (from secondary sources).
+    The defaults are those of the authors' first sch_dualpi2.c for Linux (80 and 800 of 256 Hz, 32 ms, 20 ms): 2.5 times the
+    gains of PIE.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from responsefn import (
     Corrected,
     DeliveryRule,
     Illinois,
+    LinuxHTCP,
     LinuxIllinois,
     UnreachableRateError,
     Vegas,
@@ -33,7 +34,7 @@ invert = functools.partial(responsefn.invert, unit_check=False)
 CAPACITY = 2000.0
 
 
-SLOW = {HSTCP, LinuxIllinois}
+SLOW = {HSTCP, LinuxHTCP, LinuxIllinois}
 """Rules whose cycles take many seconds over ten decades of p."""
 SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois}
 

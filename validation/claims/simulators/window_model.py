@@ -164,15 +164,16 @@ def experiments(ratios: pd.DataFrame, goodputs: list[Any]) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for row, runs in zip(ratios.itertuples(), goodputs, strict=True):
-        if abs(row.ratio - 1.0) <= LARGE[row.rule in BY_DELAY]:
+    for row, runs in zip(ratios.to_dict("records"), goodputs, strict=True):
+        tool, name, p = row["tool"], row["rule"], row["p"]
+        if abs(row["ratio"] - 1.0) <= LARGE[name in BY_DELAY]:
             continue
-        rates = queued_rates(rule_of(row.tool, row.rule), row.lost)
+        rates = queued_rates(rule_of(tool, name), row["lost"])
         packets, ours = of_runs(runs), of_runs(rates)
         ratio = packets.value / ours.value
         error = ratio * 2.0 * np.hypot(packets.error / packets.value, ours.error / ours.value)
         spread = float(np.std(rates, ddof=1)) / ours.value
-        rows.append((row.tool, row.rule, row.p, row.ratio, ratio, error, spread))
+        rows.append((tool, name, p, row["ratio"], ratio, error, spread))
     return pd.DataFrame(
         rows, columns=["tool", "rule", "p", "over_model", "ratio", "error", "spread"]
     )
