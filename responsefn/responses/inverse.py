@@ -113,7 +113,7 @@ def invert(
     found = (off <= JUMP) & rule.closed_form_holds(p, rtt)
     if found.all():
         return plain(p)
-    if rule.closed_form().condition != True:
+    if not rule.closed_form().everywhere:
         other = ~found
         p[other] = cycle_root(rule, rate[other], rtt[other], bandwidth)
         return plain(p)

@@ -304,7 +304,7 @@ class WindowRule(Response, ABC):
         if formula is None or expression is None:
             return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
         values = self.value_of(expression, p=p, R=rtt)
-        if formula.condition != True:
+        if not formula.everywhere:
             holds = _holds_at_ends(self, formula, p, ends, rtt) or self.closed_form_holds(p, rtt)
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
