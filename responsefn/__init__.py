@@ -26,7 +26,7 @@ from responsefn.metrics.tfrc_loss_intervals import (
     loss_events,
 )
 from responsefn.metrics.transients import aggressiveness, convergence_time, responsiveness
-from responsefn.responses.compiled_laws import Fused, fused
+from responsefn.responses.closed_forms.compiled_laws import Fused, fused
 from responsefn.responses.corrections import Corrected
 from responsefn.responses.curves import Curve, curve
 from responsefn.responses.errors import AmbiguousRateError, RuleError, UnreachableRateError

@@ -26,8 +26,8 @@ from responsefn.responses.labels import keeps_labels
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from responsefn.responses.closed_forms.symbolic import Formula
     from responsefn.responses.dynamics import Cycle
-    from responsefn.responses.symbolic import Formula
 
 __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
@@ -408,7 +408,7 @@ def _holds_at_ends(
     """
     import sympy as sp
 
-    from responsefn.responses.symbolic import p as loss
+    from responsefn.responses.closed_forms.symbolic import p as loss
 
     if p.size < MANY or rtt.ndim:
         return False
