@@ -22,7 +22,7 @@ from benchmarks import first_answers
 from benchmarks.timing import Row, compare
 from responsefn import catalogue, invert
 from responsefn.responses.base import Response, formula_of
-from responsefn.responses.plateau_ratio import solve_plateau
+from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
 
 RTT = 0.1
 MANY = 1_000_000

@@ -166,7 +166,7 @@ def _per_item(rows: list[Row], items: int) -> list[Row]:
 def _brentq(rule, rates):
     import sympy as sp
 
-    from responsefn.responses.symbolic import R, b, p, t_RTO
+    from responsefn.responses.closed_forms.symbolic import R, b, p, t_RTO
 
     expression = rule.expression.subs({R: RTT, b: 1, t_RTO: 4 * RTT})
     scalar = sp.lambdify(p, expression, modules="math")

@@ -26,7 +26,7 @@ from responsefn.metrics.tfrc_loss_intervals import (
     loss_events,
 )
 from responsefn.metrics.transients import aggressiveness, convergence_time, responsiveness
-from responsefn.responses.compiled_laws import Fused, fused
+from responsefn.responses.closed_forms.compiled_laws import Fused, fused
 from responsefn.responses.corrections import Corrected
 from responsefn.responses.curves import Curve, curve
 from responsefn.responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
@@ -35,24 +35,29 @@ from responsefn.responses.laws import PFTK, TFRC, Law, Mathis
 from responsefn.rule_catalogue import Catalogue, catalogue
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
-from responsefn.rules.bbr import BBR
-from responsefn.rules.bbr_v1 import BBRv1
 from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
 from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
-from responsefn.rules.deliveries import Delivery, DeliveryRule
+from responsefn.rules.deliveries.bbr import BBR
+from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.delivery_rule import Delivery, DeliveryRule
+from responsefn.rules.deliveries.ledbat import LEDBAT
+from responsefn.rules.deliveries.prague import Prague
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.ledbat import LEDBAT
-from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
-from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
-from responsefn.rules.prague import Prague
+from responsefn.rules.linux.bic import LinuxBIC
+from responsefn.rules.linux.cubic import LinuxCUBIC
+from responsefn.rules.linux.htcp import LinuxHTCP
+from responsefn.rules.linux.illinois import LinuxIllinois
+from responsefn.rules.linux.scalable import LinuxScalable
+from responsefn.rules.linux.vegas import LinuxVegas
+from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -98,6 +103,7 @@ __all__ = [
     "Independent",
     "Law",
     "LinuxBIC",
+    "LinuxCUBIC",
     "LinuxHTCP",
     "LinuxIllinois",
     "LinuxScalable",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hopflow.checks import instance
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses.base import Response
-from responsefn.responses.lambert import lambert_w
-from responsefn.responses.plateau_ratio import solve_plateau
+from responsefn.responses.closed_forms.lambert import lambert_w
+from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:

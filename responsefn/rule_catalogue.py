@@ -12,24 +12,29 @@ from responsefn.responses.base import Response, formula_of
 from responsefn.responses.laws import PFTK, TFRC, Mathis
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
-from responsefn.rules.bbr import BBR
-from responsefn.rules.bbr_v1 import BBRv1
 from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
 from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
-from responsefn.rules.deliveries import DeliveryRule
+from responsefn.rules.deliveries.bbr import BBR
+from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+from responsefn.rules.deliveries.ledbat import LEDBAT
+from responsefn.rules.deliveries.prague import Prague
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.ledbat import LEDBAT
-from responsefn.rules.linux_by_delay import LinuxIllinois, LinuxVegas, WestwoodPlus
-from responsefn.rules.linux_by_loss import LinuxBIC, LinuxHTCP, LinuxScalable
-from responsefn.rules.prague import Prague
+from responsefn.rules.linux.bic import LinuxBIC
+from responsefn.rules.linux.cubic import LinuxCUBIC
+from responsefn.rules.linux.htcp import LinuxHTCP
+from responsefn.rules.linux.illinois import LinuxIllinois
+from responsefn.rules.linux.scalable import LinuxScalable
+from responsefn.rules.linux.vegas import LinuxVegas
+from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rate_rule import RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
@@ -67,6 +72,7 @@ ENTRIES: tuple[Response, ...] = (
     ARENO(),
     Fusion(),
     LinuxBIC(),
+    LinuxCUBIC(),
     LinuxScalable(),
     LinuxHTCP(),
     LinuxIllinois(),

@@ -18,7 +18,7 @@ TESTED_TOGETHER = (
     "dfcmodel/engine/kernel",
     "dfcmodel/packets/kernel",
     "responsefn/responses/kernel",
-    "responsefn/responses/law_kernels",
+    "responsefn/responses/closed_forms/law_kernels",
     "responsefn/responses/rule_kernels",
     "responsefn/simulation/kernel",
 )

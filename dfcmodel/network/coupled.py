@@ -37,7 +37,8 @@ class PI2(QueueManager):
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
-    The defaults are 2.5 times the gains of PIE, and a target of 20 ms, as in the paper (from secondary sources).
+    The defaults are those of the authors' first sch_dualpi2.c for Linux (80 and 800 of 256 Hz, 32 ms, 20 ms): 2.5 times the
+    gains of PIE.
 
     Examples
     --------
@@ -110,8 +111,9 @@ class DualPI2(Discipline):
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
 
-    The defaults of controller and share are those of Linux's ``sch_dualpi2``, which rounds the RFC's gains for
-    an RTT of at most 100 ms to an update of 16 ms; those of the ramp are the RFC's (A.1; both from secondary sources).
+    The defaults of controller, coupling and share are those of Linux's net/sched/sch_dualpi2.c (41 and 819 of 256 Hz),
+    which rounds the RFC's gains for an RTT of at most 100 ms to an update of 16 ms; it marks at a step of 1 ms,
+    here the middle of the RFC's ramp (A.1, from secondary sources).
 
     Examples
     --------

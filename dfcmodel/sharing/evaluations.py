@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.flows import CBR
-from dfcmodel.network.managers import RED
+from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of
-from hopflow.checks import listed, one_number, whole
+from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench
+from hopflow.checks import instance, listed, one_number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
-from responsefn import CUBIC, NewReno, WindowRule
+from responsefn import NewReno, WindowRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +24,9 @@ __all__ = ["Evaluation", "PathSet", "evaluate_rfc9743"]
 
 NOT_COVERED = {
     "5.3 Other Criteria": "deviations from RFC 2914 and incremental deployment are matters of text",
-    "6.2 Tunnel Behavior": "no tunnels; the queue of these runs marks no packets",
+    "6.2 Tunnel Behavior": "no tunnels, which would have to hand on marks",
     "6.4 Wireless Paths": "random losses only: the capacity does not vary, links send nothing again",
-    "7.1 Active Queue Management": "RED only: neither CoDel, FQ-CoDel, PIE nor L4S",
+    "7.1 Active Queue Management": "RED, CoDel and PIE; others, and queues that mark, by discipline=",
     "7.2 Network Circuit Breakers": "not modelled",
     "7.3 Paths with Varying Delay": "the propagation delay is constant",
     "7.4 Internet of Things": "the cost of computing and control packets is not modelled",
@@ -38,11 +37,6 @@ NOT_COVERED = {
     "7.11 Data Centers": "only a path of 1 ms with drop-tail, no incast and no marks",
 }
 """Sections of the RFC of which nothing or only a part can be had here, and why."""
-REAL_TIME = 0.05
-"""Share of the bandwidth that the constant-rate flow sends."""
-SHORT = 50.0
-"""Packets of a short flow."""
-MANY = 8
 TRIPS = 500.0
 """Round trips that a run lasts at least."""
 
@@ -147,20 +141,21 @@ def evaluate_rfc9743(
     seconds: float = 60.0,
     runs: int = 2,
     seed: int = 0,
+    discipline: Discipline | None = None,
 ) -> Evaluation:
     """Return the measures of RFC 9743 (BCP 133) for a window rule, by packet-level simulation.
 
-    On every path, with drop-tail queues (Sect. 6.1): the answer to heavy random losses (5.1.1), queueing
+    On every path, with drop-tail queues (Sect. 6.1) or those of ``discipline``: the answer to heavy random losses (5.1.1), queueing
     delay alone (5.1.2), losses of 8 flows (5.1.3), Jain's index of 2 and 8 flows and the exponent of the
     RTT unfairness (5.1.4), short flows beside a long one of the rule (5.1.5, 5.2.3), the rate that a flow
     of NewReno or CUBIC keeps beside the rule over the one that it keeps beside its own kind (5.2.1), loss
     and delay of a constant-rate flow (5.2.2), utilisation alone (6.3), under 1 % random loss (6.4, in
-    part) and with RED (7.1, in part).
+    part), and the utilisation and the queueing delay of two flows with RED, CoDel and PIE (7.1).
 
     Parameters
     ----------
     rule
-        The rule, also one's own.
+        The rule, also one's own; one that answers marks with a ``discipline`` that marks.
     paths
         Where it is measured.
     seconds
@@ -169,6 +164,8 @@ def evaluate_rfc9743(
         Seeds per measure.
     seed
         The first of the seeds.
+    discipline
+        Of the bottleneck's queue, except in 7.1's rows; None is drop-tail. `DualPI2`, for example, is L4S's.
 
     Raises
     ------
@@ -183,7 +180,9 @@ def evaluate_rfc9743(
     """
     import pandas as pd
 
-    (own,) = checked_rules((rule,))
+    if discipline is not None:
+        instance("discipline", discipline, Discipline, "a discipline, such as CoDel() or DualPI2()")
+    (own,) = checked_rules((rule,), discipline)
     first, runs = whole("seed", seed, 0, 2**30), whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     seconds = one_number("seconds", seconds, above=0.0, hint="in s")
@@ -192,101 +191,14 @@ def evaluate_rfc9743(
     for path in progress_bar(paths, desc="RFC 9743", unit="path"):
         lasting = max(seconds, TRIPS * path.rtt)
         link = Bottleneck(
-            path.bandwidth, path.rtt, path.buffer, seconds=lasting, warm_up=0.2 * lasting
-        )
+            path.bandwidth, path.rtt, path.buffer, seconds=lasting, warm_up=0.2 * lasting,
+            discipline=discipline or FIFO(),
+        )  # fmt: skip
         for section, measure, unit, function in MEASURES:
-            found = [function(_Bench(link, each), own) for each in seeds]
-            same = [function(_Bench(link, each), NewReno()) for each in seeds]
+            found = [function(Bench(link, each), own) for each in seeds]
+            same = [function(Bench(link, each), NewReno()) for each in seeds]
             value, half = mean_of(found)
             rows.append((section, measure, path.name, unit, value, half, float(np.mean(same))))
     columns = ["section", "measure", "path", "unit", "value", "half_width", "newreno"]
     table = pd.DataFrame(rows, columns=columns).sort_values("section", kind="stable")
     return Evaluation(own, table.reset_index(drop=True), dict(NOT_COVERED), runs)
-
-
-class _Bench(NamedTuple):
-    """A path with a seed."""
-
-    link: Bottleneck
-    seed: int
-
-    def run(self, *sources: WindowRule | CBR, link: Bottleneck | None = None, **more: Any) -> Any:
-        return (link or self.link).run(sources, seed=self.seed, **more)
-
-
-def _heavy_loss(at: _Bench, rule: WindowRule) -> float:
-    return float(at.run(rule, link=at.link.changed(loss=0.1)).rate[0] * at.link.rtt)
-
-
-def _queueing(at: _Bench, rule: WindowRule) -> float:
-    return 1e3 * float(at.run(rule).delay)
-
-
-def _losses(at: _Bench, rule: WindowRule) -> float:
-    return float(at.run(*[rule] * MANY).loss.mean())
-
-
-def _fairness(flows: int) -> Callable[[_Bench, WindowRule], float]:
-    return lambda at, rule: float(at.run(*[rule] * flows).jain)
-
-
-def _rtt_exponent(at: _Bench, rule: WindowRule) -> float:
-    short, long = at.run(rule, rule, rtts=[at.link.rtt, 2.0 * at.link.rtt]).rate
-    return math.log2(short / long) if short > 0.0 < long else math.inf
-
-
-def _short_flow(short: WindowRule | None) -> Callable[[_Bench, WindowRule], float]:
-    """Time of a short flow, of the rule itself where None, beside a long one of the rule."""
-
-    def measure(at: _Bench, rule: WindowRule) -> float:
-        later = [0.0, 0.5 * at.link.seconds]
-        run = at.run(rule, short or rule, starts=later, sizes=[math.inf, SHORT])
-        return float(run.finished[1] / at.link.rtt)
-
-    return measure
-
-
-def _kept(standard: WindowRule) -> Callable[[_Bench, WindowRule], float]:
-    """Rate of a standard flow beside the rule over its rate beside its own kind."""
-
-    def measure(at: _Bench, rule: WindowRule) -> float:
-        among = float(at.run(standard, standard).rate.mean())
-        return float(at.run(standard, rule).rate[0]) / among
-
-    return measure
-
-
-def _real_time(at: _Bench, rule: WindowRule) -> float:
-    return float(at.run(rule, CBR(REAL_TIME * at.link.bandwidth)).loss[1])
-
-
-def _used(at: _Bench, rule: WindowRule) -> float:
-    return float(at.run(rule).utilisation)
-
-
-def _used_with_loss(at: _Bench, rule: WindowRule) -> float:
-    return float(at.run(rule, link=at.link.changed(loss=0.01)).utilisation)
-
-
-def _used_with_red(at: _Bench, rule: WindowRule) -> float:
-    low = max(2.0, at.link.buffer / 8.0)
-    link = at.link.changed(discipline=RED(low=low, high=3.0 * low))
-    return float(at.run(rule, rule, link=link).utilisation)
-
-
-MEASURES: tuple[tuple[str, str, str, Callable[[_Bench, WindowRule], float]], ...] = (
-    ("5.1.1 congestion collapse", "rate at 10 % random loss", "packets per RTT", _heavy_loss),
-    ("5.1.2 bufferbloat", "queueing delay of one flow", "ms", _queueing),
-    ("5.1.3 high packet loss", "losses of 8 flows", "of packets", _losses),
-    ("5.1.4 fairness within", "Jain's index of 2 flows", "", _fairness(2)),
-    ("5.1.4 fairness within", "Jain's index of 8 flows", "", _fairness(MANY)),
-    ("5.1.4 fairness within", "RTT exponent, R and 2R", "", _rtt_exponent),
-    ("5.1.5 short flows", "50 packets of the rule beside it", "RTTs", _short_flow(None)),
-    ("5.2.1 existing control", "rate that NewReno keeps", "of its own", _kept(NewReno())),
-    ("5.2.1 existing control", "rate that CUBIC keeps", "of its own", _kept(CUBIC())),
-    ("5.2.2 real-time", "losses of a constant-rate flow", "of packets", _real_time),
-    ("5.2.3 short and long flows", "50 packets of CUBIC beside it", "RTTs", _short_flow(CUBIC())),
-    ("6.3 wired paths", "utilisation alone", "", _used),
-    ("6.4 wireless, in part", "utilisation at 1 % random loss", "", _used_with_loss),
-    ("7.1 AQM, in part", "utilisation of 2 flows with RED", "", _used_with_red),
-)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import sympy
     from numpy.typing import ArrayLike, NDArray
 
+    from responsefn.responses.closed_forms.symbolic import Formula
     from responsefn.responses.references import Reference
-    from responsefn.responses.symbolic import Formula
 
 __all__ = ["Response", "formula_of"]
 
@@ -51,7 +51,7 @@ class Response(Parametrized):
         return str(self.reference)
 
     def formula(self) -> Formula | None:
-        """Return the closed forms in the symbols of `responsefn.responses.symbolic`, None without one."""
+        """Return the closed forms in the symbols of `responsefn.responses.closed_forms.symbolic`, None without one."""
         return None
 
     def closed_form(self) -> Formula:
@@ -135,7 +135,7 @@ class Response(Parametrized):
         slope = np.empty(p.shape)
         closed = np.zeros(p.shape, dtype=bool)
         if self.uses_closed_form(bandwidth):
-            from responsefn.responses.symbolic import log_slope
+            from responsefn.responses.closed_forms.symbolic import log_slope
 
             closed = np.broadcast_to(self.closed_form_holds(p, rtt), p.shape)
             slope[...] = self.value_of(log_slope(self.expression), p=p, R=rtt)
@@ -169,13 +169,13 @@ class Response(Parametrized):
         formula = formula_of(self)
         p, rtt = np.asarray(p, dtype=np.float64), np.asarray(rtt, dtype=np.float64)
         shape = np.broadcast_shapes(p.shape, rtt.shape)
-        if formula is None or formula.condition in (True, False):
+        if formula is None or formula.everywhere or not formula.condition.free_symbols:
             return np.full(shape, formula is not None and bool(formula.condition))
         return np.broadcast_to(self.value_of(formula.condition, p=p, R=rtt), shape)
 
     def value_of(self, expression: sympy.Basic, **values: Any) -> NDArray[Any]:
         """Evaluate an expression of this object's formula; ``values`` as checked arrays by symbol."""
-        from responsefn.responses.evaluation import evaluate
+        from responsefn.responses.closed_forms.evaluation import evaluate
 
         return evaluate(expression, self.bindings(values.get("R")) | values)
 

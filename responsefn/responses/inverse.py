@@ -113,7 +113,7 @@ def invert(
     found = (off <= JUMP) & rule.closed_form_holds(p, rtt)
     if found.all():
         return plain(p)
-    if rule.closed_form().condition != True:
+    if not rule.closed_form().everywhere:
         other = ~found
         p[other] = cycle_root(rule, rate[other], rtt[other], bandwidth)
         return plain(p)
@@ -243,7 +243,7 @@ def _first_guess(rule: Response, rate: Any, rtt: Any) -> tuple[Any, Any]:
 
 def log_slope_of(rule: Response) -> Any:
     """Return d log(rate)/d log(p) of the closed form."""
-    from responsefn.responses.symbolic import log_slope
+    from responsefn.responses.closed_forms.symbolic import log_slope
 
     return log_slope(rule.expression)
 

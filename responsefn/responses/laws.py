@@ -15,7 +15,7 @@ from responsefn.responses.input_checks import plain, round_trip
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["PFTK", "TFRC", "Law", "Mathis"]
 
@@ -142,7 +142,7 @@ class Mathis(Law):
         """Return the rate and its inverse in p, T, R and b."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import Formula, R, T, b, p
+        from responsefn.responses.closed_forms.symbolic import Formula, R, T, b, p
 
         return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
 
@@ -211,7 +211,7 @@ class PFTK(Law):
 def _tfrc(form: str) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.symbolic import Formula, R, b, p, t_RTO
+    from responsefn.responses.closed_forms.symbolic import Formula, R, b, p, t_RTO
 
     timeout = 3 * b * p / 8 * p * (1 + 32 * p**2)
     if form == "rfc5348":
@@ -224,7 +224,7 @@ def _pftk(form: str) -> Formula:
     import sympy as sp
     from sympy.codegen.cfunctions import expm1, log1p
 
-    from responsefn.responses.symbolic import Formula, R, b, p, t_RTO
+    from responsefn.responses.closed_forms.symbolic import Formula, R, b, p, t_RTO
 
     if form == "approximate":
         share = 3 * sp.sqrt(3 * b * p / 8)

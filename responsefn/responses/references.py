@@ -97,11 +97,11 @@ PI2 = Reference(
 )
 
 
-def _linux(name: str, source: str = "primary") -> Reference:
-    """Return a file of Linux; "primary" where the file was read, if of another version."""
-    return Reference(f"Linux 2.6.22, net/ipv4/{name}", source)
+def _linux(name: str) -> Reference:
+    """Return a file of Linux, read in the copy that ns-2.35 runs (tcp/linux/src)."""
+    return Reference(f"Linux 2.6.22, net/ipv4/{name}, as in ns-2.35", "primary")
 
 
-TCP_BIC_C, TCP_HTCP_C = _linux("tcp_bic.c"), _linux("tcp_htcp.c")
+TCP_BIC_C, TCP_CUBIC_C, TCP_HTCP_C = (_linux(f"tcp_{name}.c") for name in ("bic", "cubic", "htcp"))
 TCP_ILLINOIS_C, TCP_SCALABLE_C = _linux("tcp_illinois.c"), _linux("tcp_scalable.c")
-TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c", "secondary"), _linux("tcp_westwood.c")
+TCP_VEGAS_C, TCP_WESTWOOD_C = _linux("tcp_vegas.c"), _linux("tcp_westwood.c")

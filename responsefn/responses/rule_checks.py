@@ -149,6 +149,13 @@ def _check_form(rule: Dynamics, event: str) -> None:
             f"{place}{inspect.signature(function)}: must take the state s, the parameters q and the "
             "event e"
         ) from None
+    texts = {name for name, value in rule.params._asdict().items() if isinstance(value, str)}
+    read = texts & set(inspect.unwrap(function).__code__.co_names)
+    if read:
+        raise RuleError(
+            f"{place} reads q.{min(read)}, which is text: rules compute with numbers, so write a flag, "
+            "0.0 or 1.0"
+        )
 
 
 def _place(function: Any) -> str:

@@ -25,8 +25,8 @@ class ARENO(WindowRule):
     beta and gamma and let the probe grow by W_inc beside Reno's packet: two packets per round trip at
     c = 1. With ``inclusive=1`` that packet is one of W_inc's, so that the flow is no more aggressive
     than Reno there. Which is meant is not settled: kaneko2007's slide of pairs is nearer to the latter
-    in three of four pairs, to the former beside HSTCP. RTT_cong is the average (gain 1/2) of the
-    text; the implementations for ns-3 have 0.85 and 0.15.
+    in three of four pairs, to the former beside HSTCP. RTT_cong is the average of the text, which keeps
+    ``memory`` = 1/2 of the value before; the implementations for ns-3 keep 0.85.
 
     Domain: p <= 0.02. Needs ``bandwidth``; without a queue a loss does not reduce the window at all
     and the rate is the capacity over wide ranges of p, so that there is no inverse. Where the
@@ -38,6 +38,8 @@ class ARENO(WindowRule):
         Capacity per packet of W, in packets/s; 10 Mb/s in packets of 1500 bytes.
     inclusive
         1 or 0: whether W_inc has Reno's packet per round trip in it.
+    memory
+        Part of RTT_cong that a loss keeps, 0 <= memory < 1.
 
     Examples
     --------
@@ -57,10 +59,11 @@ class ARENO(WindowRule):
         top_rate: float = 0.0
 
     class Params(NamedTuple):
-        """Capacity per packet of growth, in packets/s; a flag."""
+        """Capacity per packet of growth, in packets/s; a flag; part of RTT_cong kept."""
 
         unit_rate: float = 10e6 / 12000
         inclusive: int = 0
+        memory: float = 0.5
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "loss_rtt", "top_rate")
     capacity: ClassVar[str] = "needed"
@@ -74,9 +77,10 @@ class ARENO(WindowRule):
     why_no_inverse = FULL
 
     def check(self) -> None:
-        """Check the range of the unit rate."""
+        """Check the ranges of the parameters."""
         one_number("unit_rate", self.params.unit_rate, above=0.0)
         choice("inclusive", self.params.inclusive, (0, 1))
+        one_number("memory", self.params.memory, at_least=0.0, below=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -101,7 +105,8 @@ class ARENO(WindowRule):
         """Keep 1/(1+c), all of it in Reno's part."""
         base = minimum(s.base_rtt, e.rtt)
         kept = maximum(1.0, s.cwnd / (1.0 + congestion(e.rtt, base, s.loss_rtt)))
-        seen = where(s.loss_rtt > 0.0, 0.5 * (s.loss_rtt + e.rtt), e.rtt)
+        kept_rtt = q.memory * s.loss_rtt + (1.0 - q.memory) * e.rtt
+        seen = where(s.loss_rtt > 0.0, kept_rtt, e.rtt)
         return s._replace(
             cwnd=kept, ssthresh=maximum(2.0, kept), base_window=kept, base_rtt=base, loss_rtt=seen
         )

@@ -26,8 +26,8 @@ from responsefn.responses.labels import keeps_labels
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from responsefn.responses.closed_forms.symbolic import Formula
     from responsefn.responses.dynamics import Cycle
-    from responsefn.responses.symbolic import Formula
 
 __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
@@ -304,7 +304,7 @@ class WindowRule(Response, ABC):
         if formula is None or expression is None:
             return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
         values = self.value_of(expression, p=p, R=rtt)
-        if formula.condition != True:
+        if not formula.everywhere:
             holds = _holds_at_ends(self, formula, p, ends, rtt) or self.closed_form_holds(p, rtt)
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
@@ -408,7 +408,7 @@ def _holds_at_ends(
     """
     import sympy as sp
 
-    from responsefn.responses.symbolic import p as loss
+    from responsefn.responses.closed_forms.symbolic import p as loss
 
     if p.size < MANY or rtt.ndim:
         return False

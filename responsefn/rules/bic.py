@@ -12,7 +12,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["BIC"]
 
@@ -135,7 +135,7 @@ class BIC(WindowRule):
 def _search(reno: bool) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.symbolic import Formula, R, b, p
+    from responsefn.responses.closed_forms.symbolic import Formula, R, b, p
     from responsefn.rules.classic import Reno
 
     S, s, low = sp.symbols("S_max S_min W_low", positive=True)

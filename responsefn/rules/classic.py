@@ -15,7 +15,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["AIMD", "NewReno", "Reno", "Tahoe"]
 
@@ -208,7 +208,16 @@ class Tahoe(WindowRule):
 def _aimd_cycle(form: str) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.symbolic import Formula, PowerGrowth, R, T, a, b, p, positive_root
+    from responsefn.responses.closed_forms.symbolic import (
+        Formula,
+        PowerGrowth,
+        R,
+        T,
+        a,
+        b,
+        p,
+        positive_root,
+    )
 
     W, c = sp.symbols("W c", positive=True)  # the peak; 2 - b, kept whole while solving
     rounds = b * W / a + (0 if form == "sqrt" else 1)
@@ -233,7 +242,7 @@ def _aimd_cycle(form: str) -> Formula:
 def _halving_cycle(form: str) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.symbolic import a, b
+    from responsefn.responses.closed_forms.symbolic import a, b
 
     general, halving = _aimd_cycle(form), {a: sp.Integer(1), b: sp.Rational(1, 2)}
     return general.subs(halving)
@@ -243,7 +252,7 @@ def _halving_cycle(form: str) -> Formula:
 def _tahoe_cycle() -> Formula:
     import sympy as sp
 
-    from responsefn.responses.symbolic import Formula, R, p
+    from responsefn.responses.closed_forms.symbolic import Formula, R, p
 
     W = sp.Symbol("W", positive=True)
 

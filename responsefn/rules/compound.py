@@ -13,7 +13,7 @@ from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import queued
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["CTCP"]
 
@@ -126,7 +126,7 @@ def _power_growth(linear: bool) -> Formula:
     """Return the closed forms; ``linear`` for k = 0, where alpha alone must be at least 1."""
     import sympy as sp
 
-    from responsefn.responses.symbolic import Formula, PowerGrowth, R, b, p
+    from responsefn.responses.closed_forms.symbolic import Formula, PowerGrowth, R, b, p
 
     alpha, k, W = sp.symbols("alpha k W", positive=True)
     rounds = (1 - (1 - b) ** (1 - k)) * W ** (1 - k) / (alpha * (1 - k))

@@ -12,7 +12,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["CUBIC"]
 
@@ -31,7 +31,7 @@ class CUBIC(WindowRule):
         p_1 = 4 (1-beta) C R^3 / ((3+beta) a^2),   p_2 = 54 (1-beta) C R^3 / ((1+beta) a^2)
 
     with a = 3 (1-beta)/(1+beta);
-    between them it begins as the cubic and ends as the line, which `responses.cubic_region` solves; the
+    between them it begins as the cubic and ends as the line, which `responses.closed_forms.cubic_region` solves; the
     larger of the two responses, which RFC 9438's tables have (``form="published"``, and with 1.2 for
     sqrt(3/2) there), is up to 4 % below. The cycle map is neutral at its fixed point: a peak of (1 + x) W comes
     to (1 + x - c x^3) W, with c = (1-beta) ((3+beta)/3)^3, so that it comes near only as 1/sqrt(2cn) in
@@ -156,8 +156,8 @@ class CUBIC(WindowRule):
 def _cubic(friendly: bool, published: bool) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.cubic_region import PlateauRatio, ends
-    from responsefn.responses.symbolic import Formula, R, a, b, p
+    from responsefn.responses.closed_forms.cubic_region import PlateauRatio, ends
+    from responsefn.responses.closed_forms.symbolic import Formula, R, a, b, p
     from responsefn.rules.classic import AIMD
 
     C, beta, K, t = sp.symbols("C beta K t", positive=True)

@@ -11,7 +11,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["DCTCP"]
 
@@ -117,7 +117,7 @@ class DCTCP(WindowRule):
         """Return rate and inverse, in p and R."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import Formula, R, T, p
+        from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
 
         condition = sp.And(p >= 0.003, p <= 0.015)
         return Formula(2 / (p * R), None, 2 / (T * R), condition=condition)

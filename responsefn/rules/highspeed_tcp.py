@@ -12,7 +12,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["HSTCP"]
 
@@ -132,7 +132,7 @@ class HSTCP(WindowRule):
 def _highspeed() -> Formula:
     import sympy as sp
 
-    from responsefn.responses.symbolic import Formula, R, p
+    from responsefn.responses.closed_forms.symbolic import Formula, R, p
 
     low_p, slope = (
         sp.Rational(1, 1000),

@@ -11,7 +11,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["Illinois"]
 
@@ -83,7 +83,7 @@ class Illinois(WindowRule):
         """Return the response of AIMD(10, 1/8)."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import a, b, p
+        from responsefn.responses.closed_forms.symbolic import a, b, p
         from responsefn.rules.classic import AIMD
 
         fast = AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})

@@ -8,7 +8,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["Relentless"]
 
@@ -48,7 +48,8 @@ class Relentless(WindowRule):
         """Return rate, peak window and inverse, in p and R."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import Formula, R, T, p
+        from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
 
         peak = 1 / p + sp.Rational(1, 2)
-        return Formula(1 / (p * R), peak, 1 / (T * R), condition=peak >= 3)
+        least = sp.Rational(2, 5)  # from where on the peak is below 3
+        return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= least)

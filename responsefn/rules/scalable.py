@@ -10,7 +10,7 @@ from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.symbolic import Formula
+    from responsefn.responses.closed_forms.symbolic import Formula
 
 __all__ = ["Scalable"]
 
@@ -83,7 +83,7 @@ class Scalable(WindowRule):
         """Return rate, peak window and inverse, in p, R, a, b; None for the cycle with b = 1."""
         import sympy as sp
 
-        from responsefn.responses.symbolic import Formula, PowerGrowth, R, T, a, b, p
+        from responsefn.responses.closed_forms.symbolic import Formula, PowerGrowth, R, T, a, b, p
 
         growth = PowerGrowth(sp.Integer(1), a, 1 - b)
         published = self.params.form == "published"

@@ -83,7 +83,7 @@ def simulate_rule(
     method
         ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
         p < 1e-4. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
-        law (`responsefn.responses.symbolic.PowerGrowth`) at a fixed round-trip time.
+        law (`responsefn.responses.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
     rng
         Seed or generator.
     unit_check

@@ -23,8 +23,8 @@ from responsefn import (
     rule_twin,
     twin,
 )
-from responsefn.responses.symbolic import R
-from responsefn.responses.symbolic import p as loss
+from responsefn.responses.closed_forms.symbolic import R
+from responsefn.responses.closed_forms.symbolic import p as loss
 
 CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
 

@@ -57,6 +57,7 @@ LOOSE = {
     "Tahoe()": 0.03,  # whole packets of slow start
     "DCTCP()": 0.03,  # whole marks in a window
     "LinuxBIC()": 0.03,  # fast convergence as well
+    "LinuxCUBIC()": 0.06,  # fast convergence, and whole packets at 0.02
     "AIMD(form='precise')": 0.15,  # round trips that the bare rule does not have
     "AIMD(form='recovery')": 0.3,
 }
@@ -66,7 +67,7 @@ LOOSE = {
 ENTRIES = [entry for entry in catalogue("rule").entries if entry.capacity != "needed"]
 
 
-LONG = ("BIC()", "LinuxBIC()", "LinuxHTCP()", "LinuxIllinois()", "LinuxScalable()")
+LONG = ("BIC()", "LinuxBIC()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()", "LinuxScalable()")
 """One to five seconds each, for the compilation of their rules and the simplification of their formulas."""
 
 

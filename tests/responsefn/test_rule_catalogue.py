@@ -40,6 +40,7 @@ def test_catalogue():
         "LEDBAT",
         "Prague",
         "LinuxBIC",
+        "LinuxCUBIC",
         "LinuxHTCP",
         "LinuxIllinois",
         "LinuxScalable",

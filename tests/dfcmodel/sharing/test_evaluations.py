@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import evaluate_rfc9743
+from dfcmodel import DualPI2, evaluate_rfc9743
 from dfcmodel.sharing.evaluations import PATHS, PathSet
-from responsefn import CUBIC, NewReno
+from responsefn import BBR, CUBIC, DCTCP, NewReno, Prague, WindowRule
 
 ONE = (PathSet("small", 500.0, 0.02, 10),)
 
@@ -35,3 +35,16 @@ def test_paths_are_a_range() -> None:
     assert {path.buffer / path.product for path in PATHS} >= {0.25, 1.0, 4.0}
     assert max(path.rtt for path in PATHS) >= 0.5
     assert min(path.rtt for path in PATHS) <= 1e-3
+
+
+@pytest.mark.parametrize("rule", [BBR(), Prague(), DCTCP()], ids=repr)
+def test_other_queues_and_senders(rule: WindowRule) -> None:
+    """With L4S's queue, which marks; rules that answer marks are refused where nothing does."""
+    found = evaluate_rfc9743(rule, paths=ONE, seconds=5.0, runs=1, discipline=DualPI2())
+    assert np.isfinite(found.table.query("unit != 'RTTs'")["value"]).all()
+    assert {"7.1", "5.2.1"} <= {*found.table["section"].str.split().str[0]}
+    if rule.signal == "mark":
+        with pytest.raises(ValueError, match="answers congestion marks"):
+            evaluate_rfc9743(rule, paths=ONE, seconds=5.0, runs=1)
+    with pytest.raises(TypeError, match="discipline = 'codel': must be a discipline"):
+        evaluate_rfc9743(rule, paths=ONE, discipline="codel")  # type: ignore[arg-type]

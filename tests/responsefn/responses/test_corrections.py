@@ -13,8 +13,11 @@ from responsefn import (
     PFTK,
     Corrected,
     LinuxBIC,
+    LinuxCUBIC,
+    LinuxHTCP,
     Mathis,
     Reno,
+    catalogue,
     invert,
     simulate_rule,
 )
@@ -60,3 +63,30 @@ def test_a_window_limit_and_the_inverse():
     p = np.array([0.003, 0.01, 0.03])
     free = Corrected(Reno(), recovery=1)
     np.testing.assert_allclose(invert(free, free.rate(p, 0.1), 0.1), p, rtol=1e-9)
+
+
+LONG = {"BIC()", "CTCP()", "HSTCP()", "LinuxCUBIC()", "Tahoe()"}
+"""A second or more each, for their formulas or the compilation of their cycles."""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param(rule, id=repr(rule), marks=pytest.mark.slow if repr(rule) in LONG else [])
+        for rule in catalogue("rule").entries
+    ],
+)
+def test_every_correction_lowers_the_rate_of_every_rule(rule):
+    """At p = 0.01; delayed ACKs do not slow rules that grow with the time, which are refused."""
+    p, rtt = 0.01, 0.1
+    bandwidth = 2000.0 if rule.capacity == "needed" else None
+    bare = rule.rate(p, rtt, bandwidth)
+    for option in ({"recovery": 1}, {"rto": 0.4}, {"packets_per_ack": 2.0}, {"max_window": 4.0}):
+        timed = type(rule) in (CUBIC, HTCP, LinuxCUBIC, LinuxHTCP)
+        if "packets_per_ack" in option and timed:
+            with pytest.raises(ValueError, match=r"packets_per_ack = 2: must be 1 for"):
+                Corrected(rule, **option)
+            continue
+        rate = Corrected(rule, **option).rate(p, rtt, bandwidth)
+        assert 0.0 < rate <= bare * (1.0 + 1e-9), option
+    assert rate <= 4.0 / rtt

@@ -99,6 +99,12 @@ class Text(Own):
         return s._replace(cwnd=s.cwnd + q.mode)
 
 
+class Compared(Text):
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + (2.0 if q.mode == "fast" else 1.0) / s.cwnd)
+
+
 WRONG = [
     (Minus, "on_loss", r"on_loss returns cwnd = -48: must be 1 to 1e\+15 packets; write maximum"),
     (Nothing, "on_loss", r"on_loss returns cwnd = 0: must be 1"),
@@ -115,7 +121,8 @@ WRONG = [
         r"on_ack\(s, q\): must take the state s, the parameters q and the event",
     ),
     (Order, None, r"Order\.State has the fields ssthresh, cwnd: cwnd, in packets, must come first"),
-    (Text, "on_ack", r"on_ack raises TypeError"),
+    (Text, "on_ack", r"on_ack reads q\.mode, which is text: rules compute with numbers"),
+    (Compared, "on_ack", r"on_ack reads q\.mode, which is text"),
 ]
 
 

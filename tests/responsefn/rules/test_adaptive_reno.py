@@ -42,3 +42,13 @@ def test_a_loss_keeps_one_over_one_plus_c():
     for rtt, kept in ((0.04, 1.0), (0.06, 1 / 1.5), (0.08, 0.5)):
         after = rule.on_loss(state, rule.params, Event(0.0, rtt))
         assert after.cwnd == after.base_window == pytest.approx(200.0 * kept)
+
+
+@pytest.mark.parametrize(("memory", "kept"), [(0.5, 0.055), (0.85, 0.0585)])
+def test_the_round_trip_time_at_losses_is_an_average(memory: float, kept: float) -> None:
+    """The text's, and that of the implementations for ns-3."""
+    rule = ARENO(memory=memory)
+    state = rule.on_loss(rule.State(100.0, 2.0, 100.0, 0.04), rule.params, Event(1.0, 0.06))
+    assert state.loss_rtt == 0.06
+    state = rule.on_loss(state, rule.params, Event(2.0, 0.05))
+    assert state.loss_rtt == pytest.approx(kept)

@@ -59,7 +59,7 @@ def test_a_users_rule_has_the_response_of_its_cycle():
 def test_a_users_formula_is_all_it_takes():
     class Fixed(Gentle):
         def formula(self):
-            from responsefn.responses.symbolic import Formula, R, a, p
+            from responsefn.responses.closed_forms.symbolic import Formula, R, a, p
 
             return Formula(a * R / (p * R))
 

@@ -11,12 +11,12 @@ import numpy as np
 from responsefn import (
     ARENO,
     CTCP,
-    CUBIC,
     FAST,
     HSTCP,
     Fusion,
-    Independent,
+    Gilbert,
     LinuxBIC,
+    LinuxCUBIC,
     LinuxHTCP,
     LinuxIllinois,
     LinuxScalable,
@@ -45,7 +45,7 @@ BY_LOSS: dict[str, WindowRule] = {
     "compound": CTCP(),
     "highspeed": HSTCP(table=1),
     "bic": LinuxBIC(),
-    "cubic": CUBIC(),
+    "cubic": LinuxCUBIC(),
     "htcp": LinuxHTCP(),
     "scalable": LinuxScalable(),
 }
@@ -54,14 +54,18 @@ them, HSTCP with RFC 3649's table, as both simulators have."""
 BY_DELAY: dict[str, WindowRule] = {
     "westwood": WestwoodPlus(),
     "vegas": LinuxVegas(),
-    "illinois": LinuxIllinois(),
+    "illinois": LinuxIllinois(keeps_beta=1),
     "fusion": Fusion(),
-    "areno": ARENO(),
+    "areno": ARENO(memory=0.85),
     "fast": FAST(alpha=20.0),
 }
-"""Rules that measure a rate or a queueing delay; FAST with the alpha of the runs."""
-IN_NS3: dict[str, WindowRule] = {"bic": LinuxBIC(smooth=5.0, per_ack=1.0)}
-"""Where ns-3's rule is another than Linux's module (S05)."""
+"""Rules that measure a rate or a queueing delay; FAST with the alpha of the runs, Illinois with the cut of
+Linux 2.6.22, ARENO with the memory of its class for ns-3."""
+IN_NS3: dict[str, WindowRule] = {
+    "bic": LinuxBIC(b=0.2, smooth=5.0, per_ack=1.0, remembered=0.8),
+    "cubic": LinuxCUBIC(C=0.4, b=0.3, per_ack=1.0),
+}
+"""Where ns-3's rule is another than Linux 2.6.22's module: its tcp-bic.cc and tcp-cubic.cc."""
 KINDS = {"rules that go by losses": BY_LOSS, "rules that measure": BY_DELAY}
 CASES = {"ns-2": NS2, "ns-3": NS3[0]}
 LOSS_RATES = (1e-4, 3e-4, 1e-3, 3e-3)
@@ -81,18 +85,19 @@ APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
 difference between simulators (Reno, S03)."""
 
 
-EXPERIMENTS = ("illinois", "areno")
-"""The rules farthest from the window model, which also run packet by packet."""
+LARGE = 0.08, 0.15
+"""Deviations, of rules that go by losses and of those that measure, above which a rule also runs packet by
+packet."""
 
 
 @dataclass(frozen=True)
 class WindowModel:
     """Goodput in packets over the model's rate by rule, simulator and p.
 
-    Columns tool, rule, p, ratio, error (95 %: of the seeds, and of the model's own random losses).
-    ``queued`` has the rules farthest off: goodput over that of `responsefn.coexist` with the same rule, whose
-    packets queue behind each other (ratio, error), and over the window model (over_model); ``spread`` is
-    the standard deviation of its seeds over their mean.
+    Columns tool, rule, p, lost (the part of the packets that the runs lost at random), ratio, error (95 %: of the
+    seeds, and of the model's own random losses). ``queued`` has the rows farthest off: goodput over that of
+    `responsefn.coexist` with the same rule, whose packets queue behind each other (ratio, error), and over the
+    window model (over_model); ``spread`` is the standard deviation of its seeds over their mean.
     """
 
     ratios: pd.DataFrame
@@ -119,12 +124,15 @@ class WindowModel:
 
 @kept
 def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
-    """Return rate and 95 % half-width, packets/s, of the rule and a drop-tail queue alone."""
+    """Return rate and 95 % half-width, packets/s, of the rule and a drop-tail queue alone.
+
+    Each packet is lost with probability p; losses within a window are one event, as senders answer them.
+    """
     run = simulate_rule(
         rule,
         p,
         RTT,
-        Independent(),
+        Gilbert(burst=1.0 / (1.0 - p)),
         events=EVENTS,
         bandwidth=CAPACITY,
         buffer=BUFFER,
@@ -135,7 +143,7 @@ def model_rate(rule: WindowRule, p: float) -> tuple[float, float]:
 
 
 @kept
-def queued_rates(name: str, p: float) -> tuple[float, ...]:
+def queued_rates(rule: WindowRule, p: float) -> tuple[float, ...]:
     """Return the goodput of a rule whose packets queue behind each other, packets/s, one per seed.
 
     Path, random loss, threshold, times and a random delay of up to a transmission time are those of the
@@ -143,7 +151,7 @@ def queued_rates(name: str, p: float) -> tuple[float, ...]:
     """
     runs = (
         coexist(
-            BY_DELAY[name], RTT, CAPACITY, int(BUFFER), p=p, seconds=SECONDS, warm_up=WARM_UP,
+            rule, RTT, CAPACITY, int(BUFFER), p=p, seconds=SECONDS, warm_up=WARM_UP,
             ssthresh=SSTHRESH, rng=seed,
         )
         for seed in SEEDS
@@ -151,24 +159,30 @@ def queued_rates(name: str, p: float) -> tuple[float, ...]:
     return tuple(float(run.goodput[0]) for run in runs)
 
 
-def experiments(ratios: pd.DataFrame, goodputs: dict[tuple[str, str, float], Any]) -> pd.DataFrame:
+def experiments(ratios: pd.DataFrame, goodputs: list[Any]) -> pd.DataFrame:
     """Return the rows of ``WindowModel.queued``."""
     import pandas as pd
 
     rows = []
-    for (tool, name, p), runs in goodputs.items():
-        if name not in EXPERIMENTS:
+    for row, runs in zip(ratios.to_dict("records"), goodputs, strict=True):
+        tool, name, p = row["tool"], row["rule"], row["p"]
+        if abs(row["ratio"] - 1.0) <= LARGE[name in BY_DELAY]:
             continue
-        rates = queued_rates(name, p)
-        row = (ratios["tool"] == tool) & (ratios["rule"] == name) & (ratios["p"] == p)
+        rates = queued_rates(rule_of(tool, name), row["lost"])
         packets, ours = of_runs(runs), of_runs(rates)
         ratio = packets.value / ours.value
         error = ratio * 2.0 * np.hypot(packets.error / packets.value, ours.error / ours.value)
         spread = float(np.std(rates, ddof=1)) / ours.value
-        rows.append((tool, name, p, float(ratios[row]["ratio"].iloc[0]), ratio, error, spread))
+        rows.append((tool, name, p, row["ratio"], ratio, error, spread))
     return pd.DataFrame(
         rows, columns=["tool", "rule", "p", "over_model", "ratio", "error", "spread"]
     )
+
+
+def rule_of(tool: str, name: str) -> WindowRule:
+    """Return the rule that a simulator runs by this name."""
+    rule = (BY_LOSS | BY_DELAY)[name]
+    return IN_NS3.get(name, rule) if tool == "ns-3" else rule
 
 
 @claim("S06", cases=tuple(CASES.values()))
@@ -176,22 +190,25 @@ def measure() -> WindowModel:
     """Compare the rates of thirteen rules with packet runs at the same independent loss."""
     import pandas as pd
 
-    rows, goodputs = [], {}
+    rows, goodputs = [], []
     for tool, case in CASES.items():
         flows = evidence.table(case)
-        for (name, rule), p in itertools.product((BY_LOSS | BY_DELAY).items(), LOSS_RATES):
+        for name, p in itertools.product(BY_LOSS | BY_DELAY, LOSS_RATES):
             runs = flows[(flows["rule"] == name) & (flows["loss_rate"] == p)]
             if runs["loss_events"].sum() < ENOUGH:
                 continue
-            own = IN_NS3.get(name, rule) if tool == "ns-3" else rule
-            model, half = model_rate(own, p)
+            lost = float(runs["random_drops"].sum() / runs["sent"].sum())
+            model, half = model_rate(rule_of(tool, name), lost)
             mean = float(np.mean(runs["goodput"]))
             if min(model, mean) > FULL * CAPACITY:
                 continue
             error = np.hypot(2.0 * of_runs(runs["goodput"]).error / mean, half / model)
             error *= mean / model
-            rows.append({"tool": tool, "rule": name, "p": p, "ratio": mean / model, "error": error})
-            goodputs[tool, name, p] = runs["goodput"]
+            ratio = mean / model
+            rows.append(
+                {"tool": tool, "rule": name, "p": p, "lost": lost, "ratio": ratio, "error": error}
+            )
+            goodputs.append(runs["goodput"])
     ratios = pd.DataFrame(rows)
     return WindowModel(ratios, experiments(ratios, goodputs))
 

@@ -25,6 +25,18 @@ def test_every_kind_of_rule_is_compared_in_both_simulators() -> None:
         assert set(found[found["rule"].isin(rules)]["tool"]) == {"ns-2", "ns-3"}
 
 
+def test_rules_are_near_the_modules_and_exceptions_are_explained() -> None:
+    """8 % and 15 % are issue 19's targets; 1.7 % and 10.8 % are measured."""
+    found = window_model.measure()
+    assert found.medians[0] < 0.08
+    assert found.medians[1] < 0.15
+    off = found.queued
+    for row in off.itertuples():
+        limit = window_model.LARGE[row.rule in window_model.BY_DELAY]
+        assert abs(row.ratio - 1.0) < limit + row.error
+        assert abs(row.ratio - 1.0) < abs(row.over_model - 1.0)
+
+
 def test_a_rule_with_few_losses_is_left_out(doctor) -> None:
     doctor(window_model.NS2, lambda d: d.assign(loss_events=1))
     assert set(window_model.measure.measure().ratios["tool"]) == {"ns-3"}

@@ -6,7 +6,7 @@ import numpy as np
 import sympy as sp
 
 from responsefn import AIMD
-from responsefn.responses.symbolic import a, b, p
+from responsefn.responses.closed_forms.symbolic import a, b, p
 from validation.claims.zheng2002 import precise_form
 from validation.verdicts import Verdict
 

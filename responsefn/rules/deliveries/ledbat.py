@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses.references import Reference
-from responsefn.rules.deliveries import DeliveryRule
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["LEDBAT"]
 

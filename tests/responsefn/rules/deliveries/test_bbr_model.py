@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from responsefn import BBR
-from responsefn.rules import bbr_model
+from responsefn.rules.deliveries import bbr_model
 
 STATE = BBR.State()._replace(bw_now=1000.0, min_rtt=0.05, pacing_rate=1000.0)
 

@@ -1,25 +1,11 @@
-"""Linux's modules that measure a delay or a rate against the integer arithmetic of their files, written here once more."""
+"""The module of Linux against the integer arithmetic of its file, written here once more."""
 
 from __future__ import annotations
 
 import pytest
 
-from responsefn import (
-    LinuxIllinois,
-    LinuxVegas,
-    Vegas,
-    WestwoodPlus,
-)
+from responsefn import LinuxIllinois
 from responsefn.responses.dynamics import Event
-
-
-def test_vegas_moves_half_as_fast_as_the_paper_says():
-    for rtt in (0.0401, 0.05):
-        steps = []
-        for rule in (Vegas(), LinuxVegas()):
-            state = rule.State(100.0, 2.0, 0.04)
-            steps.append(rule.on_ack(state, rule.params, Event(0.0, rtt)).cwnd - 100.0)
-        assert steps[1] == pytest.approx(0.5 * steps[0], rel=1e-9)
 
 
 def illinois_rounds(delays, most=1 / 32, theta=5):
@@ -55,13 +41,20 @@ def test_illinois_waits_theta_round_trips_without_delay():
     assert found == pytest.approx(illinois_rounds(delays), rel=1e-9)
 
 
-def test_westwood_plus_has_two_filters_and_samples_of_50_ms():
-    """After one round trip of 25 ms each filter has gone half of its gain towards its input."""
-    rule = WestwoodPlus()
-    state = rule.State(1000.0, 2.0, 0.025, 0.0, 0.0)
-    for _ in range(1000):
-        state = rule.on_ack(state._replace(cwnd=1000.0), rule.params, Event(0.0, 0.025))
-    x = 0.5 / 8  # part of the way per round trip
-    first = 1 - (1 - x / 1000) ** 1000
-    assert state.sampled == pytest.approx(40_000 * first, rel=1e-9)
-    assert state.estimate == pytest.approx(40_000 * (x**2 / 2 - x**3 / 3), rel=2e-3)
+def test_illinois_of_2_6_22_keeps_beta_of_the_window():
+    for flag, kept in ((0, 0.875), (1, 0.125)):
+        rule = LinuxIllinois(keeps_beta=flag)
+        state = rule.State(400.0, 2.0, b=0.125)
+        assert rule.on_loss(state, rule.params, None).cwnd == kept * 400.0
+
+
+def test_illinois_takes_whole_acks():
+    """delta = cnt alpha >> 7; a packet more once delta >= cwnd: on average half an ACK late."""
+    rule, late = LinuxIllinois(), []
+    for cwnd in range(60, 120):
+        acks = next(n for n in range(1, 1000) if (n * 1280) >> 7 >= cwnd)
+        state = rule.State(float(cwnd), 2.0, 0.04, 0.08, 0.0, 0.0, 0.0, 10.0)
+        grown = rule.on_ack(state, rule.params, Event(0.01, 0.04)).cwnd - cwnd
+        late.append(acks - 1 / grown)
+    assert abs(sum(late)) / len(late) < 0.1
+    assert max(map(abs, late)) <= 0.5 + 1e-9

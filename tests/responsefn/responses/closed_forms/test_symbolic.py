@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, Reno
-from responsefn.responses.symbolic import R, T, a, b, p
+from responsefn.responses.closed_forms.symbolic import R, T, a, b, p
 
 
 @pytest.fixture(autouse=True)

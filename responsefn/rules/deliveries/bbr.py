@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses.references import Reference
-from responsefn.rules.bbr_model import (
+from responsefn.rules.deliveries.bbr_model import (
     INITIAL,
     congestion_signals,
     control,
@@ -16,7 +16,7 @@ from responsefn.rules.bbr_model import (
     probing_cycle,
     round_trip_time,
 )
-from responsefn.rules.deliveries import DeliveryRule
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["BBR"]
 

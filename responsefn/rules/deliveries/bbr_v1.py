@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses.references import Reference
-from responsefn.rules.deliveries import DeliveryRule
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["BBRv1"]
 
@@ -23,6 +23,10 @@ class BBRv1(DeliveryRule):
     seconds. In cycles of eight round trips it paces at 1.25, 0.75 and six times 1 times the bandwidth, and every
     ten seconds it goes down to four packets for 200 ms unless the round-trip time has come down by itself. The
     window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is what was delivered.
+
+    Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), four things
+    are left out: it paces 1 % below the rate, adds packets for aggregated ACKs and two in the phase of
+    1.25, and takes the rate of two lossy intervals for that of a policer.
 
     Parameters
     ----------
@@ -87,9 +91,9 @@ class BBRv1(DeliveryRule):
         probe_rtt_duration: float = 0.2
 
     reference = Reference(
-        "N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue 14(5), 2016; variables of "
-        "draft-cardwell-iccrg-bbr-congestion-control-00, Sect. 4",
-        "secondary",
+        "Linux, net/ipv4/tcp_bbr.c; N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue "
+        "14(5), 2016; variables of draft-cardwell-iccrg-bbr-congestion-control-00, Sect. 4",
+        "primary",
         "10.1145/3012426.3022184",
     )
     why_no_rate: ClassVar[str] = "it does not respond to loss"

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe
-from responsefn.responses.symbolic import a, b
+from responsefn.responses.closed_forms.symbolic import a, b
 
 LOSS_RATES = np.logspace(-10, 0, 61)
 

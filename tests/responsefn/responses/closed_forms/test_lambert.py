@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import lambertw
 
-from responsefn.responses.evaluation import LAMBERT_W
-from responsefn.responses.lambert import lambert_w
+from responsefn.responses.closed_forms.evaluation import LAMBERT_W
+from responsefn.responses.closed_forms.lambert import lambert_w
 
 
 def test_lambert_w_is_scipys_to_round_off():

@@ -15,12 +15,12 @@ import numpy as np
 
 from hopflow.checks import instance, one_number
 from hopflow.kernels import build
-from responsefn.responses import law_kernels as law_templates
 from responsefn.responses.base import Response
+from responsefn.responses.closed_forms import law_kernels as law_templates
+from responsefn.responses.closed_forms.lambert import lambert_w
+from responsefn.responses.closed_forms.plateau_ratio import excess, solve_plateau
 from responsefn.responses.input_checks import round_trip, spread
 from responsefn.responses.inverse import SMALLEST_P, closed_root
-from responsefn.responses.lambert import lambert_w
-from responsefn.responses.plateau_ratio import excess, solve_plateau
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ CELLS = 1024
 
 def _snippets(expression: sympy.Expr) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the names of the constants, and the statements before and inside of the loop."""
-    from responsefn.responses.printing import statements
+    from responsefn.responses.closed_forms.printing import statements
 
     code = statements(expression, ("p",))
     before = [f"{name} = constants[{n}]" for n, name in enumerate(code.constants)]
@@ -109,7 +109,7 @@ class Fused:
     @cached_property
     def _table(self) -> tuple[Floats, float, float]:
         """Log p and its change per step of log rate, shape (nodes, 2); the first log rate, 1/step."""
-        from responsefn.responses.symbolic import log_slope
+        from responsefn.responses.closed_forms.symbolic import log_slope
 
         law, rtt = self.response, self.rtt
         ends = np.array(_range(law, rtt))[::-1]

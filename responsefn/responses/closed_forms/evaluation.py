@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from responsefn.responses.closed_forms.lambert import lambert_w
+from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
+from responsefn.responses.closed_forms.printing import statements
 from responsefn.responses.input_checks import PIECE
-from responsefn.responses.lambert import lambert_w
-from responsefn.responses.plateau_ratio import solve_plateau
-from responsefn.responses.printing import statements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses.references import Reference
-from responsefn.rules.deliveries import DeliveryRule
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Prague"]
 
@@ -16,7 +16,7 @@ class Prague(DeliveryRule):
     r"""Prague (draft-briscoe-iccrg-prague-congestion-control-04): a Scalable sender for L4S.
 
     alpha averages the part of marked packets once per virtual round trip, the round-trip time or ``virtual_rtt``
-    where that is more; once per round trip with a mark the window falls by alpha/2 of itself. It grows by
+    where that is more; at a mark, at most once in that time, the window falls by alpha/2 of itself. It grows by
     (R / R_virt)^2 packets per round trip, so that flows of short round trips grow as those of R_virt do. A loss
     halves it. It is paced at a window per round trip, in slow start at two. Its packets carry ECT(1).
 
@@ -64,9 +64,9 @@ class Prague(DeliveryRule):
         virtual_rtt: float = 0.025
 
     reference = Reference(
-        "K. De Schepper et al., Prague congestion control, "
-        "draft-briscoe-iccrg-prague-congestion-control-04, 2024, Sect. 2.4",
-        "secondary",
+        "L4STeam/linux, net/ipv4/tcp_prague.c, version 0.6, and L4STeam/udp_prague, prague_cc.cpp (the authors' "
+        "own); described in K. De Schepper et al., draft-briscoe-iccrg-prague-congestion-control-04, 2024",
+        "primary",
     )
     signal: ClassVar[str] = "mark"
     why_no_rate: ClassVar[str] = "it answers marks, as DCTCP does"
@@ -117,7 +117,7 @@ class Prague(DeliveryRule):
         if e.marks > 0.0 and e.time >= until:
             cwnd = max(2.0, (1.0 - 0.5 * alpha) * cwnd)
             ssthresh = cwnd
-            until = e.time + srtt
+            until = e.time + virtual
         grown = max(0.0, e.acked - e.marks)
         if e.recovering == 0.0:
             ratio = srtt / virtual

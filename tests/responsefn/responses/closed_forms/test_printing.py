@@ -7,7 +7,7 @@ import math
 import pytest
 import sympy as sp
 
-from responsefn.responses.printing import statements
+from responsefn.responses.closed_forms.printing import statements
 
 x, c = sp.symbols("x c", positive=True)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from responsefn.responses.cubic_region import PlateauRatio, ends
-from responsefn.responses.plateau_ratio import solve_plateau
+from responsefn.responses.closed_forms.cubic_region import PlateauRatio, ends
+from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
 
 
 def packets(x, beta):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from responsefn import BBRv1, Delivery
-from responsefn.rules import bbr_v1
+from responsefn.rules.deliveries import bbr_v1
 
 RULE = BBRv1()
 

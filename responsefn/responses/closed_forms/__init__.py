@@ -1,0 +1,1 @@
+"""Closed forms as SymPy expressions: derivation, code for NumPy and Numba, compiled laws."""

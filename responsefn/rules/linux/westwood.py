@@ -1,0 +1,85 @@
+"""Westwood+ as in Linux's tcp_westwood.c."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow import maximum, minimum, where
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import FULL, WindowRule
+
+__all__ = ["WestwoodPlus"]
+
+
+class WestwoodPlus(WindowRule):
+    r"""Westwood+ as in Linux's tcp_westwood.c: two filters in series, no sample below 50 ms.
+
+    Reno's growth; at a loss the window becomes the estimated rate times RTT_min. The rate of each
+    sample of max(RTT, 50 ms) goes through two filters of gain 1/8, here spread over the ACKs of the
+    sample. Needs ``bandwidth``; there is no inverse (see `Westwood`).
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    gain
+        Of each filter, per sample.
+    shortest
+        Sample in s.
+
+    Examples
+    --------
+    >>> round(float(WestwoodPlus().rate(1e-3, 0.04, bandwidth=8333.0)))
+    8333
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, shortest RTT in s, both filters in packets/s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        sampled: float = 0.0
+        estimate: float = 0.0
+
+    class Params(NamedTuple):
+        """Gain of each filter per sample, shortest sample in s."""
+
+        gain: float = 0.125
+        shortest: float = 0.05
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
+    capacity: ClassVar[str] = "needed"
+    reference = references.TCP_WESTWOOD_C
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = FULL
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
+        one_number("shortest", self.params.shortest, at_least=0.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Reno's growth; the estimate follows the rate."""
+        gain = q.gain * e.rtt / (maximum(e.rtt, q.shortest) * s.cwnd)
+        return s._replace(
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd),
+            base_rtt=minimum(s.base_rtt, e.rtt),
+            sampled=s.sampled + gain * (s.cwnd / e.rtt - s.sampled),
+            estimate=s.estimate + gain * (s.sampled - s.estimate),
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Set the window to the bandwidth-delay product at the estimated rate."""
+        held = maximum(2.0, s.estimate * minimum(s.base_rtt, e.rtt))
+        return s._replace(cwnd=held, ssthresh=held)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to the bandwidth-delay product."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, s.estimate * s.base_rtt))
