@@ -8,9 +8,10 @@ import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.packets.kernel.boxes import FAULT, SWITCHED
+from dfcmodel.packets.capacities import grow
+from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
-from dfcmodel.packets.layouts import called_managers, lay_out
+from dfcmodel.packets.layouts import Layout, called_managers, lay_out
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
@@ -70,22 +71,32 @@ def run_engine(plan: Plan) -> Records:
         When the number of packets in the network exceeds the preallocated arrays.
     """
     signatures = signatures_of(rules_of(plan.scenario.flows))
-    layout = lay_out(plan, signatures)
-    records = Records(plan)
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
-    arrays = list(layout.arrays.values())
-    run, tally, done = loop_of(KERNEL), layout.arrays["tally"], 0
+    spare = 1
+    while (found := _attempt(plan, lay_out(plan, signatures, spare), events, managers)) is None:
+        spare *= 4
+    return found
+
+
+def _attempt(plan: Plan, layout: Layout, events: Any, managers: Any) -> Records | None:
+    """Return the records of a run; None where more came in one window than its arrays had room for."""
+    records, arrays = Records(plan), layout.arrays
+    run, tally, done = loop_of(KERNEL), arrays["tally"], 0
     while done < plan.samples:
         done = run(
-            events, managers, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, done,
-            plan.samples,
+            events, managers, *arrays.values(), *records.rows(), layout.ahead, records.scale,
+            plan.sample, done, plan.samples,
         )  # fmt: skip
         if tally[FAULT]:
+            if tally[CROWDED] or len(arrays["element"]) < layout.most:
+                return None
             place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
             msg = "more packets in the network than links and windows can hold"
             raise MemoryError(f"{place}: {msg}")
         records.take_switches(int(tally[SWITCHED]))
         tally[SWITCHED] = 0
-    records.take_in(layout.arrays)
+        if tally[CROWDED]:
+            grow(arrays, layout.most)
+    records.take_in(arrays)
     return records

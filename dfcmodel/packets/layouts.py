@@ -15,6 +15,7 @@ from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.capacities import first_elements, first_places, most_elements, outstanding
 from dfcmodel.packets.dfc_layouts import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.kernel.boxes import USED
 from dfcmodel.packets.kernel.layout import (
@@ -29,7 +30,7 @@ from dfcmodel.packets.kernel.layout import (
 )
 from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
-from dfcmodel.packets.plans import ENDLESS, HEADER
+from dfcmodel.packets.plans import ENDLESS
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
@@ -57,19 +58,28 @@ LATEST = 1.0 - 1e-6
 
 @dataclass
 class Layout:
-    """The arrays of a run by their names in the kernel, and the window length in s (``ahead``)."""
+    """The arrays of a run by their names in the kernel.
+
+    Attributes
+    ----------
+    ahead
+        Length of a window, s.
+    most
+        Number of elements that are enough for the plan.
+    """
 
     arrays: dict[str, Any]
     ahead: float
+    most: int
 
 
-def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
-    """Return the engine's arrays for a plan."""
+def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
+    """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
     flow, bits, sent = _flows(plan, signatures, ways)
-    unit, slots, ring = _units(plan, inline, order, ahead)
+    unit, slots, ring = _units(plan, inline, order, ahead, spare)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
@@ -77,7 +87,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     feeder = lay_out_feeders(plan, unit, hop, ways)
     clocks = plan.clocks()
     F = len(ways)
-    size = _most_elements(plan) + 2 * len(clocks)
+    size, alarm = first_elements(plan, spare)
     selective = any(kind == "sack" for kind in plan.recoveries)
     most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
@@ -108,15 +118,15 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "clock": np.array(
             [
                 *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
-                *(plan.jitter, plan.method.ack_delay),
+                *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
+        "tally": np.array([-1, 0, 0, 0, 0, 0, 0, alarm], dtype=np.int64),
     }
     _wake_all(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
-    return Layout(arrays, ahead)
+    return Layout(arrays, ahead, most_elements(plan))
 
 
 def way_of(plan: Plan, f: int) -> tuple[int, ...]:
@@ -244,25 +254,15 @@ def _horizons(
     return np.array(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
 
 
-def _outstanding(plan: Plan) -> NDArray[np.int64]:
-    """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
-    most = np.zeros(len(plan.ports), dtype=np.int64)
-    for f, flow in enumerate(plan.scenario.flows):
-        window = 4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size
-        window = int(min(window, 1 << 24))
-        for p in {*plan.forward[f], *plan.backward[f]}:
-            most[p] += window
-    return np.minimum(most, 1 << 24)
-
 
 def _units(
-    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float
+    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float, spare: int
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
-    places = np.minimum([port.room for port in plan.ports], _outstanding(plan))
+    places = np.minimum([port.room for port in plan.ports], outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
     unit["manager"][:P] = [_manager_number(port) for port in plan.ports]
     unit["kind"][:P] = unit["manager"][:P] == MANAGERS[RED.on_step]
@@ -270,9 +270,11 @@ def _units(
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
     unit["counted"][:P] = [port.delay * (port.link >= 0) for port in plan.ports]
-    sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
+    paused = {q for p in range(P) for q in plan.pausable(p)}
+    lanes = [port.has_lanes or p in paused for p, port in enumerate(plan.ports)]
+    sizes, alarms = first_places(np.where(lanes, 0, places), spare)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
-    unit["ring_mask"][:P] = sizes - 1
+    unit["ring_mask"][:P], unit["alarm"][:P] = sizes - 1, alarms
     slots = 0
     ahead = window + _horizons(plan, inline, places * plan.transmission[:, 0])
     fastest = plan.transmission[:, 0].min()
@@ -304,8 +306,8 @@ def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
 
 def _called(plan: Plan) -> NDArray[Any]:
     """Return the parameters and state of managers called by address; rows of other ports are unused."""
-    called = np.zeros(len(plan.ports), CALLED)
     signatures = called_managers(plan)
+    called = np.zeros(len(plan.ports) if signatures else 1, CALLED)
     for p, port in enumerate(plan.ports):
         manager = manager_of(port.discipline)
         if manager is not None and _manager_number(port) == BY_ADDRESS:
@@ -321,7 +323,11 @@ def _called(plan: Plan) -> NDArray[Any]:
 
 def _control(plan: Plan) -> NDArray[Any]:
     """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
-    control = np.zeros(len(plan.ports), CONTROL)
+    kinds = {_manager_number(port) for port in plan.ports}
+    used = kinds - {0, BY_ADDRESS, MANAGERS[RED.on_step]}
+    control = np.zeros(len(plan.ports) if used else 1, CONTROL)
+    if not used:
+        return control
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline) or port.discipline
         row = control[p]
@@ -344,7 +350,8 @@ def _control(plan: Plan) -> NDArray[Any]:
 
 def _early(plan: Plan) -> NDArray[Any]:
     """Return the RED parameters and state of each port; rows of other ports are unused."""
-    early = np.zeros(len(plan.ports), EARLY)
+    used = any(_manager_number(port) == MANAGERS[RED.on_step] for port in plan.ports)
+    early = np.zeros(len(plan.ports) if used else 1, EARLY)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline)
         if _manager_number(port) == MANAGERS[RED.on_step]:
@@ -358,33 +365,6 @@ def _early(plan: Plan) -> NDArray[Any]:
     return early
 
 
-def _most_elements(plan: Plan) -> int:
-    """Return the largest number of packets, ACKs and timer events in the network at a time."""
-    inside = 0.0
-    for port in plan.ports:  # full of ACKs, whether they take time or not
-        inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
-    messages = _most_messages(plan)
-    windows = sum(
-        4 * min(flow.max_window, flow.size) + 64
-        if isinstance(flow.source, WindowRule)
-        else min(flow.size, 1 << 22)
-        for flow in plan.scenario.flows
-    )
-    return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64
-
-
-def _most_messages(plan: Plan) -> float:
-    """Return the largest number of pause messages under way: one for each packet that comes or leaves.
-
-    Each pause that has quanta has an element for their end.
-    """
-    messages = float(len(plan.storms()))
-    for p, port in enumerate(plan.ports):
-        for q in plan.pausable(p):
-            feeder, rule = plan.ports[q], port.discipline
-            way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
-            messages += 3.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
-    return messages
 
 
 def _flows(
