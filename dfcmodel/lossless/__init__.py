@@ -25,6 +25,7 @@ from dfcmodel.lossless.watchdog_risks import (
     simulate_watchdog,
     watchdog_risk,
 )
+from dfcmodel.lossless.watchdog_runs import WatchdogAlarm, WatchdogRun, watch_packets
 from dfcmodel.lossless.watchdogs import Watchdog
 
 __all__ = [
@@ -43,7 +44,9 @@ __all__ = [
     "StormSpread",
     "UpDown",
     "Watchdog",
+    "WatchdogAlarm",
     "WatchdogRisk",
+    "WatchdogRun",
     "Witness",
     "buffer_cycles",
     "class_per_hop",
@@ -66,6 +69,7 @@ __all__ = [
     "storm_spread",
     "torus",
     "up_down",
+    "watch_packets",
     "watchdog_risk",
     "with_hosts",
     "witness",

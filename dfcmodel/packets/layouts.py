@@ -254,7 +254,6 @@ def _horizons(
     return np.array(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
 
 
-
 def _units(
     plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float, spare: int
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
@@ -363,8 +362,6 @@ def _early(plan: Plan) -> NDArray[Any]:
             row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
             row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
     return early
-
-
 
 
 def _flows(

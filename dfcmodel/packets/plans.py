@@ -248,15 +248,22 @@ class Plan:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
         found = []
         for p, port in enumerate(self.ports):
-            rule = port.discipline
-            if not isinstance(rule, (Pause, PFC)) or rule.storm is None:
-                continue
-            paused = [(q, ALL) for q in self.feeders(p)]
-            paused += [(q, priority) for q, priority in self.ingress(p) if q >= 0]
-            for q, priority in paused:
-                time = rule.storm + self.ports[q].delay + rule.signalling
-                found.append((p, q, priority, time))
+            begin = getattr(port.discipline, "storm", None)
+            if begin is not None:
+                found += [(p, q, c, begin + way) for q, c, way in self.faulty_pauses(p)]
         return found
+
+    def faulty_pauses(self, p: int) -> list[tuple[int, int, float]]:
+        """Return what port p pauses by a fault: port, class, and the time until it takes effect, s."""
+        rule = self.ports[p].discipline
+        paused: list[tuple[int, int]] = []
+        if isinstance(rule, Pause):
+            paused = [(q, ALL) for q in self.feeders(p)]
+        elif isinstance(rule, PFC):
+            paused = [key for key in self.ingress(p) if key[0] >= 0]
+        else:
+            return []
+        return [(q, c, self.ports[q].delay + rule.signalling) for q, c in paused]
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
         """Return for how many packets port p has room, by the port over which they come and class.
