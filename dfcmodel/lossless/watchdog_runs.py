@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.lossless.port_guards import PortGuard, WatchdogAlarm
 from dfcmodel.lossless.watchdogs import Watchdog
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Pause
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.reference import Simulation
-from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, number, one_number
 from hopflow.results import Result, figure
@@ -26,45 +26,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dfcmodel.packets.plans import Plan
-    from dfcmodel.packets.reference_receivers import Packet
     from dfcmodel.results.trajectories import Trajectory
 
-__all__ = ["WatchdogAlarm", "WatchdogRun", "watch_packets"]
+__all__ = ["WatchdogRun", "watch_packets"]
 
-POLL = 1 << 22
-"""Key of polls among events of equal times: after messages and arrivals."""
 PHASES = 802
 """What tells the random phases of polls from all other random numbers."""
-
-
-@dataclass(frozen=True)
-class WatchdogAlarm:
-    """A storm that a watchdog declared.
-
-    Attributes
-    ----------
-    link, priority
-        The paused link that it polls, and the class of traffic; -1: all.
-    declared, restored
-        When, s; nan: not over at the end of the run.
-    dropped
-        Packets and ACKs dropped in between.
-    false
-        Whether no fault paused the link in the intervals that were counted.
-
-    Examples
-    --------
-    >>> from dfcmodel.lossless import WatchdogAlarm
-    >>> WatchdogAlarm("1->2", -1, 0.4, 2.5, 117, false=False).dropped
-    117
-    """
-
-    link: str
-    priority: int
-    declared: float
-    restored: float
-    dropped: int
-    false: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +176,7 @@ def watch_packets(
     endless = [(q, c, begin, math.inf) for _, q, c, begin in plan.storms()]
     phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(watched))
     guards = [
-        _PortGuard(simulation, q, c, watchdog, float(phase))
+        PortGuard(simulation, q, c, watchdog, float(phase))
         for (q, c), phase in zip(watched, phases, strict=True)
     ]
     simulation.run()
@@ -231,8 +198,8 @@ def _checked_storms(
     for name, given in storms.items():
         p = names.index(choice("storms: link", name, names))
         if not isinstance(scenario.links[p].discipline, (Pause, PFC)):
-            rule = scenario.links[p].discipline
-            raise ValueError(f"storms of {name}: it has {rule!r}, must have Pause or PFC")
+            msg = f"it has {scenario.links[p].discipline!r}, must have Pause or PFC"
+            raise ValueError(f"storms of {name}: {msg}")  # noqa: TRY004
         times = np.asarray([number(f"storms of {name}", pair, at_least=0.0) for pair in given])
         if times.size == 0 or times.ndim != 2 or times.shape[1] != 2:
             raise ValueError(f"storms of {name} = {given!r}: must be pairs of begin and end, s")
@@ -280,97 +247,3 @@ def _begin_storms(simulation: Simulation, p: int, times: list[tuple[float, float
 
 def _message(queue: Any, sender: tuple[int, int], pause: bool) -> Any:
     return lambda: queue.receive_message(sender, pause)
-
-
-class _PortGuard:
-    """The watchdog of a port, or of a class at it."""
-
-    def __init__(
-        self, simulation: Simulation, q: int, priority: int, dog: Watchdog, phase: float
-    ) -> None:
-        self.simulation, self.q, self.priority, self.dog = simulation, q, priority, dog
-        self.queue = simulation.queues[q]
-        self.queue.guards.append(self)
-        self.paused, self.dropping = False, False
-        self.since = self.spent = 0.0
-        self.polls = self.streak = self.dropped = 0
-        self.first = phase * dog.period
-        self.times: list[list[float]] = []  # declared, restored, dropped
-        simulation.at(self.first, POLL, self.poll)
-
-    def look(self) -> None:
-        """Add up the time paused, and note whether it is paused now."""
-        now = self.simulation.now
-        if self.paused:
-            self.spent += now - self.since
-        self.since = now
-        queue = self.queue
-        if isinstance(queue, ClassQueues):
-            self.paused = queue.is_paused(self.priority)
-        else:
-            self.paused = queue.is_stopped()
-
-    def takes(self, packet: Packet) -> bool:
-        """Return whether it drops a packet that comes."""
-        own = self.priority in (ALL, self.simulation.plan.scenario.flows[packet.flow].priority)
-        self.dropped += self.dropping and own
-        return self.dropping and own
-
-    def poll(self) -> None:
-        """Count an interval, and declare a storm or its end."""
-        self.look()
-        least = self.dog.period * (self.dog.fraction - 1e-9)
-        whole = self.polls > 0  # the first interval begins with the first poll
-        bad = whole and self.spent >= least
-        self.spent = 0.0
-        self.polls += 1
-        self.streak = self.streak + 1 if whole and bad != self.dropping else 0
-        if self.streak == (self.dog.good_polls if self.dropping else self.dog.polls):
-            self.streak = 0
-            self.dropping = not self.dropping
-            if self.dropping:
-                self.dropped = self.queue.discard(self.priority)
-                self.times.append([self.simulation.now, math.nan, 0.0])
-            else:
-                self.times[-1][1:] = [self.simulation.now, float(self.dropped)]
-        self.simulation.at(self.first + self.polls * self.dog.period, POLL, self.poll)
-
-    def faults(self, pauses: list[tuple[int, int, float, float]]) -> list[tuple[float, float]]:
-        """Return when faults pause it."""
-        return [
-            (begin, end)
-            for q, c, begin, end in pauses
-            if q == self.q and ALL in (self.priority, c) or (q, c) == (self.q, self.priority)
-        ]
-
-    def alarms(self, pauses: list[tuple[int, int, float, float]]) -> list[WatchdogAlarm]:
-        """Return the storms that it declared."""
-        if self.dropping:
-            self.times[-1][2] = float(self.dropped)
-        faults = self.faults(pauses)
-        counted = self.dog.polls * self.dog.period
-        port = self.simulation.plan.ports[self.q]
-        return [
-            WatchdogAlarm(
-                f"{port.source}->{port.target}", self.priority, declared, restored, int(dropped),
-                false=not any(begin < declared and end > declared - counted for begin, end in faults),
-            )
-            for declared, restored, dropped in self.times
-        ]  # fmt: skip
-
-    def missed(
-        self, pauses: list[tuple[int, int, float, float]]
-    ) -> list[tuple[str, int, float, float]]:
-        """Return the storms in which it was never dropping; those that the run's end cuts off are left out."""
-        end, port = self.simulation.plan.end, self.simulation.plan.ports[self.q]
-        name = f"{port.source}->{port.target}"
-        late = self.dog.period
-        found = []
-        for begin, last in self.faults(pauses):
-            seen = any(
-                declared <= last + late and not restored <= begin
-                for declared, restored, _ in self.times
-            )
-            if last + late <= end and not seen:
-                found.append((name, self.priority, begin, last))
-        return found

@@ -65,10 +65,9 @@ def outstanding(plan: Plan) -> NDArray[np.int64]:
     return np.minimum(most, 1 << 24)
 
 
-def first_elements(plan: Plan, spare: int) -> tuple[int, int]:
-    """Return how many elements there are at first, and from how many in use on they should grow."""
+def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
+    """Return how many elements there are at first, at most ``most``, and from how many in use on they should grow."""
     begin = 8 * len(plan.forward) + 8 * len(plan.clocks()) + 4 * len(plan.storms()) + ELEMENTS
-    most = most_elements(plan)
     return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
 
 

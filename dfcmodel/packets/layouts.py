@@ -79,7 +79,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
     flow, bits, sent = _flows(plan, signatures, ways)
-    unit, slots, ring = _units(plan, inline, order, ahead, spare)
+    numbers = [_manager_number(port) for port in plan.ports]
+    unit, slots, ring = _units(plan, inline, order, ahead, spare, numbers)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
@@ -87,9 +88,10 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     feeder = lay_out_feeders(plan, unit, hop, ways)
     clocks = plan.clocks()
     F = len(ways)
-    size, alarm = first_elements(plan, spare)
+    most = most_elements(plan)
+    size, alarm = first_elements(plan, spare, most)
     selective = any(kind == "sack" for kind in plan.recoveries)
-    most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
+    window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "element": np.empty(size, ELEMENT),
         "unit": unit,
@@ -109,12 +111,12 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "transmission": plan.transmission,
         "passage": plan.passage,
         "sizes": plan.sizes,
-        "early": _early(plan),
-        "control": _control(plan),
-        "called": _called(plan),
+        "early": _early(plan, numbers),
+        "control": _control(plan, numbers),
+        "called": _called(plan, numbers),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
-        "out": np.empty((2 * most + 64, 2), dtype=np.int32),
+        "out": np.empty((2 * window + 64, 2), dtype=np.int32),
         "clock": np.array(
             [
                 *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
@@ -126,7 +128,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     _wake_all(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
-    return Layout(arrays, ahead, most_elements(plan))
+    return Layout(arrays, ahead, most)
 
 
 def way_of(plan: Plan, f: int) -> tuple[int, ...]:
@@ -156,8 +158,10 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
         before.setdefault(p, set()).add(q)
     single = [int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))]
     for p, port in enumerate(plan.ports):
-        for q in (p, *plan.pausable(p)) if port.has_lanes else ():
-            single[q] = 0
+        if port.has_lanes:
+            single[p] = 0
+            for q in plan.pausable(p):
+                single[q] = 0
     return np.array(single)
 
 
@@ -236,9 +240,7 @@ def _horizons(
     """
     senders = len(plan.ports)
     far = [0.0] * (senders + 1)
-    paused = {q for p in range(senders) for q in plan.pausable(p)}
-    with_lanes = [port.has_lanes or p in paused for p, port in enumerate(plan.ports)]
-    leaving = (plan.passage.max(axis=1) + np.where(with_lanes, 0.0, queueing)).tolist()
+    leaving = (plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)).tolist()
     boxed = (inline == 0).tolist()
     for f, ports in enumerate(plan.forward):
         time = 0.0
@@ -255,7 +257,12 @@ def _horizons(
 
 
 def _units(
-    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float, spare: int
+    plan: Plan,
+    inline: NDArray[np.int64],
+    order: NDArray[np.int64],
+    window: float,
+    spare: int,
+    numbers: list[int],
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
@@ -263,19 +270,20 @@ def _units(
     unit["free"] = -math.inf
     places = np.minimum([port.room for port in plan.ports], outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
-    unit["manager"][:P] = [_manager_number(port) for port in plan.ports]
+    unit["manager"][:P] = numbers
     unit["kind"][:P] = unit["manager"][:P] == MANAGERS[RED.on_step]
     unit["rank"][:P] = plan.ranks
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
     unit["counted"][:P] = [port.delay * (port.link >= 0) for port in plan.ports]
-    paused = {q for p in range(P) for q in plan.pausable(p)}
-    lanes = [port.has_lanes or p in paused for p, port in enumerate(plan.ports)]
-    sizes, alarms = first_places(np.where(lanes, 0, places), spare)
+    sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), spare)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
     unit["ring_mask"][:P], unit["alarm"][:P] = sizes - 1, alarms
     slots = 0
-    ahead = window + _horizons(plan, inline, places * plan.transmission[:, 0])
+    largest = np.full(P, -1)  # size class: ports without data have ACKs alone
+    largest[list({p for route in plan.forward for p in route})] = 0
+    longest = places * plan.transmission[np.arange(P), largest]
+    ahead = window + _horizons(plan, inline, longest)
     fastest = plan.transmission[:, 0].min()
     for u in order:
         width = max(plan.transmission[u, 0] if u < P else fastest, window / SLOTS_PER_WINDOW)
@@ -303,36 +311,36 @@ def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
     return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
 
 
-def _called(plan: Plan) -> NDArray[Any]:
+def _called(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     """Return the parameters and state of managers called by address; rows of other ports are unused."""
+    if BY_ADDRESS not in numbers:
+        return np.zeros(1, CALLED)
     signatures = called_managers(plan)
-    called = np.zeros(len(plan.ports) if signatures else 1, CALLED)
+    called = np.zeros(len(plan.ports), CALLED)
     for p, port in enumerate(plan.ports):
         manager = manager_of(port.discipline)
-        if manager is not None and _manager_number(port) == BY_ADDRESS:
+        if manager is not None and numbers[p] == BY_ADDRESS:
             row, state = called[p], type(manager).State()
             row["drop"], row["mark"] = state[:2]
             row["state"][: len(state) - 2] = state[2:]
-            numbers = list(manager.numbers(plan.scenario.packet_size).values())
-            row["parameters"][: len(numbers)] = numbers
+            given = list(manager.numbers(plan.scenario.packet_size).values())
+            row["parameters"][: len(given)] = given
             row["capacity"] = 1.0 / plan.transmission[p, 0]
             row["kind"] = signatures.index(manager_signature_of(manager))
     return called
 
 
-def _control(plan: Plan) -> NDArray[Any]:
+def _control(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
-    kinds = {_manager_number(port) for port in plan.ports}
-    used = kinds - {0, BY_ADDRESS, MANAGERS[RED.on_step]}
-    control = np.zeros(len(plan.ports) if used else 1, CONTROL)
-    if not used:
-        return control
+    if not set(numbers) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
+        return np.zeros(1, CONTROL)
+    control = np.zeros(len(plan.ports), CONTROL)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline) or port.discipline
         row = control[p]
-        if _manager_number(port) == MANAGERS[CoDel.on_step]:
+        if numbers[p] == MANAGERS[CoDel.on_step]:
             row["target"], row["interval"] = rule.target, rule.interval
-        elif _manager_number(port) == MANAGERS[PIE.on_step]:
+        elif numbers[p] == MANAGERS[PIE.on_step]:
             row["target"], row["interval"] = rule.target, rule.update
             row["alpha"], row["beta"] = rule.alpha, rule.beta
             row["next"], row["pace"] = rule.update, 8.0 / port.bits
@@ -347,13 +355,14 @@ def _control(plan: Plan) -> NDArray[Any]:
     return control
 
 
-def _early(plan: Plan) -> NDArray[Any]:
+def _early(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     """Return the RED parameters and state of each port; rows of other ports are unused."""
-    used = any(_manager_number(port) == MANAGERS[RED.on_step] for port in plan.ports)
-    early = np.zeros(len(plan.ports) if used else 1, EARLY)
+    if MANAGERS[RED.on_step] not in numbers:
+        return np.zeros(1, EARLY)
+    early = np.zeros(len(plan.ports), EARLY)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline)
-        if _manager_number(port) == MANAGERS[RED.on_step]:
+        if numbers[p] == MANAGERS[RED.on_step]:
             row = early[p]
             size = rule.mean_packet or plan.scenario.packet_size
             row["pace"] = port.bits / (8.0 * size)

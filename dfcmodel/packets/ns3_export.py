@@ -14,7 +14,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import UNBOUNDED, Plan, Port, bits_of
 from hopflow.checks import instance, number, one_number
-from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas, WindowRule
+from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -256,7 +256,7 @@ def _check_sender(plan: Plan, f: int, size: int) -> None:
 def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
     """Return the TypeId of a flow's congestion control and its attributes."""
     rule = flow.source
-    params = rule.params if isinstance(rule, WindowRule) else None
+    params: Any = getattr(rule, "params", None)
     if type(rule) in (Reno, NewReno):
         return "ns3::TcpNewReno", {}
     if type(rule) is CUBIC:

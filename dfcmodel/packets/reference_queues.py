@@ -81,11 +81,11 @@ class Queue:
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
         simulation, loss = self.simulation, self.simulation.plan.losses[self.p]
-        if any(guard.takes(packet) for guard in self.guards):
-            self.drop(packet)
-        elif (
-            loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss
-        ) or not self.admit(packet):
+        if (
+            any(guard.takes(packet) for guard in self.guards)
+            or (loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss)
+            or not self.admit(packet)
+        ):
             self.drop(packet)
         elif self.passes(packet):
             self.manager.pass_by()

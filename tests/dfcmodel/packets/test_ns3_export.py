@@ -125,21 +125,25 @@ def test_ns3_delivers_as_much(built, scenario: Scenario, recovery: Any) -> None:
     """Means of 6 runs of both with random starts.
 
     The total within 4 % (measured: 0.4 to 3.1), shares within 3.5 joint standard errors and 0.02: ns-3's senders
-    are others than ours, with a handshake, larger headers of ACKs and another first round trip.
+    are others than ours, with a handshake, larger headers of ACKs and another first round trip. Without SACK they
+    send again what has arrived, more than twice what was lost, and deliver 5 % less: within 7 %.
     """
     method = Packets(recovery=recovery)
     folder = built(to_ns3(scenario, method=method, sample=1.0))
-    theirs, ours = [], []
+    theirs, ours, again = [], [], []
     for seed in range(1, RUNS + 1):
         samples, flows, links = run_ns3(folder, seed)
         run = simulate(scenario, replace(method, seed=seed), sample=1.0, jitter=1.0)
         theirs.append(flows[:, 1])
+        again.append(flows[:, 2].sum() - links[:, 2].sum())
         ours.append(run.delivered[:, -1])
         np.testing.assert_allclose(samples[-1, 1::2], flows[:, 1])
         assert len(samples) == 20
         assert (links[:, 2].sum() > 0) == (run.lost.sum() > 0)
     totals = [np.sum(each, axis=1) for each in (theirs, ours)]
-    assert np.mean(totals[1]) == pytest.approx(np.mean(totals[0]), rel=0.04)
+    most = 0.07 if recovery == "newreno" else 0.04
+    assert np.mean(totals[1]) == pytest.approx(np.mean(totals[0]), rel=most)
+    assert (np.mean(again) > 200.0) == (recovery == "newreno")
     shares = [each / total[:, None] for each, total in zip((theirs, ours), totals, strict=True)]
     error = np.sqrt(sum(share.var(axis=0, ddof=1) / RUNS for share in shares))
     apart = abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
@@ -242,7 +246,7 @@ def test_what_ns3_does_not_have_is_refused(
 def test_both_directions_of_a_channel_have_one_delay() -> None:
     links = (Link(1, 2, 1e3, 1e-3, 20.0), Link(2, 1, 1e3, 2e-3, 20.0))
     scenario = Scenario("delays", links, [Flow("a", (1, 2), NewReno())], duration=1.0)
-    with pytest.raises(ValueError, match="delay of link 2->1 = 0.002"):
+    with pytest.raises(ValueError, match="delay of link 2->1 ="):
         to_ns3(scenario)
 
 
