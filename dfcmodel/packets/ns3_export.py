@@ -224,7 +224,8 @@ def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
     flow = plan.scenario.flows[f]
     path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
     size = int(plan.scenario.packet_size)
-    kind, attributes, first, rate = "", {}, 1, 0.0
+    kind, first, rate = "", 1, 0.0
+    attributes: dict[str, object] = {}
     if isinstance(flow.source, CBR):
         rate = bits_of(flow.source.rate, size) / (8.0 * size)
     else:
