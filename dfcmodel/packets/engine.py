@@ -12,6 +12,7 @@ from dfcmodel.packets.capacities import grow
 from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.layouts import Layout, called_managers, lay_out
+from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
@@ -68,7 +69,9 @@ def run_engine(plan: Plan) -> Records:
     Raises
     ------
     MemoryError
-        When the number of packets in the network exceeds the preallocated arrays.
+        When there are more packets in the network than links and windows can hold.
+    OverflowError
+        When a flow sends more packets than there are sequence numbers, 2^31 - 2.
     """
     signatures = signatures_of(rules_of(plan.scenario.flows))
     events = sender_events(signatures)
@@ -98,5 +101,15 @@ def _attempt(plan: Plan, layout: Layout, events: Any, managers: Any) -> Records 
         tally[SWITCHED] = 0
         if tally[CROWDED]:
             grow(arrays, layout.most)
+    _check_numbers(plan, arrays["flow"])
     records.take_in(arrays)
     return records
+
+
+def _check_numbers(plan: Plan, flow: Any) -> None:
+    """Raise OverflowError for a flow that has used up its sequence numbers."""
+    for f in np.flatnonzero(np.maximum(flow["next"], flow["sent"]) >= ENDLESS):
+        given = plan.scenario.flows[f]
+        if given.size > ENDLESS:
+            place = f"{plan.scenario.name}, flow {given.name!r}, before t = {plan.end:g} s"
+            raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")
