@@ -47,8 +47,8 @@ def to_ns3(
     ----------
     scenario
         A scenario whose links are `FIFO`, `RED`, `CoDel`, `PIE` or `StepMarking`, and whose flows are `CBR` or
-        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP`, `LinuxScalable`, `Vegas`, `BBRv1`.
-        The first two are one rule in ns-3, and recover as NewReno or by SACK.
+        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP(table=1)`, `LinuxScalable`, `Vegas`,
+        `BBRv1`. The first two are one rule in ns-3, and recover as NewReno or by SACK.
     method
         `Packets` with ``convention="standard"``, for its seed, recovery and delay of ACKs; None is ``Packets()``.
     duration, sample
@@ -275,10 +275,10 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
         and params.beta == int(params.beta)
     ):
         return "ns3::TcpVegas", {"Alpha": int(params.alpha), "Beta": int(params.beta)}
-    for kind, name in ((HSTCP, "ns3::TcpHighSpeed"), (BBRv1, "ns3::TcpBbr")):
-        if type(rule) is kind and rule == kind():
+    for known, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
+        if type(rule) is type(known) and rule == known:
             return name, {}
-    names = "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(), LinuxScalable(...), Vegas(...), BBRv1()"
+    names = "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(...), Vegas(...), BBRv1()"
     msg = f"must be CBR(...) or one of ns-3's rules: {names}, each with parameters that ns-3 has"
     raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 
