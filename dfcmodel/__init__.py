@@ -37,6 +37,7 @@ from dfcmodel.network.toml_reading import ScenarioFileError, load_scenario
 from dfcmodel.network.toml_schema import scenario_schema
 from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
+from dfcmodel.packets.ns3_export import to_ns3
 from dfcmodel.packets.traces import PacketTrace, trace_packets
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison, compare
@@ -123,6 +124,7 @@ __all__ = [
     "stability_map",
     "takano2006",
     "to_ns2",
+    "to_ns3",
     "trace_packets",
     "tree",
     "witness",

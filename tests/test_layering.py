@@ -62,7 +62,9 @@ MAY_IMPORT = {
     "dfcmodel": {"hopflow", "responsefn", "dfcmodel"},
     "dfcmodel.network": {"hopflow", "responsefn"},
     "dfcmodel.theory": {"hopflow", "dfcmodel.network", "dfcmodel.engine.kernel.law"},
-    "dfcmodel.lossless": {"hopflow", "markov", "dfcmodel.network"},
+    "dfcmodel.lossless": {
+        "hopflow", "markov", "dfcmodel.network", "dfcmodel.packets", "dfcmodel.results",
+    },
     "dfcmodel.engine": {
         "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"
     },

@@ -275,6 +275,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "stability_map": {"diffusion": [0.25, 0.5], "hops": [1, 3]},
         "takano2006": {"name": "1"},
         "to_ns2": {"scenario": steady},
+        "to_ns3": {"scenario": steady},
         "trace_packets": {"scenario": steady, **short},
         "witness": {"link": port},
         "buffer_cycles": {"graph": fabric},

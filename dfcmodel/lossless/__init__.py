@@ -18,6 +18,7 @@ from dfcmodel.lossless.pools.pool_overflows import (
 )
 from dfcmodel.lossless.pools.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pools.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
+from dfcmodel.lossless.port_guards import WatchdogAlarm
 from dfcmodel.lossless.storms import StormSpread, storm_spread
 from dfcmodel.lossless.watchdog_risks import (
     WatchdogRisk,
@@ -25,6 +26,7 @@ from dfcmodel.lossless.watchdog_risks import (
     simulate_watchdog,
     watchdog_risk,
 )
+from dfcmodel.lossless.watchdog_runs import WatchdogRun, watch_packets
 from dfcmodel.lossless.watchdogs import Watchdog
 
 __all__ = [
@@ -43,7 +45,9 @@ __all__ = [
     "StormSpread",
     "UpDown",
     "Watchdog",
+    "WatchdogAlarm",
     "WatchdogRisk",
+    "WatchdogRun",
     "Witness",
     "buffer_cycles",
     "class_per_hop",
@@ -66,6 +70,7 @@ __all__ = [
     "storm_spread",
     "torus",
     "up_down",
+    "watch_packets",
     "watchdog_risk",
     "with_hosts",
     "witness",

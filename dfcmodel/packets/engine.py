@@ -8,9 +8,11 @@ import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.packets.kernel.boxes import FAULT, SWITCHED
+from dfcmodel.packets.capacities import grow
+from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
-from dfcmodel.packets.layouts import called_managers, lay_out
+from dfcmodel.packets.layouts import Layout, called_managers, lay_out
+from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
@@ -67,25 +69,47 @@ def run_engine(plan: Plan) -> Records:
     Raises
     ------
     MemoryError
-        When the number of packets in the network exceeds the preallocated arrays.
+        When there are more packets in the network than links and windows can hold.
+    OverflowError
+        When a flow sends more packets than there are sequence numbers, 2^31 - 2.
     """
     signatures = signatures_of(rules_of(plan.scenario.flows))
-    layout = lay_out(plan, signatures)
-    records = Records(plan)
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
-    arrays = list(layout.arrays.values())
-    run, tally, done = loop_of(KERNEL), layout.arrays["tally"], 0
+    spare = 1
+    while (found := _attempt(plan, lay_out(plan, signatures, spare), events, managers)) is None:
+        spare *= 4
+    return found
+
+
+def _attempt(plan: Plan, layout: Layout, events: Any, managers: Any) -> Records | None:
+    """Return the records of a run; None where more came in one window than its arrays had room for."""
+    records, arrays = Records(plan), layout.arrays
+    run, tally, done = loop_of(KERNEL), arrays["tally"], 0
     while done < plan.samples:
         done = run(
-            events, managers, *arrays, *records.rows(), layout.ahead, records.scale, plan.sample, done,
-            plan.samples,
+            events, managers, *arrays.values(), *records.rows(), layout.ahead, records.scale,
+            plan.sample, done, plan.samples,
         )  # fmt: skip
         if tally[FAULT]:
+            if tally[CROWDED] or len(arrays["element"]) < layout.most:
+                return None
             place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
             msg = "more packets in the network than links and windows can hold"
             raise MemoryError(f"{place}: {msg}")
         records.take_switches(int(tally[SWITCHED]))
         tally[SWITCHED] = 0
-    records.take_in(layout.arrays)
+        if tally[CROWDED]:
+            grow(arrays, layout.most)
+    _check_numbers(plan, arrays["flow"])
+    records.take_in(arrays)
     return records
+
+
+def _check_numbers(plan: Plan, flow: Any) -> None:
+    """Raise OverflowError for a flow that has used up its sequence numbers."""
+    for f in np.flatnonzero(np.maximum(flow["next"], flow["sent"]) >= ENDLESS):
+        given = plan.scenario.flows[f]
+        if given.size > ENDLESS:
+            place = f"{plan.scenario.name}, flow {given.name!r}, before t = {plan.end:g} s"
+            raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")

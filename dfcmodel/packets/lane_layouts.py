@@ -26,41 +26,49 @@ def lay_out_lanes(
 ) -> NDArray[Any]:
     """Assign lanes to the ports that need them; return the lanes."""
     rows: list[tuple[int, int]] = []  # flow and level
-    ports = {q for p in range(len(plan.ports)) for q in plan.pausable(p)}
-    ports.update(p for p, port in enumerate(plan.ports) if port.has_lanes)
+    ports = [p for p, has in enumerate(plan.with_lanes) if has]
     used = _users(plan, ways) if ports else {}
     at = np.cumsum([0, *map(len, ways)])
-    for p in sorted(ports):
+    at_hop = np.zeros(len(hop), np.int64)
+    shape = []  # of each of these ports: its first lane, their number, levels, and whose turns
+    for p in ports:
         port = plan.ports[p]
-        row, users = unit[p], used.get(p, [])
-        row["kind"], row["lane"], row["levels"], row["lanes"] = LANES, len(rows), 1, 1
+        users, begin, levels, turns = used.get(p, []), len(rows), 1, 0
         ranks = [plan.scenario.flows[f].priority for f, _ in users]
-        places = sorted(set(ranks))
         hops = [h for _, h in users]
         if isinstance(port.discipline, (Fair, Priority)):
             own = ranks if isinstance(port.discipline, Priority) else [0] * len(users)
-            levels = sorted(set(own))
-            row["by_turns"], row["levels"], row["lanes"] = BY_FLOW, max(1, len(levels)), len(users)
-            hop["lane"][hops] = len(rows) + np.arange(len(users))
-            rows += [(f, levels.index(rank)) for (f, _), rank in zip(users, own, strict=True)]
-            rows += [(0, 0)] if not users else []
+            known = sorted(set(own))
+            turns, levels = BY_FLOW, max(1, len(known))
+            at_hop[hops] = len(rows) + np.arange(len(users))
+            rows += [(f, known.index(rank)) for (f, _), rank in zip(users, own, strict=True)]
+            lanes, rows = len(users), rows if users else [*rows, (0, 0)]
         elif isinstance(port.discipline, DFC):
-            row["by_turns"], row["lanes"] = BY_RATE, len(users)
-            hop["lane"][hops] = len(rows) + np.arange(len(users))
+            turns, lanes = BY_RATE, len(users)
+            at_hop[hops] = len(rows) + np.arange(len(users))
             rows += [(f, 0) for f, _ in users] or [(0, 0)]
         elif isinstance(port.discipline, PFC):
-            row["by_turns"], row["lanes"] = BY_CLASS, max(1, len(places))
-            hop["lane"][hops] = [len(rows) + places.index(rank) for rank in ranks]
-            rows += [(0, 0)] * max(1, len(places))
+            places = sorted(set(ranks))
+            turns, lanes = BY_CLASS, max(1, len(places))
+            for h, rank in zip(hops, ranks, strict=True):
+                at_hop[h] = begin + places.index(rank)
+            rows += [(0, 0)] * lanes
         elif isinstance(port.discipline, DualPI2):  # packets with ECT(1) above the others
-            row["levels"], row["lanes"] = 2, 2
+            levels = lanes = 2
             data = [h - at[f] < len(plan.forward[f]) for f, h in users]
             own = [plan.scalable[f] for f, _ in users]
-            hop["lane"][hops] = len(rows) + 1 - (np.array(own, bool) & np.array(data, bool))
+            at_hop[hops] = len(rows) + 1 - (np.array(own, bool) & np.array(data, bool))
             rows += [(0, 0), (0, 1)]
         else:
-            hop["lane"][hops] = len(rows)
+            lanes = 1
+            at_hop[hops] = begin
             rows.append((0, 0))
+        shape.append((begin, lanes, levels, turns))
+    hop["lane"] = at_hop
+    if ports:
+        unit["kind"][ports] = LANES
+        for n, name in enumerate(("lane", "lanes", "levels", "by_turns")):
+            unit[name][ports] = [each[n] for each in shape]
     lane = np.zeros(max(1, len(rows)), LANE)
     for name in ("head", "tail", "next", "first", "last"):
         lane[name] = -1
@@ -105,10 +113,12 @@ def lay_out_feeders(
             for (q, priority), room in rooms.items():
                 place[p, q, priority] = len(rows)
                 rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
+    counted = hop["ingress"].tolist()
     for f, p, h, before in _arrivals(plan, ways) if by_class else ():
         if p in pools:
             key = p, before, plan.scenario.flows[f].priority
-            hop["ingress"][h] = place.get(key, pools[p])
+            counted[h] = place.get(key, pools[p])
+    hop["ingress"] = counted
     found = np.zeros(len(rows), FEEDER)
     for n, name in enumerate(("room", "port", "lane", "priority", "span")):
         found[name] = [each[n] for each in rows]
@@ -119,8 +129,9 @@ def _class_lanes(
     plan: Plan, hop: NDArray[Any], ways: list[tuple[int, ...]]
 ) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
+    lanes = hop["lane"].tolist()
     return {
-        (p, plan.scenario.flows[f].priority): int(hop["lane"][h])
+        (p, plan.scenario.flows[f].priority): lanes[h]
         for p, users in _users(plan, ways).items()
         if isinstance(plan.ports[p].discipline, PFC)
         for f, h in users

@@ -15,6 +15,7 @@ from dfcmodel.network.disciplines import manager_of
 from dfcmodel.network.flows import OnOff
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.capacities import first_elements, first_places, most_elements, outstanding
 from dfcmodel.packets.dfc_layouts import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.kernel.boxes import USED
 from dfcmodel.packets.kernel.layout import (
@@ -29,7 +30,7 @@ from dfcmodel.packets.kernel.layout import (
 )
 from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
-from dfcmodel.packets.plans import ENDLESS, HEADER
+from dfcmodel.packets.plans import ENDLESS
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
@@ -57,19 +58,29 @@ LATEST = 1.0 - 1e-6
 
 @dataclass
 class Layout:
-    """The arrays of a run by their names in the kernel, and the window length in s (``ahead``)."""
+    """The arrays of a run by their names in the kernel.
+
+    Attributes
+    ----------
+    ahead
+        Length of a window, s.
+    most
+        Number of elements that are enough for the plan.
+    """
 
     arrays: dict[str, Any]
     ahead: float
+    most: int
 
 
-def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
-    """Return the engine's arrays for a plan."""
+def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
+    """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
     ways = [way_of(plan, f) for f in range(len(plan.forward))]
     inline = ordered_ports(plan)
     order, ahead = windows(plan, inline)
     flow, bits, sent = _flows(plan, signatures, ways)
-    unit, slots, ring = _units(plan, inline, order, ahead)
+    numbers = [_manager_number(port) for port in plan.ports]
+    unit, slots, ring = _units(plan, inline, order, ahead, spare, numbers)
     hop = np.zeros(sum(map(len, ways)), HOP)
     hop["port"] = [p for way in ways for p in way]
     hop["inline"] = inline[hop["port"]]
@@ -77,9 +88,10 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
     feeder = lay_out_feeders(plan, unit, hop, ways)
     clocks = plan.clocks()
     F = len(ways)
-    size = _most_elements(plan) + 2 * len(clocks)
+    most = most_elements(plan)
+    size, alarm = first_elements(plan, spare, most)
     selective = any(kind == "sack" for kind in plan.recoveries)
-    most = max((int(f.max_window) for f in plan.scenario.flows), default=1)
+    window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "element": np.empty(size, ELEMENT),
         "unit": unit,
@@ -99,24 +111,24 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Layout:
         "transmission": plan.transmission,
         "passage": plan.passage,
         "sizes": plan.sizes,
-        "early": _early(plan),
-        "control": _control(plan),
-        "called": _called(plan),
+        "early": _early(plan, numbers),
+        "control": _control(plan, numbers),
+        "called": _called(plan, numbers),
         "order": order,
         "stream": plan.seeds.astype(np.int64),
-        "out": np.empty((2 * most + 64, 2), dtype=np.int32),
+        "out": np.empty((2 * window + 64, 2), dtype=np.int32),
         "clock": np.array(
             [
                 *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
-                *(plan.jitter, plan.method.ack_delay),
+                *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "tally": np.array([-1, 0, 0, 0, 0, 0], dtype=np.int64),
+        "tally": np.array([-1, 0, 0, 0, 0, 0, 0, alarm], dtype=np.int64),
     }
     _wake_all(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
-    return Layout(arrays, ahead)
+    return Layout(arrays, ahead, most)
 
 
 def way_of(plan: Plan, f: int) -> tuple[int, ...]:
@@ -146,8 +158,10 @@ def ordered_ports(plan: Plan) -> NDArray[np.int64]:
         before.setdefault(p, set()).add(q)
     single = [int(len(before.get(p, ())) <= 1) for p in range(len(plan.ports))]
     for p, port in enumerate(plan.ports):
-        for q in (p, *plan.pausable(p)) if port.has_lanes else ():
-            single[q] = 0
+        if port.has_lanes:
+            single[p] = 0
+            for q in plan.pausable(p):
+                single[q] = 0
     return np.array(single)
 
 
@@ -226,9 +240,7 @@ def _horizons(
     """
     senders = len(plan.ports)
     far = [0.0] * (senders + 1)
-    paused = {q for p in range(senders) for q in plan.pausable(p)}
-    with_lanes = [port.has_lanes or p in paused for p, port in enumerate(plan.ports)]
-    leaving = (plan.passage.max(axis=1) + np.where(with_lanes, 0.0, queueing)).tolist()
+    leaving = (plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)).tolist()
     boxed = (inline == 0).tolist()
     for f, ports in enumerate(plan.forward):
         time = 0.0
@@ -244,37 +256,34 @@ def _horizons(
     return np.array(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)
 
 
-def _outstanding(plan: Plan) -> NDArray[np.int64]:
-    """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
-    most = np.zeros(len(plan.ports), dtype=np.int64)
-    for f, flow in enumerate(plan.scenario.flows):
-        window = 4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size
-        window = int(min(window, 1 << 24))
-        for p in {*plan.forward[f], *plan.backward[f]}:
-            most[p] += window
-    return np.minimum(most, 1 << 24)
-
-
 def _units(
-    plan: Plan, inline: NDArray[np.int64], order: NDArray[np.int64], window: float
+    plan: Plan,
+    inline: NDArray[np.int64],
+    order: NDArray[np.int64],
+    window: float,
+    spare: int,
+    numbers: list[int],
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return the units, the number of slots of their calendar queues, and the departure ring."""
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
-    places = np.minimum([port.room for port in plan.ports], _outstanding(plan))
+    places = np.minimum([port.room for port in plan.ports], outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
-    unit["manager"][:P] = [_manager_number(port) for port in plan.ports]
+    unit["manager"][:P] = numbers
     unit["kind"][:P] = unit["manager"][:P] == MANAGERS[RED.on_step]
     unit["rank"][:P] = plan.ranks
     unit["loss"][:P] = plan.losses
     unit["delay"][:P] = [port.delay for port in plan.ports]
     unit["counted"][:P] = [port.delay * (port.link >= 0) for port in plan.ports]
-    sizes = 1 << np.ceil(np.log2(places + 2)).astype(np.int64)
+    sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), spare)
     unit["ring"][:P] = np.cumsum([0, *sizes[:-1]])
-    unit["ring_mask"][:P] = sizes - 1
+    unit["ring_mask"][:P], unit["alarm"][:P] = sizes - 1, alarms
     slots = 0
-    ahead = window + _horizons(plan, inline, places * plan.transmission[:, 0])
+    largest = np.full(P, -1)  # size class: ports without data have ACKs alone
+    largest[list({p for route in plan.forward for p in route})] = 0
+    longest = places * plan.transmission[np.arange(P), largest]
+    ahead = window + _horizons(plan, inline, longest)
     fastest = plan.transmission[:, 0].min()
     for u in order:
         width = max(plan.transmission[u, 0] if u < P else fastest, window / SLOTS_PER_WINDOW)
@@ -302,32 +311,36 @@ def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
     return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
 
 
-def _called(plan: Plan) -> NDArray[Any]:
+def _called(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     """Return the parameters and state of managers called by address; rows of other ports are unused."""
-    called = np.zeros(len(plan.ports), CALLED)
+    if BY_ADDRESS not in numbers:
+        return np.zeros(1, CALLED)
     signatures = called_managers(plan)
+    called = np.zeros(len(plan.ports), CALLED)
     for p, port in enumerate(plan.ports):
         manager = manager_of(port.discipline)
-        if manager is not None and _manager_number(port) == BY_ADDRESS:
+        if manager is not None and numbers[p] == BY_ADDRESS:
             row, state = called[p], type(manager).State()
             row["drop"], row["mark"] = state[:2]
             row["state"][: len(state) - 2] = state[2:]
-            numbers = list(manager.numbers(plan.scenario.packet_size).values())
-            row["parameters"][: len(numbers)] = numbers
+            given = list(manager.numbers(plan.scenario.packet_size).values())
+            row["parameters"][: len(given)] = given
             row["capacity"] = 1.0 / plan.transmission[p, 0]
             row["kind"] = signatures.index(manager_signature_of(manager))
     return called
 
 
-def _control(plan: Plan) -> NDArray[Any]:
+def _control(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
+    if not set(numbers) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
+        return np.zeros(1, CONTROL)
     control = np.zeros(len(plan.ports), CONTROL)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline) or port.discipline
         row = control[p]
-        if _manager_number(port) == MANAGERS[CoDel.on_step]:
+        if numbers[p] == MANAGERS[CoDel.on_step]:
             row["target"], row["interval"] = rule.target, rule.interval
-        elif _manager_number(port) == MANAGERS[PIE.on_step]:
+        elif numbers[p] == MANAGERS[PIE.on_step]:
             row["target"], row["interval"] = rule.target, rule.update
             row["alpha"], row["beta"] = rule.alpha, rule.beta
             row["next"], row["pace"] = rule.update, 8.0 / port.bits
@@ -342,12 +355,14 @@ def _control(plan: Plan) -> NDArray[Any]:
     return control
 
 
-def _early(plan: Plan) -> NDArray[Any]:
+def _early(plan: Plan, numbers: list[int]) -> NDArray[Any]:
     """Return the RED parameters and state of each port; rows of other ports are unused."""
+    if MANAGERS[RED.on_step] not in numbers:
+        return np.zeros(1, EARLY)
     early = np.zeros(len(plan.ports), EARLY)
     for p, port in enumerate(plan.ports):
         rule: Any = manager_of(port.discipline)
-        if _manager_number(port) == MANAGERS[RED.on_step]:
+        if numbers[p] == MANAGERS[RED.on_step]:
             row = early[p]
             size = rule.mean_packet or plan.scenario.packet_size
             row["pace"] = port.bits / (8.0 * size)
@@ -356,35 +371,6 @@ def _early(plan: Plan) -> NDArray[Any]:
             row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
             row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
     return early
-
-
-def _most_elements(plan: Plan) -> int:
-    """Return the largest number of packets, ACKs and timer events in the network at a time."""
-    inside = 0.0
-    for port in plan.ports:  # full of ACKs, whether they take time or not
-        inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
-    messages = _most_messages(plan)
-    windows = sum(
-        4 * min(flow.max_window, flow.size) + 64
-        if isinstance(flow.source, WindowRule)
-        else min(flow.size, 1 << 22)
-        for flow in plan.scenario.flows
-    )
-    return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64
-
-
-def _most_messages(plan: Plan) -> float:
-    """Return the largest number of pause messages under way: one for each packet that comes or leaves.
-
-    Each pause that has quanta has an element for their end.
-    """
-    messages = float(len(plan.storms()))
-    for p, port in enumerate(plan.ports):
-        for q in plan.pausable(p):
-            feeder, rule = plan.ports[q], port.discipline
-            way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
-            messages += 3.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
-    return messages
 
 
 def _flows(

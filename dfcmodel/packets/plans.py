@@ -86,7 +86,7 @@ class Port:
     link: int
     mirror: bool = False
 
-    @property
+    @cached_property
     def has_lanes(self) -> bool:
         """Whether the queued packets must be known at the start of each transmission."""
         manager = manager_of(self.discipline)
@@ -186,6 +186,12 @@ class Plan:
                 found[p] = tuple(sorted({q for q, _ in self.ingress(p) if q >= 0}))
         return found
 
+    @cached_property
+    def with_lanes(self) -> tuple[bool, ...]:
+        """Whether each port has lanes: of its own, or because it can be paused, (P,)."""
+        paused = {q for p in range(len(self.ports)) for q in self.pausable(p)}
+        return tuple(port.has_lanes or p in paused for p, port in enumerate(self.ports))
+
     def users(self, p: int) -> tuple[tuple[int, bool], ...]:
         """Return the flows at port p, each with whether it is its ACKs that come there."""
         return self._users.get(p, ())
@@ -201,6 +207,8 @@ class Plan:
 
     def clocks(self) -> list[Clock]:
         """Return the clocks of all ports with diffusion-type flow control; phases are those of nodes."""
+        if not any(isinstance(port.discipline, DFC) for port in self.ports):
+            return []
         nodes = self.scenario.nodes
         drawn = np.random.default_rng([self.method.seed or 0, PHASES]).random(len(nodes))
         phases = dict(zip(nodes, drawn.tolist(), strict=True))
@@ -248,27 +256,40 @@ class Plan:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
         found = []
         for p, port in enumerate(self.ports):
-            rule = port.discipline
-            if not isinstance(rule, (Pause, PFC)) or rule.storm is None:
-                continue
-            paused = [(q, ALL) for q in self.feeders(p)]
-            paused += [(q, priority) for q, priority in self.ingress(p) if q >= 0]
-            for q, priority in paused:
-                time = rule.storm + self.ports[q].delay + rule.signalling
-                found.append((p, q, priority, time))
+            begin = getattr(port.discipline, "storm", None)
+            if begin is not None:
+                found += [(p, q, c, begin + way) for q, c, way in self.faulty_pauses(p)]
         return found
+
+    def faulty_pauses(self, p: int) -> list[tuple[int, int, float]]:
+        """Return what port p pauses by a fault: port, class, and the time until it takes effect, s."""
+        rule = self.ports[p].discipline
+        paused: list[tuple[int, int]] = []
+        if isinstance(rule, Pause):
+            paused = [(q, ALL) for q in self.feeders(p)]
+        elif isinstance(rule, PFC):
+            paused = [key for key in self.ingress(p) if key[0] >= 0]
+        else:
+            return []
+        return [(q, c, self.ports[q].delay + rule.signalling) for q, c in paused]
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
         """Return for how many packets port p has room, by the port over which they come and class.
 
         Of a host without access link it is -1 - flow.
         """
-        if self.ports[p].link < 0:
-            return {}
-        found = {}
-        for u, priority, room in self.scenario.ingress(self.ports[p].link):
-            own = u < 0 and self.scenario.flows[-1 - u].host != "direct"
-            found[self.forward[-1 - u][0] if own else u, priority] = room
+        return self._ingress.get(p, {})
+
+    @cached_property
+    def _ingress(self) -> dict[int, dict[tuple[int, int], float]]:
+        found: dict[int, dict[tuple[int, int], float]] = {}
+        for p, port in enumerate(self.ports):
+            if port.link < 0 or not isinstance(port.discipline, PFC):
+                continue
+            found[p] = {}
+            for u, priority, room in self.scenario.ingress(port.link):
+                own = u < 0 and self.scenario.flows[-1 - u].host != "direct"
+                found[p][self.forward[-1 - u][0] if own else u, priority] = room
         return found
 
 

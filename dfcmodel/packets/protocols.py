@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from dfcmodel.packets.records import Records
     from dfcmodel.packets.reference_receivers import Packet
 
-__all__ = ["EventSimulation"]
+__all__ = ["EventSimulation", "Guard"]
+
+
+class Guard(Protocol):
+    """What looks after a port, or a class of it, that others pause."""
+
+    def look(self) -> None:
+        """Note that it was paused, or is no longer."""
+
+    def takes(self, packet: Packet) -> bool:
+        """Return whether a packet that comes is dropped."""
 
 
 class EventSimulation(Protocol):

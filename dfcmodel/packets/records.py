@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Records"]
 
-SWITCHES = 2**17
-"""Pauses and resumes for which there is room: half of them in one sample."""
+SWITCHES = 2**13
+"""Pauses and resumes for which there is room: half of them in one window."""
 
 
 class Records:

@@ -111,6 +111,19 @@ class ClassQueues(Queue):
         self.count(packet, -1)
         return came, packet
 
+    def discard(self, priority: int) -> int:
+        """Drop what waits of a class; return how many packets."""
+        line = self.lines.get(priority, deque())
+        number = len(line)
+        if number:
+            self.turns.remove(priority)
+        while line:
+            came, packet = line.popleft()
+            self.bytes -= self.size_of(packet)
+            self.count(packet, -1)
+            self.drop_queued(came, packet)
+        return number
+
     def count(self, packet: Packet, more: int) -> None:
         """Count a packet that comes or leaves; pause or resume where a threshold is crossed."""
         key = self.ingress(packet)

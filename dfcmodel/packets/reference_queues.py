@@ -13,7 +13,7 @@ from dfcmodel.packets.reference_managers import manager_of_queue
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dfcmodel.packets.protocols import EventSimulation
+    from dfcmodel.packets.protocols import EventSimulation, Guard
     from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["ByPriority", "Pausing", "PausingByQuanta", "Queue", "RoundRobin"]
@@ -36,6 +36,7 @@ class Queue:
         self.idle_since = 0.0
         self.bytes = 0.0
         self.manager = manager_of_queue(self, self.port.discipline)
+        self.guards: list[Guard] = []
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -80,8 +81,10 @@ class Queue:
     def arrive(self, packet: Packet) -> None:
         """Transmit, queue or drop an arriving packet."""
         simulation, loss = self.simulation, self.simulation.plan.losses[self.p]
-        if (loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss) or not self.admit(
-            packet
+        if (
+            any(guard.takes(packet) for guard in self.guards)
+            or (loss > 0.0 and not packet.is_ack and simulation.draw(self.p) < loss)
+            or not self.admit(packet)
         ):
             self.drop(packet)
         elif self.passes(packet):
@@ -135,7 +138,19 @@ class Queue:
             self.paused_by.add(sender)
         else:
             self.paused_by.discard(sender)
+        for guard in self.guards:
+            guard.look()
         self.go()
+
+    def discard(self, priority: int) -> int:  # noqa: ARG002
+        """Drop what waits, where there are classes of one of them; return how many packets."""
+        number = self.length()
+        while self.waiting:
+            came, packet = self.waiting.popleft()
+            self.bytes -= self.size_of(packet)
+            self.drop_queued(came, packet)
+        self.watch()
+        return number
 
     def watch(self) -> None:
         """React to a change of the queue length; a FIFO queue does nothing."""

@@ -8,6 +8,7 @@ from .jit import inlined
 __all__ = ["least_time", "push", "release", "take"]
 
 FREE, USED, OUT, FAULT, STREAM, SWITCHED = 0, 1, 2, 3, 4, 5  # places in `tally`
+CROWDED, ALARM = 6, 7  # 1: arrays should grow; number of elements in use from which they should
 GONE = -2  # number of a free element
 
 
@@ -19,6 +20,8 @@ def take(element, tally):
         tally[FREE] = element[e].next
         return e
     e = tally[USED]
+    if e >= tally[ALARM]:
+        tally[CROWDED] = 1
     if e + 1 < len(element):
         tally[USED] = e + 1
     else:

@@ -66,6 +66,7 @@ UNIT = np.dtype(
         ("room", "i8"),  # capacity of the queue, packets
         ("ring", "i8"),  # offset of the ring of start times of queued packets
         ("ring_mask", "i8"),
+        ("alarm", "i8"),  # number of queued packets from which the ring should grow
         ("first", "i8"),  # first queued packet in the ring
         ("last", "i8"),  # one past the last queued packet
         ("rank", "i8"),  # order of simultaneous arrivals from this port

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .boxes import FAULT, OUT, SWITCHED, least_time, release, take
+from .boxes import CROWDED, FAULT, OUT, SWITCHED, least_time, release, take
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
@@ -23,7 +23,7 @@ from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, trav
 from .random_numbers import uniform
 from .senders import receive
 from .sources import RATED, feed_back, look_at_timers, wake
-from .timers import CHECK, END, NOW, NS2
+from .timers import CHECK, END, NOW, NS2, WINDOW
 
 __all__ = [
     "act",
@@ -313,9 +313,10 @@ def run(
 ):  # fmt: skip
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
-    It also returns, to be called again, at the end of a sample after which half of ``switches`` is full.
+    It also returns, to be called again, at the end of a window after which half of ``switches`` is full or other
+    arrays are crowded.
     """
-    now = first * sample
+    now = clock[WINDOW]
     n = first
     idle = 0
     while True:
@@ -350,8 +351,11 @@ def run(
         if end == sample_end:
             look(flow, events, window, round_trip, acked, n)
             n += 1
-            if n == samples or 2 * tally[SWITCHED] > len(switches):
+            if n == samples:
                 return n
         elif idle > EMPTY_WINDOWS:
             now = least_time(element, unit, slot, now, min(sample_end, max(end, clock[CHECK])))
             idle = 0
+        if tally[CROWDED] != 0 or 2 * tally[SWITCHED] > len(switches):
+            clock[WINDOW] = now
+            return n

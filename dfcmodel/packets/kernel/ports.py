@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from .boxes import OUT, push, release
+from .boxes import CROWDED, FAULT, OUT, push, release
 from .early import admit_early
 from .emission import REDUCED, UNMARKABLE
 from .jit import inlined
@@ -232,14 +232,19 @@ def detect_early(element, unit, flow, sizes, early, stream, e, p, n, time):
 
 
 @inlined
-def enter_ring(unit, hop, ring, waiting, scale, rows, h, p, n, time, row):
+def enter_ring(unit, hop, ring, waiting, tally, scale, rows, h, p, n, time, row):
     """Queue a packet at a port without lanes; return the sample in which its transmission starts."""
     port = unit[p]
     start = port.free
     ring[port.ring + (port.last & port.ring_mask)] = start
     port.last += 1
+    queued = port.last - n
+    if queued > port.alarm:
+        tally[CROWDED] = 1
+        if queued > port.ring_mask + 1:
+            tally[FAULT] = 1
     if row < rows:
-        port.peak = max(port.peak, port.last - n)
+        port.peak = max(port.peak, queued)
     later = min(int(start * scale), rows)
     if later < rows:
         hop[h].waited += start - time
@@ -297,7 +302,7 @@ def travel(
                 drop(element, flow, lost, tally, e, h, row, time)
                 return
             start = port.free
-            row = enter_ring(unit, hop, ring, waiting, scale, rows, h, p, n, time, row)
+            row = enter_ring(unit, hop, ring, waiting, tally, scale, rows, h, p, n, time, row)
         else:
             port.first = 0
             port.last = 0

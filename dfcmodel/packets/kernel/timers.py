@@ -12,6 +12,7 @@ WAKE = -1  # number of a timer event
 NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
 NS2, LEAST, JITTER = 3, 4, 5  # convention, minimum timeout, upper end of the random packet delay
 ACK_DELAY = 6  # longest delay of an ACK
+WINDOW = 7  # where the next window begins
 TICK = 0.01
 MOST_TIMER = 60.0
 

@@ -1,13 +1,24 @@
-"""Random links, and the worst case by enumeration."""
+"""Random links, the worst case by enumeration, and a chain that a watchdog looks after."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dfcmodel import PausedLink
+from dfcmodel import CBR, Flow, PausedLink, Scenario, chain
+from dfcmodel.lossless import Watchdog
+
+DOG = Watchdog(0.05, 0.1, 0.2)
+
+
+def short_chain(discipline: Any, *flows: Flow, duration: float = 1.0) -> Scenario:
+    """Return two links with a flow of constant rate, or with given flows."""
+    links = chain(3, rate=1e3, delay=1e-3, buffer=2000, discipline=discipline)
+    given = flows or (Flow("flow", (1, 2, 3), CBR(100.0)),)
+    return Scenario("chain", links, given, duration=duration)
 
 
 def _random_link(rng, *, small=None, top=9600):

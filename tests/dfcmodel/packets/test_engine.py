@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from dfcmodel import Packets, takano2006
+from dfcmodel import CBR, Packets, takano2006
+from dfcmodel.packets import engine, layouts
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.simulation import plan_scenario
+from tests.dfcmodel.packets.conftest import plan_of
 from validation import evidence
 from validation.generate.packets.networks import CASES, SAMPLE, sample_hash, scenario_of
 
@@ -96,3 +100,18 @@ def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
         layout = lay_out(plan, signatures_of(window_rules(one_link.flows)))
         sizes.append(sum(array.nbytes for array in layout.arrays.values()))
     assert sizes[0] == sizes[1]
+
+
+def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None:
+    """A run of 2^31 packets takes minutes: here there are 50 numbers."""
+    for module in (engine, layouts):
+        monkeypatch.setattr(module, "ENDLESS", 50)
+    for source in (one_link.flows[0].source, CBR(200.0)):
+        flow = replace(one_link.flows[0], source=source, size=np.inf)
+        scenario = replace(one_link, flows=(flow,), duration=5.0)
+        with pytest.raises(
+            OverflowError, match="flow 'flow', before t = 5 s: more than 50 packets"
+        ):
+            run_engine(plan_of(scenario, Packets(seed=1)))
+        whole = replace(scenario, flows=(replace(flow, size=50.0),))
+        assert run_engine(plan_of(whole, Packets(seed=1))).total[0] == 50

@@ -1,0 +1,125 @@
+"""How large the engine's arrays are at first, how they grow, and how large they may become."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.packets.kernel.boxes import ALARM, CROWDED, USED
+from dfcmodel.packets.plans import HEADER
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["first_elements", "first_places", "grow", "most_elements", "outstanding"]
+
+ELEMENTS, PLACES = 2048, 8192
+"""Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
+FEWEST = 32
+"""Places in the queue of a port without lanes, at first."""
+NEVER = 2**62
+
+
+def most_elements(plan: Plan) -> int:
+    """Return the largest number of packets, ACKs and timer events in the network at a time."""
+    inside = 0.0
+    for port in plan.ports:  # full of ACKs, whether they take time or not
+        inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
+    messages = _most_messages(plan)
+    windows = sum(
+        4 * min(flow.max_window, flow.size) + 64
+        if isinstance(flow.source, WindowRule)
+        else min(flow.size, 1 << 22)
+        for flow in plan.scenario.flows
+    )
+    clocks = 2 * len(plan.clocks())
+    return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64 + clocks
+
+
+def _most_messages(plan: Plan) -> float:
+    """Return the largest number of pause messages under way: one for each packet that comes or leaves.
+
+    Each pause that has quanta has an element for their end.
+    """
+    messages = float(len(plan.storms()))
+    for p, port in enumerate(plan.ports):
+        for q in plan.pausable(p):
+            feeder, rule = plan.ports[q], port.discipline
+            way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
+            messages += 3.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
+    return messages
+
+
+def outstanding(plan: Plan) -> NDArray[np.int64]:
+    """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
+    most = np.zeros(len(plan.ports), dtype=np.int64)
+    for f, flow in enumerate(plan.scenario.flows):
+        window = 4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size
+        window = int(min(window, 1 << 24))
+        for p in {*plan.forward[f], *plan.backward[f]}:
+            most[p] += window
+    return np.minimum(most, 1 << 24)
+
+
+def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
+    """Return how many elements there are at first, at most ``most``, and from how many in use on they should grow."""
+    begin = 8 * len(plan.forward) + 8 * len(plan.clocks()) + 4 * len(plan.storms()) + ELEMENTS
+    return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
+
+
+def first_places(
+    places: NDArray[np.int64], spare: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sizes of the rings of queued packets at first, powers of 2, and from how many on they should grow.
+
+    Parameters
+    ----------
+    places
+        The most packets that can be in each; 0 where there is no ring.
+    spare
+        How much larger than at the first attempt they are.
+    """
+    full = 1 << np.ceil(np.log2(np.where(places > 0, places + 2, 1))).astype(np.int64)
+    share = 1 << int(max(FEWEST, PLACES // len(places))).bit_length() - 1
+    sizes = np.minimum(full, share * spare)
+    return sizes, np.where(sizes < full, sizes // 4, NEVER)
+
+
+def grow(arrays: dict[str, Any], most: int) -> None:
+    """Double the elements if they are crowded, and the rings of crowded ports; nothing else moves.
+
+    Parameters
+    ----------
+    most
+        The most elements of the plan.
+    """
+    tally, unit = arrays["tally"], arrays["unit"]
+    tally[CROWDED] = 0
+    if tally[USED] > tally[ALARM]:
+        old = len(arrays["element"])
+        size = min(2 * old, most)
+        tally[ALARM] = size // 2 if size < most else NEVER
+        for name in ("element", "block"):
+            if len(arrays[name]) == old:
+                arrays[name] = _longer(arrays[name], size)
+    queued = unit["last"] - unit["first"]
+    for u in np.flatnonzero(queued > unit["alarm"]):
+        port = unit[u]
+        index = np.arange(port["first"], port["last"])
+        kept = arrays["ring"][port["ring"] + (index & port["ring_mask"])]
+        size = 4 * (int(port["ring_mask"]) + 1)
+        port["ring"] = len(arrays["ring"])
+        port["ring_mask"], port["alarm"] = size - 1, size // 4
+        arrays["ring"] = _longer(arrays["ring"], len(arrays["ring"]) + size)
+        arrays["ring"][port["ring"] + (index & port["ring_mask"])] = kept
+
+
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return an array with further rows."""
+    found = np.empty((size, *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
+    return found

@@ -1,0 +1,51 @@
+"""Arrays of the compiled engine: small at first, and no answer changes as they grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel import Packets, takano2006
+from dfcmodel.packets import capacities
+from dfcmodel.packets.capacities import first_elements, first_places, most_elements, outstanding
+from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.layouts import lay_out
+from responsefn.responses.rule_events import signatures_of
+from tests.dfcmodel.packets.conftest import plan_of, random_scenario
+
+
+@pytest.mark.parametrize("name", ["fifo", "red", "codel"])
+@pytest.mark.parametrize("recovery", ["newreno", "sack"])
+def test_arrays_that_grow_change_nothing(name: str, recovery: str, monkeypatch) -> None:
+    plan = plan_of(random_scenario(name, 3), Packets(seed=3, recovery=recovery))
+    enough = run_engine(plan)
+    for each, least in (("ELEMENTS", 1), ("PLACES", 1), ("FEWEST", 2)):
+        monkeypatch.setattr(capacities, each, least)
+    tight = run_engine(plan)
+    assert enough.lost.sum() > 0
+    for field in ("window", "acked", "delivered", "transit", "waiting", "lost", "peak", "waited"):
+        np.testing.assert_array_equal(getattr(tight, field), getattr(enough, field))
+
+
+def test_rings_are_powers_of_two_and_grow_unless_they_are_full() -> None:
+    sizes, alarms = first_places(np.array([0, 5, 100, 1 << 20]), 1)
+    assert list(sizes) == [1, 8, 128, 2048]
+    assert list(alarms[:3] > 1 << 40) == [True, True, True]
+    assert alarms[3] == 512
+
+
+def test_elements_grow_up_to_what_links_and_windows_hold(one_link) -> None:
+    plan = plan_of(one_link, Packets(seed=1))
+    size, alarm = first_elements(plan, 1, 10**6)
+    assert alarm == size // 2 < 2000
+    most = most_elements(plan)
+    assert first_elements(plan, 1 << 40, most)[0] == most
+    assert (outstanding(plan) == 4 * one_link.flows[0].max_window).all()
+
+
+def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
+    """takano2006 has windows of 20,000 packets and more, and buffers of 1,800."""
+    scenario = takano2006("6", dfc=False, tcp="newreno")
+    rules = signatures_of(flow.source for flow in scenario.flows)
+    arrays = lay_out(plan_of(scenario, Packets(seed=1)), rules).arrays
+    assert arrays["element"].nbytes + arrays["ring"].nbytes < 2e5
