@@ -2,7 +2,7 @@
 
 `DEVELOPMENT` is what work on the fluid looks at, `FRESH` what it is judged by afterwards: they come from
 two seeds that were fixed, as this module was, before a model was compared on either.
-Rates, round-trip times and buffers are log-uniform; buffers are 0.25 to 2 times the product of bandwidth
+Rates, round-trip times and buffers are log-uniform; buffers are 0.4 to 2 times the product of bandwidth
 and round-trip time. A run is long enough for some 10^5 packets.
 """
 
@@ -46,7 +46,7 @@ def _drawn(rng: np.random.Generator, rtt: float) -> dict[str, Any]:
     """Return rate in Mb/s, buffer in packets and duration in s for a round-trip time in ms."""
     rate = log_uniform(rng, 20.0, 150.0)
     product = mbps(rate) * rtt / 1000.0
-    buffer = max(20.0, round(log_uniform(rng, 0.25, 2.0) * product))
+    buffer = max(30.0, round(log_uniform(rng, 0.4, 2.0) * product))
     duration = float(np.clip(round(PACKETS / mbps(rate)), 6.0, 24.0))
     return {"rate": rate, "buffer": buffer, "duration": duration}
 
@@ -54,11 +54,12 @@ def _drawn(rng: np.random.Generator, rtt: float) -> dict[str, Any]:
 def _random_chain(name: str, rng: np.random.Generator) -> Network:
     rule, _ = RULES[int(rng.integers(3))]
     nodes = round(log_uniform(rng, 5.0, 80.0))
-    rtt = log_uniform(rng, 5.0, 40.0)
+    rtt = log_uniform(rng, 10.0, 40.0)
     drawn = _drawn(rng, rtt)
     room = mbps(drawn["rate"]) * rtt / 1000.0 + drawn["buffer"]
     window = float(rng.choice([5000.0, round(0.75 * room)]))
-    entries = sorted(map(int, rng.choice(np.arange(2, nodes), int(rng.integers(1, 3)), False)))
+    inner = np.arange(2 + nodes // 8, nodes - nodes // 8)
+    entries = sorted(map(int, rng.choice(inner, min(len(inner), int(rng.integers(1, 3))), False)))
     delay = rtt / 2.0 / (nodes - 1)
     return chain_network(rule, nodes, drawn["rate"], delay, drawn["buffer"], window, drawn["duration"], entries, name)  # fmt: skip
 
