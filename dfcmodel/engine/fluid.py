@@ -55,6 +55,7 @@ class Fluid:
     store_and_forward: bool = True
     timeouts: bool = True
     whole_losses: bool = True
+    whole_packets: bool = True
     accuracy: float | None = None
     most_steps_per_delay: int = 64
     recovery: str | None = None
@@ -69,6 +70,7 @@ class Fluid:
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)
+        flag("whole_packets", self.whole_packets)
         if self.accuracy is not None:
             one_number("accuracy", self.accuracy, above=0.0, below=1.0)
             if self.most_steps_per_delay < 4 * self.steps_per_delay:
