@@ -134,9 +134,7 @@ def random_networks(seed: int, numbers: Mapping[str, int]) -> dict[str, Network]
     >>> list(random_networks(1, {"chain": 2, "dumbbell": 1}))
     ['chain-1-0', 'chain-1-1', 'dumbbell-1-0']
     """
-    found = (
-        random_network(kind, n, seed) for kind, count in numbers.items() for n in range(count)
-    )
+    found = (random_network(kind, n, seed) for kind, count in numbers.items() for n in range(count))
     return {network.name: network for network in found}
 
 

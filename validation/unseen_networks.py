@@ -179,7 +179,9 @@ def _all() -> Iterable[Network]:
     each = [(f"{rtt:g} ms", Tahoe(), rtt, 1, rtt / 100.0) for rtt in (10.0, 30.0, 90.0)]
     yield shared_bottleneck("round trips", "round-trips-1-3-9", each, 30, 80, 20.0)
     each = [(f"{rtt:g} ms", NewReno(), rtt, 2, rtt / 200.0) for rtt in (20.0, 40.0, 80.0, 160.0)]
-    yield shared_bottleneck("round trips", "round-trips-1-2-4-8", each, 80, 200, 20.0, recovery="sack")
+    yield shared_bottleneck(
+        "round trips", "round-trips-1-2-4-8", each, 80, 200, 20.0, recovery="sack"
+    )
     yield parking_lot(NewReno(), 2, 1, 50, 5.0, 80, 12.0)
     yield parking_lot(Reno(), 3, 2, 50, 4.0, 120, 12.0)
     yield parking_lot(NewReno(), 4, 2, 40, 3.0, 60, 12.0, "sack")

@@ -52,7 +52,7 @@ FLOW = np.dtype(
             "wait_begin wait_end waited released",
         ).descr,
         *_record(
-            wholes="sent_before seed whole_packets sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
+            wholes="sent_before seed whole_packets lost_in_pipe sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
             "holes_at holes_mask path_first path_end schedule_now schedule_end"
         ).descr,
         ("cwnd", np.float64),
@@ -71,7 +71,8 @@ network or lost; first_loss, finished: s, nan for not yet.
 
 snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
 number received; recover, in_recovery: RFC 6582; pipe: packets in flight in a recovery with SACK (RFC 6675), sack_scanned,
-sack_next: where it looks for lost packets and for those to resend; acks_each: ACKs per packet that
+sack_next: where it looks for lost packets and for those to resend, lost_in_pipe: 1 where lost packets stay in it
+(Fall and Floyd 1996); acks_each: ACKs per packet that
 arrives in order, 1/2 when they are delayed; dup_acks, inflation: RFC 5681 (inflation < 0 holds
 back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
 backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s.
