@@ -41,6 +41,7 @@ from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO, manager_of
 from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from responsefn import WindowRule
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -188,9 +189,10 @@ def compile_scenario(
 
 
 def sends_whole_packets(scenario: Scenario, fluid: Fluid, packet_jitter: float) -> bool:
-    """Return whether senders send, and queues drop, whole packets: where they come at random times to FIFO queues."""
+    """Return whether senders send, and queues drop, whole packets: TCP's, at random times, to FIFO queues."""
     fifo = all(type(link.discipline) is FIFO for link in scenario.links)
-    return fluid.whole_packets and packet_jitter > 0.0 and fifo
+    tcp = any(isinstance(flow.source, WindowRule) for flow in scenario.flows)
+    return fluid.whole_packets and packet_jitter > 0.0 and tcp and fifo
 
 
 def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:
