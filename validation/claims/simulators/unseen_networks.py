@@ -86,6 +86,11 @@ class Half:
         return float(self.shares["difference"].abs().mean())
 
     @property
+    def chance(self) -> float:
+        """Mean absolute difference that the errors alone would make, if they are normal."""
+        return float(np.sqrt(2.0 / np.pi) * self.shares["error"].mean())
+
+    @property
     def beyond(self) -> float:
         """Largest difference of a share beyond two joint standard errors; negative: within them."""
         return float((self.shares["difference"].abs() - JOINT * self.shares["error"]).max())
