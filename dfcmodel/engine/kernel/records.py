@@ -237,7 +237,9 @@ class Order(NamedTuple):
     total: Any  # (Q, B) packets that came, all queues of a band
 
 
-SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW, BEGUN, END = range(12)
+SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW, BEGUN, END = (
+    range(12)
+)
 """Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
 ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a step

@@ -166,7 +166,9 @@ def test_whole_packets_are_lost_by_each_flow(flows: int) -> None:
 
 def test_a_packet_goes_when_a_whole_one_was_acknowledged() -> None:
     """What senders of whole packets have emitted, and what has been delivered, are whole numbers."""
-    run = simulate(sharing(2), Fluid(steps_per_delay=40), packet_jitter=1 / RATE, rng=1, sample=0.01)
+    run = simulate(
+        sharing(2), Fluid(steps_per_delay=40), packet_jitter=1 / RATE, rng=1, sample=0.01
+    )
     part = np.abs(run.delivered - run.delivered.round())
     assert part.max() < 1e-6
     smooth = Fluid(steps_per_delay=40, whole_packets=False)
@@ -209,7 +211,9 @@ def test_whole_packets_let_flows_halve_their_windows_at_different_times() -> Non
     apart = {}
     for whole in (True, False):
         runs = [
-            simulate(scenario, Fluid(whole_packets=whole), packet_jitter=1 / RATE, rng=s, sample=0.1)
+            simulate(
+                scenario, Fluid(whole_packets=whole), packet_jitter=1 / RATE, rng=s, sample=0.1
+            )
             for s in range(6)
         ]
         gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Fluid, simulate
 from responsefn import CUBIC
-from validation import evidence
 from validation.checks import claim
 from validation.drawing import BLUE, GREY, RED, errorbars, label, panels
+from validation.network_runs import CASE, as_in_ns2, fluid, packet_level, packets_of, runs_of
 from validation.random_networks import FRESH
 from validation.statistics import CONFIDENCE, LEVEL, quantile
-from validation.unseen_networks import NETWORKS, SEEDS, Network, instance
+from validation.unseen_networks import NETWORKS, SEEDS, Network
 from validation.verdicts import Judgement, Verdict, packets_only
 
 if TYPE_CHECKING:
@@ -26,39 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from dfcmodel import Trajectory
+    from dfcmodel import Fluid, Packets
 
     Values = NDArray[np.float64]
 
-CASE, FRESH_CASE = "packets/unseen-networks-ns2", "packets/fresh-networks-ns2"
-STEPS = 8
-"""Steps in a packet's transmission time, within which it is decided which packet meets a full queue."""
-SAMPLES = 100
-"""Samples of a run, between which what was delivered and lost is interpolated."""
 SHARES, WORST, LOSSES, FIRST, SPREAD = 0.02, 0.06, 0.2, 0.05, 1.5
 MIXED, MODULE = "newreno-cubic", 819 / 1024
 """Of NewReno and CUBIC, and the part of its window that CUBIC keeps in ns-2's TCP/Linux; RFC 9438: 0.7."""
 JOINT = 2.0
 """Standard errors that the worst share may be off besides."""
-
-
-@dataclass(frozen=True)
-class Runs:
-    """What the seeds of one network gave, in packets or in the fluid.
-
-    Attributes
-    ----------
-    shares
-        Goodput of each group of flows after the start, over the rate of the bottlenecks; (seeds, groups).
-    lost
-        Packets lost by all flows, shape (seeds,).
-    first
-        Time of the first loss of any flow, s, shape (seeds,).
-    """
-
-    shares: Values
-    lost: Values
-    first: Values
 
 
 @dataclass(frozen=True)
@@ -130,6 +103,8 @@ class Comparison:
         its part of an overflow) and with ``Fluid(store_and_forward=False)``.
     module
         The network of NewReno and CUBIC, with the part of the window that ns-2's module of CUBIC keeps.
+    control
+        Those of the others whose rules it has, the packet level in place of the fluid.
     """
 
     aside: Half
@@ -138,6 +113,7 @@ class Comparison:
     together: Half
     plain: Half
     module: Half
+    control: Half
 
     @property
     def standard(self) -> Half:
@@ -146,98 +122,34 @@ class Comparison:
         return Half(*(table[table["network"] == MIXED] for table in tables))
 
 
-def by_group(network: Network, flows: Values) -> Values:
-    """Return the sums over the flows of each group, shape (groups,)."""
-    names = np.array(network.groups)
-    return np.array([flows[names == name].sum() for name in dict.fromkeys(network.groups)])
-
-
-def packets_of(network: Network, table: pd.DataFrame) -> Runs:
-    """Return ns-2's runs of a network."""
-    seconds = network.scenario.duration - network.since
-    shares, lost, first = [], [], []
-    for _, run in table[table["network"] == network.name].groupby("seed"):
-        run = run.sort_values("flow")
-        goodput = (run["acknowledged"] - run["acknowledged_since"]).to_numpy() / seconds
-        shares.append(by_group(network, goodput / network.rate))
-        lost.append(float(run["drops"].sum()))
-        first.append(float(run["first_drop"].min()))
-    return Runs(np.array(shares), np.array(lost), np.array(first))
-
-
-@functools.cache
-def fluid_of(network: Network, method: Fluid) -> Runs:
-    """Return the fluid's runs of a network, with the same randomness."""
-    end = network.scenario.duration
-    shares, lost, first = [], [], []
-
-    def run_of(seed: int) -> Trajectory:
-        return simulate(
-            instance(network, seed), method, packet_jitter=1.0 / network.rate, rng=seed,
-            sample=end / SAMPLES,
-        )  # fmt: skip
-
-    with ThreadPoolExecutor(2) as pool:  # the kernel releases the interpreter's lock
-        runs = list(pool.map(run_of, SEEDS))
-    for seed, run in zip(SEEDS, runs, strict=True):
-        if not run.status.ok:
-            raise ArithmeticError(f"{network.name}, seed {seed}: {run.status}")
-        gone = np.cumsum(run.lost.sum(axis=(0, 1)))
-        times = np.array([network.since, end])
-        goodput = [np.diff(np.interp(times, run.time, flow))[0] for flow in run.delivered]
-        shares.append(by_group(network, np.array(goodput) / (times[1] - times[0]) / network.rate))
-        lost.append(float(np.interp(end, run.time, gone)))
-        first.append(float(np.nanmin(run.first_loss)))
-    return Runs(np.array(shares), np.array(lost), np.array(first))
-
-
-def steps_of(network: Network) -> int:
-    """Return how many steps the shortest delay has: `STEPS` in a packet's transmission time."""
-    shortest = min(link.delay for link in network.scenario.links)
-    return math.ceil(STEPS * shortest * network.rate)
-
-
 def compare(
-    networks: Iterable[Network], *, store_and_forward: bool = True, whole_packets: bool = True
+    networks: Iterable[Network], method: Callable[[Network], Fluid | Packets] = fluid
 ) -> Half:
-    """Run the fluid on some networks and compare it with ns-2.
-
-    Parameters
-    ----------
-    networks
-        Which to compare.
-    store_and_forward, whole_packets
-        As for `Fluid`.
-    """
+    """Run networks by one of our levels, the fluid by default, and compare it with their packets."""
     import pandas as pd
 
-    table = pd.concat([evidence.table(CASE), evidence.table(FRESH_CASE)])
     shares, whole = [], []
     for network in networks:
-        method = Fluid(
-            steps_of(network), store_and_forward=store_and_forward, whole_packets=whole_packets,
-            recovery=network.recovery, pipe="fall1996",
-        )  # fmt: skip
-        packets, fluid = packets_of(network, table), fluid_of(network, method)
+        packets, found = packets_of(network), runs_of(network, method(network))
         about = {
             "network": network.name, "topology": network.topology, "rules": network.rules,
         }  # fmt: skip
-        gaps = fluid.shares - packets.shares
+        gaps = found.shares - packets.shares
         for n, group in enumerate(dict.fromkeys(network.groups)):
-            deviations = [each.shares[:, n].std(ddof=1) for each in (fluid, packets)]
+            deviations = [each.shares[:, n].std(ddof=1) for each in (found, packets)]
             shares.append(
                 {
                     **about, "group": group, "packets": packets.shares[:, n].mean(),
-                    "fluid": fluid.shares[:, n].mean(), "difference": gaps[:, n].mean(),
+                    "fluid": found.shares[:, n].mean(), "difference": gaps[:, n].mean(),
                     "error": gaps[:, n].std(ddof=1) / np.sqrt(len(gaps)),
                     "spread": deviations[0] / deviations[1],
                 }
             )  # fmt: skip
         whole.append(
             {
-                **about, "lost": packets.lost.mean(), "ratio": fluid.lost.mean() / packets.lost.mean(),
+                **about, "lost": packets.lost.mean(), "ratio": found.lost.mean() / packets.lost.mean(),
                 "first": packets.first.mean(),
-                "later": fluid.first.mean() / packets.first.mean() - 1.0,
+                "later": found.first.mean() / packets.first.mean() - 1.0,
             }
         )  # fmt: skip
     return Half(pd.DataFrame(shares), pd.DataFrame(whole))
@@ -253,7 +165,7 @@ def of_module() -> Network:
     return replace(network, scenario=replace(network.scenario, flows=tuple(flows)))
 
 
-@claim("S08", cases=(CASE, FRESH_CASE))
+@claim("S08", cases=(CASE,))
 def measure() -> Comparison:
     """Run the fluid on all networks, and without two refinements on chains."""
     chains = [network for network in NETWORKS.values() if network.topology == "chain"]
@@ -261,9 +173,10 @@ def measure() -> Comparison:
         aside=compare(FRESH.values()),
         other=compare(NETWORKS.values()),
         chains=compare(chains),
-        together=compare(chains, whole_packets=False),
-        plain=compare(chains, store_and_forward=False),
+        together=compare(chains, functools.partial(fluid, whole_packets=False)),
+        plain=compare(chains, functools.partial(fluid, store_and_forward=False)),
         module=compare([of_module()]),
+        control=compare(filter(as_in_ns2, NETWORKS.values()), packet_level),
     )
 
 
