@@ -29,7 +29,10 @@ from dfcmodel import Flow, Link, Scenario, chain
 from hopflow.units import mbps, ms
 from responsefn import AIMD, CUBIC, NewReno, Reno, Tahoe, WindowRule
 
-__all__ = ["NETWORKS", "SEEDS", "SET_ASIDE", "Network", "instance"]
+__all__ = [
+    "NETWORKS", "SEEDS", "SET_ASIDE", "Group", "Network", "chain_network", "instance", "parking_lot",
+    "shared_bottleneck",
+]  # fmt: skip
 
 SEEDS = tuple(range(1, 17))
 LONGER, LATER = 0.01, 0.02
@@ -94,9 +97,9 @@ def instance(network: Network, seed: int) -> Scenario:
     return replace(scenario, links=tuple(links), flows=tuple(flows))
 
 
-def _chain(
+def chain_network(
     rule: WindowRule, nodes: int, rate: float, delay: float, buffer: float, window: float,
-    duration: float, entries: Sequence[int] = (),
+    duration: float, entries: Sequence[int] = (), name: str = "",
 ) -> Network:  # fmt: skip
     """Return a chain: a flow from node 1 at once, another from each of ``entries`` every 0.2 s."""
     links = chain(nodes, rate=mbps(rate), delay=ms(delay), buffer=buffer)
@@ -104,10 +107,10 @@ def _chain(
         Flow(f"from {first}", tuple(range(first, nodes + 1)), rule, window, 0.2 * n)
         for n, first in enumerate((1, *entries))
     ]
-    return _network("chain", f"chain-{nodes}", links, flows, duration)
+    return _network("chain", name or f"chain-{nodes}", links, flows, duration)
 
 
-def _shared(
+def shared_bottleneck(
     topology: str, name: str, groups: Sequence[Group],
     rate: float, buffer: float, duration: float, window: float = 5000.0, recovery: str | None = None,
 ) -> Network:  # fmt: skip
@@ -127,9 +130,9 @@ def _shared(
     return _network(topology, name, links, flows, duration, recovery)
 
 
-def _lot(
+def parking_lot(
     rule: WindowRule, hops: int, long: int, rate: float, delay: float, buffer: float,
-    duration: float, recovery: str | None = None,
+    duration: float, recovery: str | None = None, name: str = "",
 ) -> Network:  # fmt: skip
     """Return a parking lot: ``long`` flows over all hops, and one over each."""
     fast: dict[str, Any] = {"rate": 10.0 * mbps(rate), "buffer": ROOM, "delay": ms(1.0)}
@@ -140,7 +143,8 @@ def _lot(
         links += [Link(f"s {label}", first, **fast), Link(last, f"d {label}", **fast)]
         path = (f"s {label}", *range(first, last + 1), f"d {label}")
         flows.append(Flow(label, path, rule, 5000.0, 0.1 * n))
-    return _network("parking lot", f"parking-lot-{hops}", links, flows, duration, recovery)
+    name = name or f"parking-lot-{hops}"
+    return _network("parking lot", name, links, flows, duration, recovery)
 
 
 def _network(
@@ -160,26 +164,28 @@ def _network(
 def _all() -> Iterable[Network]:
     """Yield the networks; rates in Mb/s, delays in ms, buffers and windows in packets."""
     each: list[Group]
-    yield _chain(Tahoe(), 5, 50, 2.0, 60, 1000, 8.0, [3])
-    yield _chain(NewReno(), 8, 100, 1.0, 100, 1000, 6.0, [6])
-    yield _chain(Reno(), 12, 150, 0.3, 250, 2000, 4.0, [4])
-    yield _chain(CUBIC(), 20, 100, 0.5, 80, 1000, 4.0, [12])
-    yield _chain(Tahoe(), 30, 120, 0.2, 400, 300, 4.0, [21])
-    yield _chain(NewReno(), 40, 80, 0.2, 150, 1000, 4.0, [11, 26])
-    yield _chain(Reno(), 60, 80, 0.1, 300, 1500, 3.0, [20])
-    yield _chain(NewReno(), 80, 80, 0.15, 600, 3000, 3.0, [41])
+    yield chain_network(Tahoe(), 5, 50, 2.0, 60, 1000, 8.0, [3])
+    yield chain_network(NewReno(), 8, 100, 1.0, 100, 1000, 6.0, [6])
+    yield chain_network(Reno(), 12, 150, 0.3, 250, 2000, 4.0, [4])
+    yield chain_network(CUBIC(), 20, 100, 0.5, 80, 1000, 4.0, [12])
+    yield chain_network(Tahoe(), 30, 120, 0.2, 400, 300, 4.0, [21])
+    yield chain_network(NewReno(), 40, 80, 0.2, 150, 1000, 4.0, [11, 26])
+    yield chain_network(Reno(), 60, 80, 0.1, 300, 1500, 3.0, [20])
+    yield chain_network(NewReno(), 80, 80, 0.15, 600, 3000, 3.0, [41])
     each = [("20 ms", NewReno(), 20.0, 1, 0.0), ("80 ms", NewReno(), 80.0, 1, 0.3)]
-    yield _shared("round trips", "round-trips-1-4", each, 40, 100, 20.0)
+    yield shared_bottleneck("round trips", "round-trips-1-4", each, 40, 100, 20.0)
     each = [("30 ms", Reno(), 30.0, 2, 0.0), ("60 ms", Reno(), 60.0, 2, 0.3)]
-    yield _shared("round trips", "round-trips-1-2", each, 60, 150, 16.0)
+    yield shared_bottleneck("round trips", "round-trips-1-2", each, 60, 150, 16.0)
     each = [(f"{rtt:g} ms", Tahoe(), rtt, 1, rtt / 100.0) for rtt in (10.0, 30.0, 90.0)]
-    yield _shared("round trips", "round-trips-1-3-9", each, 30, 80, 20.0)
+    yield shared_bottleneck("round trips", "round-trips-1-3-9", each, 30, 80, 20.0)
     each = [(f"{rtt:g} ms", NewReno(), rtt, 2, rtt / 200.0) for rtt in (20.0, 40.0, 80.0, 160.0)]
-    yield _shared("round trips", "round-trips-1-2-4-8", each, 80, 200, 20.0, recovery="sack")
-    yield _lot(NewReno(), 2, 1, 50, 5.0, 80, 12.0)
-    yield _lot(Reno(), 3, 2, 50, 4.0, 120, 12.0)
-    yield _lot(NewReno(), 4, 2, 40, 3.0, 60, 12.0, "sack")
-    yield _lot(Tahoe(), 5, 1, 40, 2.0, 100, 12.0)
+    yield shared_bottleneck(
+        "round trips", "round-trips-1-2-4-8", each, 80, 200, 20.0, recovery="sack"
+    )
+    yield parking_lot(NewReno(), 2, 1, 50, 5.0, 80, 12.0)
+    yield parking_lot(Reno(), 3, 2, 50, 4.0, 120, 12.0)
+    yield parking_lot(NewReno(), 4, 2, 40, 3.0, 60, 12.0, "sack")
+    yield parking_lot(Tahoe(), 5, 1, 40, 2.0, 100, 12.0)
     for name, rule, half, rtt, rate, buffer, duration in (
         ("dumbbell-2", Tahoe(), 1, 24.0, 30, 50, 16.0),
         ("dumbbell-8", Reno(), 4, 40.0, 80, 120, 16.0),
@@ -187,16 +193,16 @@ def _all() -> Iterable[Network]:
         ("dumbbell-128", NewReno(), 64, 50.0, 200, 400, 8.0),
     ):
         each = [("early", rule, rtt, half, 0.0), ("late", rule, rtt, half, 1.0)]
-        yield _shared("dumbbell", name, each, rate, buffer, duration)
+        yield shared_bottleneck("dumbbell", name, each, rate, buffer, duration)
     each = [("Reno", Reno(), 40.0, 2, 0.0), ("NewReno", NewReno(), 40.0, 2, 0.025)]
-    yield _shared("mixed rules", "reno-newreno", each, 60, 100, 16.0, 150)
+    yield shared_bottleneck("mixed rules", "reno-newreno", each, 60, 100, 16.0, 150)
     each = [("NewReno", NewReno(), 30.0, 2, 0.0), ("AIMD", AIMD(0.2, 0.125), 30.0, 2, 0.025)]
-    yield _shared("mixed rules", "newreno-aimd", each, 50, 80, 16.0, 100)
+    yield shared_bottleneck("mixed rules", "newreno-aimd", each, 50, 80, 16.0, 100)
     each = [("NewReno", NewReno(), 50.0, 2, 0.0), ("CUBIC", CUBIC(), 50.0, 2, 0.025)]
-    yield _shared("mixed rules", "newreno-cubic", each, 60, 150, 20.0, 200)
+    yield shared_bottleneck("mixed rules", "newreno-cubic", each, 60, 150, 20.0, 200)
     rules = (("Tahoe", Tahoe()), ("Reno", Reno()), ("NewReno", NewReno()))
     each = [(name, rule, 36.0, 2, 0.015 * n) for n, (name, rule) in enumerate(rules)]
-    yield _shared("mixed rules", "tahoe-reno-newreno", each, 60, 90, 16.0, 90)
+    yield shared_bottleneck("mixed rules", "tahoe-reno-newreno", each, 60, 90, 16.0, 90)
 
 
 def _half_by_hash(networks: Iterable[Network]) -> frozenset[str]:

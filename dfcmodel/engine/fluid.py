@@ -8,6 +8,7 @@ from hopflow.checks import choice, flag, one_number, whole
 
 __all__ = ["RECOVERIES", "Fluid"]
 
+PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 
@@ -26,10 +27,13 @@ class Fluid:
         longer by half a packet time. Links with DFC keep their delays, which are those of the law.
     timeouts
         Whether retransmission timers expire; a sender without them may wait for ever.
-    whole_losses
-        Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
-        whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
-        loses its part of each overflow, so that flows lose together more often.
+    whole_packets
+        Where packets come at random times (``packet_jitter`` of `simulate`) and all queues are FIFO, TCP
+        senders send whole packets, when whole ones were acknowledged; a packet leaves a queue when its end
+        does; and a full queue drops whole packets, drawn from those that begin to come in the step.
+        Otherwise packets are spread evenly and every flow loses its part of each overflow, so that flows
+        lose together more often. Which packet meets a full queue is decided within a packet's
+        transmission time: eight steps in one resolve that.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
         slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at
@@ -43,6 +47,15 @@ class Fluid:
     recovery
         How all senders repair losses, ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``; None: as
         their window rules say.
+    pipe
+        What a sender with SACK takes for in flight while it repairs losses: ``"rfc6675"``, without packets
+        that are known to be lost, or ``"fall1996"``, with them, as in Fall and Floyd (1996), Sect. 4,
+        in ns-2's ``Sack1`` and at the packet level. With many losses the second waits longer.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
 
     Examples
     --------
@@ -54,10 +67,11 @@ class Fluid:
     backend: str = "numba"
     store_and_forward: bool = True
     timeouts: bool = True
-    whole_losses: bool = True
+    whole_packets: bool = True
     accuracy: float | None = None
     most_steps_per_delay: int = 64
     recovery: str | None = None
+    pipe: str = "rfc6675"
 
     def __post_init__(self) -> None:
         for name in (
@@ -68,11 +82,12 @@ class Fluid:
         choice("backend", self.backend, ("numba", "python"))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
-        flag("whole_losses", self.whole_losses)
+        flag("whole_packets", self.whole_packets)
         if self.accuracy is not None:
             one_number("accuracy", self.accuracy, above=0.0, below=1.0)
             if self.most_steps_per_delay < 4 * self.steps_per_delay:
                 msg = f"must be at least {4 * self.steps_per_delay}: accuracy takes three runs"
                 raise ValueError(f"most_steps_per_delay = {self.most_steps_per_delay}: {msg}")
+        choice("pipe", self.pipe, PIPES)
         if self.recovery is not None:
             choice("recovery", self.recovery, RECOVERIES)

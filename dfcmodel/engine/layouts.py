@@ -170,7 +170,7 @@ def check_disciplines(scenario: Scenario) -> None:
                 raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
 
 
-def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
+def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     links = range(len(scenario.links))
     fed_by_pause = {
@@ -189,7 +189,7 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     queue_types = []
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
-        several = sum(map(len, scenario.feeders(n).values())) > 1
+        several = whole_packets or sum(map(len, scenario.feeders(n).values())) > 1
         if isinstance(link.discipline, (Fair, Priority)):
             kind = FAIR_SHARES
         elif isinstance(link.discipline, DFC):
@@ -203,7 +203,11 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
 
 
 def layout_of(
-    scenario: Scenario, delays: list[float], transmissions: list[float] | None = None
+    scenario: Scenario,
+    delays: list[float],
+    transmissions: list[float] | None = None,
+    *,
+    whole_packets: bool = False,
 ) -> Layout:
     """Return how a scenario's queues are numbered.
 
@@ -211,11 +215,15 @@ def layout_of(
     default).
     """
     check_disciplines(scenario)
-    can_queue, queue_types = queueing(scenario)
+    can_queue, queue_types = queueing(scenario, whole_packets)
     order = [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] == PER_FLOW_RATE]
     order += [
         n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] != PER_FLOW_RATE
     ]
+    forth = back = transmissions or [0.0] * len(delays)
+    if whole_packets:  # whose ends come last; a queue itself takes that long to send one
+        forth = [0.0 if can_queue[n] else 2.0 * half for n, half in enumerate(forth)]
+        back = [0.0] * len(delays)
     shaped = [f for f, flow in enumerate(scenario.flows) if flow.host == "shaped"]
     queue, queues, bands, bands_at = _numbers(scenario, order, queue_types)
     queues += [(f, f + 1) for f in shaped]
@@ -233,7 +241,7 @@ def layout_of(
         queues=np.array(queues, dtype=np.int64).reshape(-1, 2),
         bands=np.array(bands, dtype=np.int64).reshape(-1, 4),
         bands_at=np.array(bands_at),
-        **_ways(scenario, queue, place, delays, transmissions or [0.0] * len(delays)),
+        **_ways(scenario, queue, place, delays, forth, back, whole_packets),
     )
 
 
@@ -269,11 +277,14 @@ def _ways(
     queue: dict[tuple[int, int], int],
     place: dict[int, int],
     delays: list[float],
-    transmissions: list[float],
+    forth: list[float],
+    back: list[float],
+    whole_packets: bool,
 ) -> dict[str, Any]:
     """Return the ways of the flows from queue to queue, fields of `Layout`.
 
-    Of the way back what is not a whole step is put before the receiver.
+    Of the way back what is not a whole step is put before the receiver. Whole packets arrive in whole steps:
+    half of one is the most by which the way up to a place is off.
     """
     C = len(scenario.flows) + len(queue)
     up, lag = np.arange(C), np.zeros(C)
@@ -281,9 +292,11 @@ def _ways(
     path, path_at, hop_queues, ack_lag = [], [0], [], []
     for f, flow in enumerate(scenario.flows):
         hops = scenario.path_index(flow)
-        reached, there_and_back = _reached(flow.host, hops, delays, transmissions)
-        back = there_and_back - reached[-1]
-        ack_lag.append(max(1, math.floor(back + ROUNDING)))
+        reached, there_and_back = _reached(flow.host, hops, delays, forth, back)
+        if whole_packets:
+            reached, there_and_back = np.round(reached), round(there_and_back)
+        returns = float(there_and_back - reached[-1])
+        ack_lag.append(max(1, math.floor(returns + ROUNDING)))
         at, begin = f, 0.0
         for n, now in zip(hops, reached[-1 - len(hops) :], strict=False):
             if (f, n) in queue:
@@ -291,7 +304,7 @@ def _ways(
                 up[c], lag[at], down[at], at, begin = at, now - begin, c, c, now
                 flow_of[c], link_of[c] = f, place[n]
                 path.append(c)
-        lag[at] = reached[-1] - begin + max(0.0, back - ack_lag[-1])
+        lag[at] = reached[-1] - begin + max(0.0, returns - ack_lag[-1])
         path_at.append(len(path))
         hop_queues.append(tuple(queue.get((f, n), -1) for n in hops))
         link_of[f] = place.get(-1 - f, -1)
@@ -312,7 +325,7 @@ def _ways(
 
 
 def _reached(
-    host: str, hops: tuple[int, ...], delays: list[float], transmissions: list[float]
+    host: str, hops: tuple[int, ...], delays: list[float], forth: list[float], back: list[float]
 ) -> tuple[Any, float]:
     """Return the steps from a host to each hop of a path and to its end, and those there and back.
 
@@ -321,11 +334,14 @@ def _reached(
     there, and take bursts of a few packets apart.
     """
     legs = [*([] if host == "direct" else hops[:1]), *hops]
-    times = np.array([transmissions[n] for n in legs])
-    short = np.where(times <= SHORT, times, 0.0)
-    kept = np.cumsum([0.0, *(np.array([delays[n] for n in legs]) + times - short)])
+    own = np.array([delays[n] for n in legs])
+    times, later = (np.array([each[n] for n in legs]) for each in (forth, back))
+    short, short_later = (np.where(each <= SHORT, each, 0.0) for each in (times, later))
+    kept = np.cumsum([0.0, *(own + times - short)])
     rounded = np.cumsum([0.0, *short])
-    return kept + np.round(rounded), float(2.0 * kept[-1] + np.round(2.0 * rounded[-1]))
+    returns = float(np.sum(own + later - short_later))
+    both = np.round(rounded[-1] + np.sum(short_later))
+    return kept + np.round(rounded), float(kept[-1] + returns + both)
 
 
 def _rank(scenario: Scenario, n: int, f: int) -> int:

@@ -20,6 +20,7 @@ from dfcmodel.engine.kernel.records import (
     NO_FEEDBACK,
     PER_FLOW_RATE,
     QUEUE,
+    SHARED_FIFO,
     STORM,
     SWITCH,
     WINDOW,
@@ -37,9 +38,10 @@ from dfcmodel.engine.sender_tables import (
     schedules,
 )
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, manager_of
+from dfcmodel.network.disciplines import DFC, FIFO, manager_of
 from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from responsefn import WindowRule
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -138,10 +140,12 @@ def compile_scenario(
     end = scenario.duration if duration is None else duration
     h = min(link.delay for link in scenario.links) / fluid.steps_per_delay
     quantum = finest_quantum(scenario, end)
+    whole = sends_whole_packets(scenario, fluid, packet_jitter)
     layout = layout_of(
         scenario,
         [_in_steps(link, h) for link in scenario.links],
         [_transmission(link, fluid) / h for link in scenario.links],
+        whole_packets=whole,
     )
     links = _links(scenario, layout, h, quantum)
     queues = _queues(scenario, layout, links, h, quantum)
@@ -153,14 +157,18 @@ def compile_scenario(
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     flows["jitter"] = np.where(flows["source"] == WINDOW, packet_jitter / h, 0.0)
     flows["fractional_loss"] = rng.random(len(flows))
+    if whole:
+        flows["fractional_loss"] = 0.5  # losses are whole packets
+        flows["whole_packets"] = flows["source"] == WINDOW
+        flows["wait_begin"] = np.inf
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
     managers = _managers(scenario, layout, links)
     service = _service(layout, links, rng)
-    if fluid.whole_losses and packet_jitter > 0.0:
+    if whole:
         seeds = rng.integers(1, 2**31 - 1, len(links))
-        links["loss_seed"] = np.where(links["manager"] < 0, seeds, 0)
+        links["loss_seed"] = np.where(links["kind"] == SHARED_FIFO, seeds, 0)
     return Plan(
         scenario=scenario,
         steps_per_delay=fluid.steps_per_delay,
@@ -178,6 +186,13 @@ def compile_scenario(
         shared=_shared(layout, flows),
         feedback=hears,
     )
+
+
+def sends_whole_packets(scenario: Scenario, fluid: Fluid, packet_jitter: float) -> bool:
+    """Return whether senders send, and queues drop, whole packets: TCP's, at random times, to FIFO queues."""
+    fifo = all(type(link.discipline) is FIFO for link in scenario.links)
+    tcp = any(isinstance(flow.source, WindowRule) for flow in scenario.flows)
+    return fluid.whole_packets and packet_jitter > 0.0 and tcp and fifo
 
 
 def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:

@@ -87,6 +87,7 @@ def flow_records(
         row["max_window"] = flow.max_window
         row["rule"] = rules.index(signature_of(flow.source))
         row["recovery"] = RECOVERY[fluid.recovery or flow.source.recovery]
+        row["lost_in_pipe"] = fluid.pipe == "fall1996"
         cells = 1 << math.ceil(math.log2(2 + 2 * flow.max_window))
         entries = min(4096, max(64, cells))
         row["log_at"], row["log_mask"] = logs, entries - 1

@@ -9,6 +9,7 @@ Loops over the flows are over neighbours in memory and have no branches: they ar
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .jit import inlined, summing
@@ -127,11 +128,26 @@ def put_apart(
 
 
 @inlined
+def put_whole(
+    first: int, end: int, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
+) -> None:
+    """Do what `put_apart` does with whole packets: each goes when its end has left."""
+    sliver = 8.0 * quantum  # what rounding down may leave of a packet
+    for c in range(first, end):
+        queue = queues[c]
+        there = (k + queue.lag) & (wire.shape[0] - 1)
+        wire[there, c] = math.floor(now[c] + sliver)
+        before[c] = now[c]
+
+
+@inlined
 def leave(
     link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
 ) -> None:
     """Put what has left a band on its way; ``before`` is what had left a step ago."""
-    if link.lag < 0:
+    if link.loss_seed > 0:
+        put_whole(band.first, band.end, k, now, before, quantum, queues, wire)
+    elif link.lag < 0:
         put_apart(band.first, band.end, k, now, before, quantum, queues, wire)
     else:
         there = wire[(k + link.lag) & (wire.shape[0] - 1)]

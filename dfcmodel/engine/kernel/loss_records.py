@@ -121,6 +121,22 @@ def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float
     return came, marked
 
 
+@compiled
+def pass_lost(flow: Any, n: int, quantum: float, net: Any) -> Any:
+    """Return what `find_losses` does where all of a stretch was lost, at the n-th queue of paths: none arrives."""
+    queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
+    sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
+    marked = 0.0
+    queue.cursor += sent
+    queue.losses_first += 1
+    flow.pending -= 1
+    for m in range(n - 1, flow.path_first - 1, -1):
+        c = net.path[m]
+        sent, seen = count_back(net.queues[c], net.losses[c], flow, sent, quantum)
+        marked += seen
+    return 0.0, sent, marked
+
+
 @inlined
 def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     """Return the next of ``arrived`` packets up to where the density of losses changes.
@@ -132,11 +148,16 @@ def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     """
     piece = arrived
     sent_each = 1.0
+    last = flow.path_end  # the first queue of those next to which nothing is left of a stretch
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         c = net.path[n]
         leave, came_each = up_to_next_change(net.queues[c], net.losses[c])
+        if leave == 0.0:
+            last = n
         piece = min(piece, leave / sent_each)
         sent_each *= came_each
+    if last < flow.path_end:
+        return pass_lost(flow, last, quantum, net)
     piece = max(quantize(piece, quantum), min(arrived, quantum))
     sent = piece
     marked = 0.0

@@ -49,10 +49,10 @@ FLOW = np.dtype(
             "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
             more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
             "fractional_loss scanned_to all_lost lost_area first_loss finished pipe acks_each jitter "
-            "wait_begin wait_end waited",
+            "wait_begin wait_end waited released",
         ).descr,
         *_record(
-            wholes="sent_before seed sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
+            wholes="sent_before seed whole_packets lost_in_pipe sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
             "holes_at holes_mask path_first path_end schedule_now schedule_end"
         ).descr,
         ("cwnd", np.float64),
@@ -71,7 +71,8 @@ network or lost; first_loss, finished: s, nan for not yet.
 
 snd_una, snd_nxt, snd_max, rcv_nxt: RFC 9293, in packets; rcv_max: one beyond the highest sequence
 number received; recover, in_recovery: RFC 6582; pipe: packets in flight in a recovery with SACK (RFC 6675), sack_scanned,
-sack_next: where it looks for lost packets and for those to resend; acks_each: ACKs per packet that
+sack_next: where it looks for lost packets and for those to resend, lost_in_pipe: 1 where lost packets stay in it
+(Fall and Floyd 1996); acks_each: ACKs per packet that
 arrives in order, 1/2 when they are delayed; dup_acks, inflation: RFC 5681 (inflation < 0 holds
 back a first window); timed_seq, timed_at: the packet that is timed, -1 for none; srtt, rttvar, rto,
 backoff, deadline: RFC 6298, s; rtt: of what was acknowledged last, s.
@@ -83,7 +84,8 @@ fractional_loss: what is missing and has not made a whole packet; scanned_to: pa
 entries of this round in the ring of holes.
 
 jitter: longest random wait of the sender before it sends, steps; seed: of these; wait_begin, wait_end: of
-the present wait, steps; waited: how long the last packet sent had waited, steps.
+the present wait, steps; waited: how long the last packet sent had waited, steps; whole_packets: 1 where the
+sender sends whole packets, released: those whose wait is over.
 
 cwnd, ssthresh, rule_state: the state of the window rule (of a rate rule: cwnd is the rate in packets/s, max_window
 the largest); parameters: of the rule. They stand one after the other: its events get the place of cwnd.
@@ -235,7 +237,9 @@ class Order(NamedTuple):
     total: Any  # (Q, B) packets that came, all queues of a band
 
 
-SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW = range(10)
+SENT, LOST_HERE, AREA, ARRIVED, PREVIOUS, BEFORE, OWED, OWED_MARKS, MARKABLE, NOW, BEGUN, END = (
+    range(12)
+)
 """Columns of queues of links that share, as in QUEUE: loops over the flows of a step are vectorized.
 
 ARRIVED: packets that have come and were not dropped here, PREVIOUS the same a step ago; BEFORE: what had been sent a step
@@ -243,7 +247,7 @@ ago, where each flow has a buffer; OWED, OWED_MARKS:
 packets to be dropped (by a manager, or the rest of whole ones) and marked early as they come; MARKABLE: 1 for flows that react to marks; NOW:
 scratch.
 """
-COLUMNS = 10
+COLUMNS = 12
 
 
 class Service(NamedTuple):

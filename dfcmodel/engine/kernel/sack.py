@@ -46,6 +46,12 @@ def start_sack(flow: Any, holes: Any, ack: Any) -> None:
 
     What is lost of it, and the ACKs of the step, are taken out by `advance_sack`.
     """
+    if (
+        flow.lost_in_pipe == 1
+    ):  # Fall and Floyd (1996), 4: less the duplicate ACKs; not with what is resent first
+        flow.pipe = flow.snd_max - flow.snd_una - flow.dup_acks + ack.acks - 1.0
+        flow.sack_next = int(flow.snd_una)
+        return
     unseen = flow.snd_max - ack.rcv_max
     flow.pipe = unseen + missing_below(flow, holes, ack.rcv_max) + ack.acks
     flow.sack_scanned = int(flow.snd_una)
@@ -58,6 +64,9 @@ def advance_sack(flow: Any, holes: Any, ack: Any) -> None:
     if ack.acks <= 0.0:
         return
     flow.pipe -= ack.acks
+    if flow.lost_in_pipe == 1:  # a partial ACK stands for a packet resent and the lost one
+        flow.pipe = max(0.0, flow.pipe - min(ack.acks, ack.advancing))
+        return
     end = ack.rcv_max - THRESHOLD
     while flow.sack_scanned + 1.0 <= end:
         hole = holes[flow.holes_at + (flow.sack_scanned & flow.holes_mask)]

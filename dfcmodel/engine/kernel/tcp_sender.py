@@ -87,6 +87,15 @@ def grow_window(flow: Any, events: Any, now: float, acks: float) -> None:
 
 
 @inlined
+def sendable(flow: Any, window: float, quantum: float) -> float:
+    """Return how many packets a window lets go from snd_nxt on: whole ones where the sender sends such."""
+    if flow.whole_packets == 1:
+        end = math.floor(flow.snd_una + TINY) + math.floor(window + TINY)
+        return min(end, flow.flow_size) - flow.snd_nxt
+    return quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
+
+
+@inlined
 def send_fast_path(
     flow: Any, events: Any, now: float, h: float, ack: Any, min_rto: float, quantum: float
 ) -> bool:
@@ -100,8 +109,7 @@ def send_fast_path(
     flow.dup_acks = 0.0
     grow_window(flow, events, now, ack.acks)
     restart_timer(flow, now)
-    window_end = flow.snd_una + min(flow.cwnd, flow.max_window)
-    room = quantize(min(window_end, flow.flow_size) - flow.snd_nxt, quantum)
+    room = sendable(flow, min(flow.cwnd, flow.max_window), quantum)
     if room > 0.0:
         if flow.timed_seq < 0.0:
             flow.timed_seq = flow.snd_nxt
@@ -211,7 +219,7 @@ def transmit(
 ) -> bool:
     """Send what the window allows from snd_nxt on, and ``limited`` packets beyond; False: log full."""
     window = min(flow.cwnd + flow.inflation, flow.max_window) + limited
-    room = quantize(min(flow.snd_una + window, flow.flow_size) - flow.snd_nxt, quantum)
+    room = sendable(flow, window, quantum)
     if flow.snd_nxt < flow.snd_max - TINY:  # what is resent goes in whole packets
         room = math.floor(room + TINY)
     if room <= 0.0:
@@ -318,6 +326,8 @@ def resend_lost(
         flow.sack_next += 1
     reach = min(flow.flow_size, flow.snd_una + flow.max_window)
     room = quantize(min(window - flow.pipe, reach - flow.snd_nxt), quantum)
+    if flow.whole_packets == 1:
+        room = math.floor(room + TINY)
     if room > 0.0 and flow.snd_nxt >= flow.snd_max - TINY:
         if not emit(flow, log, flow.snd_nxt, room):
             return False

@@ -1,21 +1,21 @@
-"""The fluid engine against packets on 24 networks that nothing was tuned to (S08)."""
+"""The fluid engine against packets on networks that nothing was tuned to (S08)."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Fluid, simulate
 from responsefn import CUBIC
-from validation import evidence
 from validation.checks import claim
 from validation.drawing import BLUE, GREY, RED, errorbars, label, panels
+from validation.network_runs import CASE, as_in_ns2, fluid, packet_level, packets_of, runs_of
+from validation.random_networks import FRESH
 from validation.statistics import CONFIDENCE, LEVEL, quantile
-from validation.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network, instance
+from validation.unseen_networks import NETWORKS, SEEDS, Network
 from validation.verdicts import Judgement, Verdict, packets_only
 
 if TYPE_CHECKING:
@@ -23,37 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from dfcmodel import Fluid, Packets
+
     Values = NDArray[np.float64]
 
-CASE = "packets/unseen-networks-ns2"
-STEPS = 4
-"""Steps in the shortest delay, the fluid's default, unless they were shorter than a packet's time."""
-SAMPLES = 100
-"""Samples of a run, between which what was delivered and lost is interpolated."""
 SHARES, WORST, LOSSES, FIRST, SPREAD = 0.02, 0.06, 0.2, 0.05, 1.5
 MIXED, MODULE = "newreno-cubic", 819 / 1024
 """Of NewReno and CUBIC, and the part of its window that CUBIC keeps in ns-2's TCP/Linux; RFC 9438: 0.7."""
 JOINT = 2.0
 """Standard errors that the worst share may be off besides."""
-
-
-@dataclass(frozen=True)
-class Runs:
-    """What the seeds of one network gave, in packets or in the fluid.
-
-    Attributes
-    ----------
-    shares
-        Goodput of each group of flows after the start, over the rate of the bottlenecks; (seeds, groups).
-    lost
-        Packets lost by all flows, shape (seeds,).
-    first
-        Time of the first loss of any flow, s, shape (seeds,).
-    """
-
-    shares: Values
-    lost: Values
-    first: Values
 
 
 @dataclass(frozen=True)
@@ -79,6 +57,11 @@ class Half:
     def mean_error(self) -> float:
         """Mean absolute difference of the shares."""
         return float(self.shares["difference"].abs().mean())
+
+    @property
+    def chance(self) -> float:
+        """Mean absolute difference that the errors alone would make, if they are normal."""
+        return float(np.sqrt(2.0 / np.pi) * self.shares["error"].mean())
 
     @property
     def beyond(self) -> float:
@@ -114,12 +97,14 @@ class Comparison:
     Attributes
     ----------
     aside, other
-        The half that was set aside, and the other.
+        The fresh networks, which are judged, and those that work on the fluid has seen.
     chains, together, plain
-        The chains of that other half, as they are, with ``Fluid(whole_losses=False)`` (every flow loses
+        The chains of the others, as they are, with ``Fluid(whole_packets=False)`` (every flow loses
         its part of an overflow) and with ``Fluid(store_and_forward=False)``.
     module
         The network of NewReno and CUBIC, with the part of the window that ns-2's module of CUBIC keeps.
+    control
+        Those of the others whose rules it has, the packet level in place of the fluid.
     """
 
     aside: Half
@@ -128,105 +113,43 @@ class Comparison:
     together: Half
     plain: Half
     module: Half
+    control: Half
 
     @property
     def standard(self) -> Half:
         """The network of NewReno and CUBIC with RFC 9438's CUBIC, as it is judged."""
-        tables = self.aside.shares, self.aside.networks
+        tables = self.other.shares, self.other.networks
         return Half(*(table[table["network"] == MIXED] for table in tables))
 
 
-def by_group(network: Network, flows: Values) -> Values:
-    """Return the sums over the flows of each group, shape (groups,)."""
-    names = np.array(network.groups)
-    return np.array([flows[names == name].sum() for name in dict.fromkeys(network.groups)])
-
-
-def packets_of(network: Network, table: pd.DataFrame) -> Runs:
-    """Return ns-2's runs of a network."""
-    seconds = network.scenario.duration - network.since
-    shares, lost, first = [], [], []
-    for _, run in table[table["network"] == network.name].groupby("seed"):
-        run = run.sort_values("flow")
-        goodput = (run["acknowledged"] - run["acknowledged_since"]).to_numpy() / seconds
-        shares.append(by_group(network, goodput / network.rate))
-        lost.append(float(run["drops"].sum()))
-        first.append(float(run["first_drop"].min()))
-    return Runs(np.array(shares), np.array(lost), np.array(first))
-
-
-@functools.cache
-def fluid_of(network: Network, method: Fluid) -> Runs:
-    """Return the fluid's runs of a network, with the same randomness."""
-    end = network.scenario.duration
-    shares, lost, first = [], [], []
-    for seed in SEEDS:
-        run = simulate(
-            instance(network, seed), method, packet_jitter=1.0 / network.rate, rng=seed,
-            sample=end / SAMPLES,
-        )  # fmt: skip
-        if not run.status.ok:
-            raise ArithmeticError(f"{network.name}, seed {seed}: {run.status}")
-        gone = np.cumsum(run.lost.sum(axis=(0, 1)))
-        times = np.array([network.since, end])
-        goodput = [np.diff(np.interp(times, run.time, flow))[0] for flow in run.delivered]
-        shares.append(by_group(network, np.array(goodput) / (times[1] - times[0]) / network.rate))
-        lost.append(float(np.interp(end, run.time, gone)))
-        first.append(float(np.nanmin(run.first_loss)))
-    return Runs(np.array(shares), np.array(lost), np.array(first))
-
-
-def steps_of(network: Network) -> int:
-    """Return how many steps the shortest delay has: none is shorter than the time of a packet.
-
-    What a single packet meets in a full queue is beyond the fluid, which loses most of what comes in
-    less than a packet's time.
-    """
-    shortest = min(link.delay for link in network.scenario.links)
-    return max(1, min(STEPS, int(shortest * network.rate)))
-
-
 def compare(
-    networks: Iterable[Network], *, store_and_forward: bool = True, whole_losses: bool = True
+    networks: Iterable[Network], method: Callable[[Network], Fluid | Packets] = fluid
 ) -> Half:
-    """Run the fluid on some networks and compare it with ns-2.
-
-    Parameters
-    ----------
-    networks
-        Which to compare.
-    store_and_forward, whole_losses
-        As for `Fluid`.
-    """
+    """Run networks by one of our levels, the fluid by default, and compare it with their packets."""
     import pandas as pd
 
-    table = evidence.table(CASE)
     shares, whole = [], []
     for network in networks:
-        method = Fluid(
-            steps_of(network), store_and_forward=store_and_forward, whole_losses=whole_losses,
-            recovery=network.recovery,
-        )  # fmt: skip
-        packets, fluid = packets_of(network, table), fluid_of(network, method)
+        packets, found = packets_of(network), runs_of(network, method(network))
         about = {
             "network": network.name, "topology": network.topology, "rules": network.rules,
         }  # fmt: skip
-        gaps = fluid.shares - packets.shares
+        gaps = found.shares - packets.shares
         for n, group in enumerate(dict.fromkeys(network.groups)):
-            deviations = [each.shares[:, n].std(ddof=1) for each in (fluid, packets)]
+            deviations = [each.shares[:, n].std(ddof=1) for each in (found, packets)]
             shares.append(
                 {
                     **about, "group": group, "packets": packets.shares[:, n].mean(),
-                    "fluid": fluid.shares[:, n].mean(), "difference": gaps[:, n].mean(),
+                    "fluid": found.shares[:, n].mean(), "difference": gaps[:, n].mean(),
                     "error": gaps[:, n].std(ddof=1) / np.sqrt(len(gaps)),
                     "spread": deviations[0] / deviations[1],
                 }
             )  # fmt: skip
         whole.append(
             {
-                **about, "lost": packets.lost.mean(), "ratio": fluid.lost.mean() / packets.lost.mean(),
+                **about, "lost": packets.lost.mean(), "ratio": found.lost.mean() / packets.lost.mean(),
                 "first": packets.first.mean(),
-                "later": fluid.first.mean() / packets.first.mean() - 1.0,
+                "later": found.first.mean() / packets.first.mean() - 1.0,
             }
         )  # fmt: skip
     return Half(pd.DataFrame(shares), pd.DataFrame(whole))
@@ -244,17 +167,16 @@ def of_module() -> Network:
 
 @claim("S08", cases=(CASE,))
 def measure() -> Comparison:
-    """Run the fluid on all networks, and without two refinements on those not set aside."""
-    aside = [network for name, network in NETWORKS.items() if name in SET_ASIDE]
-    other = [network for name, network in NETWORKS.items() if name not in SET_ASIDE]
-    chains = [network for network in other if network.topology == "chain"]
+    """Run the fluid on all networks, and without two refinements on chains."""
+    chains = [network for network in NETWORKS.values() if network.topology == "chain"]
     return Comparison(
-        aside=compare(aside),
-        other=compare(other),
+        aside=compare(FRESH.values()),
+        other=compare(NETWORKS.values()),
         chains=compare(chains),
-        together=compare(chains, whole_losses=False),
-        plain=compare(chains, store_and_forward=False),
+        together=compare(chains, functools.partial(fluid, whole_packets=False)),
+        plain=compare(chains, functools.partial(fluid, store_and_forward=False)),
         module=compare([of_module()]),
+        control=compare(filter(as_in_ns2, NETWORKS.values()), packet_level),
     )
 
 
@@ -268,7 +190,7 @@ def judge(
     first: float = FIRST,
     ratio: float = SPREAD,
 ) -> Judgement:
-    """Judge the networks that were set aside."""
+    """Judge the fresh networks."""
     from scipy.stats import binom
 
     aside = found.aside
@@ -290,7 +212,7 @@ def shares_beside_packets(found: Comparison) -> Figure:
     import pandas as pd
 
     fig, axes = panels(("goodput shares", "losses and first losses"), 9.0, 3.8, sharey=False)
-    halves = {"not set aside": (found.other, BLUE), "set aside": (found.aside, RED)}
+    halves = {"seen before": (found.other, BLUE), "fresh": (found.aside, RED)}
     for name, (half, colour) in halves.items():
         rows = half.shares
         style = {"color": colour, "label": name}

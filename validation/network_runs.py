@@ -1,0 +1,140 @@
+"""Runs of the networks that the fluid is judged by: ns-2's, and those of our two levels."""
+
+from __future__ import annotations
+
+import functools
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel import Fluid, Packets, simulate
+from responsefn import NewReno, Reno, Tahoe
+from validation import evidence
+from validation.unseen_networks import NETWORKS, SEEDS, Network, instance
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from dfcmodel import Trajectory
+
+    Values = NDArray[np.float64]
+
+__all__ = [
+    "CASE",
+    "Runs",
+    "as_in_ns2",
+    "fluid",
+    "packet_level",
+    "packets_of",
+    "recorded",
+    "runs_of",
+    "steps_of",
+]
+
+CASE = "packets/unseen-networks-ns2"
+STEPS = 8
+"""Steps in a packet's transmission time, within which it is decided which packet meets a full queue."""
+SAMPLES = 100
+"""Samples of a run, between which what was delivered and lost is interpolated."""
+OF_NS2 = (Tahoe, Reno, NewReno)
+"""Rules that the packet level runs by ns-2's conventions."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What the seeds of one network gave, in packets or in the fluid.
+
+    Attributes
+    ----------
+    shares
+        Goodput of each group of flows after the start, over the rate of the bottlenecks; (seeds, groups).
+    lost
+        Packets lost by all flows, shape (seeds,).
+    first
+        Time of the first loss of any flow, s, shape (seeds,).
+    """
+
+    shares: Values
+    lost: Values
+    first: Values
+
+
+def by_group(network: Network, flows: Values) -> Values:
+    """Return the sums over the flows of each group, shape (groups,)."""
+    names = np.array(network.groups)
+    return np.array([flows[names == name].sum() for name in dict.fromkeys(network.groups)])
+
+
+def as_in_ns2(network: Network) -> bool:
+    """Return whether the packet level runs all rules of a network by ns-2's conventions."""
+    return all(type(flow.source) in OF_NS2 for flow in network.scenario.flows)
+
+
+def packet_level(network: Network) -> Packets:
+    """Return the packet level with ns-2's conventions, or its own where ns-2 has not all of the rules."""
+    convention = "ns2" if as_in_ns2(network) else "standard"
+    return Packets(convention=convention, recovery=network.recovery)
+
+
+def packets_of(network: Network) -> Runs:
+    """Return ns-2's runs of a network; of a fresh one those of the packet level."""
+    if network.name not in NETWORKS:
+        return runs_of(network, packet_level(network))
+    return recorded(network, evidence.table(CASE))
+
+
+def recorded(network: Network, table: pd.DataFrame) -> Runs:
+    """Return ns-2's runs of a network."""
+    seconds = network.scenario.duration - network.since
+    shares, lost, first = [], [], []
+    for _, run in table[table["network"] == network.name].groupby("seed"):
+        run = run.sort_values("flow")
+        goodput = (run["acknowledged"] - run["acknowledged_since"]).to_numpy() / seconds
+        shares.append(by_group(network, goodput / network.rate))
+        lost.append(float(run["drops"].sum()))
+        first.append(float(run["first_drop"].min()))
+    return Runs(np.array(shares), np.array(lost), np.array(first))
+
+
+@functools.cache
+def runs_of(network: Network, method: Fluid | Packets) -> Runs:
+    """Return runs of a network by one of our levels, of the same instances."""
+    end = network.scenario.duration
+    shares, lost, first = [], [], []
+
+    def run_of(seed: int) -> Trajectory:
+        drawn = replace(method, seed=seed) if isinstance(method, Packets) else method
+        return simulate(
+            instance(network, seed), drawn, packet_jitter=1.0 / network.rate, rng=seed,
+            sample=end / SAMPLES,
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(2) as pool:  # the kernel releases the interpreter's lock
+        runs = list(pool.map(run_of, SEEDS))
+    for seed, run in zip(SEEDS, runs, strict=True):
+        if not run.status.ok:
+            raise ArithmeticError(f"{network.name}, seed {seed}: {run.status}")
+        gone = np.cumsum(run.lost.sum(axis=(0, 1)))
+        times = np.array([network.since, end])
+        goodput = [np.diff(np.interp(times, run.time, flow))[0] for flow in run.delivered]
+        shares.append(by_group(network, np.array(goodput) / (times[1] - times[0]) / network.rate))
+        lost.append(float(np.interp(end, run.time, gone)))
+        first.append(float(np.nanmin(run.first_loss)))
+    return Runs(np.array(shares), np.array(lost), np.array(first))
+
+
+def steps_of(network: Network) -> int:
+    """Return how many steps the shortest delay has: `STEPS` in a packet's transmission time."""
+    shortest = min(link.delay for link in network.scenario.links)
+    return math.ceil(STEPS * shortest * network.rate)
+
+
+def fluid(network: Network, **refinements: bool) -> Fluid:
+    """Return the fluid with steps for a network, and recovery as in its packets."""
+    return Fluid(
+        steps_of(network), recovery=network.recovery, pipe="fall1996", **refinements
+    )  # fmt: skip
