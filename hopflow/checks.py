@@ -180,9 +180,9 @@ def unboxed(value: Any) -> Any:
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     """Return ``value`` after checking that it is one of ``allowed``; suggest the closest of many."""
     options = list(allowed)
-    try:
-        known = value in options
-    except (ValueError, TypeError):  # an array; a value that compares as unknown
+    try:  # NumPy before 2.2 compares an empty array with a warning
+        known = not (hasattr(value, "__array__") and np.ndim(value)) and value in options
+    except (ValueError, TypeError):  # a value that compares as unknown
         known = False
     if not known:
         listed = ", ".join(repr(option) for option in options)
