@@ -26,6 +26,7 @@ MAX_LISTED = 60
 __all__ = [
     "ascending",
     "choice",
+    "dimensions",
     "file_path",
     "flag",
     "instance",
@@ -175,6 +176,18 @@ def unboxed(value: Any) -> Any:
     """
     scalar = hasattr(value, "__array__") and np.ndim(value) == 0
     return np.asarray(value).item() if scalar else value
+
+
+def dimensions(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of a value as an array; None where rows have different lengths.
+
+    >>> dimensions([[1, 2], [3, 4]]), dimensions([1, [2, 3]])
+    ((2, 2), None)
+    """
+    try:
+        return np.shape(value)
+    except ValueError:
+        return None
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
