@@ -19,13 +19,8 @@ from dfcmodel.lossless.pools.pool_overflows import (
 from dfcmodel.lossless.pools.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pools.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
 from dfcmodel.lossless.storms import StormSpread, storm_spread
-from dfcmodel.lossless.watchdog_risks import (
-    WatchdogRisk,
-    recommend_watchdog,
-    simulate_watchdog,
-    watchdog_risk,
-)
-from dfcmodel.lossless.watchdogs import Watchdog
+from dfcmodel.lossless.watchdog_risks import WatchdogRisk, recommend_watchdog, watchdog_risk
+from dfcmodel.lossless.watchdogs import Watchdog, simulate_watchdog
 
 __all__ = [
     "BlockedTime",

@@ -23,19 +23,21 @@ class KernelError(TypeError):
 def parse(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return a function's syntax tree without annotations, with the line numbers of its file."""
     function = inspect.unwrap(function)
+    name = getattr(function, "__qualname__", repr(function))
+    missing = f"{name}: its source text is not available; write it in a file or a notebook cell"
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
-        name = getattr(function, "__qualname__", repr(function))
-        msg = f"{name}: its source text is not available; write it in a file or a notebook cell"
-        raise KernelError(msg) from None
+        raise KernelError(missing) from None
     if function.__name__ == "<lambda>":
-        raise KernelError(f"{function.__qualname__}: a function written with def is expected")
+        raise KernelError(f"{name}: a function written with def is expected")
     file = inspect.getsourcefile(function) or "?"
     tree = _first_statement("".join(lines))
     if not isinstance(tree, ast.FunctionDef) or not _is_text_of(tree, function):
+        if file == "<string>":  # since Python 3.13 this is the text of python -c
+            raise KernelError(missing)
         why = "its file has changed since it was imported: import it again"
-        raise KernelError(f"{file}:{first}: {function.__qualname__}: {why}")
+        raise KernelError(f"{file}:{first}: {name}: {why}")
     ast.increment_lineno(tree, first - 1)
     for node in ast.walk(tree):
         node.file = file  # type: ignore[attr-defined]
