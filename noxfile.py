@@ -26,7 +26,7 @@ TOOLS = (
 """What the tests import; linters and types are not among them."""
 
 
-@nox.session(python=["3.11", "3.12", "3.13"])
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 def tests(session: nox.Session) -> None:
     """Run the quick tests against the newest versions, without the pins."""
     session.install("--editable", ".[dev]")

@@ -26,6 +26,7 @@ MAX_LISTED = 60
 __all__ = [
     "ascending",
     "choice",
+    "dimensions",
     "file_path",
     "flag",
     "instance",
@@ -177,12 +178,24 @@ def unboxed(value: Any) -> Any:
     return np.asarray(value).item() if scalar else value
 
 
+def dimensions(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of a value as an array; None where rows have different lengths.
+
+    >>> dimensions([[1, 2], [3, 4]]), dimensions([1, [2, 3]])
+    ((2, 2), None)
+    """
+    try:
+        return np.shape(value)
+    except ValueError:
+        return None
+
+
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     """Return ``value`` after checking that it is one of ``allowed``; suggest the closest of many."""
     options = list(allowed)
-    try:
-        known = value in options
-    except (ValueError, TypeError):  # an array; a value that compares as unknown
+    try:  # NumPy before 2.2 compares an empty array with a warning
+        known = not (hasattr(value, "__array__") and np.ndim(value)) and value in options
+    except (ValueError, TypeError):  # a value that compares as unknown
         known = False
     if not known:
         listed = ", ".join(repr(option) for option in options)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import one_number, seconds, shown, unboxed, whole
+from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.results import Result, figure
 from hopflow.units import in_units
 from markov.models.pause import PauseTandem
@@ -236,7 +236,7 @@ def _checked(
     )
     one_number("rtt", seconds("rtt", rtt))
     one_number("load", load, above=0.0, at_most=100.0, hint="over the bottleneck's rate")
-    if isinstance(buffers, (str, Mapping)) or np.shape(buffers) != (2,):
+    if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
         raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
     buffers = tuple(np.asarray(buffers).tolist())
     for k in range(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import locale
 import os
 import random
@@ -48,6 +49,8 @@ def test_every_public_function_is_called() -> None:
     public = {name for package in PACKAGES for name in package.__all__}
     assert public - called - others == set()
     assert others - public == set()
+    for target in targets():
+        inspect.signature(target.call).bind(**target.arguments)
 
 
 def test_some_calls_at_random() -> None:

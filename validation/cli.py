@@ -20,10 +20,11 @@ import hopflow._cli
 import markov._cli
 import responsefn._cli
 from hopflow import __version__
-from hopflow.checks import choice
 from hopflow.command_line import AsJson, as_json, check_output, examples
-from validation import evidence, judge_command, manifest
+from validation import judge_command, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
+from validation.commands import bundled_data, explore_pages
+from validation.commands.bundled_data import WIDE
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
@@ -39,16 +40,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-data = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
-app.add_typer(data, name="data")
 for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
 app.add_typer(dfcmodel.lossless._cli.commands)
 app.add_typer(judge_command.commands)
+app.add_typer(bundled_data.commands, name="data")
+app.add_typer(explore_pages.commands)
 
-WIDE = 100
-"""Columns of a terminal from which on tables are printed whole."""
-NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
 STYLES = {
     Verdict.REPRODUCED: "green",
     Verdict.CONTRADICTED: "red",
@@ -63,16 +61,6 @@ STYLES = {
 def _claims(incomplete: str) -> list[str]:
     """Complete the id of a claim."""
     return [id for id in entries() if id.startswith(incomplete.upper())]
-
-
-def _cases(incomplete: str) -> list[str]:
-    """Complete the name of a case."""
-    return [case for case in evidence.cases() if case.startswith(incomplete)]
-
-
-Case = Annotated[
-    str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.", autocompletion=_cases)
-]
 
 
 def _check(
@@ -314,163 +302,6 @@ def list_claims(json: AsJson = False) -> None:
         verdicts = recorded.get(item.id, ("", ""))
         table.add_row(item.id, item.paper, item.where, item.text, *map(str, verdicts))
     Console().print(table)
-
-
-@data.command("list", epilog=examples("hopflow data list", "hopflow data list yang2001 --json"))
-def list_cases(
-    paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
-    json: AsJson = False,
-) -> None:
-    """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
-    console = Console()
-    overview = evidence.overview()
-    if paper is not None:
-        overview = overview[overview["paper"] == choice("paper", paper, set(overview["paper"]))]
-    if json:
-        typer.echo(as_json(overview.to_dict("records")))
-        return
-    titles = console.width >= WIDE
-    for name, cases in overview.groupby("paper"):
-        table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
-        table.expand = titles
-        if titles:
-            table.add_column("what it is", no_wrap=True, overflow="ellipsis", ratio=1)
-        for heading in NUMBERS.values():
-            table.add_column(heading, no_wrap=True, justify="right")
-        for case in cases.to_dict("records"):
-            table.add_row(
-                str(case["case"]).partition("/")[2],
-                *([str(case["title"])] if titles else []),
-                *(f"{case[column]:.0f}" for column in NUMBERS),
-            )
-        table.add_section()
-        totals = ("" if column == "seeds" else f"{cases[column].sum():.0f}" for column in NUMBERS)
-        table.add_row("all", *([""] if titles else []), *totals)
-        console.print(table)
-    console.print(
-        f"{len(overview)} cases, {overview['runs'].sum()} runs, "
-        f"{overview['cpu_seconds'].sum():.0f} CPU s, {overview['kilobytes'].sum() / 1000:.1f} MB"
-    )
-
-
-@data.command(
-    "show",
-    epilog=examples(
-        "hopflow data show zheng2002/periodic-loss",
-        "hopflow data show zheng2002/window-sweep --table link --rows 5 --plot link.png",
-        "hopflow data show zheng2002/periodic-loss --json",
-    ),
-)
-def show_case(
-    case: Case,
-    name: Annotated[
-        str | None, typer.Option("--table", help="One of its tables; default: the first.")
-    ] = None,
-    rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
-    ] = None,
-    value: Annotated[
-        str | None, typer.Option(help="Column to plot; default: the headline of the case.")
-    ] = None,
-    json: AsJson = False,
-) -> None:
-    """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
-    import pandas as pd
-
-    from validation.pictures import draw
-
-    console = Console()
-    check_output("plot", picture)
-    record = evidence.provenance(case)
-    frame = evidence.table(case, name)
-    if json:
-        typer.echo(as_json({"provenance": record, "rows": frame.head(rows).to_dict("records")}))
-        return
-    drawn = draw(case, name, value=value)
-    console.print(f"[bold]{case}[/]: {record['title']}")
-    console.print(
-        f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}"
-    )
-    console.print(f"$ {record['command']}", highlight=False)
-    for file, about in record["files"].items():
-        columns = Table("column", "unit", "meaning", title=f"{file}: {about['rows']} rows")
-        for column, what in about["columns"].items():
-            marked = f"{column} *" if column in about["index"] else column
-            columns.add_row(marked, what["unit"], what["meaning"])
-        console.print(columns)
-    console.print("* identifies a row")
-    with pd.option_context("display.width", console.width, "display.max_columns", None):
-        console.print(str(frame.head(rows)), markup=False, highlight=False)
-    picture = picture or Path("report", "data", f"{case.replace('/', '-')}.png")
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(picture, dpi=150)
-    console.print(f"figure: {picture}")
-
-
-@data.command("regenerate", epilog=examples("hopflow data regenerate zheng2002/periodic-loss"))
-def regenerate_case(
-    case: Case,
-    jobs: Annotated[int, typer.Option(min=1, help="Simulators side by side.")] = 2,
-) -> None:
-    """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""
-    try:
-        from validation.generate.__main__ import main as generate
-    except ModuleNotFoundError:
-        message = "case: the generators are in the source repository, not in an installed hopflow"
-        raise ValueError(message) from None
-    generate([case], jobs)
-
-
-@data.command("verify", epilog=examples("hopflow data verify", "hopflow data verify --json"))
-def verify_data(json: AsJson = False) -> None:
-    """Compare bundled files and published tables with the manifests; exit status 1 on damage."""
-    console = Console()
-    checked, tables = manifest.verify(), manifest.verify_published()
-    if json:
-        about = {"files": len(checked), "cases": len(evidence.cases()), "tables": len(tables)}
-        typer.echo(as_json(about))
-        return
-    console.print(
-        f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: "
-        "all as recorded"
-    )
-
-
-def _views(incomplete: str) -> list[str]:
-    """Complete the name of a page."""
-    from validation.explore import VIEWS
-
-    return [view.name for view in VIEWS if view.name.startswith(incomplete)]
-
-
-@app.command(
-    "explore",
-    epilog=examples(
-        "hopflow explore", "hopflow explore tcp", "hopflow explore dfc --no-browser --port 5006"
-    ),
-)
-def explore_views(
-    view: Annotated[
-        str | None,
-        typer.Argument(
-            help="threshold, dfc or tcp; the first is the default.", autocompletion=_views
-        ),
-    ] = None,
-    port: Annotated[int, typer.Option(help="On this machine; 0 takes a free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
-) -> None:
-    """Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins.
-
-    Needs Bokeh, which `pip install 'hopflow[explore]'` brings.
-    """
-    from validation.explore import serve
-
-    try:
-        serve(view, port=port, browser=browser)
-    except ImportError as error:
-        raise ValueError(str(error)) from None
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ MADE_BY_THE_LIBRARY = {
     "RuleTwin", "Samples", "Comparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
-    "StormSpread", "UpDown", "WatchdogRisk", "Catalogue", "Elapsed", "Feedback", "HeadroomPool",
+    "BlockedTime", "StormSpread", "UpDown", "WatchdogRisk", "Catalogue", "Delivery", "Elapsed", "Feedback", "HeadroomPool",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",

@@ -20,14 +20,9 @@ from dfcmodel.lossless.pools.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pools.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
 from dfcmodel.lossless.port_guards import WatchdogAlarm
 from dfcmodel.lossless.storms import StormSpread, storm_spread
-from dfcmodel.lossless.watchdog_risks import (
-    WatchdogRisk,
-    recommend_watchdog,
-    simulate_watchdog,
-    watchdog_risk,
-)
+from dfcmodel.lossless.watchdog_risks import WatchdogRisk, recommend_watchdog, watchdog_risk
 from dfcmodel.lossless.watchdog_runs import WatchdogRun, watch_packets
-from dfcmodel.lossless.watchdogs import Watchdog
+from dfcmodel.lossless.watchdogs import Watchdog, simulate_watchdog
 
 __all__ = [
     "BlockedTime",

@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.lossless.buffer_dependencies import (
-    Route,
-    directed_graph,
-    listed_routes,
-    numbers_of_ends,
-)
+from dfcmodel.lossless.buffer_dependencies import Route, directed_graph, listed_routes
+from dfcmodel.lossless.shortest_paths import numbers_of_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

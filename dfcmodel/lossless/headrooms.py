@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dfcmodel.lossless.headroom_items import (
+    FIBRE,
+    Item,
+    Sensitivity,
+    items_of,
+    sensitivities_of,
+)
 from dfcmodel.lossless.paused_links import PREAMBLE, PausedLink
 from dfcmodel.lossless.quantities import (
     Given,
@@ -27,70 +34,9 @@ if TYPE_CHECKING:
 
     from dfcmodel.lossless.frames import Witness
 
-__all__ = ["Headroom", "Item", "Sensitivity", "headroom", "headroom_table"]
+__all__ = ["Headroom", "headroom", "headroom_table"]
 
-FIBRE = 2e8
-"""Metres per second: 5 ns/m."""
 Range = Given | tuple[Given, Given]
-
-SOURCES = {
-    "frame leaving the receiver": ("mtu + 20 B", "IEEE 802.3 4.2.3.2: frames are not interrupted"),
-    "pause frames of other classes": ("(classes - 1) 84 B", "one PFC frame each, not merged"),
-    "pause frame": ("72 B", "IEEE 802.3 Annex 31B, preamble included"),
-    "pipeline": ("rate x pipeline / 8", "data sheet of the receiver"),
-    "interface": ("rate x interface / 8", "IEEE 802.3, delay of MAC and PHY; data sheet"),
-    "gearbox": ("2 rate x gearbox / 8", "data sheet of retimer or gearbox"),
-    "cable": ("2 rate x cable / velocity / 8", "propagation, both ways"),
-    "response": ("512 b x quanta / 8", "IEEE 802.3 31B.3.7, measured at the peer's port"),
-    "frame leaving the sender": (
-        "lossless_mtu",
-        "IEEE 802.3 31B.3.7: a started frame is completed",
-    ),
-    "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
-    "rounding to cells": ("cells x cell - bytes of frames", "the receiver's buffer manager"),
-}
-
-
-@dataclass(frozen=True)
-class Item:
-    """A component of the headroom.
-
-    Parameters
-    ----------
-    name, formula, source
-        Name, formula, and source of the formula.
-    bytes
-        Bytes of buffer at the low and at the high end of the inputs; the items add up to the
-        headroom.
-    share
-        Fraction of the headroom at the high end.
-    """
-
-    name: str
-    formula: str
-    source: str
-    bytes: tuple[float, float]
-    share: float
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """Sensitivity of the headroom to one input.
-
-    Parameters
-    ----------
-    name, unit
-        Name and unit of the input.
-    per_unit
-        Bytes of headroom per unit of the input.
-    swing
-        Bytes saved if the input is at the low end of its range instead of the high end.
-    """
-
-    name: str
-    unit: str
-    per_unit: float
-    swing: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,34 +103,12 @@ class Headroom(Result):
     @cached_property
     def items(self) -> tuple[Item, ...]:
         """The components of the headroom; they add up to `bytes`."""
-        low, high = (_parts(*pair) for pair in zip((self.low, self.high), self.bursts, strict=True))
-        whole = self.bursts[1].cells * self.high.cell
-        return tuple(
-            Item(name, *SOURCES[name], (low[name], high[name]), high[name] / whole) for name in high
-        )
+        return items_of((self.low, self.high), self.bursts)
 
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
         """Sensitivity to each input: bytes per unit, and bytes over its range."""
-        rate = self.high.rate
-        per_bit = _per_bit(self.high)
-        found = []
-        trip = self.high.cable / rate / self.metres[1] if self.metres[1] else 1.0 / FIBRE
-        for name, unit, bits in (
-            ("cable", "m", 2 * trip * rate),
-            ("response", "ns", rate * 1e-9),
-            ("interface", "ns", rate * 1e-9),
-            ("gearbox", "ns", 2 * rate * 1e-9),
-            ("pipeline", "ns", rate * 1e-9),
-            ("mtu", "B", 8.0),
-        ):
-            less = dataclasses.replace(self.high, **{name: getattr(self.low, name)})
-            swing = (self.bursts[1].cells - largest_burst(less).cells) * self.high.cell
-            found.append(Sensitivity(name, unit, per_bit * bits, swing))
-        less = dataclasses.replace(self.high, small_packets=self.low.small_packets)
-        swing = (self.bursts[1].cells - largest_burst(less).cells) * self.high.cell
-        slope = swing / (self.high.small_packets - self.low.small_packets or 1.0)
-        return (*found, Sensitivity("small_packets", "1", slope, swing))
+        return sensitivities_of(self.low, self.high, self.metres[1])
 
     def witness(self) -> Witness:
         """Return two scenarios: one fills the headroom, one loses a frame with one cell fewer."""
@@ -363,22 +287,6 @@ def _share(name: str, value: Given) -> float:
 def _drain(link: PausedLink) -> int:
     """Return the cells that depart until the first frame after a resume has been received."""
     return largest_drain(link, link.window + PREAMBLE + 8 * link.lossless_mtu)
-
-
-def _parts(link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the bytes of buffer of each component; they add up to the burst's cells."""
-    parts = {name: bits / 8 for name, bits in link.delays.items()}
-    parts["frame leaving the sender"] = float(link.lossless_mtu)
-    parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
-    parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
-    return parts
-
-
-def _per_bit(link: PausedLink) -> float:
-    """Return the bytes of buffer per bit time of window, in the limit of long windows."""
-    longer = dataclasses.replace(link, cable=link.cable + 40_000_000)
-    more = largest_burst(longer).cells - largest_burst(link).cells
-    return more * link.cell / (longer.window - link.window)
 
 
 def _size(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:

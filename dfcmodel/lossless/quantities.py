@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 
-from hopflow.checks import one_number
+from hopflow.checks import one_number, shown
 from hopflow.units import quantity
 
 __all__ = [
@@ -56,6 +57,13 @@ def _parsed(name: str, text: str, units: dict[str, float], example: str) -> floa
     return float(found.group(1)) * units[found.group(2)]
 
 
+def _within(name: str, given: Given, found: float, low: float, high: float, allowed: str) -> float:
+    """Return a value after checking its range; the message quotes it as it was given."""
+    if not low <= found <= high:
+        raise ValueError(f"{name} = {shown(given)}: must be {allowed}")
+    return found
+
+
 def bit_rate(name: str, value: Given) -> int:
     """Return a rate in b/s, 1 Mb/s to 10 Tb/s, from a string such as ``400Gbps``.
 
@@ -67,7 +75,7 @@ def bit_rate(name: str, value: Given) -> int:
             f"{name} = {value!r}: must be a string in bits per second, such as '400Gbps'"
         )
     found = quantity(name, value, "rate", packet_size=0.125)
-    return round(one_number(name, found, at_least=1e6, at_most=1e13, hint="in b/s"))
+    return round(_within(name, value, found, 1e6, 1e13, "from 1 Mb/s to 10 Tb/s"))
 
 
 def metres(name: str, value: Given) -> float:
@@ -80,22 +88,23 @@ def metres(name: str, value: Given) -> float:
         msg = f"{name} = {value!r}: must be a string with a unit, such as '300m' or '2km'"
         raise ValueError(msg)  # noqa: TRY004
     found = _parsed(name, value, _LENGTHS, "300m")
-    hint = f"in m; the headroom grows with the length, the limit is {LONGEST_CABLE / 1e3:g} km"
-    return one_number(name, found, at_least=0.0, at_most=LONGEST_CABLE, hint=hint)
+    allowed = f"from 0 m to {LONGEST_CABLE / 1e3:g} km; the headroom grows with the length"
+    return _within(name, value, found, 0.0, LONGEST_CABLE, allowed)
 
 
 def size_in_bytes(name: str, value: Given) -> float:
     """Return a size in bytes, from a number or a string such as ``9216 B`` or ``19 KiB``."""
     if isinstance(value, str):
-        value = _parsed(name, value, _SIZES, "9216 B")
+        found = _parsed(name, value, _SIZES, "9216 B")
+        return _within(name, value, found, 0.0, sys.float_info.max, "finite and not negative")
     return one_number(name, value, at_least=0.0, hint="in bytes")
 
 
 def frame_size(name: str, value: Given, *, least: int = 64) -> int:
     """Return the size of a frame in bytes, from destination address to check sequence."""
     found = size_in_bytes(name, value)
-    hint = "in bytes, from the destination address to the frame check sequence"
-    one_number(name, found, at_least=least, at_most=65535, hint=hint)
+    what = "bytes, from the destination address to the frame check sequence"
+    _within(name, value, found, least, 65535, f"from {least} to 65535 {what}")
     if found != int(found):
         raise ValueError(f"{name} = {value!r}: must be a whole number of bytes")
     return int(found)
@@ -127,14 +136,13 @@ def bit_times(name: str, value: Given, rate: int) -> int:
     found = re.fullmatch(_NUMBER + r"(\S+)", value.strip())
     if found and found.group(2) in sizes:
         bits = float(found.group(1)) * sizes[found.group(2)]
-        return _whole_bits(one_number(name, bits, at_least=0.0, at_most=float(rate)))
+        return _whole_bits(_within(name, value, bits, 0.0, rate, "from 0 to 1 s at line rate"))
     try:
         seconds = quantity(name, value, "time")
     except ValueError:
         allowed = "s, ms, us, ns, quanta, bits, B, kB, KiB"
         raise ValueError(f"{name} = {value!r}: must be a number and one of {allowed}") from None
-    one_number(name, seconds, at_least=0.0, at_most=1.0, hint="in s")
-    return _whole_bits(seconds * rate)
+    return _whole_bits(_within(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
 
 
 def duration(name: str, value: Given) -> float:
@@ -143,8 +151,10 @@ def duration(name: str, value: Given) -> float:
     >>> duration("blocked", "2 ms")
     0.002
     """
-    seconds = quantity(name, value, "time") if isinstance(value, str) else value
-    return one_number(name, seconds, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
+    if isinstance(value, str):
+        seconds = quantity(name, value, "time")
+        return _within(name, value, seconds, sys.float_info.min, 1e9, "above 0, at most 1e9 s")
+    return one_number(name, value, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
 
 
 def _whole_bits(bits: float) -> int:

@@ -18,11 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.buffer_dependencies import Route
+from hopflow.checks import choice
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["load_topology", "read_topology"]
+
+KEYS = ("cables", "links", "hosts", "flows")
+OF_A_SCENARIO = ("name", "duration", "min_rto", "packet_size", "link", "flow")
+"""Keys of the file of a scenario that say nothing of a topology."""
 
 
 def load_topology(path: str | Path) -> tuple[nx.DiGraph[Any], list[Route] | None]:
@@ -54,6 +59,8 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     import networkx as nx
 
     data = tomllib.loads(text)
+    for key in data:
+        choice("key", key, (*KEYS, *OF_A_SCENARIO))
     graph: nx.DiGraph[Any] = nx.DiGraph()
     for n, cable in enumerate(_list(data, "cables")):
         if not isinstance(cable, list) or len(cable) != 2:

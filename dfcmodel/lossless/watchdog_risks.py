@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.quantities import duration
-from dfcmodel.lossless.watchdogs import Watchdog
-from hopflow.checks import instance, one_number, random_generator, shown, whole
+from dfcmodel.lossless.watchdogs import Watchdog, check_times
+from hopflow.checks import instance, one_number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["WatchdogRisk", "recommend_watchdog", "simulate_watchdog", "watchdog_risk"]
+__all__ = ["WatchdogRisk", "recommend_watchdog", "watchdog_risk"]
 
 MOST_EVENTS = 1000.0
 """Expected events of an interval up to which the time paused in it is computed."""
@@ -106,7 +106,7 @@ def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> Wat
     from markov import MarkovChain, stationary
 
     instance("watchdog", watchdog, Watchdog)
-    _checked_times(pauses, gaps)
+    check_times(pauses, gaps)
     Q, on, start = _alternating(pauses, gaps)
     bound = _chernoff(watchdog, Q, on, start)
     bad, every = _intervals(Q, on, watchdog)
@@ -170,7 +170,7 @@ def recommend_watchdog(
     >>> risk.watchdog.period, risk.watchdog.polls
     (0.4, 1)
     """
-    _checked_times(pauses, gaps)
+    check_times(pauses, gaps)
     limit = duration("within", within)
     wanted = one_number("alarms_per_year", alarms_per_year, above=0.0)
     share = one_number("fraction", fraction, above=0.0, at_most=1.0)
@@ -189,51 +189,6 @@ def recommend_watchdog(
     raise ValueError(
         f"within = {limit:g} s, alarms_per_year = {wanted:g}: no setting fulfils both{least}"
     )
-
-
-def simulate_watchdog(
-    watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, rng: Any = None
-) -> tuple[int, float]:
-    """Return the storms declared in so many polls and the fraction of polls while dropping.
-
-    Event by event, with the rule of the watchdog at each poll: what `watchdog_risk` is checked by.
-
-    Examples
-    --------
-    >>> from dfcmodel.lossless import Watchdog, simulate_watchdog
-    >>> from markov import PhaseType
-    >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
-    >>> alarms, _ = simulate_watchdog(Watchdog(0.1, 0.2, 1.0), pauses, gaps, polls=10_000, rng=1)
-    >>> alarms > 0
-    True
-    """
-    instance("watchdog", watchdog, Watchdog)
-    _checked_times(pauses, gaps)
-    draw, count = random_generator("rng", rng), whole("polls", polls, 1, 10**8)
-    end = count * watchdog.period
-    ends, last = [np.zeros(1)], 0.0
-    while last < end:
-        pairs = np.column_stack([gaps.sample(10_000, rng=draw), pauses.sample(10_000, rng=draw)])
-        ends.append(last + np.cumsum(pairs.ravel()))
-        last = float(ends[-1][-1])
-    times = np.concatenate(ends)
-    paused = np.concatenate([[0.0], np.cumsum(np.diff(times) * (np.arange(len(times) - 1) % 2))])
-    spent = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
-    bad = spent >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
-    alarms, dropped, run, dropping = 0, 0, 0, False
-    for is_bad in bad.tolist():
-        dropped += dropping
-        run = run + 1 if is_bad != dropping else 0
-        if run == (watchdog.good_polls if dropping else watchdog.polls):
-            alarms, run, dropping = alarms + (not dropping), 0, not dropping
-    return alarms, dropped / count
-
-
-def _checked_times(pauses: PhaseType, gaps: PhaseType) -> None:
-    from markov import PhaseType
-
-    instance("pauses", pauses, PhaseType)
-    instance("gaps", gaps, PhaseType)
 
 
 def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np.bool_], Floats]:

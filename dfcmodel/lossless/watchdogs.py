@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.lossless.quantities import duration
-from hopflow.checks import one_number, whole
+from hopflow.checks import instance, one_number, random_generator, whole
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
+    from markov import PhaseType
 
-__all__ = ["Watchdog"]
+__all__ = ["Watchdog", "check_times", "simulate_watchdog"]
 
 
 @dataclass(frozen=True)
@@ -98,3 +99,49 @@ class Watchdog:
         first = np.clip(length - (n - 2 + f), f, 1.0) - f  # the first interval is bad as well
         later = np.clip(length - (n - 1 + f), 0.0, f)
         return float(1.0 - first - later)
+
+
+def simulate_watchdog(
+    watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, rng: Any = None
+) -> tuple[int, float]:
+    """Return the storms declared in so many polls and the fraction of polls while dropping.
+
+    Event by event, with the rule of the watchdog at each poll: what `watchdog_risk` is checked by.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watchdog, simulate_watchdog
+    >>> from markov import PhaseType
+    >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
+    >>> alarms, _ = simulate_watchdog(Watchdog(0.1, 0.2, 1.0), pauses, gaps, polls=10_000, rng=1)
+    >>> alarms > 0
+    True
+    """
+    instance("watchdog", watchdog, Watchdog)
+    check_times(pauses, gaps)
+    draw, count = random_generator("rng", rng), whole("polls", polls, 1, 10**8)
+    end = count * watchdog.period
+    ends, last = [np.zeros(1)], 0.0
+    while last < end:
+        pairs = np.column_stack([gaps.sample(10_000, rng=draw), pauses.sample(10_000, rng=draw)])
+        ends.append(last + np.cumsum(pairs.ravel()))
+        last = float(ends[-1][-1])
+    times = np.concatenate(ends)
+    paused = np.concatenate([[0.0], np.cumsum(np.diff(times) * (np.arange(len(times) - 1) % 2))])
+    spent = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
+    bad = spent >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
+    alarms, dropped, run, dropping = 0, 0, 0, False
+    for is_bad in bad.tolist():
+        dropped += dropping
+        run = run + 1 if is_bad != dropping else 0
+        if run == (watchdog.good_polls if dropping else watchdog.polls):
+            alarms, run, dropping = alarms + (not dropping), 0, not dropping
+    return alarms, dropped / count
+
+
+def check_times(pauses: PhaseType, gaps: PhaseType) -> None:
+    """Check that pauses and gaps are phase-type times."""
+    from markov import PhaseType
+
+    instance("pauses", pauses, PhaseType)
+    instance("gaps", gaps, PhaseType)

@@ -23,20 +23,22 @@ class KernelError(TypeError):
 def parse(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return a function's syntax tree without annotations, with the line numbers of its file."""
     function = inspect.unwrap(function)
+    name = getattr(function, "__qualname__", repr(function))
+    missing = f"{name}: its source text is not available; write it in a file or a notebook cell"
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
-        name = getattr(function, "__qualname__", repr(function))
-        msg = f"{name}: its source text is not available; write it in a file or a notebook cell"
-        raise KernelError(msg) from None
-    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    if not isinstance(tree, ast.FunctionDef):
-        raise KernelError(f"{function.__qualname__}: a function written with def is expected")
-    ast.increment_lineno(tree, first - 1)
+        raise KernelError(missing) from None
+    if function.__name__ == "<lambda>":
+        raise KernelError(f"{name}: a function written with def is expected")
     file = inspect.getsourcefile(function) or "?"
-    if not _is_text_of(tree, function):
+    tree = _first_statement("".join(lines))
+    if not isinstance(tree, ast.FunctionDef) or not _is_text_of(tree, function):
+        if file == "<string>":  # since Python 3.13 this is the text of python -c
+            raise KernelError(missing)
         why = "its file has changed since it was imported: import it again"
-        raise KernelError(f"{file}:{first}: {function.__qualname__}: {why}")
+        raise KernelError(f"{file}:{first}: {name}: {why}")
+    ast.increment_lineno(tree, first - 1)
     for node in ast.walk(tree):
         node.file = file  # type: ignore[attr-defined]
     if isinstance(tree.body[0], ast.Expr) and isinstance(tree.body[0].value, ast.Constant):
@@ -45,6 +47,14 @@ def parse(function: Callable[..., Any]) -> ast.FunctionDef:
     for argument in tree.args.args:
         argument.annotation = None
     return tree
+
+
+def _first_statement(text: str) -> ast.stmt | None:
+    """Return the syntax tree of a text's first statement; None where it is no Python."""
+    try:
+        return next(iter(ast.parse(textwrap.dedent(text)).body), None)
+    except SyntaxError:
+        return None
 
 
 def _is_text_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
@@ -60,7 +70,8 @@ def _is_text_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
     flags = function.__code__.co_flags & __future__.annotations.compiler_flag
     unit = ast.Module([bare], [])
     compiled = compile(unit, "<rule>", "exec", flags=flags, dont_inherit=True)
-    code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    codes = {c.co_name: c for c in compiled.co_consts if isinstance(c, types.CodeType)}
+    code = codes[tree.name]  # since Python 3.14 one for the annotations precedes it
     same_name = tree.name == function.__code__.co_name
     return same_name and (asserts or fingerprint(code) == fingerprint(function.__code__))
 

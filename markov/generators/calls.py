@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +137,9 @@ class Calls:
             if not isinstance(target, tuple) or len(target) != len(fields):
                 raise ValueError(f"a state has {len(fields)} values ({', '.join(fields)})")
         hash(target)
+        parts = target if isinstance(target, tuple) else (target,)
+        if any(map(operator.ne, parts, parts)):
+            raise ValueError("NaN equals no state, not even itself")
         return self.with_names(target)
 
     def with_names(self, values: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hopflow.checks import shown
+from hopflow.checks import dimensions, shown
 from hopflow.errors import RuleError, failed_rule, place_of
 from markov.models.signatures import two_arguments
 
@@ -141,7 +141,7 @@ def chosen(measure: Any, model: Measurable | None, s: Any, over: NDArray[np.int6
         mean = known[measure]
         count = mean.of.shape[-1]
     else:
-        pair = isinstance(measure, tuple) and len(measure) == 2 and np.ndim(measure[0]) >= 1
+        pair = isinstance(measure, tuple) and len(measure) == 2 and dimensions(measure[0]) != ()
         mean = Mean(*measure) if pair else Mean(measure)
         count = len(s) if model is None else len(_arrays(s)[0])
     of = _checked(mean.of, count, over, measure)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import listed, number, one_number
+from hopflow.checks import dimensions, listed, number, one_number, shown
 from hopflow.results import Result, figure
 from hopflow.units import in_units
 from responsefn.responses.base import Response
@@ -182,8 +182,8 @@ def curve(
     p = number("p", p, above=0.0, at_most=1.0).copy()
     if p.ndim != 1 or p.size == 0:
         raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")
-    if np.ndim(rtt) != 0:
-        raise ValueError(f"rtt has shape {np.shape(rtt)}: must be one number")
+    if dimensions(rtt) != ():
+        raise ValueError(f"rtt = {shown(rtt)}: must be one number")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     bandwidth = in_units("bandwidth", bandwidth, "rate")
     rates = [rule.rate(p, rtt, bandwidth, unit_check=unit_check) for rule in chosen]

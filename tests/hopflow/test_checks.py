@@ -10,6 +10,7 @@ import pytest
 
 from hopflow.checks import (
     choice,
+    dimensions,
     file_path,
     instance,
     listed,
@@ -174,3 +175,17 @@ def test_a_value_in_a_message_is_one_short_line(value):
 def test_whole_numbers_of_other_types(value):
     found = whole("runs", value, 1, 10)
     assert (found, type(found)) == (4, int)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [(3, ()), ("ab", ()), ([1, 2], (2,)), (np.ones((2, 3)), (2, 3)), ([1.0, [2.0, 3.0]], None)],
+)
+def test_dimensions_are_none_for_rows_of_different_lengths(value, shape) -> None:
+    assert dimensions(value) == shape
+
+
+def test_an_array_is_no_name() -> None:
+    for value in (np.array([]), np.array(["a"]), np.array(["a", "b"])):
+        with pytest.raises(ValueError, match="kind = "):
+            choice("kind", value, ("a", "b"))

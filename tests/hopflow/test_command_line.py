@@ -43,11 +43,7 @@ def test_a_command_has_examples_that_parse(path: tuple[str, ...]) -> None:
         assert context.params
 
 
-WITHOUT_JSON = (("data", "regenerate"), ("explore",))
-"""Commands that run simulators and print their progress, or serve pages."""
-
-
-@pytest.mark.parametrize("path", [path for path in ALL if path not in WITHOUT_JSON], ids=" ".join)
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_a_command_prints_json(path: tuple[str, ...]) -> None:
     assert "--json" in {option for each in ALL[path].params for option in each.opts}
 

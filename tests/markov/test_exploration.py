@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -166,6 +167,10 @@ def test_a_space_makes_the_search_quicker_and_changes_nothing():
         (lambda: explore([[-1.0, 1.0], [1.0, -1.0]]), r"^rules = .*: a ChainModel, or a function"),
         (lambda: explore(repairs), r"^repairs: start is None: exploring needs a state"),
         (lambda: explore(repairs, start={"working": float("nan")}), "NaN equals no state"),
+        (
+            lambda: explore(lambda n: [((n + 1.0) % 3.0, 1.0)], start=-math.inf),
+            r"-inf -> nan at rate 1.0: NaN equals no state",
+        ),
         (lambda: explore(repairs, start=[3]), r"^repairs: start = \[3\]: unhashable type: 'list'"),
         (
             lambda: explore(Machine(), start=3),

@@ -55,6 +55,7 @@ def test_a_table_a_picture_and_units():
         ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
         ({"rtt": 5000.0}, "rtt = 5000"),
         ({"buffers": 20}, "buffers = 20"),
+        ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
         ({"response": 0.5}, "50 packets arrive until a pause works"),
         ({"levels": (1,)}, "levels = 1"),
         ({"levels": 2}, "levels = 2"),

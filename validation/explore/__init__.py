@@ -27,7 +27,9 @@ VIEWS: tuple[View, ...] = (
 )
 
 
-def serve(name: str | None = None, *, port: int = 0, browser: bool = True) -> None:
+def serve(
+    name: str | None = None, *, port: int = 0, browser: bool = True, json: bool = False
+) -> None:
     """Serve the pages on this machine until interrupted; see `validation.explore.pages.serve_views`.
 
     Raises
@@ -37,7 +39,7 @@ def serve(name: str | None = None, *, port: int = 0, browser: bool = True) -> No
     """
     from validation.explore.pages import serve_views
 
-    serve_views(VIEWS, name, port=port, browser=browser)
+    serve_views(VIEWS, name, port=port, browser=browser, json=json)
 
 
 def show(name: str, notebook: str | None = None) -> None:

@@ -26,6 +26,14 @@ def all_cases() -> dict[str, Case]:
     return found
 
 
+def rebuild(names: list[str], jobs: int) -> str:
+    """Rebuild cases and write the manifest; return its SHA-256."""
+    known = all_cases()
+    for name in names:
+        generate(known[name], jobs)
+    return seal()
+
+
 @app.command()
 def main(
     cases: Annotated[list[str] | None, typer.Argument(help="names; none lists them all")] = None,
@@ -41,11 +49,10 @@ def main(
     unknown = [name for name in cases or () if name not in known]
     if unknown:
         raise typer.BadParameter(f"unknown case {unknown[0]!r}; known: {', '.join(known)}")
-    for name in known if everything else (cases or ()):
-        generate(known[name], jobs)
-    if (cases or everything) and (sha256 := seal()) != manifest.MANIFEST_SHA256:
+    chosen = list(known) if everything else (cases or [])
+    if chosen and (sha256 := rebuild(chosen, jobs)) != manifest.MANIFEST_SHA256:
         typer.echo(f"the data changed: set MANIFEST_SHA256 in validation/manifest.py to {sha256}")
-    if not cases and not everything:
+    if not chosen:
         for case in known.values():
             typer.echo(f"{case.name:40} {len(case.runs):5} runs  {case.title}")
 

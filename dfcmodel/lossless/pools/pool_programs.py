@@ -9,6 +9,10 @@ x_i (1: above its threshold), of each port y_p (1: active):
 A dynamic threshold is T_i = alpha_i (B - b), the lowest that it reaches while sum s <= b; intervals [a, b] of
 sum s are bisected until the largest bound and the largest witness meet. Relaxed to 0 <= x, y <= 1 the
 program is an upper bound; rounded, it is a schedule.
+
+Dynamic thresholds take time to fall. After t seconds the shared buffer holds R t bytes at most, R the sum
+of all active rates r / 8, and the group itself r t: it is above its threshold only from the time on at
+which r t >= alpha (B - R t). What its port brings later is all that it can use of its headroom.
 """
 
 from __future__ import annotations
@@ -40,13 +44,16 @@ class PoolProgram:
         P, K = pool.headroom.shape
         self.n = P * K
         self.unit = max(pool.shared, pool.demand)  # amounts are scaled to about 1
+        self.brings = blocked * pool.rates / 8.0  # bytes of each port, shape (P,)
+        self.late = self._brought_late()
+        self.usable = np.minimum(pool.headroom, self.late).ravel()
         self.of_port = sp.csr_matrix(
             (np.ones(self.n), (np.repeat(np.arange(P), K), np.arange(self.n))), shape=(P, self.n)
         )
 
     def relaxed(self, low: float, high: float, *, full: bool) -> tuple[float, Floats | None]:
         """Return the bound for sum s in [low, high], and x of shape (P, K); None: impossible."""
-        found = self._solve(low, high, self._thresholds(high, full=full), None)
+        found = self._solved(low, high, None, full=full)
         if found is None:
             return 0.0, None
         x = found[2 * self.n : 3 * self.n].reshape(self.pool.headroom.shape)
@@ -58,13 +65,30 @@ class PoolProgram:
         """Return bytes in the shared buffer and in the pool, shape (P, K) each; None: impossible."""
         exact = self.pool.alpha is not None or full
         low = high if exact else 0.0
-        found = self._solve(low, high, self._thresholds(high, full=full), above)
+        found = self._solved(low, high, above, full=full)
         if found is None:
             return None
         shape, n = self.pool.headroom.shape, self.n
         shared = found[:n].reshape(shape) * self.unit
         used = found[n : 2 * n].reshape(shape) * self.unit
         return shared, np.where(above, used, 0.0)
+
+    def _brought_late(self) -> Floats:
+        """Return what the port of each group brings after its first possible pause, shape (P, K)."""
+        pool = self.pool
+        if pool.alpha is None or not np.isfinite(self.blocked):
+            return np.repeat(self.brings[:, None], pool.headroom.shape[1], axis=1)
+        rates = pool.rates[:, None] / 8.0
+        every = np.sort(pool.rates)[-self.ports :].sum() / 8.0
+        first = pool.alpha * pool.shared / (rates + pool.alpha * every)
+        return rates * np.maximum(self.blocked - first, 0.0)
+
+    def waits(self, *, full: bool) -> bool:
+        """Return whether a schedule has all ports fill the shared buffer before any group pauses.
+
+        Fixed thresholds do not depend on it: each port takes its own time.
+        """
+        return full or self.pool.alpha is not None
 
     def _thresholds(self, high: float, *, full: bool) -> Floats:
         """Return the least thresholds while the shared occupancy is at most ``high``, shape (n,)."""
@@ -83,17 +107,34 @@ class PoolProgram:
         assert pool.xoff is not None
         return np.minimum(pool.xoff, pool.shared).ravel()
 
-    def _solve(
-        self, low: float, high: float, thresholds: Floats, above: NDArray[np.bool_] | None
+    def _solved(
+        self, low: float, high: float, above: NDArray[np.bool_] | None, *, full: bool
     ) -> Floats | None:
         """Return (s, g, x, y, end of filling), shape (3 n + P + 1,); with ``above`` x is given."""
-        import scipy.sparse as sp
         from scipy.optimize import linprog
 
-        n, P, unit, pool = self.n, len(self.pool.rates), self.unit, self.pool
-        one, held = sp.identity(n), pool.headroom.ravel() / unit
+        thresholds = self._thresholds(high, full=full)
+        cost, matrix, right, bounds = self._written(low, high, thresholds, above, full=full)
+        solve: Any = linprog
+        found = solve(cost, matrix, right, bounds=bounds, method="highs")
+        return np.asarray(found.x) if found.status == 0 else None
+
+    def _written(
+        self,
+        low: float,
+        high: float,
+        thresholds: Floats,
+        above: NDArray[np.bool_] | None,
+        *,
+        full: bool,
+    ) -> tuple[Floats, Any, Floats, Floats]:
+        """Return cost, matrix, right side and bounds of the program that `_solved` solves."""
+        import scipy.sparse as sp
+
+        n, P, unit = self.n, len(self.pool.rates), self.unit
+        one, held = sp.identity(n), self.usable / unit
         most = self._most_shared() / unit
-        brings = self.blocked * pool.rates / 8.0 / unit
+        brings = self.brings / unit
         whole_ports, many, flat, slope = self._cuts(thresholds, high)
         rows: list[list[Any]] = [
             [None, one, -sp.diags(held), None, None],
@@ -120,9 +161,11 @@ class PoolProgram:
         ]
         scale = np.zeros((P, 1))
         if np.isfinite(self.blocked):
-            limits.append(np.zeros(P))
+            limits.append(np.zeros(2 * P))
+            late = sp.diags(self.late.max(axis=1) / unit)
             rows.append([self.of_port, self.of_port, None, -sp.diags(brings), scale])
-            if above is not None:  # all thresholds are crossed after the shared buffer is filled
+            rows.append([None, self.of_port, None, -late, scale])
+            if above is not None and self.waits(full=full):
                 limits += [np.zeros(P), brings]
                 rows.append([self.of_port, None, None, None, -brings[:, None]])
                 rows.append([None, self.of_port, None, None, brings[:, None]])
@@ -137,11 +180,8 @@ class PoolProgram:
         bounds = np.vstack([np.column_stack(np.broadcast_arrays(*pair)) for pair in ends])
         cost = np.zeros(3 * n + P + 1)
         cost[n : 2 * n] = -1.0
-        matrix: Any = sp.bmat(rows, format="csr")
-        right: Any = np.concatenate([np.asarray(limit, dtype=np.float64) for limit in limits])
-        solve: Any = linprog
-        found = solve(cost, matrix, right, bounds=bounds, method="highs")
-        return np.asarray(found.x) if found.status == 0 else None
+        right = np.concatenate([np.asarray(limit, dtype=np.float64) for limit in limits])
+        return cost, sp.bmat(rows, format="csr"), right, bounds
 
     def _cuts(self, thresholds: Floats, high: float) -> tuple[Floats, float, Floats, Floats]:
         """Return what whole numbers of groups imply: inequalities that the relaxation lacks.
@@ -158,16 +198,17 @@ class PoolProgram:
         """
         shape, P = self.pool.headroom.shape, len(self.pool.rates)
         least = thresholds.reshape(shape).min(axis=1)
-        held = self.pool.headroom.max(axis=1)
+        held = self.usable.reshape(shape).max(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            brings = self.blocked * self.pool.rates / 8.0
-            each = np.where(least > 0.0, np.floor(brings / least * (1.0 + SOLVED)), np.inf)
+            each = np.where(least > 0.0, np.floor(self.brings / least * (1.0 + SOLVED)), np.inf)
             ratio = high / least.min() if least.min() > 0.0 else np.inf
         most = np.minimum(each, float(self.classes))
         many = float(min(np.floor(ratio * (1.0 + SOLVED)), self.n))
         if not np.isfinite(self.blocked):
             return most, many, np.zeros(P), held
-        k = np.minimum(np.floor(brings / (held + least)), np.maximum(most - 1.0, 0.0))
-        here, after = (np.minimum(j * held, brings - j * least) for j in (k, k + 1.0))
+        with np.errstate(divide="ignore"):
+            fit = np.floor(self.brings / (held + least))
+        k = np.minimum(fit, np.maximum(most - 1.0, 0.0))
+        here, after = (np.minimum(j * held, self.brings - j * least) for j in (k, k + 1.0))
         slope = np.maximum(after, 0.0) - here
         return most, many, here - k * slope, slope

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, spread_over_groups
-from hopflow.checks import flag, instance, number, one_number, shown
+from hopflow.checks import dimensions, flag, instance, number, one_number, shown
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def pool_risk(
     flag("classes_together", classes_together)
     given: Any = others
     if not isinstance(given, Sequence) or any(
-        np.ndim(each) == 0 or len(each) != 2 for each in given
+        not dimensions(each) or len(each) != 2 for each in given
     ):
         raise TypeError(f"others = {shown(given)}: must be a list of pairs (fraction, paused)")
     states = [(1.0, paused), *others]

@@ -41,15 +41,16 @@ MOST_TO_DECIDE = 50
 class PoolWitness:
     """Traffic that makes a demand on the pool.
 
-    All ports first fill the shared buffer; from ``filled`` on, the groups of a port cross their thresholds
-    one after the other, each when the one before has used its headroom.
+    A port first fills its part of the shared buffer; from ``filled`` on, its groups cross their thresholds
+    one after the other, each when the one before has used its headroom. Where thresholds are dynamic or
+    the shared buffer is full, all ports wait for the last one to fill its part.
 
     Attributes
     ----------
     shared, used
         Bytes of each group in the shared buffer and in the pool, shape (P, K).
     filled
-        Time at which the last port has filled its part of the shared buffer, s.
+        Time at which the groups of each port begin to cross their thresholds in s, shape (P,).
 
     Examples
     --------
@@ -62,7 +63,7 @@ class PoolWitness:
     pool: HeadroomPool
     shared: Floats
     used: Floats
-    filled: float
+    filled: Floats
 
     @property
     def demand(self) -> float:
@@ -73,13 +74,13 @@ class PoolWitness:
     def paused_at(self) -> Floats:
         """When each group pauses its sender in s, shape (P, K); NaN where it does not."""
         before = np.cumsum(self.used, axis=1) - self.used
-        times = self.filled + 8.0 * before / self.pool.rates[:, None]
+        times = self.filled[:, None] + 8.0 * before / self.pool.rates[:, None]
         return np.where(self.used > 0.0, times, np.nan)
 
     @property
     def ends(self) -> float:
         """When the last byte has arrived, s."""
-        return self.filled + float((8.0 * self.used.sum(axis=1) / self.pool.rates).max())
+        return float((self.filled + 8.0 * self.used.sum(axis=1) / self.pool.rates).max())
 
     def table(self) -> pd.DataFrame:
         """Return the groups that pause in the order in which they do: port, class, s, bytes."""
@@ -160,7 +161,7 @@ class PoolWorstCase(Result):
         axes = figure()[1] if ax is None else ax
         witness, rates = self.witness, self.pool.rates / 8.0
         times = np.linspace(0.0, witness.ends, 200)
-        sent = np.clip(times - witness.filled, 0.0, None)[:, None] * rates
+        sent = np.clip(times[:, None] - witness.filled, 0.0, None) * rates
         demand = np.minimum(sent, witness.used.sum(axis=1)).sum(axis=1)
         axes.plot(times * 1e6, demand / 1e6, label="witness")
         axes.axhline(self.upper / 1e6, color="#D55E00", ls="--", label="bound")
@@ -249,7 +250,7 @@ def _branch_and_bound(
     """
     pool, count = program.pool, itertools.count()
     nothing = np.zeros(pool.headroom.shape)
-    best = PoolWitness(pool, nothing, nothing, 0.0)
+    best = PoolWitness(pool, nothing, nothing, np.zeros(len(pool.rates)))
     heap: list[tuple[float, int, float, float, bool]] = []
     # with fixed thresholds: either they count, or the shared buffer is full
     cases = [(0.0, pool.shared, False), (pool.shared, pool.shared, True)]
@@ -275,7 +276,9 @@ def _branch_and_bound(
         for chosen in _roundings(above):
             found = program.schedule(chosen, high, full=full)
             if found is not None and found[1].sum() > best.demand:
-                filled = float((8.0 * found[0].sum(axis=1) / pool.rates).max())
+                filled = 8.0 * found[0].sum(axis=1) / pool.rates
+                if program.waits(full=full):
+                    filled = np.full_like(filled, filled.max())
                 best = PoolWitness(pool, *found, filled)
     return max(final, best.demand), best
 

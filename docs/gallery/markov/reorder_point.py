@@ -63,5 +63,5 @@ for s in (3, 9):
     np.testing.assert_allclose(found, by_renewal(answer.chain.model), rtol=1e-12)  # 40 states
 
 data = sweep(Shop(), s=range(10), S=range(20, 33))
-best = data.cost.stack(policy=("s", "S")).idxmin().item()
+best = tuple(map(int, data.cost.stack(policy=("s", "S")).idxmin().item()))
 print(f"the best policy is (s, S) = {best}: {float(data.cost.min()):.2f} a day")

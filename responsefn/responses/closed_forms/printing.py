@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
+from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class _Powers:
 
 class _Plain(_Powers, PythonCodePrinter):  # type: ignore[misc]
     root = "math.sqrt"
+
+    def _print_Not(self, node: sp.Not) -> str:
+        """SymPy 1.12 leaves no space before a name."""
+        return f"not {self.parenthesize(node.args[0], PRECEDENCE['Not'])}"
 
 
 class _Arrays(_Powers, NumPyPrinter):  # type: ignore[misc]

@@ -84,13 +84,6 @@ def test_classes_are_buffers_of_their_own() -> None:
     assert not dependencies_of_routes(ring, [Route(path, 3) for path in around]).is_free
 
 
-def test_only_ends_send() -> None:
-    """Between two leaves no frame goes from spine to spine."""
-    graph = nx.DiGraph([("a", "s"), ("s", "b"), ("b", "t"), ("t", "a")])
-    assert not dependencies_of_shortest_paths(graph).is_free
-    assert dependencies_of_shortest_paths(graph, ends=["a", "b"]).is_free
-
-
 @pytest.mark.parametrize(
     ("routes", "said"),
     [
@@ -103,8 +96,3 @@ def test_wrong_routes_are_refused(routes: list, said: str) -> None:
     graph = nx.DiGraph([(0, 1), (1, 2)])
     with pytest.raises(ValueError, match=said):
         dependencies_of_routes(graph, routes)
-
-
-def test_unknown_ends_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"ends\[1\] = 'x': not a node"):
-        dependencies_of_shortest_paths(nx.DiGraph([(0, 1)]), ends=[0, "x"])

@@ -10,6 +10,7 @@ from dfcmodel.lossless.quantities import (
     bit_rate,
     bit_times,
     both_ends,
+    duration,
     frame_size,
     metres,
     response_time,
@@ -47,6 +48,23 @@ def test_a_response_is_the_standards_and_a_shorter_one_must_be_known(rate):
     assert response_time(int(rate), less, measured=True) == (standard - 1, standard - 1)
     with pytest.raises(ValueError, match="response_measured=True"):
         response_time(int(rate), less, measured=False)
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "allowed"),
+    [
+        (metres, "300km", "from 0 m to 100 km"),
+        (bit_rate, "20Tbps", "from 1 Mb/s to 10 Tb/s"),
+        (frame_size, "1 MB", "from 64 to 65535 bytes"),
+        (size_in_bytes, "-1 kB", "finite and not negative"),
+        (duration, "0 us", "above 0, at most 1e9 s"),
+        (lambda name, text: bit_times(name, text, 10**9), "3 s", "from 0 to 1 s"),
+        (lambda name, text: bit_times(name, text, 10**9), "900 MB", "from 0 to 1 s at line rate"),
+    ],
+)
+def test_values_out_of_range_are_quoted_as_given(read, value, allowed):
+    with pytest.raises(ValueError, match=f"given = '{value}': must be {allowed}"):
+        read("given", value)
 
 
 @pytest.mark.parametrize(

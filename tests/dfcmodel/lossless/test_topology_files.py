@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dfcmodel import scenario_schema
 from dfcmodel.lossless import Route
-from dfcmodel.lossless.topology_files import load_topology, read_topology
+from dfcmodel.lossless.topology_files import KEYS, OF_A_SCENARIO, load_topology, read_topology
 
 
 def test_cables_are_links_both_ways_and_flows_are_routes() -> None:
@@ -20,10 +21,16 @@ def test_cables_are_links_both_ways_and_flows_are_routes() -> None:
     assert routes == [Route(["a", "b", "c"], 3)]
 
 
+def test_a_scenario_is_a_topology() -> None:
+    assert set(scenario_schema()["properties"]) <= {*KEYS, *OF_A_SCENARIO}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "links, cables: must be given"),
+        ('cables = [["a", "b"]]\nroutes = [["a", "b"]]', "key = 'routes': must be one of 'cables'"),
+        ('cable = [["a", "b"]]', "did you mean 'cables'"),
         ('cables = [["a"]]', r"cables\[0\] = \['a'\]: must be two nodes"),
         ("cables = 3", "cables = 3: must be a list"),
         ('links = [{source = "a"}]', r"links\[0\].*a source and a target"),

@@ -150,3 +150,64 @@ def test_bad_limits_are_named(changed, message) -> None:
     pool = headroom_pool(3e4, 2, 2, size=1e5, shared=8e5, xoff=1e5, rate="100Gbps")
     with pytest.raises(ValueError, match=message):
         worst_demand(pool, **changed)
+
+
+def test_ports_of_unequal_rates_take_their_own_time_below_fixed_thresholds() -> None:
+    """No port waits for a slower one: the witness reaches the optimum over all sets of groups."""
+    held, xoff = (
+        np.repeat([[20e3], [60e3], [90e3]], 2, axis=1),
+        np.repeat([[10e3], [40e3], [80e3]], 2, axis=1),
+    )
+    rates = ["25Gbps", "100Gbps", "400Gbps"]
+    pool = headroom_pool(held, 3, 2, size=1e5, shared="9 MB", xoff=xoff, rate=rates)
+    found = worst_demand(pool, blocked="12 us")
+    exact = by_enumeration(pool, 12e-6 * pool.rates / 8.0)
+    assert found.lower == pytest.approx(exact, rel=1e-5)
+    assert found.upper == pytest.approx(exact, rel=2e-3)
+    assert found.witness.ends <= 12e-6 * (1.0 + 1e-5)
+    assert np.ptp(found.witness.filled) > 1e-6
+
+
+def by_chance(pool, blocked: float, rng) -> float:
+    """Return the pool's use after arrivals of random ports and classes, by the rules of a switch."""
+    P, K = pool.headroom.shape
+    steps = 300
+    sent = pool.rates * blocked / 8.0 / steps
+    shared, used, crossed = np.zeros((P, K)), np.zeros((P, K)), np.zeros((P, K), dtype=bool)
+    eager = rng.uniform(0.0, 1.0, P)  # part of the time from which on a port uses its headroom
+    order = [rng.permutation(K) for _ in range(P)]
+    for n in range(steps):
+        for p in rng.permutation(P):
+            free = pool.shared - shared.sum()
+            for k in order[p]:
+                below = shared[p, k] + sent[p] < pool.alpha[p, k] * free
+                if n < eager[p] * steps and below and free > sent[p]:
+                    shared[p, k] += sent[p]
+                    break
+                if n < eager[p] * steps:
+                    continue
+                crossed[p, k] |= not below
+                if not crossed[p, k]:
+                    shared[p, k] += sent[p]
+                    break
+                if used[p, k] + sent[p] <= pool.headroom[p, k]:
+                    used[p, k] += sent[p]
+                    break
+    return float(used.sum())
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 5))]
+)
+def test_random_traffic_stays_below_the_bound_where_thresholds_take_time_to_fall(seed) -> None:
+    rng = np.random.default_rng(seed)
+    rates = [["25Gbps", "100Gbps", "400Gbps"][k] for k in rng.integers(0, 3, 3)]
+    pool = headroom_pool(
+        rng.integers(10, 90, (3, 2)) * 1e3, 3, 2, size=1e5, shared=4e5,
+        alpha=2.0 ** rng.integers(-3, 2, (3, 2)), rate=rates,
+    )  # fmt: skip
+    blocked = float(rng.uniform(5e-6, 20e-6))
+    upper = worst_demand(pool, blocked=blocked, tolerance=0.02).upper
+    most = max(by_chance(pool, blocked, rng) for _ in range(12))
+    assert most <= upper * (1.0 + 1e-5)
+    assert most > 0.2 * upper or upper < 1e4  # it is no bound that nothing comes near

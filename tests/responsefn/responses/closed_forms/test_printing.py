@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -31,3 +32,11 @@ def test_what_does_not_vary_is_computed_before():
     assert "exp" in "".join(code.before)
     assert "exp" not in "".join(code.inside)
     assert run(code, x=0.5, c=0.3) == pytest.approx(math.exp(0.3) * 0.5 + math.sin(math.exp(0.3)))
+
+
+def test_a_negation_is_python():
+    a, b = sp.symbols("a b")
+    for condition in (sp.Not(a), sp.And(b, sp.Not(a)), sp.Not(sp.And(a, b), evaluate=False)):
+        code = statements(condition, {"a", "b"})
+        for p, q in itertools.product((False, True), repeat=2):
+            assert run(code, a=p, b=q) == bool(condition.subs({a: p, b: q}))

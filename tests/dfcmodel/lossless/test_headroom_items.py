@@ -1,0 +1,44 @@
+"""Components of a headroom, and its sensitivities."""
+
+from __future__ import annotations
+
+import pytest
+
+from dfcmodel import headroom
+
+
+def test_items_add_up_and_ranges_become_pairs() -> None:
+    found = headroom(
+        "400Gbps", ("100m", "300m"), 9216, 4096, 144, interface=("100ns", "300ns"),
+        pipeline=200e-9, gearbox="50 ns", classes=2, small_packets=(0.0, 0.5),
+    )  # fmt: skip
+    low, high = found.bytes
+    assert [sum(item.bytes[n] for item in found.items) for n in (0, 1)] == [low, high]
+    assert found.cells == (low // 144, high // 144)
+    assert found.port_bytes == (2 * low, 2 * high)
+    assert sum(item.share for item in found.items) == pytest.approx(1.0, rel=1e-12)
+    ends = [headroom("400Gbps", c, 9216, 4096, 144, interface=i, pipeline=200e-9, gearbox="50 ns",
+                     classes=2, small_packets=s).bytes
+            for c, i, s in (("100m", "100ns", 0.0), ("300m", "300ns", 0.5))]  # fmt: skip
+    assert ends == [low, high]
+    cable = next(each for each in found.sensitivities if each.name == "cable")
+    more = headroom("400Gbps", "1300m", 9216, 4096, 144, interface="300ns", pipeline=200e-9,
+                    gearbox="50 ns", classes=2, small_packets=0.5)  # fmt: skip
+    # 1 km more, to a frame of 4096 B and its cells in 500 kB
+    assert (more.bytes - high) / 1000 == pytest.approx(cable.per_unit, rel=0.01)
+
+
+def test_a_swing_is_what_the_low_end_of_an_input_saves() -> None:
+    """Computed anew with that input alone at its low end."""
+    given = {"response": ("400ns", "905quanta"), "pipeline": ("100ns", "500ns")}
+    measured = {"response_measured": True}
+    found = headroom("400Gbps", ("250m", "300m"), 9216, 4096, 192, **given, **measured)
+    most = {name: high for name, (_, high) in given.items()} | measured
+    for name, less in (
+        ("cable", headroom("400Gbps", "250m", 9216, 4096, 192, **most)),
+        ("response", headroom("400Gbps", "300m", 9216, 4096, 192, **most | {"response": "400ns"})),
+        ("pipeline", headroom("400Gbps", "300m", 9216, 4096, 192, **most | {"pipeline": "100ns"})),
+    ):
+        (each,) = (each for each in found.sensitivities if each.name == name)
+        assert each.swing == found.bytes[1] - less.bytes > 0
+    assert not next(each for each in found.sensitivities if each.name == "mtu").swing

@@ -1,0 +1,1 @@
+"""Groups of commands of `hopflow` that have a file of their own."""

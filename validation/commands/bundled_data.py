@@ -1,0 +1,167 @@
+"""``hopflow data``: the bundled outputs of packet simulators, listed, shown, verified, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from hopflow.checks import choice
+from hopflow.command_line import AsJson, as_json, check_output, examples
+from validation import evidence, manifest
+
+__all__ = ["WIDE", "commands"]
+
+commands = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
+
+WIDE = 100
+"""Columns of a terminal from which on tables are printed whole."""
+NUMBERS = {"runs": "runs", "seeds": "seeds", "cpu_seconds": "CPU s", "kilobytes": "kB"}
+
+
+def _cases(incomplete: str) -> list[str]:
+    """Complete the name of a case."""
+    return [case for case in evidence.cases() if case.startswith(incomplete)]
+
+
+Case = Annotated[
+    str, typer.Argument(help="PAPER/CASE, as in `hopflow data list`.", autocompletion=_cases)
+]
+
+
+@commands.command("list", epilog=examples("hopflow data list", "hopflow data list yang2001 --json"))
+def list_cases(
+    paper: Annotated[str | None, typer.Argument(help="Only the cases of this paper.")] = None,
+    json: AsJson = False,
+) -> None:
+    """List the cases paper by paper: titles, runs, seeds, CPU seconds and sizes."""
+    console = Console()
+    overview = evidence.overview()
+    if paper is not None:
+        overview = overview[overview["paper"] == choice("paper", paper, set(overview["paper"]))]
+    if json:
+        typer.echo(as_json(overview.to_dict("records")))
+        return
+    titles = console.width >= WIDE
+    for name, cases in overview.groupby("paper"):
+        table = Table(Column("case", no_wrap=True), title=f"{name}: {len(cases)} cases")
+        table.expand = titles
+        if titles:
+            table.add_column("what it is", no_wrap=True, overflow="ellipsis", ratio=1)
+        for heading in NUMBERS.values():
+            table.add_column(heading, no_wrap=True, justify="right")
+        for case in cases.to_dict("records"):
+            table.add_row(
+                str(case["case"]).partition("/")[2],
+                *([str(case["title"])] if titles else []),
+                *(f"{case[column]:.0f}" for column in NUMBERS),
+            )
+        table.add_section()
+        totals = ("" if column == "seeds" else f"{cases[column].sum():.0f}" for column in NUMBERS)
+        table.add_row("all", *([""] if titles else []), *totals)
+        console.print(table)
+    console.print(
+        f"{len(overview)} cases, {overview['runs'].sum()} runs, "
+        f"{overview['cpu_seconds'].sum():.0f} CPU s, {overview['kilobytes'].sum() / 1000:.1f} MB"
+    )
+
+
+@commands.command(
+    "show",
+    epilog=examples(
+        "hopflow data show zheng2002/periodic-loss",
+        "hopflow data show zheng2002/window-sweep --table link --rows 5 --plot link.png",
+        "hopflow data show zheng2002/periodic-loss --json",
+    ),
+)
+def show_case(
+    case: Case,
+    name: Annotated[
+        str | None, typer.Option("--table", help="One of its tables; default: the first.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, help="How many rows to print.")] = 12,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--plot", help="File of the plot; default: report/data/PAPER-CASE.png."),
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option(help="Column to plot; default: the headline of the case.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot."""
+    import pandas as pd
+
+    from validation.pictures import draw
+
+    console = Console()
+    check_output("plot", picture)
+    record = evidence.provenance(case)
+    frame = evidence.table(case, name)
+    if json:
+        typer.echo(as_json({"provenance": record, "rows": frame.head(rows).to_dict("records")}))
+        return
+    drawn = draw(case, name, value=value)
+    console.print(f"[bold]{case}[/]: {record['title']}")
+    console.print(
+        f"{record['tool']} {record['version']}; {record['runs']} runs, made {record['date']}"
+    )
+    console.print(f"$ {record['command']}", highlight=False)
+    for file, about in record["files"].items():
+        columns = Table("column", "unit", "meaning", title=f"{file}: {about['rows']} rows")
+        for column, what in about["columns"].items():
+            marked = f"{column} *" if column in about["index"] else column
+            columns.add_row(marked, what["unit"], what["meaning"])
+        console.print(columns)
+    console.print("* identifies a row")
+    with pd.option_context("display.width", console.width, "display.max_columns", None):
+        console.print(str(frame.head(rows)), markup=False, highlight=False)
+    picture = picture or Path("report", "data", f"{case.replace('/', '-')}.png")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    drawn.savefig(picture, dpi=150)
+    console.print(f"figure: {picture}")
+
+
+@commands.command(
+    "regenerate",
+    epilog=examples(
+        "hopflow data regenerate zheng2002/periodic-loss",
+        "hopflow data regenerate zheng2002/periodic-loss --jobs 1 --json",
+    ),
+)
+def regenerate_case(
+    case: Case,
+    jobs: Annotated[int, typer.Option(min=1, help="Simulators side by side.")] = 2,
+    json: AsJson = False,
+) -> None:
+    """Run the packet simulator again for a case (in a checkout, with ns-2 or ns-3 installed)."""
+    try:
+        from validation.generate.__main__ import all_cases, rebuild
+    except ModuleNotFoundError:
+        message = "case: the generators are in the source repository, not in an installed hopflow"
+        raise ValueError(message) from None
+    sha256 = rebuild([choice("case", case, all_cases())], jobs)
+    same = sha256 == manifest.MANIFEST_SHA256
+    if json:
+        typer.echo(as_json({"case": case, "manifest_sha256": sha256, "as_recorded": same}))
+    else:
+        said = "the same files as recorded" if same else f"the files changed: manifest {sha256}"
+        Console().print(f"{case}: {said}", highlight=False)
+
+
+@commands.command("verify", epilog=examples("hopflow data verify", "hopflow data verify --json"))
+def verify_data(json: AsJson = False) -> None:
+    """Compare bundled files and published tables with the manifests; exit status 1 on damage."""
+    console = Console()
+    checked, tables = manifest.verify(), manifest.verify_published()
+    if json:
+        about = {"files": len(checked), "cases": len(evidence.cases()), "tables": len(tables)}
+        typer.echo(as_json(about))
+        return
+    console.print(
+        f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: "
+        "all as recorded"
+    )
