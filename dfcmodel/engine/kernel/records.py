@@ -190,7 +190,8 @@ PAUSE = np.dtype(
      for name in ("high", "low", "paused_rate", "part", "quanta", "until", "backlog", "waits",
                   "room")]
     + [(name, np.int64)
-       for name in ("pausing", "paused", "band", "wait", "on", "held", "first", "end")]
+       for name in ("pausing", "paused", "band", "wait", "on", "held")]
+    + [(name, np.uint64) for name in ("first", "end")]
 )  # fmt: skip
 """A link that pauses and one that it pauses (-1 - flow: the access link of its host): thresholds, what
 still passes per step; delay of a message in whole steps and the part of one beyond, its duration in

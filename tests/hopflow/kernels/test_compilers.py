@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
+import numba
 import numpy as np
 import pytest
+from numba.core.codegen import CPUCodegen
+from numba.core.errors import TypingError
+from numba.core.postproc import PostProcessor
 
-from hopflow.kernels import package
+from hopflow.kernels import compilers, package
 from hopflow.kernels.compilers import _Part
 
 LOOP = """
@@ -34,10 +39,20 @@ def left(x, i):
         s += shared(x, j)
     return s
 
+@compiled
+def length(records):
+    return len(records)
+
 @summing
 def right(x, i):
     return left(x, i) - shared(x, i) ** 2
 """
+
+
+def forget(alias: str) -> None:
+    """Let a compiled package be imported anew."""
+    for name in [name for name in sys.modules if name.startswith(alias)]:
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -74,8 +89,41 @@ def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(writt
                 (compiled,) = part.overloads.values()
                 assert isinstance(compiled.library, _Part)
             assert not isinstance(next(iter(loop.overloads.values())).library, _Part)
-        for name in [name for name in sys.modules if name.startswith(alias)]:
-            del sys.modules[name]
+        forget(alias)
+
+
+def test_numba_is_as_before_when_a_kernel_is_compiled_or_is_not(written) -> None:
+    replaced = [*compilers.REMEMBERED, (PostProcessor, "run")]
+    before = [owner.__dict__[name] for owner, name in replaced]
+    package.loop_of(written)(np.array([0.3, -1.0, 2.0]))
+    assert [owner.__dict__[name] for owner, name in replaced] == before
+    alias = package.compiled_package(written).__name__
+    with pytest.raises(TypingError):
+        sys.modules[f"{alias}.loop"].run("no array")
+    assert [owner.__dict__[name] for owner, name in replaced] == before
+    forget(alias)
+
+
+def test_names_of_machine_code_do_not_grow_with_the_fields_of_records(written) -> None:
+    many = np.zeros(3, dtype=[(f"field_of_a_long_name_{n}", float) for n in range(50)])
+    package.loop_of(written)
+    alias = package.compiled_package(written).__name__
+    parts = sys.modules[f"{alias}.parts"]
+    names = []
+    for records in (many, many[["field_of_a_long_name_0", "field_of_a_long_name_1"]].copy()):
+        parts.length.compile((numba.typeof(records),))
+        names = [each.fndesc.mangled_name for each in parts.length.overloads.values()]
+    assert max(map(len, names)) < 300
+    assert len(set(names)) == 2
+    forget(alias)
+
+
+def test_a_numba_without_what_is_replaced_is_refused() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "hopflow.kernels.compilers")
+        patch.delattr(CPUCodegen, "_pass_builder")
+        with pytest.raises(ImportError, match="no CPUCodegen"):
+            importlib.import_module("hopflow.kernels.compilers")
 
 
 def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
@@ -91,5 +139,4 @@ def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
     alias = package.compiled_package(written).__name__
     (left,) = sys.modules[f"{alias}.parts"].left.overloads.values()
     assert not isinstance(left.library, _Part)
-    for name in [name for name in sys.modules if name.startswith(alias)]:
-        del sys.modules[name]
+    forget(alias)
