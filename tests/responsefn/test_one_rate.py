@@ -57,6 +57,7 @@ LOOSE = {
     "Tahoe()": 0.03,  # whole packets of slow start
     "DCTCP()": 0.03,  # whole marks in a window
     "LinuxBIC()": 0.03,  # fast convergence as well
+    "LinuxHTCP()": 0.03,  # cycles alternate, by the bandwidth switch
     "LinuxCUBIC()": 0.06,  # fast convergence, and whole packets at 0.02
     "AIMD(form='precise')": 0.15,  # round trips that the bare rule does not have
     "AIMD(form='recovery')": 0.3,

@@ -18,7 +18,7 @@ class LinuxBIC(WindowRule):
 
     Against `BIC`: a quarter of the distance per round trip, in whole packets, instead of half of it;
     one packet in ``smooth`` / 4 round trips where that is one packet or none; a cut by 0.2; an increase
-    of at most 16 packets; each packet more takes a whole number of ACKs and one. The module divides that number
+    of at most 16 packets; each packet more takes a whole number of ACKs and one, here half a one more. The module divides it
     by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 takes 32 to
     31, where it stays although every packet is acknowledged: above Reno's region it grows 31/16 times as fast.
 
@@ -42,7 +42,7 @@ class LinuxBIC(WindowRule):
     Examples
     --------
     >>> round(float(LinuxBIC().rate(1e-3, 0.04)))
-    1196
+    1178
     """
 
     class State(NamedTuple):
@@ -65,7 +65,7 @@ class LinuxBIC(WindowRule):
     reference = references.TCP_BIC_C
     domain = (0.0, 0.02)
     monotone = False
-    why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
+    why_no_inverse = "its cycles alternate over wide ranges of p, where its rate jumps"
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
@@ -79,15 +79,15 @@ class LinuxBIC(WindowRule):
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, Reno's region, or the search."""
-        whole, peak = math.floor(s.cwnd), math.floor(s.peak)
-        below, beyond = math.floor(0.25 * (peak - whole)), whole - peak
+        below = math.floor(0.25 * (s.peak - s.cwnd))  # whole packets: 1 is a distance below 8
+        beyond = s.cwnd - s.peak
         slowly = 4.0 / q.smooth
         towards = where(below > 1.0, minimum(q.largest, below), slowly)
         away = where(beyond < 4.0, slowly, where(beyond < 3.0 * q.largest, beyond / 3.0, q.largest))
-        acks = math.floor(whole / where(whole < peak, towards, away))
+        acks = s.cwnd / where(s.cwnd < s.peak, towards, away)
         acks = where(s.peak == 0.0, minimum(acks, 20.0), acks)
-        acks = maximum(1.0, math.floor(acks / q.per_ack))
-        return grow(s, 1.0 / (1.0 + where(whole <= q.low_window, whole, acks)))
+        acks = maximum(1.0, acks / q.per_ack)
+        return grow(s, 1.0 / where(s.cwnd <= q.low_window, s.cwnd + 1.0, acks + 0.5))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
