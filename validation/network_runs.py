@@ -136,5 +136,6 @@ def steps_of(network: Network) -> int:
 def fluid(network: Network, **refinements: bool) -> Fluid:
     """Return the fluid with steps for a network, and recovery as in its packets."""
     return Fluid(
-        steps_of(network), recovery=network.recovery, pipe="fall1996", **refinements
+        steps_of(network), recovery=network.recovery, pipe="fall1996",
+        **{"whole_packets": True, **refinements},
     )  # fmt: skip
