@@ -133,8 +133,9 @@ def steps_of(network: Network) -> int:
     return math.ceil(STEPS * shortest * network.rate)
 
 
-def fluid(network: Network, **refinements: bool) -> Fluid:
+def fluid(network: Network, *, whole_packets: bool = True, store_and_forward: bool = True) -> Fluid:
     """Return the fluid with steps for a network, and recovery as in its packets."""
     return Fluid(
-        steps_of(network), recovery=network.recovery, pipe="fall1996", **refinements
+        steps_of(network), whole_packets=whole_packets, store_and_forward=store_and_forward,
+        recovery=network.recovery, pipe="fall1996",
     )  # fmt: skip

@@ -27,13 +27,16 @@ class Fluid:
         longer by half a packet time. Links with DFC keep their delays, which are those of the law.
     timeouts
         Whether retransmission timers expire; a sender without them may wait for ever.
+    whole_losses
+        Where packets come at random times (``packet_jitter`` of `simulate`) a full FIFO queue drops
+        whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
+        loses its part of each overflow, so that flows lose together more often.
     whole_packets
-        Where packets come at random times (``packet_jitter`` of `simulate`) and all queues are FIFO, TCP
-        senders send whole packets, when whole ones were acknowledged; a packet leaves a queue when its end
-        does; and a full queue drops whole packets, drawn from those that begin to come in the step.
-        Otherwise packets are spread evenly and every flow loses its part of each overflow, so that flows
-        lose together more often. Which packet meets a full queue is decided within a packet's
-        transmission time: eight steps in one resolve that.
+        Where packets come at random times and all queues are FIFO, TCP senders send whole packets, when
+        whole ones were acknowledged; a packet leaves a queue when its end does; and a full queue drops
+        whole packets, drawn from those that begin to come in the step. Which packet meets a full queue is
+        decided within its transmission time: take eight steps in that of the fastest link with a queue (claim S08).
+        Elsewhere it changes nothing.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
         slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at
@@ -67,7 +70,8 @@ class Fluid:
     backend: str = "numba"
     store_and_forward: bool = True
     timeouts: bool = True
-    whole_packets: bool = True
+    whole_losses: bool = True
+    whole_packets: bool = False
     accuracy: float | None = None
     most_steps_per_delay: int = 64
     recovery: str | None = None
@@ -82,6 +86,7 @@ class Fluid:
         choice("backend", self.backend, ("numba", "python"))
         flag("store_and_forward", self.store_and_forward)
         flag("timeouts", self.timeouts)
+        flag("whole_losses", self.whole_losses)
         flag("whole_packets", self.whole_packets)
         if self.accuracy is not None:
             one_number("accuracy", self.accuracy, above=0.0, below=1.0)

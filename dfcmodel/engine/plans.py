@@ -166,9 +166,11 @@ def compile_scenario(
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
     managers = _managers(scenario, layout, links)
     service = _service(layout, links, rng)
-    if whole:
+    if whole or (fluid.whole_losses and packet_jitter > 0.0):
         seeds = rng.integers(1, 2**31 - 1, len(links))
-        links["loss_seed"] = np.where(links["kind"] == SHARED_FIFO, seeds, 0)
+        links["loss_seed"] = np.where(links["manager"] < 0, seeds, 0)
+    if whole:
+        links["whole_packets"] = links["kind"] == SHARED_FIFO
     return Plan(
         scenario=scenario,
         steps_per_delay=fluid.steps_per_delay,

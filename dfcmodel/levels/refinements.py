@@ -77,8 +77,8 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     - *recovery*: losses are repaired as the window rule says, NewReno one in each round trip; without it
       all losses of a window in one round trip (SACK).
     - *timeouts*: retransmission timers.
-    - *whole packets*: senders send, and full queues drop, whole packets, which come at random times; without
-      it packets are spread evenly and each flow loses its part of each overflow.
+    - *whole losses*: packets come at random times, and a full queue drops whole packets; without it each
+      flow loses its part of each overflow.
 
     In packets:
 
@@ -95,7 +95,7 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
     --------
     >>> from dfcmodel import default_refinements, takano2006
     >>> [each.name for each in default_refinements(takano2006("1", dfc=False)) if each.level == "fluid"]
-    ['transmission times', 'recovery', 'timeouts', 'whole packets']
+    ['transmission times', 'recovery', 'timeouts', 'whole losses']
     """
     instance("scenario", scenario, Scenario)
     rules = list(window_rules(scenario.flows))
@@ -109,7 +109,7 @@ def default_refinements(scenario: Scenario) -> tuple[Refinement, ...]:
         random, regular = {"packet_jitter": wait}, {"packet_jitter": 0.0}
         found += [
             Refinement("timeouts", "fluid", off={"timeouts": False}),
-            Refinement("whole packets", "fluid", off=regular, on=random),
+            Refinement("whole losses", "fluid", off=regular, on=random),
             Refinement("packet phases", "packets", off=random, on=regular),
             Refinement("queued ACKs", "packets", off={"ack_transmission": False}),
         ]

@@ -145,7 +145,7 @@ def leave(
     link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
 ) -> None:
     """Put what has left a band on its way; ``before`` is what had left a step ago."""
-    if link.loss_seed > 0:
+    if link.whole_packets == 1:
         put_whole(band.first, band.end, k, now, before, quantum, queues, wire)
     elif link.lag < 0:
         put_apart(band.first, band.end, k, now, before, quantum, queues, wire)

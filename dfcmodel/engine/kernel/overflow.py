@@ -21,6 +21,7 @@ from .records import (
     PREVIOUS,
     SENT,
 )
+from .whole_losses import draw_losses
 
 __all__ = ["drop_from_range", "drop_tail", "part_that_fits", "set_backlog", "take_from_arrivals"]
 
@@ -159,8 +160,12 @@ def drop_from_range(
     came = fresh_arrivals(first, end, shared)
     if part < 0.0:
         part = min(1.0, excess / came)
-    amount = reduce_to(first, end, part, quantum, shared[NOW])
-    amount -= give_back(first, end, amount - excess, shared[NOW])
+    link = net.links[band.link]
+    if link.loss_seed > 0 and end > first + 1:
+        amount = draw_losses(link, first, end, excess, shared)
+    else:
+        amount = reduce_to(first, end, part, quantum, shared[NOW])
+        amount -= give_back(first, end, amount - excess, shared[NOW])
     for c in range(first, end):
         if shared[NOW, c] > 0.0:
             record_drop(c, k, shared[NOW, c], fits, now, h, left, quantum, net, shared)

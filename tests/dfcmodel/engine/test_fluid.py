@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dfcmodel import CBR, Flow, Fluid, Link, OnOff, Packets, Scenario, ensemble, simulate
 from dfcmodel.engine.kernel import tcp_sender
@@ -25,8 +26,10 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
     [
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
         ({"timeouts": "no"}, ["timeouts", "no"]),
-        ({"store_and_forward": 1}, ["store_and_forward", "1"]),
         ({"whole_packets": "no"}, ["whole_packets", "no"]),
+        ({"pipe": "vegas"}, ["pipe", "vegas", "fall1996"]),
+        ({"store_and_forward": 1}, ["store_and_forward", "1"]),
+        ({"whole_losses": "no"}, ["whole_losses", "no"]),
     ],
 )
 def test_settings_are_checked(refused, change, words) -> None:
@@ -132,7 +135,7 @@ def test_packet_jitter_delays_a_limited_window_as_in_packets() -> None:
     long = 5e-3
     scenario = one_flow(window=10.0, buffer=1e4)
     more = {}
-    for method in (Fluid(16), Fluid(whole_packets=False), Packets()):
+    for method in (Fluid(16, whole_packets=True), Fluid(), Packets()):
         rates = [
             simulate(scenario, method, duration=3.0, packet_jitter=each, rng=0).delivered[0, -1]
             for each in (0.0, long)
@@ -141,6 +144,78 @@ def test_packet_jitter_delays_a_limited_window_as_in_packets() -> None:
     whole, even, packets = more.values()
     assert long / 3 < even < (0.5 + 0.02) * long
     assert whole == pytest.approx(packets, abs=0.1 * long)
+
+
+def constant_rates(*rates: float, duration: float = 2.0) -> Scenario:
+    """Constant rates, together above a link's rate: its queue overflows all the time."""
+    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(len(rates))]
+    links.append(Link("b", "c", RATE, DELAY, 30.0))
+    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), CBR(rate)) for n, rate in enumerate(rates)]
+    return Scenario("constant rates", links, flows, duration)
+
+
+def lost(scenario: Scenario, *, whole: bool, seed: int, packet_jitter: float = 1 / RATE):
+    """Return the packets lost of each flow, and the largest queue."""
+    method = Fluid(steps_per_delay=8, whole_losses=whole)
+    run = simulate(scenario, method, packet_jitter=packet_jitter, rng=seed, sample=0.1)
+    assert run.imbalance.max() == 0.0
+    return run.lost.sum(axis=(1, 2)), run.peak_queue.max()
+
+
+def test_whole_losses_are_those_of_packets_drawn_in_proportion_to_what_comes() -> None:
+    """Of some 400 packets lost a flow with a quarter of the arrivals loses a binomial number.
+
+    Mean within four standard errors, variance within the 99.9 % interval of chi-square; where all
+    flows lose their part of each overflow it varies by rounding alone.
+    """
+    scenario, runs = constant_rates(300.0, 900.0), 40
+    found = np.array([lost(scenario, whole=True, seed=s)[0] for s in range(runs)])
+    total = found.sum(axis=1)
+    assert np.ptp(total) < 1e-3, "how much is lost is not random"
+    expected = total[0] / 4.0
+    binomial = expected * 0.75
+    assert abs(found[:, 0].mean() - expected) < 4.0 * (binomial / runs) ** 0.5
+    low, high = stats.chi2.ppf((0.0005, 0.9995), runs - 1) / (runs - 1)
+    assert low < found[:, 0].var(ddof=1) / binomial < high
+    together = np.array([lost(scenario, whole=False, seed=s)[0] for s in range(3)])
+    np.testing.assert_allclose(together.sum(axis=1), total[0], atol=1e-3)
+    assert np.ptp(together[:, 0]) < 1e-3
+
+
+def test_of_every_flow_but_those_losing_at_the_end_whole_packets_are_lost() -> None:
+    """At the end of a step the packets begun are those of flows whose rest has not come yet."""
+    for seed in range(3):
+        found, peak = lost(constant_rates(*[150.0] * 9), whole=True, seed=seed)
+        assert np.sum(np.abs(found - found.round()) > 1e-4) <= 3
+        assert peak == 30.0
+
+
+def test_without_random_times_before_packets_flows_lose_their_part() -> None:
+    """Nothing of the run is then random: relabelling and scaling a network change nothing."""
+    scenario = constant_rates(300.0, 900.0)
+    one, other = (lost(scenario, whole=w, seed=1, packet_jitter=0.0)[0] for w in (True, False))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(one[1] / one[0], 3.0, rtol=1e-3)
+
+
+def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None:
+    """Two like flows: with parts of every overflow their loss events stay together."""
+    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(2)]
+    links.append(Link("b", "c", RATE, DELAY, 30.0))
+    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), NewReno(), 500.0) for n in range(2)]
+    scenario = Scenario("two", links, flows, 20.0)
+    apart = {}
+    for whole in (True, False):
+        runs = [
+            simulate(scenario, Fluid(whole_losses=whole), packet_jitter=1 / RATE, rng=s, sample=0.1)
+            for s in range(6)
+        ]
+        gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]
+        apart[whole] = float(np.mean(gaps))
+    assert apart[True] > 1.2 * apart[False]
+
+
+WHOLE = Fluid(whole_packets=True)
 
 
 def sharing(flows: int, duration: float = 5.0, buffer: float = 30.0) -> Scenario:
@@ -155,7 +230,7 @@ def sharing(flows: int, duration: float = 5.0, buffer: float = 30.0) -> Scenario
 def test_whole_packets_are_lost_by_each_flow(flows: int) -> None:
     """Also of a packet that is still coming when the run ends; every packet is accounted for."""
     for seed in range(3):
-        run = simulate(sharing(flows), packet_jitter=1 / RATE, rng=seed, sample=0.1)
+        run = simulate(sharing(flows), WHOLE, packet_jitter=1 / RATE, rng=seed, sample=0.1)
         lost = run.lost.sum(axis=(1, 2))
         assert run.imbalance.max() == 0.0
         assert lost.sum() > 10
@@ -167,7 +242,7 @@ def test_whole_packets_are_lost_by_each_flow(flows: int) -> None:
 def test_a_packet_goes_when_a_whole_one_was_acknowledged() -> None:
     """What senders of whole packets have emitted, and what has been delivered, are whole numbers."""
     run = simulate(
-        sharing(2), Fluid(steps_per_delay=40), packet_jitter=1 / RATE, rng=1, sample=0.01
+        sharing(2), Fluid(40, whole_packets=True), packet_jitter=1 / RATE, rng=1, sample=0.01
     )
     part = np.abs(run.delivered - run.delivered.round())
     assert part.max() < 1e-6
@@ -176,7 +251,7 @@ def test_a_packet_goes_when_a_whole_one_was_acknowledged() -> None:
     assert np.abs(run.delivered - run.delivered.round()).max() > 0.1
 
 
-def test_without_random_times_before_packets_flows_lose_their_part() -> None:
+def test_without_random_times_before_packets_they_are_spread_evenly() -> None:
     """Nothing of the run is then random: relabelling and scaling a network change nothing."""
     one, other = (simulate(sharing(2), Fluid(whole_packets=w), rng=1) for w in (True, False))
     np.testing.assert_array_equal(one.lost, other.lost)
@@ -188,7 +263,7 @@ def test_constant_rates_share_a_queue_with_whole_packets(source) -> None:
     """They come evenly and lose whole packets too; all is accounted for."""
     scenario = sharing(2)
     flows = (*scenario.flows, Flow("even", ("s0", "b", "c"), source))
-    run = simulate(replace(scenario, flows=flows), packet_jitter=1 / RATE, rng=1)
+    run = simulate(replace(scenario, flows=flows), WHOLE, packet_jitter=1 / RATE, rng=1)
     assert run.imbalance.max() < 1e-12
     assert run.lost[2].sum() > 1.0
 
@@ -196,26 +271,7 @@ def test_constant_rates_share_a_queue_with_whole_packets(source) -> None:
 def test_a_lone_flow_fills_its_link_as_in_packets() -> None:
     """Whole packets, rounded windows and transmission times: goodput within 1 %, losses within 5 %."""
     scenario, wait = sharing(1, 20.0), 1 / RATE
-    fluid = simulate(scenario, Fluid(steps_per_delay=80), packet_jitter=wait, rng=1)
+    fluid = simulate(scenario, Fluid(80, whole_packets=True), packet_jitter=wait, rng=1)
     packets = simulate(scenario, Packets(convention="ns2", seed=1), packet_jitter=wait)
     assert fluid.delivered[0, -1] == pytest.approx(packets.delivered[0, -1], rel=0.01)
     assert fluid.lost.sum() == pytest.approx(packets.lost.sum(), rel=0.05)
-
-
-def test_whole_packets_let_flows_halve_their_windows_at_different_times() -> None:
-    """Two like flows: with parts of every overflow their loss events stay together."""
-    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(2)]
-    links.append(Link("b", "c", RATE, DELAY, 30.0))
-    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), NewReno(), 500.0) for n in range(2)]
-    scenario = Scenario("two", links, flows, 20.0)
-    apart = {}
-    for whole in (True, False):
-        runs = [
-            simulate(
-                scenario, Fluid(whole_packets=whole), packet_jitter=1 / RATE, rng=s, sample=0.1
-            )
-            for s in range(6)
-        ]
-        gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]
-        apart[whole] = float(np.mean(gaps))
-    assert apart[True] > 1.2 * apart[False]

@@ -32,9 +32,7 @@ def test_an_order_of_ones_own_leaves_the_rest_as_it_is(explanation: Explanation)
     np.testing.assert_allclose(found.sum(axis=1), explanation.gap, atol=1e-9)
     rest = explanation.parts.index("unexplained")
     np.testing.assert_array_equal(found[:, rest], explanation.contributions[:, rest])
-    first = (
-        explanation.fluid[:, 0b1000] - explanation.fluid[:, 0]
-    )  # whole packets, the last of four
+    first = explanation.fluid[:, 0b1000] - explanation.fluid[:, 0]  # whole losses, the last of four
     np.testing.assert_array_equal(found[:, 3], first)
 
 

@@ -219,7 +219,7 @@ def shares_beside_packets(found: Comparison) -> Figure:
         errorbars(axes[0], rows["packets"], rows["fluid"], JOINT * rows["error"], **style)
     axes[0].axline((0, 0), slope=1.0, color=GREY, lw=0.8)
     axes[0].legend(fontsize=8)
-    label(axes[0], "in ns-2", "in the fluid")
+    label(axes[0], "in packets", "in the fluid")
     networks = pd.concat([half.networks for half, _ in halves.values()])
     places = np.arange(len(networks))
     for shift, name, values in (
@@ -230,6 +230,6 @@ def shares_beside_packets(found: Comparison) -> Figure:
     axes[1].set_yticks(places, networks["network"], fontsize=6)
     axes[1].invert_yaxis()
     axes[1].axvline(0.0, color="black", lw=0.8)
-    label(axes[1], "fluid over ns-2, less one (%)")
+    label(axes[1], "fluid over packets, less one (%)")
     axes[1].legend(fontsize=8)
     return fig

@@ -80,7 +80,7 @@ def test_steps_shorter_than_a_packet_favour_tahoes_target_in_scenario_1() -> Non
     scenario = takano2006("1", dfc=False)
     means = {}
     for whole in (False, True):
-        method = Fluid(steps_per_delay=16, whole_packets=whole)
+        method = Fluid(steps_per_delay=16, whole_losses=whole)
         many = ensemble(scenario, 16, method=method, **RANDOM)
         means[whole] = many.mean_efficiency(studies.START)[:, 0]
     data = evidence.table(studies.Study("1").starts_case, "flows").query("flow == 'target'")

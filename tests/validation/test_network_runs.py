@@ -1,0 +1,58 @@
+"""Runs of the networks that the fluid is judged by: ns-2's and our own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dfcmodel import Fluid
+from validation import evidence, network_runs
+from validation.random_networks import FRESH
+from validation.unseen_networks import NETWORKS, SEEDS
+
+
+def test_packets_are_those_of_the_table() -> None:
+    """Goodput by hand, from the acknowledgements of one run."""
+    network = NETWORKS["chain-5"]
+    table = evidence.table(network_runs.CASE)
+    runs = network_runs.recorded(network, table)
+    rows = table[(table["network"] == "chain-5") & (table["seed"] == 1)]
+    sent = (rows["acknowledged"] - rows["acknowledged_since"]).to_numpy()
+    np.testing.assert_allclose(runs.shares[0], sent / (50e6 / 12000 * 6.0))
+    assert runs.lost[0] == rows["drops"].sum()
+    assert runs.first[0] == rows["first_drop"].min()
+    assert runs.shares.shape == (len(SEEDS), 2)
+
+
+def test_shares_of_a_network_do_not_exceed_its_links() -> None:
+    """All flows cross one bottleneck; a cumulative ACK can jump over what path and buffer hold."""
+    table = evidence.table(network_runs.CASE)
+    for name in ("chain-5", "dumbbell-32"):
+        network = NETWORKS[name]
+        scenario = network.scenario
+        holds = network.rate * scenario.base_rtt(scenario.flows[0]) + 250.0
+        jump = holds / network.rate / (scenario.duration - network.since)
+        fluid = network_runs.runs_of(network, Fluid(1, recovery=network.recovery))
+        for runs in (network_runs.recorded(network, table), fluid):
+            assert runs.shares.shape == (16, 2)
+            assert runs.shares.sum(axis=1).max() < 1.0 + jump
+            assert runs.shares.sum(axis=1).min() > 0.5
+
+
+def test_the_transmission_time_of_a_packet_has_eight_steps() -> None:
+    for network in (*NETWORKS.values(), *FRESH.values()):
+        shortest = min(link.delay for link in network.scenario.links)
+        step = shortest / network_runs.steps_of(network)
+        assert step * network.rate <= 1 / 8 + 1e-12
+
+
+def test_a_fresh_network_is_compared_with_the_packet_level() -> None:
+    """By ns-2's conventions where ns-2 has the rules; of those seen before ns-2's runs are bundled."""
+    conventions = {
+        network.name: network_runs.packet_level(network).convention for network in FRESH.values()
+    }
+    assert conventions["chain-2-0"] == "ns2"
+    assert conventions["mixed-rules-2-1"] == "standard", "Reno, AIMD and CUBIC"
+    network = FRESH["round-trips-2-2"]
+    runs = network_runs.packets_of(network)
+    assert runs.shares.shape == (16, 2)
+    assert runs.lost.std() > 0.0
