@@ -185,9 +185,10 @@ def dimensions(value: Any) -> tuple[int, ...] | None:
     ((2, 2), None)
     """
     try:
-        return np.shape(value)
+        shape: tuple[int, ...] = np.shape(value)
     except ValueError:
         return None
+    return shape
 
 
 def choice(name: str, value: T, allowed: Iterable[T]) -> T:

@@ -58,6 +58,7 @@ MADE_BY_THE_LIBRARY = {
     "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
     "Verdict",
     # bases to subclass
+    "DeliveryRule",
     "ChainModel", "Method", "Law", "RateRule", "WindowRule", "QueueManager",
 }  # fmt: skip
 """Public names that users read or subclass, but do not call."""

@@ -81,7 +81,8 @@ class PoolProgram:
         rates = pool.rates[:, None] / 8.0
         every = np.sort(pool.rates)[-self.ports :].sum() / 8.0
         first = pool.alpha * pool.shared / (rates + pool.alpha * every)
-        return rates * np.maximum(self.blocked - first, 0.0)
+        late: Floats = rates * np.maximum(self.blocked - first, 0.0)
+        return late
 
     def waits(self, *, full: bool) -> bool:
         """Return whether a schedule has all ports fill the shared buffer before any group pauses.
