@@ -183,7 +183,7 @@ class _Run:
             if not isinstance(rule, (Pause, PFC)):
                 continue
             per_class = isinstance(rule, PFC)
-            cells = np.arange(row.first, row.end) if per_class else self.members[i]
+            cells = np.arange(int(row.first), int(row.end)) if per_class else self.members[i]
             waits = k - row.room if row.held == STORM else self.queue[cells].sum()
             self.ask(n, row, k, waits)
             row.backlog = waits

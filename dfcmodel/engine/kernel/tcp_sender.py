@@ -17,13 +17,13 @@ from typing import Any
 
 from .jit import call_event, compiled, inlined
 from .quantum import TINY, quantize
-from .records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, ON_TIMEOUT, RENO, SACK, TAHOE
+from .records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, RENO, SACK, TAHOE
+from .retransmission_timer import expire_timer, restart_timer, sample_timed_packet
 from .sack import advance_sack, first_is_lost, start_sack
 
 __all__ = ["send", "send_fast_path"]
 
 DUPLICATE_THRESHOLD = 3.0  # RFC 5681, 3.2
-LARGEST_BACKOFF = 64.0
 FIRST_TIMEOUT = 3.0  # s, before the first sample of the round-trip time
 LARGEST_GROWTH = 0.125
 """Part of a window by which it grows, at most, between two calls of its rule."""
@@ -43,37 +43,6 @@ def emit(flow: Any, log: Any, sequence: float, amount: float) -> bool:
         flow.offset = sequence - position
     flow.emitted = position + amount
     return True
-
-
-@compiled
-def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
-    """Take a round-trip time in s into account: RFC 6298, 2.2 and 2.3, without clock granularity."""
-    if flow.srtt == 0.0:
-        flow.srtt = sample
-        flow.rttvar = 0.5 * sample
-    else:
-        flow.rttvar += 0.25 * (abs(sample - flow.srtt) - flow.rttvar)
-        flow.srtt += 0.125 * (sample - flow.srtt)
-    flow.backoff = 1.0
-    flow.timed_seq = -1.0
-    flow.rto = max(min_rto, flow.srtt + 4.0 * flow.rttvar)
-
-
-@inlined
-def sample_timed_packet(flow: Any, acked: float, now: float, h: float, min_rto: float) -> None:
-    """Sample the round-trip time if the packet that is timed is acknowledged (Karn: never a resent one).
-
-    The ACKs of a step come evenly in it.
-    """
-    if flow.timed_seq >= 0.0 and acked > flow.timed_seq + TINY:
-        part = max(0.0, flow.timed_seq - flow.snd_una) / (acked - flow.snd_una)
-        sample_rtt(flow, now + part * h - flow.timed_at, min_rto)
-
-
-@inlined
-def restart_timer(flow: Any, now: float) -> None:
-    """RFC 6298, 5.1 and 5.3."""
-    flow.deadline = now + flow.backoff * flow.rto
 
 
 @inlined
@@ -194,23 +163,6 @@ def enter_recovery(flow: Any, holes: Any, events: Any, now: float, ack: Any) -> 
         return True
     flow.inflation = flow.dup_acks
     return True
-
-
-@compiled
-def expire_timer(flow: Any, events: Any, now: float) -> None:
-    """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4."""
-    flow.cwnd = min(flow.cwnd, flow.max_window)
-    call_event(events[flow.rule, ON_TIMEOUT], flow, now, flow.rtt, 0.0, 0.0)
-    flow.timeouts += 1
-    flow.recover = flow.snd_max
-    flow.snd_nxt = flow.snd_una
-    flow.in_recovery = 0
-    flow.inflation = 0.0
-    flow.partial_ack_seen = 0
-    flow.dup_acks = 0.0
-    flow.timed_seq = -1.0
-    flow.backoff = min(LARGEST_BACKOFF, 2.0 * flow.backoff)
-    restart_timer(flow, now)
 
 
 @compiled

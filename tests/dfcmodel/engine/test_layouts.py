@@ -1,29 +1,18 @@
-"""Numbering of the per-flow queues: which links have queues, delays between them, order of flows."""
+"""Numbering of the per-flow queues: delays between them, order of flows."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import pytest
 
 from dfcmodel import (
     CBR,
-    DFC,
-    FIFO,
-    RED,
-    Fair,
     Flow,
-    Link,
-    Pause,
     Priority,
     Scenario,
     chain,
-    simulate,
     takano2006,
 )  # fmt: skip
-from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
-from dfcmodel.engine.layouts import Layout, layout_of, queueing
-from responsefn import Reno
+from dfcmodel.engine.layouts import Layout, layout_of
 
 
 def layout(scenario: Scenario, steps: int = 4) -> Layout:
@@ -60,48 +49,8 @@ def test_delays_between_queues_add_up_to_that_of_the_path(dfc: bool, host: str) 
         assert found.down[queues].tolist() == [*queues[1:], -1]
 
 
-@pytest.mark.parametrize(
-    ("discipline", "queue_type"),
-    [
-        (FIFO(), SHARED_FIFO),
-        (Pause(50.0, 25.0), SHARED_FIFO),
-        (RED(), SHARED_FIFO),
-        (Fair(), FAIR_SHARES),
-        (Priority(), FAIR_SHARES),
-        (DFC(), PER_FLOW_RATE),
-        (DFC(per="input"), PER_INPUT),
-    ],
-    ids=repr,
-)
-def test_the_queue_type_of_a_link_with_two_flows(discipline, queue_type: int) -> None:
-    _, queue_types = queueing(two_flows(discipline))
-    assert queue_types[1] == queue_type
-
-
-def test_a_fifo_link_with_one_flow_is_served_at_a_rate_of_its_own() -> None:
-    _, queue_types = queueing(two_flows(FIFO()))
-    assert queue_types[0] == PER_FLOW_RATE
-
-
 def test_flows_are_grouped_by_priority_the_lowest_number_first() -> None:
     found = layout(two_flows(Priority(), priority=-1))
     link = found.order.index(1)
     bands = found.bands[found.bands_at[link] : found.bands_at[link + 1]]
     assert [found.flow_of[first] for _, _, first, _ in bands] == [1, 0]
-
-
-def test_a_slower_link_behind_a_faster_one_queues() -> None:
-    scenario = replace(two_flows(FIFO()), flows=(Flow("a", (1, 2, 3), Reno()),))
-    assert queueing(scenario)[0] == [True, False]
-    slow = (scenario.links[0], replace(scenario.links[1], rate=50.0))
-    assert queueing(replace(scenario, links=slow))[0] == [True, True]
-
-
-def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
-    class Own(FIFO):
-        """Looks like a FIFO queue and may mean something else."""
-
-    links = (Link("a", "b", 1000.0, 0.01, 50, Own()),)
-    scenario = Scenario("own", links, (Flow("f", "ab", CBR(100.0)),), duration=0.1)
-    with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
-        simulate(scenario)

@@ -1,0 +1,80 @@
+"""Which links can queue, how each serves its queues, and what the engine refuses to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import PI2
+from dfcmodel.network.disciplines import (
+    DFC,
+    FIFO,
+    Fair,
+    Pause,
+    Priority,
+    QueueManager,
+    manager_of,
+)
+from responsefn import DeliveryRule, WindowRule
+from responsefn.rules.base import answers_marks
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["check_disciplines", "queueing"]
+
+DISCIPLINES = (DFC, FIFO, Fair, Pause, PFC, Priority)
+
+
+def check_disciplines(scenario: Scenario) -> None:
+    """Raise ValueError for a discipline that the engine would have to run as another."""
+    for link in scenario.links:
+        kind = type(link.discipline)
+        if kind not in DISCIPLINES and not issubclass(kind, QueueManager):
+            names = ", ".join(each.__name__ for each in DISCIPLINES)
+            msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
+            raise ValueError(f"discipline of link {link.name}: {msg}")
+    for flow in scenario.flows:
+        if isinstance(flow.source, DeliveryRule) or flow.pacing:
+            what = "a rule of deliveries" if isinstance(flow.source, DeliveryRule) else "pacing"
+            msg = f"{what} is for packets; use method=Packets()"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+        if not (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source))):
+            continue
+        for link in scenario.path(flow):
+            if isinstance(manager_of(link.discipline), PI2):
+                msg = f"for {flow.source!r}, which answers each mark, use method=Packets()"
+                raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
+
+
+def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool], list[int]]:
+    """Return which links can queue, and the kind of each."""
+    links = range(len(scenario.links))
+    fed_by_pause = {
+        u
+        for n in links
+        if isinstance(scenario.links[n].discipline, (Pause, PFC))
+        for u in scenario.feeders(n)
+    }
+    queues = [bool(scenario.feeders(n)) for n in links]
+    for n in links:
+        link, before = scenario.links[n], scenario.feeders(n)
+        if type(link.discipline) is not FIFO or n in fed_by_pause or len(before) != 1:
+            continue
+        (u,) = before  # a host's link is kept: there packets enter the network
+        queues[n] = u < 0 or scenario.links[u].rate > link.rate
+    queue_types = []
+    for n, link in enumerate(scenario.links):
+        kind = PER_FLOW_RATE
+        several = whole_packets or sum(map(len, scenario.feeders(n).values())) > 1
+        if isinstance(link.discipline, (Fair, Priority)):
+            kind = FAIR_SHARES
+        elif isinstance(link.discipline, DFC):
+            kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
+        elif (
+            several or n in fed_by_pause or isinstance(link.discipline, (Pause, PFC, QueueManager))
+        ):
+            kind = SHARED_FIFO
+        queue_types.append(kind)
+    return queues, queue_types
