@@ -24,7 +24,7 @@ from validation.unseen_networks import (
     shared_bottleneck,
 )
 
-__all__ = ["DEVELOPMENT", "FRESH", "random_network", "random_networks"]
+__all__ = ["DEVELOPMENT", "FRESH", "draw_network", "draw_networks"]
 
 RULES: tuple[tuple[WindowRule, str | None], ...] = (
     (Tahoe(), None), (Reno(), None), (NewReno(), None), (NewReno(), "sack"),
@@ -114,35 +114,35 @@ KINDS = {
 }  # fmt: skip
 
 
-def random_network(kind: str, number: int, seed: int) -> Network:
+def draw_network(kind: str, number: int, seed: int) -> Network:
     """Return one of the random networks of a kind, named by kind, seed and number.
 
     Examples
     --------
-    >>> random_network("chain", 0, seed=1).name
+    >>> draw_network("chain", 0, seed=1).name
     'chain-1-0'
     """
     rng = np.random.default_rng([seed, number, *kind.encode()])
     return KINDS[kind](f"{kind}-{seed}-{number}", rng)
 
 
-def random_networks(seed: int, numbers: Mapping[str, int]) -> dict[str, Network]:
+def draw_networks(seed: int, numbers: Mapping[str, int]) -> dict[str, Network]:
     """Return random networks by name, ``numbers`` of each kind.
 
     Examples
     --------
-    >>> list(random_networks(1, {"chain": 2, "dumbbell": 1}))
+    >>> list(draw_networks(1, {"chain": 2, "dumbbell": 1}))
     ['chain-1-0', 'chain-1-1', 'dumbbell-1-0']
     """
-    found = (random_network(kind, n, seed) for kind, count in numbers.items() for n in range(count))
+    found = (draw_network(kind, n, seed) for kind, count in numbers.items() for n in range(count))
     return {network.name: network for network in found}
 
 
-DEVELOPMENT = random_networks(
+DEVELOPMENT = draw_networks(
     1, {"chain": 16, "round-trips": 12, "parking-lot": 10, "dumbbell": 12, "mixed-rules": 10}
 )
 """60 networks that work on the fluid looks at."""
-FRESH = random_networks(
+FRESH = draw_networks(
     2, {"chain": 8, "round-trips": 6, "parking-lot": 5, "dumbbell": 6, "mixed-rules": 5}
 )
 """30 networks that were run once, when the work was done."""

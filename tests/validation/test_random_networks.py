@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from validation.random_networks import DEVELOPMENT, FRESH, KINDS, random_network, random_networks
+from validation.random_networks import DEVELOPMENT, FRESH, KINDS, draw_network, draw_networks
 
 
 def test_networks_are_repeated_by_their_seed() -> None:
-    assert random_networks(2, {"chain": 2})["chain-2-1"] == FRESH["chain-2-1"]
+    assert draw_networks(2, {"chain": 2})["chain-2-1"] == FRESH["chain-2-1"]
     for kind in KINDS:
-        assert random_network(kind, 0, 7) == random_network(kind, 0, 7)
-        assert random_network(kind, 0, 7).scenario != random_network(kind, 1, 7).scenario
+        assert draw_network(kind, 0, 7) == draw_network(kind, 0, 7)
+        assert draw_network(kind, 0, 7).scenario != draw_network(kind, 1, 7).scenario
 
 
 def test_fresh_networks_are_none_of_those_for_development() -> None:
