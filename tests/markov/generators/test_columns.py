@@ -107,6 +107,7 @@ def rule(text: str) -> Any:
     return eval(f"lambda a, b: {text}", {"math": math, "np": np, "TABLE": TABLE, "NAMES": NAMES})
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")  # of truth values, since Python 3.12
 @settings(max_examples=400)
 @given(st.recursive(st.sampled_from(LEAVES), grown, max_leaves=8))
 @example("2 ** -a")
