@@ -45,13 +45,13 @@ class Target:
 
 MADE_BY_THE_LIBRARY = {
     # results
-    "Best", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
+    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
     "RuleTwin", "Samples", "Comparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
-    "BlockedTime", "StormSpread", "UpDown", "WatchdogRisk", "Catalogue", "Delivery", "Elapsed", "Feedback", "HeadroomPool",
+    "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery", "Elapsed", "Feedback", "HeadroomPool",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
@@ -101,6 +101,8 @@ def _markov() -> dict[str, dict[str, Any]]:
         "autocovariance": {"answer": stationary(two), "measure": [1.0, 0.0], "lags": [0.0, 0.25]},
         "best": {"model": tandem, "parameter": "rtt", "among": [1.0, 2.0], "maximize": "throughput"},
         "explore": {"model": lambda n: [((n + 1) % 3, 1.0)], "start": 0},
+        "differentiable": {"model": tandem, "of": "throughput", "tolerance": 1e-6},
+        "fit_map": {"intervals": [0.1, 2.0, 0.3, 0.2, 5.0, 0.1] * 4, "phases": 2, "rounds": 3},
         "fit_phase_type": {"times": [1.0, 2.0, 6.0], "phases": 1},
         "from_networkx": {"graph": graph},
         "generator": {"model": small},

@@ -107,7 +107,7 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
 def recorded(run: Records) -> Any:
     """Return the pauses of a run, or raise ValueError for one that did not record them."""
     if run.paused is None:
-        msg = "there were more than the packet level records in a sample; use a shorter sample"
+        msg = "there were more at once than the packet level records; use a shorter sample"
         raise ValueError(f"pauses of {run.scenario.name!r}: {msg}")
     return run.paused
 
