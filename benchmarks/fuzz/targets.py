@@ -230,6 +230,9 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     pool = lossless.headroom_pool(
         [[10.0], [10.0]], 2, 1, size=15.0, shared=20.0, xoff=5.0, rate="10Gbps"
     )
+    stops = dfcmodel.Pause(high=50.0, low=25.0)
+    along = dfcmodel.chain(3, rate=1e3, delay=1e-3, buffer=200.0, discipline=stops)
+    paused = Scenario("storm", along, [Flow("a", (1, 2, 3), dfcmodel.CBR(500.0))], duration=0.125)
     dog = lossless.Watchdog("10 ms", "100 ms", "200 ms")
     pauses = {"pauses": PhaseType.exponential(1000.0), "gaps": PhaseType.exponential(100.0)}
     folder = Path(tempfile.mkdtemp())
@@ -301,6 +304,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                            "paths": 10, "replications": 5, "rng": 1},
         "storm_spread": {"routes": [(1, 2, 3)], "rates": [10.0], "storm": [(2, 3)], "threshold": 5.0},
         "up_down": {"graph": fabric},
+        "watch_packets": {"scenario": paused, "watchdog": dog, "storms": {"2->3": [(0.01, 0.03)]}, **short},
         "watchdog_risk": {"watchdog": dog, **pauses},
         "with_hosts": {"graph": fabric},
         "worst_demand": {"pool": pool},
