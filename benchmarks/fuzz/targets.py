@@ -45,13 +45,14 @@ class Target:
 
 MADE_BY_THE_LIBRARY = {
     # results
-    "Best", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
+    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
     "RuleTwin", "Samples", "Comparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
-    "BlockedTime", "StormSpread", "UpDown", "WatchdogRisk", "Catalogue", "Delivery", "Elapsed", "Feedback", "HeadroomPool",
+    "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
+    "Elapsed", "Feedback", "HeadroomPool",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
     "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
@@ -100,7 +101,9 @@ def _markov() -> dict[str, dict[str, Any]]:
         "QuasiBirthDeath": queue,
         "autocovariance": {"answer": stationary(two), "measure": [1.0, 0.0], "lags": [0.0, 0.25]},
         "best": {"model": tandem, "parameter": "rtt", "among": [1.0, 2.0], "maximize": "throughput"},
+        "differentiable": {"model": small, "of": "throughput"},
         "explore": {"model": lambda n: [((n + 1) % 3, 1.0)], "start": 0},
+        "fit_map": {"intervals": [1.0, 2.0, 6.0, 3.0], "phases": 1},
         "fit_phase_type": {"times": [1.0, 2.0, 6.0], "phases": 1},
         "from_networkx": {"graph": graph},
         "generator": {"model": small},
@@ -222,6 +225,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "steady", links, [Flow(f"{n}", (1, 2), CBR(600.0)) for n in (1, 2)], duration=0.125
     )
     dfc = takano2006("1")
+    stops = chain(3, **link, discipline=dfcmodel.Pause(high=20, low=10))
+    paused = Scenario("paused", stops, [Flow("a", (1, 2, 3), CBR(600.0))], duration=0.125)
     port = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
     fabric = lossless.leaf_spine(2, 2)
     two = [[("leaf", 0), ("spine", 0), ("leaf", 1)]]
@@ -299,6 +304,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                            "paths": 10, "replications": 5, "rng": 1},
         "storm_spread": {"routes": [(1, 2, 3)], "rates": [10.0], "storm": [(2, 3)], "threshold": 5.0},
         "up_down": {"graph": fabric},
+        "watch_packets": {"scenario": paused, "watchdog": dog, "storms": {"2->3": [(0.015625, 0.03125)]}, **short},
         "watchdog_risk": {"watchdog": dog, **pauses},
         "with_hosts": {"graph": fabric},
         "worst_demand": {"pool": pool},
