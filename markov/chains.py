@@ -108,6 +108,7 @@ class MarkovChain:
     def _set(self, model: ChainModel | None, built: tuple[Any, ...]) -> None:
         self.model = model
         self._names = None
+        self._space: Space | None
         self._space, self._codes, self.Q, self.how = built
 
     @classmethod

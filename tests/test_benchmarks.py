@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import levels
+from benchmarks import fresh_networks, levels
 from benchmarks.__main__ import SUITES
 from benchmarks.machines import Machine
 from benchmarks.records import FLOORS, below_floors, save
@@ -75,6 +75,21 @@ def test_the_table_of_explanations_is_made_from_its_values() -> None:
         means = own.set_index("row")["mean"]
         parts = means.drop("packets").sum()
         assert parts == pytest.approx(means["packets"], abs=1e-5 * means.abs().max())
+
+
+def test_the_fluid_with_whole_packets_is_compared_with_the_packet_level() -> None:
+    """On one fresh network: both shares are within two standard errors of the packet level's."""
+    found = fresh_networks.differences(["mixed-rules-2-4"])
+    assert list(found.shares["group"]) == ["Tahoe", "NewReno"]
+    assert 0.0 < found.mean_error < 0.03
+    assert found.beyond < 0.0
+    assert found.losses < 0.05
+    assert found.first < 0.01
+    table = fresh_networks.by_kind(found)
+    assert list(table["kind"]) == ["mixed rules", "mixed rules"]
+    assert (table["mean"] == found.mean_error).all()
+    assert fresh_networks.summary(found)["networks, goodput shares"] == "1, 2"
+    assert "| topology | mixed rules | 2 |" in fresh_networks.markdown(found)
 
 
 @pytest.mark.slow

@@ -90,9 +90,9 @@ MAY_IMPORT = {
     },
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
-        "validation.evidence", "validation.keeping", "validation.network_runs", "validation.records",
-        "validation.statistics",
-        "validation.random_networks", "validation.unseen_networks", "validation.verdicts",
+        "validation.evidence", "validation.keeping", "validation.network_comparison",
+        "validation.network_runs", "validation.records", "validation.statistics",
+        "validation.unseen_networks", "validation.verdicts",
     },
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {

@@ -28,6 +28,7 @@ __all__ = [
     "Runs",
     "as_in_ns2",
     "fluid",
+    "fluid_of_packets",
     "packet_level",
     "packets_of",
     "recorded",
@@ -36,7 +37,9 @@ __all__ = [
 ]
 
 CASE = "packets/unseen-networks-ns2"
-STEPS = 8
+STEPS = 4
+"""Steps in the shortest delay, the fluid's default, unless they were shorter than a packet's time."""
+WITHIN = 8
 """Steps in a packet's transmission time, within which it is decided which packet meets a full queue."""
 SAMPLES = 100
 """Samples of a run, between which what was delivered and lost is interpolated."""
@@ -128,14 +131,28 @@ def runs_of(network: Network, method: Fluid | Packets) -> Runs:
 
 
 def steps_of(network: Network) -> int:
-    """Return how many steps the shortest delay has: `STEPS` in a packet's transmission time."""
-    shortest = min(link.delay for link in network.scenario.links)
-    return math.ceil(STEPS * shortest * network.rate)
+    """Return how many steps the shortest delay has: none is shorter than the time of a packet.
+
+    What a single packet meets in a full queue is beyond the fluid without whole packets, which loses most
+    of what comes in less than a packet's time.
+    """
+    return max(1, min(STEPS, int(shortest_delay(network) * network.rate)))
 
 
-def fluid(network: Network, *, whole_packets: bool = True, store_and_forward: bool = True) -> Fluid:
-    """Return the fluid with steps for a network, and recovery as in its packets."""
+def fluid(network: Network, *, store_and_forward: bool = True, whole_losses: bool = True) -> Fluid:
+    """Return the fluid as it is by default, with steps for a network, and recovery as its senders have it."""
     return Fluid(
-        steps_of(network), whole_packets=whole_packets, store_and_forward=store_and_forward,
-        recovery=network.recovery, pipe="fall1996",
+        steps_of(network), store_and_forward=store_and_forward, whole_losses=whole_losses,
+        recovery=network.recovery,
     )  # fmt: skip
+
+
+def fluid_of_packets(network: Network) -> Fluid:
+    """Return the fluid with whole packets, `WITHIN` steps in a packet's time, and SACK as in the packets."""
+    steps = math.ceil(WITHIN * shortest_delay(network) * network.rate)
+    return Fluid(steps, whole_packets=True, recovery=network.recovery, pipe="fall1996")
+
+
+def shortest_delay(network: Network) -> float:
+    """Return the shortest delay of its links, s."""
+    return min(link.delay for link in network.scenario.links)

@@ -35,7 +35,8 @@ class Fluid:
         Where packets come at random times and all queues are FIFO, TCP senders send whole packets, when
         whole ones were acknowledged; a packet leaves a queue when its end does; and a full queue drops
         whole packets, drawn from those that begin to come in the step. Which packet meets a full queue is
-        decided within its transmission time: take eight steps in that of the fastest link with a queue (claim S08).
+        decided within its transmission time: take eight steps in that of the
+        fastest link with a queue, as ``python -m benchmarks.fresh_networks`` does.
         Elsewhere it changes nothing.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's

@@ -24,6 +24,9 @@ class PI2(QueueManager):
     on the latter are dropped with p'^2 too (RFC 9332, A.2). A fluid runs it without senders that answer each
     mark.
 
+    The defaults are those of the authors' first sch_dualpi2.c for Linux (80 and 800 of 256 Hz, 32 ms, 20 ms): 2.5 times the
+    gains of PIE.
+
     Parameters
     ----------
     target
@@ -36,9 +39,6 @@ class PI2(QueueManager):
         k >= 1: of the probability for Scalable packets to the root of that for Classic ones.
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
-
-    The defaults are those of the authors' first sch_dualpi2.c for Linux (80 and 800 of 256 Hz, 32 ms, 20 ms): 2.5 times the
-    gains of PIE.
 
     Examples
     --------
@@ -93,6 +93,10 @@ class DualPI2(Discipline):
     packets at their heads have waited. From p' = 1 / ``coupling`` on both kinds are dropped with p'^2, and
     Scalable packets that are not are marked (A.2). At packet level only.
 
+    The defaults of controller, coupling and share are those of Linux's net/sched/sch_dualpi2.c (41 and 819 of 256 Hz),
+    which rounds the RFC's gains for an RTT of at most 100 ms to an update of 16 ms; it marks at a step of 1 ms,
+    here the middle of the RFC's ramp (A.1, from secondary sources).
+
     Parameters
     ----------
     target
@@ -110,10 +114,6 @@ class DualPI2(Discipline):
         Of the link while both queues wait, 0 < share < 1; in weighted turns by bytes.
     ecn
         Mark Classic packets of window-controlled flows instead of dropping them, up to 1/k^2.
-
-    The defaults of controller, coupling and share are those of Linux's net/sched/sch_dualpi2.c (41 and 819 of 256 Hz),
-    which rounds the RFC's gains for an RTT of at most 100 ms to an update of 16 ms; it marks at a step of 1 ms,
-    here the middle of the RFC's ramp (A.1, from secondary sources).
 
     Examples
     --------

@@ -38,11 +38,20 @@ def test_shares_of_a_network_do_not_exceed_its_links() -> None:
             assert runs.shares.sum(axis=1).min() > 0.5
 
 
-def test_the_transmission_time_of_a_packet_has_eight_steps() -> None:
-    for network in (*NETWORKS.values(), *FRESH.values()):
+def test_no_step_is_shorter_than_the_time_of_a_packet() -> None:
+    for network in NETWORKS.values():
+        m = network_runs.steps_of(network)
         shortest = min(link.delay for link in network.scenario.links)
-        step = shortest / network_runs.steps_of(network)
-        assert step * network.rate <= 1 / 8 + 1e-12
+        assert m == 1 or m <= 4
+        assert m == 1 or shortest / m * network.rate >= 1.0
+
+
+def test_of_whole_packets_the_transmission_time_has_eight_steps() -> None:
+    for network in (*NETWORKS.values(), *FRESH.values()):
+        method = network_runs.fluid_of_packets(network)
+        shortest = min(link.delay for link in network.scenario.links)
+        assert method.whole_packets
+        assert shortest / method.steps_per_delay * network.rate <= 1 / 8 + 1e-12
 
 
 def test_a_fresh_network_is_compared_with_the_packet_level() -> None:
