@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hopflow.checks import one_number
+from hopflow.checks import instance, one_number
 from markov.driver import stationary
 from markov.perturbations import parameters_of
 from markov.selections import as_chain
@@ -63,6 +63,7 @@ def differentiable(
     import jax
 
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
+    instance("of", of, str, "the name of a label or reward")
     model = as_chain(model).model if not hasattr(model, "replace") else model
     known = parameters_of(model)
     try:

@@ -101,7 +101,7 @@ def _markov() -> dict[str, dict[str, Any]]:
         "QuasiBirthDeath": queue,
         "autocovariance": {"answer": stationary(two), "measure": [1.0, 0.0], "lags": [0.0, 0.25]},
         "best": {"model": tandem, "parameter": "rtt", "among": [1.0, 2.0], "maximize": "throughput"},
-        "differentiable": {"model": small, "of": "throughput"},
+        "differentiable": {"model": tandem, "of": "throughput"},
         "explore": {"model": lambda n: [((n + 1) % 3, 1.0)], "start": 0},
         "fit_map": {"intervals": [1.0, 2.0, 6.0] * 4, "phases": 1},
         "fit_phase_type": {"times": [1.0, 2.0, 6.0], "phases": 1},

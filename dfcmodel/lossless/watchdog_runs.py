@@ -160,7 +160,7 @@ def watch_packets(
     method = Packets(seed=1) if method is None else instance("method", method, Packets)
     end = scenario.duration if duration is None else duration
     end = one_number("duration", end, above=0.0, at_most=1e5, hint="in s")
-    faults = _checked_storms(scenario, storms or {})
+    faults = _checked_storms(scenario, {} if storms is None else storms)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     watched = _watched(plan, links)
     began = clock.perf_counter()

@@ -97,7 +97,7 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     m, most = whole("phases", phases, 1, MOST), whole("rounds", rounds, 1, 10**6)
     given = number("intervals", intervals, above=0.0)
     if given.ndim != 1 or len(given) < FEWEST * m:
-        least = f"at least {FEWEST * m} times in one row are expected"
+        least = f"with phases = {m} at least {FEWEST * m} times in one row are expected"
         raise ValueError(f"intervals has shape {given.shape}: {least}")
     scale = float(given.mean())
     starts = _starts(given / scale, m)

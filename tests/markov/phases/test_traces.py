@@ -61,7 +61,7 @@ def test_one_phase_is_the_poisson_process() -> None:
 @pytest.mark.parametrize(
     ("given", "settings", "message"),
     [
-        (np.ones(5), {}, r"intervals has shape \(5,\): at least 20"),
+        (np.ones(5), {}, r"intervals has shape \(5,\): with phases = 2 at least 20"),
         (-np.ones(50), {}, "intervals"),
         (np.ones(50), {"phases": 9}, "phases = 9"),
         (np.ones(50), {"rounds": 0}, "rounds = 0"),
