@@ -64,7 +64,10 @@ def differentiable(
 
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     instance("of", of, str, "the name of a label or reward")
-    model = as_chain(model).model if not hasattr(model, "replace") else model
+    solved = as_chain(model).model
+    if solved is None:
+        raise ValueError("model: it is given by its matrix and has no parameters")
+    model = model if hasattr(model, "constants") else solved  # a file's constants are parameters
     known = parameters_of(model)
     try:
         shape = np.shape(stationary(model)[of])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
-from markov import PauseTandem, differentiable, explore, stationary
+from markov import PauseTandem, differentiable, explore, read_prism, stationary
 
 MODEL = PauseTandem(buffers=(4, 5), high_threshold=3)
 
@@ -70,3 +71,16 @@ def test_a_function_of_the_state_has_gradients_too() -> None:
     )
     slope = jax.grad(differentiable(found, of="up"))({"repair": 1.0})
     assert float(slope["repair"]) == pytest.approx(0.16, rel=1e-10)  # 0.25 / 1.25^2
+
+
+def test_constants_of_a_file_are_parameters_and_a_matrix_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "machine.sm"
+    path.write_text(
+        "ctmc\nconst double fails = 0.25;\nmodule m\n up : bool init true;\n"
+        "[] up -> fails : (up' = false);\n[] !up -> 1 : (up' = true);\nendmodule\n"
+        'label "works" = up;\n'
+    )
+    slope = jax.grad(differentiable(read_prism(path), of="works"))({"fails": 0.25})
+    assert float(slope["fails"]) == pytest.approx(-1 / 1.25**2, rel=1e-8)
+    with pytest.raises(ValueError, match="has no parameters"):
+        differentiable([[-1.0, 1.0], [1.0, -1.0]], of="works")
