@@ -64,13 +64,13 @@ def differentiable(
 
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     instance("of", of, str, "the name of a label or reward")
-    solved = as_chain(model).model
-    if solved is None:
+    chain = as_chain(model)
+    model = chain.model
+    if model is None:
         raise ValueError("model: it is given by its matrix and has no parameters")
-    model = model if hasattr(model, "constants") else solved  # a file's constants are parameters
     known = parameters_of(model)
     try:
-        shape = np.shape(stationary(model)[of])
+        shape = np.shape(stationary(chain)[of])
     except KeyError as error:
         raise ValueError(*error.args) from None
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
