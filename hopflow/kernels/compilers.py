@@ -65,7 +65,7 @@ class _Memory:
         self.known: dict[Any, Any] = {}
         self.flags: dict[int, Any] = {}
         self.sizes: dict[str, int] = {}
-        self.refreshed: set[int] = set()
+        self.refreshed: dict[int, Any] = {}
         self.digests: dict[Any, str] = {}
 
     def call_type(self, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,11 +105,11 @@ class _Memory:
         return get_abi_sizeof
 
     def refresh_once(self, plain: Callable[..., None]) -> Callable[..., None]:
-        """Return ``plain``, which reads the registries of extensions, to be done once."""
+        """Return ``plain``, which reads the registries of extensions, to be done once for each context."""
 
         def refresh(context: Any) -> None:
             if id(context) not in self.refreshed:
-                self.refreshed.add(id(context))
+                self.refreshed[id(context)] = context  # kept, as flags are
                 plain(context)
 
         return refresh

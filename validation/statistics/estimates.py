@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 __all__ = [
     "CONFIDENCE",
@@ -33,9 +34,7 @@ CONFIDENCE = 0.95
 
 def quantile(dof: float, level: float = CONFIDENCE) -> float:
     """Return how many standard errors Student's interval of this level reaches to either side."""
-    from scipy import stats
-
-    return float(stats.t.ppf(0.5 + level / 2, dof))
+    return float(special.stdtrit(dof, 0.5 + level / 2))
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,14 @@ class Estimate:
 
     def score(self, expected: float = 0.0) -> float:
         """Return the deviation from ``expected`` as a standard normal score of equal probability."""
-        from scipy import stats
-
         t = (self.value - expected) / self.error
-        return math.copysign(float(stats.norm.isf(stats.t.sf(abs(t), self.dof))), t)
+        return math.copysign(float(-special.ndtri(special.stdtr(self.dof, -abs(t)))), t)
 
     def p_positive(self) -> float:
         """Return the p-value of the hypothesis that the mean is at most 0."""
-        from scipy import stats
-
         if self.error == 0.0:
             return 0.0 if self.value > 0.0 else 1.0
-        return float(stats.t.sf(self.value / self.error, self.dof))
+        return float(special.stdtr(self.dof, -self.value / self.error))
 
 
 def of_runs(values: Sequence[float] | Values | Any) -> Estimate:

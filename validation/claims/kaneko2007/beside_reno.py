@@ -216,9 +216,9 @@ def fast_links() -> Effects:
         )
         for r in rates[:2]
     )
-    more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=5)
+    more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=3)
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
-    beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=5)
+    beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
     friendly = tuple(
         relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((more, "fusion"), (beside, "reno"))))

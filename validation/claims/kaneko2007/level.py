@@ -20,7 +20,7 @@ from validation.statistics import Values
 
 __all__ = ["SEEDS", "levelled", "two_flows"]
 
-SEEDS = 4
+SEEDS = 3
 """Runs of a setting."""
 WINDOW, LARGE, FAST = 7000.0, 1e6, 50.0
 """Largest window; buffer of the access links; their rate over that of the shared link."""

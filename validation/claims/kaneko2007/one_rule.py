@@ -168,7 +168,7 @@ def windows_alone() -> Effects:
     found: dict[str, Estimate] = {}
     model: dict[str, Estimate] = {}
     level: dict[str, Estimate] = {}
-    runs = of_cases(*ALONE), modelled(ALONE[0]), levelled(ALONE[0])
+    runs = of_cases(*ALONE), modelled(ALONE[0]), levelled(ALONE[0], seeds=4)
     for into, frame in zip((found, model, level), runs, strict=True):
         for rule in FRIENDLY:
             windows = seeds_of(frame, "mean_cwnd", rule=rule)

@@ -31,7 +31,7 @@ NEAR = 0.1
 
 PAIR_SEEDS = 3
 """Runs of a pair at hopflow's packet level, as many as in ns-3."""
-LONGER = 10
+LONGER = 4
 """Multiple of the time measured in an experiment."""
 Cells = dict[tuple[str, str], Estimate]
 

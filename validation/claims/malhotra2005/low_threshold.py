@@ -40,6 +40,8 @@ APART = 5
 """T1 - T2 of the maps."""
 MAP_HIGHS = (11, 13, 15, 17, 19)
 MAP_RTTS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0)
+DRAWN_RTTS = (0.1, 0.5, 1.0, 5.0, 20.0)
+"""Round-trip times of the maps, s."""
 PANELS = {
     "lambda1 = 25, mu2 = 2": Setting(),
     "lambda1 = 50, mu2 = 2": Setting(chain.HEAVY),
@@ -256,11 +258,11 @@ def cost_maps(found: LowThreshold) -> Figure:  # noqa: ARG001
     grids, framed = {}, []
     for title, base in PANELS.items():
         cells = [
-            base._replace(high=h, low=h - APART, rtt=r) for h, r in product(MAP_HIGHS, MAP_RTTS)
+            base._replace(high=h, low=h - APART, rtt=r) for h, r in product(MAP_HIGHS, DRAWN_RTTS)
         ]
-        shape = len(MAP_HIGHS), len(MAP_RTTS)
+        shape = len(MAP_HIGHS), len(DRAWN_RTTS)
         grids[title] = np.array([cost(s) for s in cells]).reshape(shape)
         visible = [gain(s._replace(low=None)) >= SLIGHT > cost(s) for s in cells]
         framed.append(np.array(visible).reshape(shape))
     labels = "RTT (s)", "high threshold T1 (packets)"
-    return maps(grids, MAP_RTTS, MAP_HIGHS, labels, framed=np.array(framed), span=(0.0, 10.0))
+    return maps(grids, DRAWN_RTTS, MAP_HIGHS, labels, framed=np.array(framed), span=(0.0, 10.0))

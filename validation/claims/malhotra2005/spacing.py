@@ -30,6 +30,8 @@ GEOMETRIC: dict[int, tuple[float, ...]] = {
 POINTS = tuple(product(LINEAR, SEEN))
 MIDDLE = (1.0, 3.0, 7.0, 11.0, 14.0, 16.0, 20.0, 25.0, 35.0, 50.0)
 MAP_RTTS = (0.3, 1.0, 2.0, 5.0, 10.0, 20.0)
+DRAWN_RTTS = RTTS[::2]
+"""Round-trip times of the curves, s."""
 LOWER, UPPER = (1.0, 11.0), (25.0, 50.0)
 """Ranges of middle rates below nu and above it, packets/s."""
 
@@ -185,11 +187,17 @@ def gains(found: Spacing) -> Figure:
             ("linear", LINEAR[n], "-", "full"),
             ("geometric", GEOMETRIC[n], "--", "none"),
         ):
-            values = [found.gain(rates, rtt) for rtt in RTTS]
-            ax.plot(RTTS, values, style, color=COLOURS[k], label=f"N = {n}, {name}")
+            values = [found.gain(rates, rtt) for rtt in DRAWN_RTTS]
+            ax.plot(DRAWN_RTTS, values, style, color=COLOURS[k], label=f"N = {n}, {name}")
             seen = [found.data.gain(Setting(rates, rtt=rtt)) for rtt in SEEN]
             points(ax, SEEN, seen, k, fillstyle=fill)
-    ax.plot(RTTS, [found.gain(HEAVY, rtt) for rtt in RTTS], ":", color="black", label="N = 2")
+    ax.plot(
+        DRAWN_RTTS,
+        [found.gain(HEAVY, rtt) for rtt in DRAWN_RTTS],
+        ":",
+        color="black",
+        label="N = 2",
+    )
     label(ax, "RTT (s)", "gain over TCP alone (%)", log="x")
     legend_beside(ax, "T1 = T2 = 15, from 50 to 1")
     return fig

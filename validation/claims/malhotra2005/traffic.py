@@ -21,7 +21,7 @@ SHORT, MIDDLE, LONG = 0.1, 1.0, 5.0
 IDLE = (1.0, 2.0, 5.0, 10.0, 20.0)
 """Round-trip times of the comparison with endless files, s: shorter ones are an exception of the paper's."""
 FAR = 2.0
-"""Factor from which a gain is called far greater."""
+"""Factor from which a gain counts as the paper's "far greater", which has no number: a convention of ours."""
 HIGH, BELOW, LAST, FULL = 15, 8, 19, 20
 """Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last but one, no pausing."""
 NO_GAIN = 0.1

@@ -156,7 +156,7 @@ def number_of_tcp_flows() -> Effects:
         },
         ("flows", "of the link, of the packets (1)"),
         values={
-            "used": used, "lost": lost,
+            "used": used, "lost": lost, "own": own_by_number(RULES[0])[1],
             "ends": {case: _ends(case) for case in (MANY, LOW, LATE)},
         },
         readings={
