@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
+import weakref
+from typing import Any
 
 import numba
 import numpy as np
@@ -140,3 +143,28 @@ def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
     (left,) = sys.modules[f"{alias}.parts"].left.overloads.values()
     assert not isinstance(left.library, _Part)
     forget(alias)
+
+
+def test_contexts_that_were_read_are_kept() -> None:
+    """One that were freed could leave its id to another, which would be taken for read."""
+
+    class Context:
+        pass
+
+    calls = 0
+
+    def plain(_context: Any) -> None:
+        nonlocal calls
+        calls += 1
+
+    memory = compilers._Memory()
+    refresh = memory.refresh_once(plain)
+    context = Context()
+    alive = weakref.ref(context)
+    refresh(context)
+    refresh(context)
+    del context
+    gc.collect()
+    assert alive() is not None
+    refresh(Context())
+    assert calls == 2
