@@ -1,7 +1,8 @@
-"""The page on the architecture names what is there, and all of it."""
+"""The page on the architecture names what is there, and all of it; claims are made of short functions."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -44,3 +45,13 @@ def test_the_glossary_and_the_page_are_in_the_documentation() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert "\narchitecture\n" in index
     assert "\nglossary\n" in index
+
+
+def test_no_function_of_a_claim_is_longer_than_a_page() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in sorted((ROOT / "validation" / "claims").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60  # type: ignore[operator]
+    ]
+    assert long == []

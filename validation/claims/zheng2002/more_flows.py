@@ -117,18 +117,13 @@ def growing_numbers(one: str, other: str) -> Effects:
             ),
         } | ({"order": Statement(_order(), order)} if one == TFRC else {})
 
-    curves = {f"{one}, {rate} Mb/s": gap(case, one, other) for rate, case in
-              (("15", SLOW), ("60", FAST))}  # fmt: skip
-    exact = [modelled(one, other, list(found), link) for found, link in
-             zip(curves.values(), (SLOW_LINK, FAST_LINK), strict=True)]  # fmt: skip
-    shown = {
-        name: Curve(list(found), list(found.values()), [e.value for e in own.values()])
-        for (name, found), own in zip(curves.items(), exact, strict=True)
-    }
-    slow, fast = curves.values()
+    slow, fast = gap(SLOW, one, other), gap(FAST, one, other)
     return Effects(
         statements("1-b"),
-        shown,
+        {
+            f"{one}, 15 Mb/s": _beside(slow, modelled(one, other, list(slow), SLOW_LINK)),
+            f"{one}, 60 Mb/s": _beside(fast, modelled(one, other, list(fast), FAST_LINK)),
+        },
         ("flows of each kind", "logarithm of the ratio of the rates"),
         "x",
         values={
@@ -141,6 +136,11 @@ def growing_numbers(one: str, other: str) -> Effects:
         },
         readings={} if one == TFRC else {READING: statements("b")},
     )  # fmt: skip
+
+
+def _beside(found: dict[int, Estimate], model: dict[int, Estimate]) -> Curve:
+    """Return measured gaps with those of the model beside them, by the number of flows."""
+    return Curve(list(found), list(found.values()), [gap.value for gap in model.values()])
 
 
 class Levels(NamedTuple):

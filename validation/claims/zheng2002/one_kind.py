@@ -210,11 +210,7 @@ def kinds_of_flows() -> Effects:
             "worse": Statement(
                 tuple(worse),
                 tuple(e for r in RULES for e in _grows(model[r])),
-                level=tuple(
-                    difference(lost[b], lost[a])
-                    for _, lost in own.values()
-                    for a, b in itertools.pairwise(NUMBERS)
-                ),
+                level=_steps([lost for _, lost in own.values()]),
             ),
         }
 
@@ -237,6 +233,12 @@ def kinds_of_flows() -> Effects:
         },
         readings={name: statements(*what) for name, what in OTHERS.items()},
     )
+
+
+def _steps(found: list[dict[int, Estimate]]) -> tuple[Estimate, ...]:
+    """Return by how much losses grow from each number of flows to the next."""
+    pairs = list(itertools.pairwise(NUMBERS))
+    return tuple(difference(lost[b], lost[a]) for lost in found for a, b in pairs)
 
 
 def below(spacing: int) -> Estimate:
