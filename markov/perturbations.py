@@ -19,6 +19,7 @@ from markov.generators.closures import NUMBERED
 from markov.generators.slopes import RateSlopes, flat_numbers, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
+from markov.proofs.means import rows_of
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Perturbation:
             raise ValueError(f"parameter = {parameter!r} is {at!r}: {said}")
         self.at = float(at)
         self._models, self._chains = {0.0: model}, {0.0: chain}
+        self._rows: dict[tuple[str, float], list[Mean]] = {}
         for shift in (sign * step for step in LEVELS for sign in (1.0, -1.0)):
             value: Any = self.at * (1.0 + shift)
             if index is not None:
@@ -96,25 +98,26 @@ class Perturbation:
 
         ``here`` has the measure's values at the parameter; its ratio is None where it is none.
         """
-
-        def at(shift: float) -> Mean:
-            model = self._models[shift]
-            model = model if hasattr(model, "labels") else self._chain_at(shift).model  # of a file
-            found = chosen(of, model, self._chain.states, self._states)
-            tops = found.of.reshape(-1, len(self._states))
-            bottoms = None if found.over is None else found.over.reshape(tops.shape)
-            return Mean(tops[row], None if bottoms is None else bottoms[row])
-
-        near = {shift: at(shift) for shift in (STEP, -STEP)}
+        near = {shift: self._measured(of, shift)[row] for shift in (STEP, -STEP)}
         if all(_same(here, mean) for mean in near.values()):
             none = np.zeros(len(self._states))
             return none, none
-        near |= {shift: at(shift) for shift in self._models if shift not in near and shift}
-        values = {
-            shift: mean.of if ratio is None else mean.of - ratio * mean.over
-            for shift, mean in near.items()
-        }
-        return self._difference(values.__getitem__)
+
+        def at(shift: float) -> Vector:
+            mean = self._measured(of, shift)[row]
+            found: Vector = mean.of if ratio is None else mean.of - ratio * mean.over
+            return found
+
+        return self._difference(at)
+
+    def _measured(self, of: str, shift: float) -> list[Mean]:
+        """Return the rows of a measure at a parameter close by, which are asked for one by one."""
+        if (of, shift) not in self._rows:
+            model = self._models[shift]
+            model = model if hasattr(model, "labels") else self._chain_at(shift).model  # of a file
+            found = chosen(of, model, self._chain.states, self._states)
+            self._rows[of, shift] = [Mean(*numbers) for numbers in rows_of(found)]
+        return self._rows[of, shift]
 
     def _difference(self, of: Callable[[float], Any]) -> tuple[Any, Any]:
         """Return the derivative of an array or matrix, and an estimate of its error."""

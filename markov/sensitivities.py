@@ -16,7 +16,7 @@ import numpy as np
 from markov.models.measures import Mean, chosen
 from markov.perturbations import Perturbation, parameters_of
 from markov.proofs.deviations import deviation
-from markov.proofs.means import bounded_mean
+from markov.proofs.means import bounded_mean, rows_of
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -103,20 +103,9 @@ def sensitivity_of(
         raise ValueError("parameter: the chain is given by its matrix and has no parameters")
     near = Perturbation(chain, states, parameter, known.setdefault("rates", {}))
     mean = chosen(of, chain.model, chain.states, states)
-    tops = mean.of.reshape(-1, len(states))
-    bottoms = None if mean.over is None else mean.over.reshape(tops.shape)
     found = [
-        _one(
-            proof,
-            near,
-            of,
-            row,
-            tops[row],
-            None if bottoms is None else bottoms[row],
-            tolerance,
-            known,
-        )
-        for row in range(len(tops))
+        _one(proof, near, of, row, Mean(*numbers), tolerance, known)
+        for row, numbers in enumerate(rows_of(mean))
     ]
     return found if mean.of.ndim > 1 else found[0]
 
@@ -126,11 +115,11 @@ def _one(
     near: Perturbation,
     of: str,
     row: int,
-    top: Vector,
-    bottom: Vector | None,
+    here: Mean,
     tolerance: float,
     known: dict[Any, Any],
 ) -> Sensitivity:
+    top, bottom = here.of, here.over
     below = None if bottom is None else bounded_mean(proof, bottom, tolerance)
     ratio = None if below is None else float(proof.pi @ top) / below.value
     f = top if ratio is None or bottom is None else top - ratio * bottom
@@ -138,7 +127,7 @@ def _one(
         known[of, row, tolerance] = deviation(proof, f, tolerance)
     g = known[of, row, tolerance]
     Q, apart = near.generator
-    change, estimate = near.measure(of, row, Mean(top, bottom), ratio)
+    change, estimate = near.measure(of, row, here, ratio)
     value = g.mean.value if ratio is None else ratio
     scale = 1.0 if below is None else below.value
     least = tolerance * abs(value * scale / near.at)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,6 @@ from validation.unseen_networks import NETWORKS, SEEDS, Network, instance
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-    from dfcmodel import Trajectory
 
     Values = NDArray[np.float64]
 
@@ -108,17 +105,12 @@ def runs_of(network: Network, method: Fluid | Packets) -> Runs:
     """Return runs of a network by one of our levels, of the same instances."""
     end = network.scenario.duration
     shares, lost, first = [], [], []
-
-    def run_of(seed: int) -> Trajectory:
+    for seed in SEEDS:
         drawn = replace(method, seed=seed) if isinstance(method, Packets) else method
-        return simulate(
+        run = simulate(
             instance(network, seed), drawn, packet_jitter=1.0 / network.rate, rng=seed,
             sample=end / SAMPLES,
         )  # fmt: skip
-
-    with ThreadPoolExecutor(2) as pool:  # the kernel releases the interpreter's lock
-        runs = list(pool.map(run_of, SEEDS))
-    for seed, run in zip(SEEDS, runs, strict=True):
         if not run.status.ok:
             raise ArithmeticError(f"{network.name}, seed {seed}: {run.status}")
         gone = np.cumsum(run.lost.sum(axis=(0, 1)))

@@ -125,7 +125,7 @@ class PortGuard:
         port = self.simulation.plan.ports[self.q]
         return [
             WatchdogAlarm(
-                f"{port.source}->{port.target}", self.priority, declared, restored, int(dropped),
+                port.name, self.priority, declared, restored, int(dropped),
                 false=not any(begin < declared and end > declared - counted for begin, end in faults),
             )
             for declared, restored, dropped in self.times
@@ -134,7 +134,6 @@ class PortGuard:
     def missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
         """Return the storms in which it was never dropping; those that the run's end cuts off are left out."""
         end, port = self.simulation.plan.end, self.simulation.plan.ports[self.q]
-        name = f"{port.source}->{port.target}"
         late = self.dog.period
         found = []
         for begin, last in self.faults(pauses):
@@ -143,5 +142,5 @@ class PortGuard:
                 for declared, restored, _ in self.times
             )
             if last + late <= end and not seen:
-                found.append((name, self.priority, begin, last))
+                found.append((port.name, self.priority, begin, last))
         return found

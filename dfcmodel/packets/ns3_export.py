@@ -167,21 +167,24 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
             back = port
         elif back.delay != port.delay:
             msg = f"must be {port.delay:g}, that of the other direction: a channel of ns-3 has one"
-            raise ValueError(f"delay of link {back.source}->{back.target} = {back.delay:g}: {msg}")
+            raise ValueError(f"delay of link {back.name} = {back.delay:g}: {msg}")
         there, other = _direction(plan, port), _direction(plan, back)
         rows.append(f"{{{nodes[ends[0]]}, {nodes[ends[1]]}, {port.delay!r}, {there}, {other}}}")
     return rows
 
 
 def _direction(plan: Plan, port: Port) -> str:
-    name = f"{port.source}->{port.target}"
     bits = round(port.bits)
-    number(f"rate of link {name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
+    number(f"rate of link {port.name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
     kind, attributes = _discipline(plan, port)
     room = MOST if port.room >= UNBOUNDED else port.room
     least = 2.0 if kind else 1.0
     number(
-        f"buffer of link {name}", float(room), at_least=least, at_most=2.0**31, hint="in packets"
+        f"buffer of link {port.name}",
+        float(room),
+        at_least=least,
+        at_most=2.0**31,
+        hint="in packets",
     )
     return f"{{{bits}, {room}, {_quoted(kind)}, {_attributes(attributes)}}}"
 
@@ -216,7 +219,7 @@ def _discipline(plan: Plan, port: Port) -> tuple[str, dict[str, object]]:
             "UseEcn": True, "UseHardDrop": False,
         }  # fmt: skip
     msg = "must be FIFO(), RED(...) in packets, CoDel(...), PIE(...) or StepMarking(...) for export to ns-3"
-    raise ValueError(f"discipline of link {port.source}->{port.target} = {rule!r}: {msg}")
+    raise ValueError(f"discipline of link {port.name} = {rule!r}: {msg}")
 
 
 def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:

@@ -86,6 +86,11 @@ class Port:
     link: int
     mirror: bool = False
 
+    @property
+    def name(self) -> str:
+        """``source->target``, as of a link."""
+        return f"{self.source}->{self.target}"
+
     @cached_property
     def has_lanes(self) -> bool:
         """Whether the queued packets must be known at the start of each transmission."""
@@ -448,7 +453,7 @@ class _Ports:
         return places - 1 if self.method.is_ns2 and type(discipline) is FIFO else places
 
     def _add(self, port: Port) -> int:
-        number(f"buffer of {port.source}->{port.target}", float(port.room), at_least=1.0)
+        number(f"buffer of {port.name}", float(port.room), at_least=1.0)
         self.all.append(port)
         self.at.setdefault((port.source, port.target), len(self.all) - 1)
         return len(self.all) - 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from dfcmodel.packets.plans import Plan, Port
+    from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.reference_receivers import Packet
     from dfcmodel.results.trajectories import Trajectory
 
@@ -227,7 +227,7 @@ def trace_packets(
         jitter=jitter,
         packet_jitter=packet_jitter,
     )
-    known = {_name(port): p for p, port in enumerate(plan.ports) if port.link >= 0 or port.mirror}
+    known = {port.name: p for p, port in enumerate(plan.ports) if port.link >= 0 or port.mirror}
     given = [links] if isinstance(links, str) else links
     names = [link.name for link in scenario.links]
     if given is not None:
@@ -246,10 +246,6 @@ def trace_packets(
         blocks=tuple(blocks for _, blocks in rows),
         run=trajectory(plan, records, clock.perf_counter() - began),
     )
-
-
-def _name(port: Port) -> str:
-    return f"{port.source}->{port.target}"
 
 
 class _Recorder(Records):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order"]
+__all__ = ["LUFactors", "LUOrder", "SparseLU", "best_order", "factorized"]
 
 ACCEPTED_FILL_RATIO = (
     1.5  # times the entries of the matrix: fill-in that no order would make much less
@@ -123,6 +123,17 @@ def _column_counts(
     return counts.astype(np.float64)
 
 
+def factorized(matrix: sp.csc_matrix, seconds: float) -> Any:
+    """Return SuperLU's factors of a matrix in the order that it has, with pivots from the diagonal.
+
+    Ctrl-C stops it where it is predicted to take many ``seconds``.
+    """
+    factorize = partial(
+        splu, matrix, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=SYMMETRIC
+    )
+    return interruptible(factorize, seconds)
+
+
 class LUFactors:
     """The factors of a generator without the row and column of one state.
 
@@ -154,10 +165,7 @@ class LUFactors:
         matrix = sp.csc_matrix(Q[self.others][:, self.others])
         if damping:
             matrix = sp.csc_matrix(matrix + damping * sp.diags(matrix.diagonal()))
-        factorize = partial(
-            splu, matrix, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=SYMMETRIC
-        )
-        self._lu: Any = interruptible(factorize, order.seconds)
+        self._lu = factorized(matrix, order.seconds)
 
     @property
     def nbytes(self) -> int:

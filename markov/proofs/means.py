@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["bounded", "bounded_mean", "bounded_ratio", "input_error"]
+__all__ = ["bounded", "bounded_mean", "bounded_ratio", "input_error", "rows_of"]
 
 REFINEMENTS = 3
 ROUNDING = 2.0 * U  # of the mean size of a function: less is not asked for
@@ -44,12 +44,13 @@ def bounded(proof: Certificate, mean: Mean, tolerance: float) -> Bounded | list[
     """
     found = [
         bounded_mean(proof, f, tolerance) if g is None else bounded_ratio(proof, f, g, tolerance)
-        for f, g in _rows(mean)
+        for f, g in rows_of(mean)
     ]
     return found if mean.of.ndim > 1 else found[0]
 
 
-def _rows(mean: Mean) -> list[tuple[Vector, Vector | None]]:
+def rows_of(mean: Mean) -> list[tuple[Vector, Vector | None]]:
+    """Return the numbers of each row of a measure, and those of the mean to divide by, shape (n,) each."""
     above = mean.of.reshape(-1, mean.of.shape[-1])
     if mean.over is None:
         return [(f, None) for f in above]
@@ -120,7 +121,7 @@ def input_error(proof: Certificate, mean: Mean) -> float | list[float]:
     over that of f'.
     """
     with np.errstate(all="ignore"):
-        found = [_input_error(proof, f, over) for f, over in _rows(mean)]
+        found = [_input_error(proof, f, over) for f, over in rows_of(mean)]
     return found if mean.of.ndim > 1 else found[0]
 
 

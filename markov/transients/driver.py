@@ -83,18 +83,18 @@ def transient(
     moments = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
     chain = as_chain(model)
-    vector = distribution(chain, start)
+    begins = distribution(chain, start)
     jumps = Uniformized(chain.Q)
     check_horizon("times", jumps, float(moments[-1]))
-    limit = limit_of(chain, vector, jumps.rate * float(moments[-1]))
-    found = _by_resolvents(jumps, chain.Q, vector, moments, tolerance, limit)
+    limit = limit_of(chain, begins, jumps.rate * float(moments[-1]))
+    found = _by_resolvents(jumps, chain.Q, begins, moments, tolerance, limit)
     if found is None:
-        found = _by_powers(jumps, vector, moments, tolerance, limit)
+        found = _by_powers(jumps, begins, moments, tolerance, limit)
     pi, errors, steps, method = found
     good = errors[-1] <= max(1000.0 * tolerance, 1e-6)
     result = Transient(
         chain=chain,
-        start=distribution(chain, start),
+        start=begins,
         times=moments,
         pi=pi,
         error_bound=errors,

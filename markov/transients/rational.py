@@ -9,17 +9,14 @@ longer than I in the 1-norm, the error is at most that at time 0 and the integra
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from markov.computing import costs
-from markov.computing.interruption import interruptible
 from markov.computing.memory import check_room
-from markov.methods.sparse_lu import LUOrder, best_order
+from markov.methods.sparse_lu import LUOrder, best_order, factorized
 from markov.transients.poisson import UNIT
 
 if TYPE_CHECKING:
@@ -86,11 +83,7 @@ class Resolvents:
         self._rounding = (int(np.diff(self.Q.indptr).max(initial=1)) + 2) * UNIT
         matrix = sp.csc_matrix(sp.identity(n) - POLE * horizon * self.Q)
         arranged = sp.csc_matrix(matrix[self._order][:, self._order])
-        options: dict[str, Any] = {"SymmetricMode": True}
-        factorize = partial(
-            splu, arranged, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=options
-        )
-        self._lu: Any = interruptible(factorize, order.seconds)
+        self._lu = factorized(arranged, order.seconds)
         self._gamma = POLE * horizon
 
     def distributions(self, vector: Vector, spans: Vector, allowed: Vector) -> Resolved | None:

@@ -6,17 +6,15 @@ waiting in a queue that only this flow fills.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from hopflow import maximum, minimum, where
-from hopflow.checks import one_number
 from responsefn.responses import references
-from responsefn.rules.delay_based import QueueRule, queued
+from responsefn.rules.delay_based import BandRule, kept_in_band
 
 __all__ = ["Vegas"]
 
 
-class Vegas(QueueRule):
+class Vegas(BandRule):
     r"""TCP Vegas (Brakmo and Peterson 1995): keeps alpha to beta packets in the queue.
 
     Per round trip one packet more below alpha, one less above beta, half the window at a loss (the
@@ -42,28 +40,13 @@ class Vegas(QueueRule):
     2000
     """
 
-    class Params(NamedTuple):
-        """Packets in the queue below which the window grows and above which it shrinks."""
-
-        alpha: float = 2.0
-        beta: float = 4.0
-
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
     reference = references.BRAKMO
 
-    def check(self) -> None:
-        """Check the ranges of alpha and beta."""
-        one_number("alpha", self.params.alpha, above=0.0)
-        one_number("beta", self.params.beta, at_least=self.params.alpha, hint="alpha <= beta")
-
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or one packet per round trip up, down or not at all."""
-        base = minimum(s.base_rtt, e.rtt)
-        waiting = queued(s.cwnd, base, e.rtt)
-        step = where(waiting < q.alpha, 1.0, where(waiting > q.beta, -1.0, 0.0)) / s.cwnd
-        grown = s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step)
-        return s._replace(cwnd=maximum(1.0, grown), base_rtt=base)
+        return kept_in_band(s, q, e, 1.0)

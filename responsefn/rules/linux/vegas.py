@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from hopflow import maximum, minimum, where
-from hopflow.checks import one_number
 from responsefn.responses import references
-from responsefn.rules.delay_based import QueueRule, queued
+from responsefn.rules.delay_based import BandRule, kept_in_band
 
 __all__ = ["LinuxVegas"]
 
 
-class LinuxVegas(QueueRule):
+class LinuxVegas(BandRule):
     r"""Vegas as in Linux's tcp_vegas.c of 2.6.22: one packet in two round trips.
 
     It compares the expected rate with the window of a round trip earlier, and so moves in every
@@ -31,24 +29,9 @@ class LinuxVegas(QueueRule):
     685
     """
 
-    class Params(NamedTuple):
-        """Packets in the queue below which the window grows and above which it shrinks."""
-
-        alpha: float = 2.0
-        beta: float = 4.0
-
     reference = references.TCP_VEGAS_C
-
-    def check(self) -> None:
-        """Check the ranges of alpha and beta."""
-        one_number("alpha", self.params.alpha, above=0.0)
-        one_number("beta", self.params.beta, at_least=self.params.alpha, hint="alpha <= beta")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or half a packet per round trip up, down or not at all."""
-        base = minimum(s.base_rtt, e.rtt)
-        waiting = queued(s.cwnd, base, e.rtt)
-        step = where(waiting < q.alpha, 0.5, where(waiting > q.beta, -0.5, 0.0)) / s.cwnd
-        grown = s.cwnd + where(s.cwnd < s.ssthresh, 1.0, step)
-        return s._replace(cwnd=maximum(1.0, grown), base_rtt=base)
+        return kept_in_band(s, q, e, 0.5)

@@ -13,8 +13,13 @@ import pandas as pd
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
 from responsefn import WindowRule
-from validation import evidence
-from validation.claims.kaneko2007.runs import FRIENDLY, PACKET_BITS, RULES, slow_start_of
+from validation.claims.kaneko2007.runs import (
+    FRIENDLY,
+    PACKET_BITS,
+    RULES,
+    settings_of,
+    slow_start_of,
+)
 from validation.keeping import kept
 from validation.statistics import Values
 
@@ -40,31 +45,22 @@ def levelled(
 
     ``longer`` multiplies the time measured, ``changed`` are other rules by name.
     """
-    record = evidence.provenance(case)["files"]["flows.csv"]
-    keys = [column for column in record["index"] if column not in ("seed", "flow")]
-    flows, links = evidence.table(case), evidence.table(case, "links")
-    if query:
-        flows = flows.query(query)
-    seed = flows["seed"].min()
-    flows, links = flows[flows["seed"] == seed], links[links["seed"] == seed].set_index(keys)
     found = []
-    for key, group in flows.groupby(keys if len(keys) > 1 else keys[0]):
-        if set(group["flow_rule"]) <= set(rules):
-            link, first = links.loc[key], group.iloc[0]
-            begin = float(first["begin"])
-            goodput, window = two_flows(
-                tuple(group["flow_rule"]),
-                tuple(group["base_rtt"].tolist()),
-                (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
-                (begin + longer * float(first["duration"]), begin, tuple(group["start"].tolist())),
-                slow_start_of(group, link),
-                seeds,
-                changed,
-            )
-            found += [
-                group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n)
-                for n in range(seeds)
-            ]
+    for group, link in settings_of(case, query, rules):
+        first = group.iloc[0]
+        begin = float(first["begin"])
+        goodput, window = two_flows(
+            tuple(group["flow_rule"]),
+            tuple(group["base_rtt"].tolist()),
+            (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
+            (begin + longer * float(first["duration"]), begin, tuple(group["start"].tolist())),
+            slow_start_of(group, link),
+            seeds,
+            changed,
+        )
+        found += [
+            group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(seeds)
+        ]
     every: pd.DataFrame = pd.concat(found)
     return every
 

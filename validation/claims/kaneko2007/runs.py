@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -58,21 +59,27 @@ def modelled(
     ``flow_rule``, ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows. With ``overshoot`` the
     first slow start ends at the first loss.
     """
+    found = []
+    for group, link in settings_of(case, query, rules):
+        end = None if overshoot else slow_start_of(group, link)
+        found += _runs(group, link, end, seeds)
+    return pd.concat(found)
+
+
+def settings_of(
+    case: str, query: str, rules: Collection[str]
+) -> Iterator[tuple[pd.DataFrame, Any]]:
+    """Yield the flows and the link of each setting of a case with these rules only, of its first seed."""
     record = evidence.provenance(case)["files"]["flows.csv"]
     keys = [column for column in record["index"] if column not in ("seed", "flow")]
     flows, links = evidence.table(case), evidence.table(case, "links")
     if query:
         flows = flows.query(query)
     seed = flows["seed"].min()
-    links = links[links["seed"] == seed].set_index(keys) if keys else links
-    found = []
-    one = flows[flows["seed"] == seed]
-    for key, group in one.groupby(keys if len(keys) > 1 else keys[0]):
+    flows, links = flows[flows["seed"] == seed], links[links["seed"] == seed].set_index(keys)
+    for key, group in flows.groupby(keys if len(keys) > 1 else keys[0]):
         if set(group["flow_rule"]) <= set(rules):
-            link = links.loc[key]
-            end = None if overshoot else slow_start_of(group, link)
-            found += _runs(group, link, end, seeds)
-    return pd.concat(found)
+            yield group, links.loc[key]
 
 
 def slow_start_of(group: pd.DataFrame, link: Any) -> float:
