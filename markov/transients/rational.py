@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Resolvents", "cheaper_order"]
+__all__ = ["Resolvents", "cheaper_order", "mean_growth"]
 
 SIZES = (6, 12, 20, 30, 42, 56)  # of the space, at which its error is looked at
 POLE = 0.02  # gamma over the horizon
@@ -138,11 +138,17 @@ class Resolvents:
         exponents = rates.real * spans[:, None]
         if not np.isfinite(residuals).all() or exponents.max() > 1.0:
             return None
-        small = np.abs(exponents) < 1e-8
-        safe = np.where(small, 1.0, exponents)
-        areas = spans[:, None] * np.where(small, 1.0 + exponents, np.expm1(safe) / safe)
+        areas = spans[:, None] * mean_growth(exponents)
         growth = np.exp(rates * spans[:, None])
         values = (growth @ modes.T).real
         sums = np.abs(growth) @ np.abs(modes).sum(axis=0)
         errors = 0.5 * (start + areas @ residuals + 4.0 * k * UNIT * sums) * (1.0 + 1e-9)
         return Resolved(np.maximum(values, 0.0), errors, solves)
+
+
+def mean_growth(exponents: Vector) -> Vector:
+    """Return the mean of e^(s z) over 0 <= s <= 1 for real z, to rounding or from above."""
+    small = np.abs(exponents) < 1e-8
+    safe = np.where(small, 1.0, exponents)
+    found: Vector = np.where(small, 1.0 + np.maximum(exponents, 0.0), np.expm1(safe) / safe)
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +12,7 @@ from scipy.linalg import expm
 
 from markov import explore, transient
 from markov.methods.sparse_lu import best_order
-from markov.transients.rational import Resolvents, cheaper_order
+from markov.transients.rational import Resolvents, cheaper_order, mean_growth
 
 
 def slow_and_fast(s: Any, q: Any) -> Any:
@@ -64,3 +65,11 @@ def test_short_times_are_left_to_products() -> None:
     Q = sp.csr_matrix(np.array([[-1.0, 1.0], [1.0, -1.0]]))
     assert cheaper_order(Q, 1e3) is None
     assert transient(Q, [1.0], start=0).method == "uniformization"
+
+
+def test_the_mean_of_an_exponential_is_bounded_from_above() -> None:
+    z = np.concatenate([-np.geomspace(1e-12, 30.0, 60), [0.0], np.geomspace(1e-12, 1.0, 40)])
+    exact = [float(mpmath.expm1(x) / x) if x else 1.0 for x in map(mpmath.mpf, z.tolist())]
+    found = mean_growth(z)
+    assert (found >= np.array(exact) * (1.0 - 1e-15)).all()  # the rounding of expm1 and a quotient
+    np.testing.assert_allclose(found, exact, rtol=1e-8)
