@@ -1,4 +1,8 @@
-"""The fluid beside packets on some networks: shares of goodput, losses, first losses, spread of runs."""
+"""The fluid beside packets on some networks: shares of goodput, losses, first losses, spread of runs.
+
+What it is judged by (`criteria`) and how the error of the model is taken from networks that it was developed
+on (`model_error`) was written before ns-2's runs of the fresh networks were looked at.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.network_runs import fluid, packets_of, runs_of
-from validation.statistics import quantile
+from validation.statistics import CONFIDENCE, LEVEL, quantile
 from validation.unseen_networks import SEEDS, Network
 
 if TYPE_CHECKING:
@@ -18,7 +22,14 @@ if TYPE_CHECKING:
 
     from dfcmodel import Fluid, Packets
 
-__all__ = ["JOINT", "Differences", "compare"]
+__all__ = [
+    "FIRST", "JOINT", "LOSSES", "SHARES", "SPREAD", "WORST", "Differences", "compare", "criteria",
+    "model_error",
+]  # fmt: skip
+
+SHARES, WORST, LOSSES, FIRST, SPREAD = 0.02, 0.06, 0.2, 0.05, 1.5
+"""Largest mean error of a share; largest one beyond `JOINT` standard errors; largest relative difference of
+the losses and of the time of the first one; largest factor of the standard deviation of runs, in the median."""
 
 JOINT = 2.0
 """Standard errors that the worst share may be off besides."""
@@ -59,9 +70,21 @@ class Differences:
         return float((self.shares["difference"].abs() - JOINT * self.shares["error"]).max())
 
     @property
+    def half_widths(self) -> NDArray[np.float64]:
+        """Half of the 95 % interval of each difference, from the spread over the seeds alone; (shares,)."""
+        return np.asarray(quantile(len(SEEDS) - 1) * self.shares["error"], dtype=np.float64)
+
+    @property
     def inside(self) -> NDArray[np.bool_]:
         """Whether the 95 % interval of each difference covers zero, shape (shares,)."""
-        half = quantile(len(SEEDS) - 1) * self.shares["error"]
+        return self.covered(0.0)
+
+    def covered(self, model: float) -> NDArray[np.bool_]:
+        """Return whether the intervals cover zero with an error of the model besides, shape (shares,).
+
+        The half-width of the model's error is added in quadrature to that of the mean over the seeds.
+        """
+        half = np.hypot(self.half_widths, model)
         return np.asarray(self.shares["difference"].abs() <= half, dtype=np.bool_)
 
     @property
@@ -114,3 +137,45 @@ def compare(
             }
         )  # fmt: skip
     return Differences(pd.DataFrame(shares), pd.DataFrame(whole))
+
+
+def criteria(
+    found: Differences,
+    model: float = 0.0,
+    *,
+    shares: float = SHARES,
+    worst: float = WORST,
+    losses: float = LOSSES,
+    first: float = FIRST,
+    ratio: float = SPREAD,
+) -> dict[str, bool]:
+    """Return whether each criterion is met.
+
+    The 95 % intervals, with the error ``model`` of the model, cover zero as often as they say unless
+    so few of independent ones did with a probability below `LEVEL`.
+    """
+    from scipy.stats import binom
+
+    inside = found.covered(model)
+    return {
+        "shares": found.mean_error <= shares,
+        "worst": found.beyond <= worst,
+        "losses": found.losses <= losses,
+        "first": found.first <= first,
+        "spread": 1.0 / ratio <= found.spread <= ratio,
+        "interval": bool(binom.cdf(inside.sum(), len(inside), CONFIDENCE) >= LEVEL),
+    }
+
+
+def model_error(found: Differences) -> float:
+    """Return the error of the model with which the intervals on these networks cover as often as they say.
+
+    The half-width that has to be added in quadrature for one share is sqrt(max(0, d^2 - s^2)), with its
+    difference d and the half-width s from the seeds alone. Of n shares it is the ceil(0.95 (n + 1))-th
+    smallest, which covers that of another share drawn like them with a probability of at least 95 %
+    (Vovk, Gammerman and Shafer 2005, Sect. 2.2); infinite for less than 19 shares.
+    """
+    excess = found.shares["difference"].to_numpy() ** 2 - found.half_widths**2
+    needed = np.sort(np.sqrt(np.maximum(0.0, excess)))
+    rank = int(np.ceil(CONFIDENCE * (len(needed) + 1)))
+    return float(needed[rank - 1]) if rank <= len(needed) else float("inf")

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CASE",
+    "CASES",
     "Runs",
     "as_in_ns2",
+    "bundled",
     "fluid",
     "fluid_of_packets",
     "packet_level",
@@ -34,6 +36,8 @@ __all__ = [
 ]
 
 CASE = "packets/unseen-networks-ns2"
+CASES = {CASE: NETWORKS}
+"""Networks that ns-2 ran, by the case of the evidence library."""
 STEPS = 4
 """Steps in the shortest delay, the fluid's default, unless they were shorter than a packet's time."""
 WITHIN = 8
@@ -80,11 +84,24 @@ def packet_level(network: Network) -> Packets:
     return Packets(convention=convention, recovery=network.recovery)
 
 
+def bundled(network: Network) -> str | None:
+    """Return the case with ns-2's runs of a network, whatever its senders are here; None: not run by ns-2.
+
+    Names alone do not tell: two of `validation.random_networks.DEVELOPMENT` are called like others.
+    """
+    for case, networks in CASES.items():
+        known = networks.get(network.name)
+        if known is not None and known.scenario.links == network.scenario.links:
+            return case
+    return None
+
+
 def packets_of(network: Network) -> Runs:
-    """Return ns-2's runs of a network; of a fresh one those of the packet level."""
-    if network.name not in NETWORKS:
+    """Return ns-2's runs of a network; of one that ns-2 did not run those of the packet level."""
+    case = bundled(network)
+    if case is None:
         return runs_of(network, packet_level(network))
-    return recorded(network, evidence.table(CASE))
+    return recorded(network, evidence.table(case))
 
 
 def recorded(network: Network, table: pd.DataFrame) -> Runs:

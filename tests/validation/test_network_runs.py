@@ -6,7 +6,7 @@ import numpy as np
 
 from dfcmodel import Fluid
 from validation import evidence, network_runs
-from validation.random_networks import FRESH
+from validation.random_networks import DEVELOPMENT, FRESH
 from validation.unseen_networks import NETWORKS, SEEDS
 
 
@@ -54,14 +54,22 @@ def test_of_whole_packets_the_transmission_time_has_eight_steps() -> None:
         assert shortest / method.steps_per_delay * network.rate <= 1 / 8 + 1e-12
 
 
-def test_a_fresh_network_is_compared_with_the_packet_level() -> None:
-    """By ns-2's conventions where ns-2 has the rules; of those seen before ns-2's runs are bundled."""
+def test_the_packet_level_has_ns2s_conventions_where_ns2_has_the_rules() -> None:
     conventions = {
         network.name: network_runs.packet_level(network).convention for network in FRESH.values()
     }
     assert conventions["chain-2-0"] == "ns2"
     assert conventions["mixed-rules-2-1"] == "standard", "Reno, AIMD and CUBIC"
-    network = FRESH["round-trips-2-2"]
+
+
+def test_a_network_that_ns2_did_not_run_is_compared_with_the_packet_level() -> None:
+    """Those for development; ns-2's runs of the others are bundled."""
+    cases = {network_runs.bundled(network) for network in DEVELOPMENT.values()}
+    assert cases == {None}
+    for case, networks in network_runs.CASES.items():
+        assert {network_runs.bundled(network) for network in networks.values()} == {case}
+    network = DEVELOPMENT["mixed-rules-1-3"]
     runs = network_runs.packets_of(network)
-    assert runs.shares.shape == (16, 2)
+    level = network_runs.runs_of(network, network_runs.packet_level(network))
+    np.testing.assert_array_equal(runs.shares, level.shares)
     assert runs.lost.std() > 0.0

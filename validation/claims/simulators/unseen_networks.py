@@ -11,16 +11,24 @@ import numpy as np
 from responsefn import CUBIC
 from validation.checks import claim
 from validation.drawing import BLUE, GREY, RED, errorbars, label, panels
-from validation.network_comparison import JOINT, Differences, compare
+from validation.network_comparison import (
+    FIRST,
+    JOINT,
+    LOSSES,
+    SHARES,
+    SPREAD,
+    WORST,
+    Differences,
+    compare,
+    criteria,
+)
 from validation.network_runs import CASE, fluid
-from validation.statistics import CONFIDENCE, LEVEL
 from validation.unseen_networks import NETWORKS, SET_ASIDE, Network
 from validation.verdicts import Judgement, Verdict, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHARES, WORST, LOSSES, FIRST, SPREAD = 0.02, 0.06, 0.2, 0.05, 1.5
 MIXED, MODULE = "newreno-cubic", 819 / 1024
 """Of NewReno and CUBIC, and the part of its window that CUBIC keeps in ns-2's TCP/Linux; RFC 9438: 0.7."""
 
@@ -91,19 +99,9 @@ def judge(
     ratio: float = SPREAD,
 ) -> Judgement:
     """Judge the networks that were set aside."""
-    from scipy.stats import binom
-
-    aside = found.aside
-    covered = binom.cdf(aside.inside.sum(), len(aside.inside), CONFIDENCE)
-    verdicts = {
-        "shares": Verdict.of(aside.mean_error <= shares),
-        "worst": Verdict.of(aside.beyond <= worst),
-        "losses": Verdict.of(aside.losses <= losses),
-        "first": Verdict.of(aside.first <= first),
-        "spread": Verdict.of(1.0 / ratio <= aside.spread <= ratio),
-        "interval": Verdict.of(bool(covered >= LEVEL)),
-    }
-    return {key: packets_only(verdict) for key, verdict in verdicts.items()}
+    limits = {"shares": shares, "worst": worst, "losses": losses, "first": first, "ratio": ratio}
+    met = criteria(found.aside, **limits)
+    return {key: packets_only(Verdict.of(holds)) for key, holds in met.items()}
 
 
 @measure.draw
