@@ -116,6 +116,16 @@ class Grid:
         return segmented(self.rows)
 
     @cached_property
+    def segment_begin(self) -> NDArray[np.int64]:
+        """How many entries the cells of a row have before each segment, if every cell has its own."""
+        each = self.counts[self.rows]
+        before = np.cumsum(each, axis=1) - each
+        first, begins, _ = self.segments
+        kinds = np.repeat(np.arange(len(self.rows)), np.diff(first))
+        found: NDArray[np.int64] = before[kinds, begins]
+        return found
+
+    @cached_property
     def value_begin(self) -> NDArray[np.int64]:
         """Where the entries of each row begin, if every cell has its own, and their number."""
         each = self.counts[self.rows].sum(axis=1)

@@ -13,7 +13,6 @@ own, one after the other from ``values[value_begin[row]]`` on.
 from __future__ import annotations
 
 __all__ = [
-    "balance",
     "blend",
     "compare",
     "count_entries",
@@ -27,103 +26,12 @@ __all__ = [
     "restrict_rates",
     "spread",
     "survey",
-    "sweep",
-    "sweep_rates",
 ]
 
-FLOOR = 1e-280
 TINY = 1e-300
 
 
-# --------------------------------------------------------------------------- the finest grid
-
-
-def sweep_rates(
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    rate,
-    floor,
-    repeats,
-    special,
-    one,
-    backward,
-    x,
-):
-    """Give each state in turn what flows in (Gauss-Seidel), but not less than its floor.
-
-    Rates, and floors, are those into a state over the rate out of it. ``special`` says for which kinds
-    of cells the spliced statements are.
-    """
-    zero = one - one
-    for n in range(zero, zero + len(row_kind)):
-        row = zero + len(row_kind) - one - n if backward else n
-        kind = row_kind[row]
-        for i in range(first[kind], first[kind + one]):
-            k = first[kind + one] - one - (i - first[kind]) if backward else i
-            base = numbers[k] * width
-            if special[numbers[k]]:
-                unrolled()  # type: ignore[name-defined]  # noqa: F821
-                continue
-            s = (row * cells + (ends[k] if backward else starts[k])) * width
-            for _ in range(ends[k] - starts[k]):
-                if backward:
-                    for m in range(one, width + one):
-                        r = base + width - m
-                        s -= one
-                        total = 0.0
-                        for e in range(begin[r], begin[r + one]):
-                            total += x[s + step[e]] * rate[e]
-                        x[s] = max(total, floor[r])
-                else:
-                    for r in range(base, base + width):
-                        total = 0.0
-                        for e in range(begin[r], begin[r + one]):
-                            total += x[s + step[e]] * rate[e]
-                        x[s] = max(total, floor[r])
-                        s += one
-                for _ in range(one, repeats[numbers[k]]):
-                    if not backward:
-                        s -= width
-                    for r in range(base, base + width):
-                        total = 0.0
-                        for e in range(begin[r], begin[r + one]):
-                            total += x[s + step[e]] * rate[e]
-                        x[s] = max(total, floor[r])
-                        s += one
-                    if backward:
-                        s -= width
-
-
-def balance(
-    row_kind, first, starts, ends, numbers, cells, width, begin, step, rate, exit_rate, one, x
-):
-    """Return |what flows in less what flows out|, what flows out, and x, each summed."""
-    off = 0.0
-    flow = 0.0
-    mass = 0.0
-    s = one - one
-    for row in range(s, s + len(row_kind)):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            base = numbers[k] * width
-            for _ in range(ends[k] - starts[k]):
-                for r in range(base, base + width):
-                    total = 0.0
-                    for e in range(begin[r], begin[r + one]):
-                        total += x[s + step[e]] * rate[e]
-                    out = x[s] * exit_rate[r]
-                    flow += out
-                    mass += x[s]
-                    off += abs(total - out)
-                    s += one
-    return off, flow, mass
+# --------------------------------------------------------------------------- flows of coarse grids
 
 
 def restrict_rates(
@@ -158,7 +66,7 @@ def restrict_rates(
         for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
             kind = numbers[i]
             count = ends[i] - starts[i]
-            if special[kind]:
+            if special[kind] > zero:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(count):
@@ -169,76 +77,6 @@ def restrict_rates(
                     values[v] = total
                     v += one
                 s += last * width
-
-
-# --------------------------------------------------------------------------- coarse grids
-
-
-def sweep(
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    repeats,
-    special,
-    value_begin,
-    values,
-    scale,
-    one,
-    backward,
-    x,
-):
-    """Give each state in turn what flows in, by flows of its own."""
-    zero = one - one
-    for n in range(zero, zero + len(row_kind)):
-        row = zero + len(row_kind) - one - n if backward else n
-        kind = row_kind[row]
-        v = value_begin[row + one] if backward else value_begin[row]
-        for i in range(first[kind], first[kind + one]):
-            k = first[kind + one] - one - (i - first[kind]) if backward else i
-            base = numbers[k] * width
-            if special[numbers[k]]:
-                unrolled()  # type: ignore[name-defined]  # noqa: F821
-                continue
-            count = begin[base + width] - begin[base]
-            s = (row * cells + (ends[k] if backward else starts[k])) * width
-            for _ in range(ends[k] - starts[k]):
-                if backward:
-                    for m in range(one, width + one):
-                        r = base + width - m
-                        s -= one
-                        v -= begin[r + one] - begin[r]
-                        total = 0.0
-                        for e in range(begin[r], begin[r + one]):
-                            total += x[s + step[e]] * values[v + e - begin[r]]
-                        x[s] = max(total, FLOOR) * scale[s]
-                else:
-                    for r in range(base, base + width):
-                        total = 0.0
-                        for e in range(begin[r], begin[r + one]):
-                            total += x[s + step[e]] * values[v]
-                            v += one
-                        x[s] = max(total, FLOOR) * scale[s]
-                        s += one
-                for _ in range(one, repeats[numbers[k]]):
-                    if not backward:
-                        s -= width
-                        v -= count
-                    for r in range(base, base + width):
-                        total = 0.0
-                        for e in range(begin[r], begin[r + one]):
-                            total += x[s + step[e]] * values[v]
-                            v += one
-                        x[s] = max(total, FLOOR) * scale[s]
-                        s += one
-                    if backward:
-                        s -= width
-                        v -= count
 
 
 def restrict(
@@ -281,7 +119,7 @@ def restrict(
         for i in range(first[row_kind[coarse]], first[row_kind[coarse] + one]):
             kind = numbers[i]
             count = ends[i] - starts[i]
-            if special[kind]:
+            if special[kind] > zero:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(count):
@@ -310,7 +148,7 @@ def outflows(
         kind = row_kind[row]
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
-            if special[numbers[k]]:
+            if special[numbers[k]] > zero:
                 unrolled()  # type: ignore[name-defined]  # noqa: F821
                 continue
             for _ in range(ends[k] - starts[k]):
@@ -326,11 +164,13 @@ def outflows(
 # --------------------------------------------------------------------------- both
 
 
-def prolong(child, present, last, fine_cells, cells, width, special, one, coarse, x):
+def prolong(
+    rows, children, child, present, last, fine_cells, cells, width, special, one, coarse, x
+):
     """Multiply each state by the factor of its cell."""
     zero = one - one
-    for row in range(zero, zero + child.shape[0]):
-        for c in range(zero, zero + child.shape[1]):
+    for row in range(zero, rows):
+        for c in range(zero, children):
             if not present[row, c]:
                 continue
             s = child[row, c] * fine_cells * width
@@ -416,6 +256,7 @@ def multiply(factor, x):
 
 
 def spread(
+    rows,
     row_kind,
     first,
     starts,
@@ -434,8 +275,8 @@ def spread(
     """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
     zero = one - one
     found = 0
-    for n in range(zero, zero + len(row_kind)):
-        row = zero + len(row_kind) - one - n if backward else n
+    for n in range(zero, rows):
+        row = rows - one - n if backward else n
         kind = row_kind[row]
         for i in range(first[kind], first[kind + one]):
             k = first[kind + one] - one - (i - first[kind]) if backward else i

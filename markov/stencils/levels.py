@@ -12,8 +12,8 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.stencils import kernels, unrolled
-from markov.stencils.unrolled import frequent
+from markov.stencils import kernels, sweep_kernels, unrolled
+from markov.stencils.patterns import frequent, of_grid, of_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,11 +34,8 @@ REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have the
 MANY = 0.25  # of the cells: more are swept once
 
 
-def bound_kernel(
-    kernel: Callable[..., Any], *arguments: Any, unrolled: str = ""
-) -> Callable[[], Any]:
+def bound_kernel(kernel: Callable[..., Any], *arguments: Any, **snippets: str) -> Callable[[], Any]:
     """Return a call of a kernel, compiled, with these arguments, and some statements spliced in."""
-    snippets = {"unrolled": unrolled} if unrolled else None
     run = compiled(kernel, shape_of(arguments), snippets=snippets)
     return lambda: run(*arguments)
 
@@ -71,10 +68,23 @@ class Level:
         self.row_kind = unsigned(grid.row_kind)
         self.rows = unsigned(grid.rows)
         self.lines = (self.row_kind, *map(unsigned, (first, starts, ends, numbers)))
+        self.row_count = np.uint64(len(grid.row_kind))
         self.entries = unsigned(grid.begin), unsigned(grid.step)
         often = grid.cyclic & (grid.shares <= MANY)
         self.repeats = unsigned(np.where(often, REPEATS, 1))
-        self._counts, self.special = frequent(grid, ~often & fast)
+        self.patterns, self.special = frequent(of_grid(grid), grid.shares * (~often & fast))
+        lag = max((pattern.lag for pattern in self.patterns), default=1)
+        self.together = np.uint64(unrolled.TOGETHER if fast else 1), np.uint64(lag)
+
+    def sweeps(
+        self, kernel: Callable[..., Any], table: tuple[Any, ...], *, flows: bool = False
+    ) -> list[Callable[[], None]]:
+        """Return a sweep forward and one backward."""
+        text = {
+            "unrolled": unrolled.runs(self.patterns, flows=flows),
+            "side_by_side": unrolled.side_by_side(self.patterns, flows=flows),
+        }
+        return [bound_kernel(kernel, *table, back, self.x, **text) for back in (False, True)]
 
     def sum_rates(
         self,
@@ -88,7 +98,7 @@ class Level:
         """Return what sums flows at given rates between the cells of the next level."""
         child = unsigned(np.maximum(halving.child_rows, 0))
         place = child, self.width, np.uint64(halving.last), self.cells
-        special, text = parts.unrolled(coarse, by_line=False)
+        special, text = parts.unrolled(coarse, unrolled.sums_of_rates)
         table = *coarse.lines, special, *parts.table, rates[parts.entry]
         run = *place, *table, ONE, x, values
         return bound_kernel(kernels.restrict_rates, *run, unrolled=text)
@@ -106,7 +116,7 @@ class Level:
         """Return what sums flows between the cells of the next level."""
         rows = halving.child_rows
         place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(halving.last)
-        special, text = parts.unrolled(coarse, by_line=True)
+        special, text = parts.unrolled(coarse, unrolled.sums_of_flows)
         lines = *coarse.lines, special, *parts.table, unsigned(parts.flow)
         lines = *lines, unsigned(parts.line), unsigned(parts.spans)
         room = np.zeros(rows.shape[1], dtype=np.uint64)
@@ -136,10 +146,6 @@ class Level:
         begin, width = self.grid.begin, self.grid.width
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
-    def text(self, written: Callable[..., str], *arguments: Any) -> str:
-        """Return statements that are spliced into a kernel; none unless this is a large chain."""
-        return written(*arguments) if self.fast else "pass"
-
     def _strong(self, own: bool, flows: Vector) -> tuple[bool, ...]:
         found = np.zeros(len(self.grid.step))
         place = own, self.row_kind, self.rows, self.width, *self.entries, flows
@@ -167,15 +173,14 @@ class Finest(Level):
         self.rates = rates
         with np.errstate(divide="ignore"):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
-        floor = np.where(occupied.ravel(), kernels.FLOOR, 0.0) * scale
-        place = *self.lines, self.cells, self.width, *self.entries
+        floor = np.where(occupied.ravel(), sweep_kernels.FLOOR, 0.0) * scale
+        place = self.row_count, *self.lines, self.cells, self.width, *self.entries
         jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        smooth = *place, jumps, floor, self.repeats, self.special, ONE
-        text = self.text(unrolled.sweep_rates, self._counts)
-        self.forward = bound_kernel(kernels.sweep_rates, *smooth, False, x, unrolled=text)
-        self.backward = bound_kernel(kernels.sweep_rates, *smooth, True, x, unrolled=text)
-        table = *place, rates.rate
-        self._balance = bound_kernel(kernels.balance, *table, rates.exit_rate, ONE, x)
+        smooth = *place, jumps, floor, self.repeats, self.special, *self.together, ONE
+        self.forward, self.backward = self.sweeps(sweep_kernels.sweep_rates, smooth)
+        table = *place, rates.rate, rates.exit_rate, self.special, ONE, x
+        text = unrolled.balance(self.patterns)
+        self._balance = bound_kernel(sweep_kernels.balance, *table, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most, as x is now."""
@@ -207,6 +212,8 @@ class Coarse(Level):
         child = unsigned(np.maximum(halving.child_rows, 0)), halving.child_rows >= 0
         self.prolong = bound_kernel(
             kernels.prolong,
+            self.row_count,
+            np.uint64(halving.child_rows.shape[1]),
             *child,
             np.uint64(halving.last),
             fine.cells,
@@ -216,17 +223,16 @@ class Coarse(Level):
             ONE,
             self.x,
             fine.x,
-            unrolled=self.text(unrolled.prolong, grid.width, halving.last),
+            unrolled=unrolled.prolong(grid.width, halving.last) if self.fast else "pass",
         )
         self._restrict = fine.restriction(halving, self, self.values)
         place = *self.lines, self.width, *self.entries, self.special, self.values, self.scale
-        text = self.text(unrolled.outflows, self._counts)
+        text = unrolled.outflows(self.patterns)
         self._outflows = bound_kernel(kernels.outflows, *place, ONE, self.x, unrolled=text)
-        smooth = *self.lines, self.cells, self.width, *self.entries, self.repeats, self.special
-        smooth = *smooth, begin, self.values, self.scale, ONE
-        text = self.text(unrolled.sweep_flows, self._counts)
-        self.forward = bound_kernel(kernels.sweep, *smooth, False, self.x, unrolled=text)
-        self.backward = bound_kernel(kernels.sweep, *smooth, True, self.x, unrolled=text)
+        smooth = self.row_count, *self.lines, self.cells, self.width, *self.entries, self.repeats
+        smooth = *smooth, self.special, unsigned(grid.segment_begin), begin, self.values
+        smooth = *smooth, self.scale, *self.together, ONE
+        self.forward, self.backward = self.sweeps(sweep_kernels.sweep, smooth, flows=True)
 
     @property
     def nbytes(self) -> int:
@@ -263,33 +269,19 @@ class Parts:
         if not by_source:
             source += grid.step[self.entry]
         self.table = unsigned(begins), unsigned(part_begin), unsigned(source)
-        before, self.spans = _places(grid, halving)
+        before, self.spans = places = _places(grid, halving)
         kinds = np.repeat(np.arange(len(halving.parts)), [sum(map(len, k)) for k in halving.parts])
         cells = [p.cell for p in every]
         self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
         self.line = np.array([p.row for p in every], dtype=np.int64)
-        self._counts = [[len(parts) for parts in kind] for kind in halving.parts]
+        self._patterns = of_sums(grid, halving, places, by_source=by_source)
 
-    def unrolled(self, coarse: Level, *, by_line: bool) -> tuple[NDArray[np.bool_], str]:
+    def unrolled(
+        self, coarse: Level, written: Callable[..., str]
+    ) -> tuple[NDArray[np.uint64], str]:
         """Return kinds of coarse cells whose sums are written out, and the statements."""
-        if not coarse.fast:
-            return np.zeros(len(self._counts), dtype=bool), "pass"
-        ends = np.cumsum([sum(counts) for counts in self._counts]).tolist()
-        lines = [
-            tuple(self.line[end - sum(c) : end].tolist()) if by_line else ()
-            for end, c in zip(ends, self._counts, strict=True)
-        ]
-        patterns = [(tuple(c), found) for c, found in zip(self._counts, lines, strict=True)]
-        share: dict[Any, float] = {}
-        for pattern, part in zip(patterns, coarse.grid.shares.tolist(), strict=True):
-            if sum(pattern[0]) <= unrolled.MOST:
-                share[pattern] = share.get(pattern, 0.0) + part
-        best = max(share, key=lambda p: share[p], default=None)
-        special = np.array([pattern == best for pattern in patterns], dtype=bool)
-        if best is None:
-            return special, "pass"
-        text = unrolled.sum_of_flows(*best) if by_line else unrolled.sum_of_rates(best[0])
-        return special, text
+        chosen, special = frequent(self._patterns, coarse.grid.shares * coarse.fast)
+        return special, written(chosen)
 
 
 def _places(grid: Grid, halving: Halving) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

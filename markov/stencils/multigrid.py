@@ -18,7 +18,7 @@ from markov.computing.memory import available
 from markov.computing.progress import report
 from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
-from markov.stencils import kernels
+from markov.stencils import kernels, sweep_kernels
 from markov.stencils.coarsening import halved
 from markov.stencils.levels import LARGE, ONE, Coarse, Finest, bound_kernel
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Multigrid"]
 
-SMALL = 5_000  # states of the level that is left to a sparse matrix
+SMALL = 1_500  # states of the level that is left to a sparse matrix
 TWICE = 2.5  # times as many states: two visits per cycle pay
 FIRST_SWEEPS = 3
 COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
-MAX_PAUSE = 5  # cycles between two residuals
+MAX_PAUSE = 8  # cycles between two residuals
 LEAST_SHARE = 0.1
 DEPENDENT = 1e-12
 GROWTH_FACTOR = 2.0
@@ -109,15 +109,15 @@ class Multigrid:
             report(done, size)
             if not tolerance < size < np.inf:
                 break
-            self.finest.multiply(1.0 / mass)
             best, since = (size, 0) if size < 0.5 * best else (best, since + pause)
             rate = (size / before) ** (1.0 / pause)
             if rate > COMBINE_FACTOR:
                 pause = 1
+                self.finest.multiply(1.0 / mass)
                 self.combine(size)
             elif before < np.inf:
                 left = np.log(tolerance / size) / np.log(rate)
-                pause = min(max(int(0.5 * left), 1), MAX_PAUSE)
+                pause = min(max(int(0.7 * left), 1), MAX_PAUSE)
         return done, size
 
     def refine(self, done: int) -> int:
@@ -175,7 +175,7 @@ class _Rest:
         matrix = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
         places = np.indices((*grid.shape, width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
-        x = np.maximum(level.x, kernels.FLOOR)
+        x = np.maximum(level.x, sweep_kernels.FLOOR)
         self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / scale, components)
         self._values, self._scale = values, scale
         self._run = self._bound()

@@ -98,14 +98,17 @@ class Places:
         here = int(np.argmax(self.marks)) if start is None else self._index(start)
         if start is not None:
             self._spread(out, here, PRESENT, REACHED)
-        while True:  # on to a state that does not lead back, until all do
-            self._clear(SEEN | BACK)
+            self.marks[(self.marks & REACHED) > 0] |= SEEN
+        else:
             self._spread(out, here, REACHED, SEEN)
+        while True:  # on to a state that does not lead back, until all do
             self._spread(into, here, REACHED, BACK)
             left = np.flatnonzero((self.marks & (SEEN | BACK)) == SEEN)
             if not len(left):
                 break
             here = int(left[0])
+            self._clear(SEEN | BACK)
+            self._spread(out, here, REACHED, SEEN)
         if bool(np.any((self.marks & (REACHED | BACK)) == REACHED)):
             raise SeveralClassesError
         self.marks[(self.marks & SEEN) > 0] |= RECURRENT
@@ -114,15 +117,15 @@ class Places:
     def _spread(self, grid: Grid, here: int, old: int, new: int) -> None:
         """Mark what a state leads to along the transitions of a grid."""
         self.marks[here] |= new
-        table = *self._lines, np.uint64(grid.shape[-1]), self._width
+        rows = np.uint64(len(grid.row_kind))
+        table = rows, *self._lines, np.uint64(grid.shape[-1]), self._width
         table = *table, unsigned(grid.begin), unsigned(grid.step), ONE
         runs = [
             bound_kernel(kernels.spread, *table, backward, old, new, self.marks)
             for backward in (False, True)
         ]
-        idle = number = 0
-        while idle < len(runs):
-            idle = 0 if runs[number % 2]() else idle + 1
+        number = 0
+        while runs[number % 2]():  # a run that finds nothing has looked everywhere
             number += 1
 
     def _clear(self, bits: int) -> None:

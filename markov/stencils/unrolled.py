@@ -1,166 +1,257 @@
-"""Statements for the cells of the most frequent kind, with no loops over slots and entries.
+"""Statements for the cells of the most frequent kinds, with no loops over slots and entries.
 
-They are spliced into the kernels. How many entries each slot has is written out; steps and rates stay
-arguments, so that one compiled kernel serves all parameters of a model, and models alike.
+They are spliced into the kernels. Distances within a row are written out as numbers, so that they
+become part of the machine's addresses; rates, and distances between rows, stay arguments. Whole numbers
+are unsigned, ``_k3`` is three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
 
-    from markov.stencils.grids import Grid
+    from markov.stencils.patterns import Pattern, Term
 
 __all__ = [
-    "frequent",
+    "TOGETHER",
+    "balance",
     "outflows",
     "prolong",
-    "sum_of_flows",
-    "sum_of_rates",
-    "sweep_flows",
-    "sweep_rates",
+    "runs",
+    "side_by_side",
+    "sums_of_flows",
+    "sums_of_rates",
 ]
 
-MOST = 64  # entries of a cell that are written out
+TOGETHER = 4  # rows that are swept side by side, so that none waits for its last sum
 
 
-def frequent(grid: Grid, plain: NDArray[np.bool_]) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
-    """Return the most frequent numbers of entries of the slots, and which kinds have them.
+def runs(patterns: Sequence[Pattern], *, flows: bool) -> str:
+    """Return a sweep of cells ``low`` up to ``high`` of one row."""
 
-    Parameters
-    ----------
-    grid
-        Its kinds of cells.
-    plain
-        Kinds that may be chosen.
-    """
-    counts = np.diff(grid.begin).reshape(-1, grid.width)
-    patterns, which = np.unique(counts, axis=0, return_inverse=True)
-    share = np.bincount(which.ravel(), grid.shares * plain, minlength=len(patterns))
-    share[patterns.sum(axis=1) > MOST] = 0.0
-    best = int(np.argmax(share))
-    chosen = (which.ravel() == best) & plain & bool(share[best] > 0.0)
-    return tuple(patterns[best].tolist()), chosen
+    def written(pattern: Pattern) -> list[str]:
+        lines = _given(pattern, flows)
+        for name, backward in (("if backward:", True), ("else:", False)):
+            body = _cell(pattern, flows, 0, backward)
+            cell = "high - _k1" if backward else "low"
+            begin = [f"_s0 = (here * cells + {cell}) * width"]
+            at = f"({cell} - starts[k]) * _k{pattern.size}"
+            begin += [f"_v0 = value_begin[here] + before[k] + {at}"] if flows else []
+            lines += [name, *_loop(begin, "range(low, high)", body)]
+        return lines
+
+    return _one_of(patterns, written)
 
 
-def sweep_rates(counts: Sequence[int]) -> str:
-    """Return a sweep of a segment of the finest grid, whose slots have so many entries."""
-    total, width = sum(counts), len(counts)
-    lines = [*_constants(total), "_b = begin[base]"]
-    lines += [f"_o{e} = step[_b + _k{e}]" for e in range(total)]
-    lines += [f"_q{e} = rate[_b + _k{e}]" for e in range(total)]
-    lines += [f"_f{r} = floor[base + _k{r}]" for r in range(width)]
-    terms = [[f"x[s + _o{e}] * _q{e}" for e in some] for some in _entries(counts)]
-    floors = [f"_f{r}" for r in range(width)]
-    backward = [
-        line
-        for r in reversed(range(width))
-        for line in ("s -= one", f"x[s] = max({_sum(terms[r])}, {floors[r]})")
-    ]
-    forward = [
-        line
-        for r in range(width)
-        for line in (f"x[s] = max({_sum(terms[r][::-1])}, {floors[r]})", "s += one")
-    ]
-    return "\n".join([*lines, *_both(backward, forward)])
+def side_by_side(patterns: Sequence[Pattern], *, flows: bool) -> str:
+    """Return a sweep of the middle of a segment in ``TOGETHER`` rows."""
+
+    def written(pattern: Pattern) -> list[str]:
+        lines = _given(pattern, flows)
+        for name, backward in (("if backward:", True), ("else:", False)):
+            begin, body = [], []
+            for n in range(TOGETHER):
+                row = _plus("row", -n if backward else n)
+                done = f"lag * _k{TOGETHER - 1 - n}"
+                cell = f"(ends[k] - _k1 - {done})" if backward else f"(starts[k] + {done})"
+                begin.append(f"_s{n} = (({row}) * cells + {cell}) * width")
+                at = f"({cell} - starts[k]) * _k{pattern.size}"
+                begin += [f"_v{n} = value_begin[{row}] + before[k] + {at}"] if flows else []
+                body += _cell(pattern, flows, n, backward)
+            count = f"ends[k] - starts[k] - lag * _k{TOGETHER - 1}"
+            lines += [name, *_loop(begin, f"range(zero, {count})", body)]
+        return lines
+
+    return _one_of(patterns, written)
 
 
-def sweep_flows(counts: Sequence[int]) -> str:
-    """Return a sweep of a segment of a coarse grid, whose slots have so many entries."""
-    total, width = sum(counts), len(counts)
-    lines = [*_constants(total), "_b = begin[base]"]
-    lines += [f"_o{e} = step[_b + _k{e}]" for e in range(total)]
-    terms = [[f"x[s + _o{e}] * values[v + _k{e}]" for e in some] for some in _entries(counts)]
-    backward = [f"v -= _k{total}"]
-    for r in reversed(range(width)):
-        backward += ["s -= one", f"x[s] = max({_sum(terms[r])}, FLOOR) * scale[s]"]
-    forward = []
-    for r in range(width):
-        forward += [f"x[s] = max({_sum(terms[r][::-1])}, FLOOR) * scale[s]", "s += one"]
-    forward.append(f"v += _k{total}")
-    return "\n".join([*lines, *_both(backward, forward)])
+def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
+    lines = [*begin, f"for _ in {numbers}:", *(f"    {line}" for line in body)]
+    return [f"    {line}" for line in lines]
 
 
-def outflows(counts: Sequence[int]) -> str:
-    """Return the sums of flows out of states, for a segment whose slots have so many entries."""
-    total, width = sum(counts), len(counts)
-    lines = [*_constants(max(total, width)), "_b = begin[base]"]
-    lines += [f"_o{e} = step[_b + _k{e}]" for e in range(total)]
-    body = []
-    for some in _entries(counts):
-        body += [f"scale[s + _o{e}] += values[v + _k{e}]" for e in some]
-        body.append("s += one")
-    body.append(f"v += _k{total}")
-    loop = "for _ in range(ends[k] - starts[k]):"
-    return "\n".join([*lines, loop, *(f"    {line}" for line in body)])
+def _given(pattern: Pattern, flows: bool) -> list[str]:
+    """Return statements for what all cells of a kind have in common."""
+    found = _rows(pattern)
+    if not flows:
+        found += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
+        found += [f"_f{r} = floor[base + _k{r}]" for r in range(len(pattern.sums))]
+    return found
+
+
+def _cell(pattern: Pattern, flows: bool, n: int, backward: bool) -> list[str]:
+    """Return a sweep of one cell of the row number n of several."""
+    found, sums, number = [f"_p{d} = _s{n} + _w{d}" for d in range(len(pattern.leads))], [], 0
+    for r, terms in enumerate(pattern.sums):
+        numbers = range(number, number + len(terms))
+        rates = [f"values[_v{n} + _k{e}]" if flows else f"_q{e}" for e in numbers]
+        places = [_at(pattern, term, f"_s{n}") for term in terms]
+        own = [f"x[{place}] * {rate}" for place, rate in zip(places, rates, strict=True)]
+        flow, here = _sum(own if backward else own[::-1]), _plus(f"_s{n}", r)
+        least = f"max({flow}, FLOOR) * scale[{here}]" if flows else f"max({flow}, _f{r})"
+        sums.append(f"x[{here}] = {least}")
+        number += len(terms)
+    sign = "-" if backward else "+"
+    found += sums[::-1] if backward else sums
+    found.append(f"_s{n} {sign}= _k{pattern.width}")
+    return [*found, f"_v{n} {sign}= _k{pattern.size}"] if flows else found
+
+
+def balance(patterns: Sequence[Pattern]) -> str:
+    """Return the sums of what flows in less what flows out, over a segment."""
+    return _one_of(patterns, _balance)
+
+
+def _balance(pattern: Pattern) -> list[str]:
+    total, slots = pattern.size, range(len(pattern.sums))
+    head = [*_rows(pattern), *(f"_q{e} = rate[_b + _k{e}]" for e in range(total))]
+    for r in slots:
+        head += [f"_f{r} = exit_rate[base + _k{r}]", f"_x{r} = _y{r} = _z{r} = 0.0"]
+    body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
+    for r, terms in enumerate(pattern.sums):
+        flow = _sum([f"x[{_at(pattern, t, 's')}] * _q{number + e}" for e, t in enumerate(terms)])
+        body += [f"_m{r} = x[{_plus('s', r)}]", f"_o{r} = _m{r} * _f{r}", f"_x{r} += _m{r}"]
+        body += [f"_y{r} += _o{r}", f"_z{r} += abs({flow} - _o{r})"]
+        number += len(terms)
+    body.append(f"s += _k{pattern.width}")
+    after = [f"mass += {_sum([f'_x{r}' for r in slots])}"]
+    after += [f"flow += {_sum([f'_y{r}' for r in slots])}"]
+    after += [f"off += {_sum([f'_z{r}' for r in slots])}"]
+    loop = "for _ in range(zero, ends[k] - starts[k]):"
+    return [*head, loop, *(f"    {line}" for line in body), *after]
+
+
+def outflows(patterns: Sequence[Pattern]) -> str:
+    """Return the sums of flows out of states, for a segment."""
+    return _one_of(patterns, _outflows)
+
+
+def _outflows(pattern: Pattern) -> list[str]:
+    body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
+    for terms in pattern.sums:
+        for term in terms:
+            body.append(f"scale[{_at(pattern, term, 's')}] += values[v + _k{number}]")
+            number += 1
+    body += [f"s += _k{pattern.width}", f"v += _k{number}"]
+    loop = "for _ in range(zero, ends[k] - starts[k]):"
+    return [*_rows(pattern), loop, *(f"    {line}" for line in body)]
+
+
+def sums_of_rates(patterns: Sequence[Pattern]) -> str:
+    """Return the sums of flows of the finest grid, for a segment of coarse cells."""
+
+    def written(pattern: Pattern) -> list[str]:
+        head = [*_sources(pattern), *(f"_q{p} = rate[_b + _k{p}]" for p in range(pattern.size))]
+        return head + _sums(pattern, lambda _, p: f"_q{p}", [])
+
+    return _one_of(patterns, written, "kind")
+
+
+def sums_of_flows(patterns: Sequence[Pattern]) -> str:
+    """Return the same for a coarser grid."""
+
+    def written(pattern: Pattern) -> list[str]:
+        rows = range(len(pattern.spans))
+        head = [*_sources(pattern), *(f"_l{c} = places[_k{c}]" for c in rows)]
+        on = [f"_l{c} += _k{span}" for c, span in enumerate(pattern.spans)]
+        found = _sums(pattern, lambda t, _: f"fine_values[{_plus(f'_l{t.line}', t.flow)}]", on)
+        return [*head, *found, *(f"places[_k{c}] = _l{c}" for c in rows)]
+
+    return _one_of(patterns, written, "kind")
+
+
+def _sums(pattern: Pattern, rate: Callable[[Term, int], str], on: list[str]) -> list[str]:
+    """Return a loop over the coarse cells of a segment."""
+    body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
+    for e, terms in enumerate(pattern.sums):
+        own = [f"x[{_at(pattern, t, 's')}] * {rate(t, number + n)}" for n, t in enumerate(terms)]
+        body.append(f"values[v + _k{e}] = {_sum(own)}")
+        number += len(terms)
+    body += [f"v += _k{len(pattern.sums)}", f"s += last * _k{pattern.width}", *on]
+    return ["for _ in range(zero, count):", *(f"    {line}" for line in body)]
 
 
 def prolong(width: int, last: int) -> str:
     """Return the corrections of a row of cells of so many slots, ``last`` of which make one."""
-    lines = [*_constants(width * last), f"while left >= _k{last}:"]
+    lines = [f"while left >= _k{last}:"]
     body = [f"_c{r} = coarse[t + _k{r}]" for r in range(width)]
     body += [f"x[s + _k{c * width + r}] *= _c{r}" for c in range(last) for r in range(width)]
     body += [f"s += _k{width * last}", f"t += _k{width}", f"left -= _k{last}"]
-    return "\n".join([*lines, *(f"    {line}" for line in body)])
+    return "\n".join(_constants([*lines, *(f"    {line}" for line in body)]))
 
 
-def sum_of_rates(counts: Sequence[int]) -> str:
-    """Return the sums of flows for a segment of coarse cells, whose entries have so many parts."""
-    total = sum(counts)
-    lines = [*_constants(max(total, len(counts))), "_b = part_begin[begins[kind]]"]
-    lines += [f"_o{p} = source[_b + _k{p}]" for p in range(total)]
-    lines += [f"_q{p} = rate[_b + _k{p}]" for p in range(total)]
-    terms = [[f"x[s + _o{p}] * _q{p}" for p in some] for some in _entries(counts)]
-    body = [f"values[v + _k{e}] = {_sum(some)}" for e, some in enumerate(terms)]
-    body += [f"v += _k{len(counts)}", "s += last * width"]
-    return "\n".join([*lines, "for _ in range(count):", *(f"    {line}" for line in body)])
+# --------------------------------------------------------------------------- their parts
 
 
-def sum_of_flows(counts: Sequence[int], lines_of: Sequence[int]) -> str:
-    """Return the same for a coarser grid; ``lines_of`` says in which row of cells each part is."""
-    total, rows = sum(counts), max(lines_of, default=0) + 1
-    lines = [*_constants(max(total, len(counts))), "_b = part_begin[begins[kind]]"]
-    lines += [f"_o{p} = source[_b + _k{p}]" for p in range(total)]
-    lines += [f"_q{p} = flow[_b + _k{p}]" for p in range(total)]
-    lines += [f"_p{c} = places[_k{c}]" for c in range(rows)]
-    lines += [f"_d{c} = spans[kind, _k{c}]" for c in range(rows)]
-    terms = [
-        [f"x[s + _o{p}] * fine_values[_p{lines_of[p]} + _q{p}]" for p in some]
-        for some in _entries(counts)
-    ]
-    body = [f"values[v + _k{e}] = {_sum(some)}" for e, some in enumerate(terms)]
-    body += [f"_p{c} += _d{c}" for c in range(rows)]
-    body += [f"v += _k{len(counts)}", "s += last * width"]
-    after = [f"places[_k{c}] = _p{c}" for c in range(rows)]
-    return "\n".join([*lines, "for _ in range(count):", *(f"    {line}" for line in body), *after])
+def _one_of(
+    patterns: Sequence[Pattern], written: Callable[[Pattern], list[str]], kind: str = "numbers[k]"
+) -> str:
+    """Return the statements of the pattern that a kind has."""
+    lines = []
+    for number, pattern in enumerate(patterns, 1):
+        lines.append(f"{'if' if number == 1 else 'elif'} special[{kind}] == _k{number}:")
+        lines += [f"    {line}" for line in written(pattern)]
+    return "\n".join(_constants(lines)) if lines else "pass"
 
 
-def _constants(count: int) -> list[str]:
-    """Return unsigned numbers from zero on: sums of unsigned and plain ones would be floats."""
-    return ["_k0 = zero", *(f"_k{n + 1} = _k{n} + one" for n in range(count))]
+def _constants(lines: list[str]) -> list[str]:
+    """Return statements with unsigned numbers before them: sums with plain ones would be signed."""
+    used = {int(n) for n in re.findall(r"\b_k(\d+)\b", "\n".join(lines))} | {0, 1}
+    for n in sorted(used, reverse=True):
+        used |= {1 << bit for bit in range(n.bit_length())}
+    found = []
+    for n in sorted(used):
+        high = 1 << max(n.bit_length() - 1, 0)
+        half = f"_k{high // 2} + _k{high // 2}" if n == high else ""
+        rest = [f"_k{1 << bit}" for bit in range(n.bit_length()) if n >> bit & 1]
+        text = {0: "zero", 1: "zero - ~zero"}.get(n, half or " + ".join(rest))
+        found.append(f"_k{n} = {text}")
+    return [*found, *lines]
 
 
-def _entries(counts: Sequence[int]) -> list[range]:
-    ends = np.cumsum(counts).tolist()
-    return [range(end - count, end) for end, count in zip(ends, counts, strict=True)]
+def _rows(pattern: Pattern) -> list[str]:
+    """Return statements for the distances to other rows, by an entry that leads there."""
+    found, number = ["_b = begin[base]"], 0
+    entry: dict[tuple[int, ...], tuple[int, int]] = {}
+    for r, terms in enumerate(pattern.sums):
+        for term in terms:
+            entry.setdefault(term.lead, (number, term.offset - r))
+            number += 1
+    for d, lead in enumerate(pattern.leads):
+        e, offset = entry[lead]
+        found.append(f"_w{d} = {_plus(f'step[_b + _k{e}]', -offset)}")
+    return found
+
+
+def _sources(pattern: Pattern) -> list[str]:
+    """Return the same for the parts of flows."""
+    found, number = ["_b = part_begin[begins[kind]]"], 0
+    entry: dict[tuple[int, ...], tuple[int, int]] = {}
+    for terms in pattern.sums:
+        for term in terms:
+            entry.setdefault(term.lead, (number, term.offset))
+            number += 1
+    for d, lead in enumerate(pattern.leads):
+        p, offset = entry[lead]
+        found.append(f"_w{d} = {_plus(f'source[_b + _k{p}]', -offset)}")
+    return found
+
+
+def _at(pattern: Pattern, term: Term, s: str) -> str:
+    """Return the place of a term's state."""
+    base = f"_p{pattern.leads.index(term.lead)}" if any(term.lead) else s
+    return _plus(base, term.offset)
+
+
+def _plus(base: str, number: int) -> str:
+    if number == 0:
+        return base
+    return f"{base} + _k{number}" if number > 0 else f"{base} - _k{-number}"
 
 
 def _sum(terms: Sequence[str]) -> str:
     """Return a sum whose last term is added last: it is the one that has just been computed."""
     return " + ".join(terms) if terms else "0.0"
-
-
-def _both(backward: Sequence[str], forward: Sequence[str]) -> list[str]:
-    found = ["if backward:", "    s = (row * cells + ends[k]) * width"]
-    found += ["    for _ in range(ends[k] - starts[k]):", *(f"        {line}" for line in backward)]
-    found += ["else:", "    s = (row * cells + starts[k]) * width"]
-    return [
-        *found,
-        "    for _ in range(ends[k] - starts[k]):",
-        *(f"        {line}" for line in forward),
-    ]

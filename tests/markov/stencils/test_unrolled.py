@@ -5,28 +5,67 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hopflow.kernels import build
 from markov import MatrixFree, PauseTandem, stationary
-from markov.stencils import unrolled
-from tests.markov.stencils.conftest import TANDEM, grid_layout
+from markov.stencils import levels, unrolled
+from markov.stencils.coarsening import halved
+from markov.stencils.levels import Coarse, Finest
+from tests.markov.stencils.conftest import grid_layout
 
 
-def test_the_most_frequent_kind_of_cell_is_chosen():
-    grid, _ = grid_layout(TANDEM).into
-    every = np.ones(len(grid.kinds), dtype=bool)
-    counts, chosen = unrolled.frequent(grid, every)
-    assert counts == (4, 3)  # arrivals, departures from both queues; recovery into the lower state
-    assert grid.shares[chosen].sum() > 0.3
-    assert not unrolled.frequent(grid, ~every)[1].any()
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Run kernels as plain Python, with statements spliced in."""
+
+    def run(kernel, *arguments, **snippets):
+        function = build(kernel, snippets=snippets or None, compiled=False)
+        return lambda: function(*arguments)
+
+    monkeypatch.setattr(levels, "bound_kernel", run)
+    with np.errstate(over="ignore"):
+        yield
 
 
-def test_sums_of_flows_with_numbers_written_out():
-    scope = {
-        "zero": 0, "one": 1, "count": 2, "kind": 0, "begins": [0], "part_begin": [0], "last": 2,
-        "width": 1, "s": 0, "v": 0, "source": [0, 1, 1], "rate": [2.0, 3.0, 5.0],
-        "x": [1.0, 10.0, 100.0, 1000.0], "values": [0.0] * 4,
-    }  # fmt: skip
-    exec(unrolled.sum_of_rates((2, 1)), scope)  # noqa: S102
-    assert scope["values"] == [32.0, 50.0, 3200.0, 5000.0]
+def two_levels(layout, *, fast):
+    """Return a grid and one below it with sweeps, residual, restriction and correction all done."""
+    rng = np.random.default_rng(5)
+    grid, rates = layout.into
+    x = rng.random(grid.size) * (layout.place >= 0).ravel().max()
+    finest = Finest(grid, rates, layout.place >= 0, x, fast=fast)
+    coarse_grid, halving = halved(grid, [n > 4 for n in grid.shape])
+    coarse = Coarse(coarse_grid, halving, finest)
+    below = Coarse(*halved(coarse_grid, [n > 4 for n in coarse_grid.shape]), coarse)
+    finest.forward()
+    coarse.restrict()
+    coarse.forward()
+    below.restrict()
+    below.forward()
+    below.prolong()
+    coarse.backward()
+    coarse.prolong()
+    finest.backward()
+    found = [x, coarse.values, coarse.scale, coarse.x, below.values, below.scale, below.x]
+    return [*found, np.array(finest.residual())], finest
+
+
+@pytest.mark.parametrize("rates", [(25.0, 1.0), (25.0, 5.0, 1.0)])
+def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
+    model = PauseTandem(buffers=(7, 14), high_threshold=11, arrival_rates=rates)
+    layout = grid_layout(model)
+    loops, _ = two_levels(layout, fast=False)
+    written, finest = two_levels(layout, fast=True)
+    _, starts, ends, numbers = finest.lines[1:]
+    assert np.any((ends - starts > 4) & (finest.special[numbers] > 0))  # four rows have a middle
+    for a, b in zip(written, loops, strict=True):
+        assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
+
+
+def test_statements_add_to_numbers_without_a_sign():
+    scope = {"zero": np.uint64(0), "s": np.uint64(7)}
+    with np.errstate(over="ignore"):
+        exec("\n".join(unrolled._constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
+    assert scope["s"] == 28
+    assert isinstance(scope["n"], np.uint64)
 
 
 @pytest.mark.slow  # it compiles kernels with and without

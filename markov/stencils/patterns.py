@@ -1,0 +1,151 @@
+"""Which kinds of cells are so frequent that statements are written out for them.
+
+A pattern says where the transitions of a kind of cell lead, and not at which rates: one compiled kernel
+serves all parameters of a model, and models alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from markov.stencils.coarsening import Halving
+    from markov.stencils.grids import Grid
+
+__all__ = ["Pattern", "Term", "frequent", "of_grid", "of_sums"]
+
+MOST_TERMS = 64  # of a cell that is written out
+MOST_PATTERNS = 2
+LEAST_SHARE = 0.02  # of the cells
+
+
+class Term(NamedTuple):
+    """One number of a sum: where it is.
+
+    Attributes
+    ----------
+    lead
+        Step to the row of its state, along all axes but the last.
+    offset
+        From the first state of the cell to that state, within its row.
+    line, flow
+        Of a flow of a coarser grid: the row of cells that make up the coarse one, and its number.
+    """
+
+    lead: tuple[int, ...]
+    offset: int
+    line: int = 0
+    flow: int = 0
+
+
+class Pattern(NamedTuple):
+    """The terms of each sum of a cell, and how many slots it has.
+
+    Attributes
+    ----------
+    spans
+        Flows in each row of the cells that make up a coarse one.
+    """
+
+    sums: tuple[tuple[Term, ...], ...]
+    width: int
+    spans: tuple[int, ...] = ()
+
+    @property
+    def leads(self) -> list[tuple[int, ...]]:
+        """Other rows than the cell's own, in a fixed order."""
+        found = {term.lead for terms in self.sums for term in terms}
+        return sorted(lead for lead in found if any(lead))
+
+    @property
+    def lag(self) -> int:
+        """Cells by which a row has to be ahead of the next to have been swept where that one reads it."""
+        there = [t.offset // self.width for terms in self.sums for t in terms if any(t.lead)]
+        return max([1, *map(abs, there)])
+
+    @property
+    def size(self) -> int:
+        """Number of terms."""
+        return sum(map(len, self.sums))
+
+
+def of_grid(grid: Grid) -> list[Pattern]:
+    """Return the pattern of each kind of cell: the other states of its transitions."""
+    width = grid.width
+    return [
+        Pattern(
+            tuple(
+                tuple(Term(e.step[:-1], e.step[-1] * width + e.slot) for e in entries)
+                for entries in kind
+            ),
+            width,
+        )
+        for kind in grid.kinds
+    ]
+
+
+def of_sums(grid: Grid, halving: Halving, places: Any, *, by_source: bool) -> list[Pattern]:
+    """Return the pattern of each kind of coarse cell: what its flows are sums of.
+
+    Parameters
+    ----------
+    grid, halving
+        The finer grid, and what a coarse cell is made of.
+    places
+        How many flows a coarse cell has before each of its cells in a row, and in each row, by kind.
+    by_source
+        Whether a flow is weighted by the state that it belongs to, or by the other one.
+    """
+    before, spans = places
+    width, last = grid.width, halving.last
+    rows = np.array(list(np.ndindex(*(2 if a else 1 for a in halving.axes[:-1]))), dtype=np.int64)
+    rows = rows.reshape(-1, len(halving.axes) - 1)
+    flat = [[e for slot in kind for e in slot] for kind in grid.kinds]
+    own = [[slot for slot, s in enumerate(kind) for _ in s] for kind in grid.kinds]
+    found = []
+    for number, kind in enumerate(halving.parts):
+        sums = []
+        for parts in kind:
+            terms = []
+            for p in parts:
+                lead, cell = tuple(rows[p.row].tolist()), p.cell % last
+                slot, entry = own[p.kind][p.entry], flat[p.kind][p.entry]
+                if not by_source:
+                    lead = tuple(a + b for a, b in zip(lead, entry.step[:-1], strict=True))
+                    cell, slot = cell + entry.step[-1], entry.slot
+                flow = int(before[number, p.cell]) + p.entry
+                terms.append(Term(lead, cell * width + slot, p.row, flow))
+            sums.append(tuple(terms))
+        found.append(Pattern(tuple(sums), width, tuple(spans[number].tolist())))
+    return found
+
+
+def frequent(
+    patterns: Sequence[Pattern], shares: Iterable[float]
+) -> tuple[list[Pattern], NDArray[np.uint64]]:
+    """Return the patterns that many cells have, and which of them each kind has, from 1 on; 0: none.
+
+    Parameters
+    ----------
+    patterns
+        Of each kind.
+    shares
+        Of the cells that are of each kind; zero for kinds that may not be chosen.
+    """
+    found: dict[Hashable, float] = {}
+    for pattern, share in zip(patterns, shares, strict=True):
+        if share > 0.0 and pattern.size <= MOST_TERMS:
+            found[pattern] = found.get(pattern, 0.0) + share
+    chosen: list[Any] = sorted(found, key=lambda p: -found[p])[:MOST_PATTERNS]
+    chosen = [p for n, p in enumerate(chosen) if n == 0 or found[p] >= LEAST_SHARE]
+    kept = [share > 0.0 for share in shares]
+    numbers = [
+        chosen.index(p) + 1 if k and p in chosen else 0 for p, k in zip(patterns, kept, strict=True)
+    ]
+    return chosen, np.array(numbers, dtype=np.uint64)
