@@ -44,6 +44,7 @@ def transfer_times() -> Effects:
     printed["size"] = printed["size_bytes"].astype(float)
     groups = frame.groupby(["size", "seed", "protocol"])["transfer_time"]
     first, last, mean = (getattr(groups, name)().unstack() for name in ("min", "max", "mean"))  # noqa: PD010
+    ahead = first["TCP"] > last["UDP"]
     sizes = [int(size) for size in sorted(frame["size"].unique())]
     before = tuple(of_runs((first["TCP"] / last["UDP"]).loc[size] - 1.0) for size in sizes)
     rate = {size: of_runs(8.0 * FLOWS * size / last["TCP"].loc[size]) for size in sizes}
@@ -81,7 +82,7 @@ def transfer_times() -> Effects:
         ("size (bytes)", "mean transfer time (s)"),
         "xy",
         values={
-            "rates": list(rate.values()), "million": means["UDP", 1_000_000],
+            "ahead": int(ahead.sum()), "runs": ahead.size, "rates": list(rate.values()), "million": means["UDP", 1_000_000],
             "alone": alone[1_000_000], "printed": float(table["UDP", 1_000_000]),
             "queues": [_changed("default"), _changed("200")], "packets": BUFFER,
             "tcp": means["TCP", 1_000_000], "tcp_printed": float(table["TCP", 1_000_000]),
@@ -189,6 +190,6 @@ def shares_of_the_link() -> Effects:
         },
         ("time since the start (s)", "share of TCP (1)"),
         "x",
-        values={"early": found[EARLY], "late": found[LATE], "first": found[1], "law": law,
+        values={"own": own[LATE], "early": found[EARLY], "late": found[LATE], "first": found[1], "law": law,
                 "largest": float(largest), "others": len(counts)},
     )  # fmt: skip

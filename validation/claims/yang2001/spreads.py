@@ -57,7 +57,7 @@ def spread_of_times() -> Effects:
         curves,
         ("class of flows", "standard deviation of the transfer time (s)"),
         values={
-            "share": most,
+            "share": most, "shrinks": [d for d, e in zip(DISCIPLINES, steps[2::3], strict=True) if e.value < 0.0],
             "with": [_last_step(None, pair) for pair in LAST_STEPS],
             "without": [_last_step("lost", pair) for pair in LAST_STEPS],
         },
