@@ -18,7 +18,7 @@ from benchmarks.timing import Row
 from dfcmodel import CBR, FIFO, PFC, Flow, Link, Packets, Scenario
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow import gbps, us
 from responsefn import NewReno

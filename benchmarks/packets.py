@@ -23,7 +23,7 @@ from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario

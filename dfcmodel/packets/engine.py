@@ -8,10 +8,11 @@ import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.packets.capacities import grow
 from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
-from dfcmodel.packets.layouts import Layout, called_managers, lay_out
+from dfcmodel.packets.layouts.arrays import Layout, lay_out
+from dfcmodel.packets.layouts.capacities import grow
+from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of

@@ -9,7 +9,8 @@ from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.plans import UNBOUNDED, Plan, Port, bits_of
+from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, one_number
 from responsefn import WindowRule
 

@@ -12,7 +12,8 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.plans import UNBOUNDED, Plan, Port, bits_of
+from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
 from hopflow.checks import instance, number, one_number
 from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, LinuxScalable, NewReno, Reno, Vegas
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL
-from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.disciplines import Pause
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,9 +49,8 @@ class Records:
         Number of retransmission timeouts and of loss events, (F,).
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
-    switched, all_switches
-        When each port asked for a pause or its end, at which port that feeds it and for which class (ALL: all
-        of them), and whether those are all.
+    all_switches
+        Whether `switched` has all pauses.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -70,9 +69,9 @@ class Records:
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
         self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
         self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
-        self.switched: list[tuple[float, int, int, int, int]] = []
+        self._switched: list[Any] = []  # tables and rows, in order of time
         self.all_switches = True
-        pausing = any(plan.pausable(p) for p in range(P))
+        pausing = any(plan.pausable(p) for p in plan.under(Pause, PFC))
         self.switches = np.zeros((SWITCHES if pausing else 0, 5))
         self.total = np.zeros(F)
         self.imbalance = np.zeros(F)
@@ -86,13 +85,22 @@ class Records:
 
     def take_switches(self, count: int) -> None:
         """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
-        rows = self.switches[:count].tolist()
         self.all_switches &= count <= len(self.switches)
-        self.switched += [(time, *map(int, (p, on, q, rank))) for time, p, on, q, rank in rows]
+        if count:
+            self._switched.append(self.switches[:count].copy())
+
+    @property
+    def switched(self) -> NDArray[np.float64]:
+        """Pauses and their ends, (N, 5).
+
+        The columns are the time in s, the port that asked for it, 1 for a pause, the port that feeds it and for
+        which it is, and the class (ALL: all of them).
+        """
+        return np.vstack(self._switched) if self._switched else np.empty((0, 5))
 
     def switch(self, p: int, now: float, on: bool, feeder: int = ALL, priority: int = ALL) -> None:
         """Record that port p asked for a pause of a class at a port that feeds it, or for its end."""
-        self.switched.append((now, p, int(on), feeder, priority))
+        self._switched.append((now, p, int(on), feeder, priority))
 
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""
@@ -100,22 +108,11 @@ class Records:
         self.peak = arrays["unit"]["peak"][:P].copy()
         self.carried, self.waited = hop["carried"].copy(), hop["waited"].copy()
         self.imbalance = self._imbalance(arrays)
-        self._waiting_on(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation
         self.drops = np.zeros(P, dtype=np.int64)
         np.add.at(self.drops, hop["port"], self.lost.sum(axis=0))
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
-
-    def _waiting_on(self, arrays: dict[str, Any]) -> None:
-        """Record the packets still queued in lanes at the end."""
-        unit, lane, element = (arrays[name] for name in ("unit", "lane", "element"))
-        for p in np.flatnonzero(unit["kind"][:-1] == LANES):
-            for c in range(unit["lane"][p], unit["lane"][p] + unit["lanes"][p]):
-                e = lane["head"][c] if lane["count"][c] else -1
-                while e >= 0:
-                    self.wait_on(int(p), float(element["time"][e]))
-                    e = element["next"][e]
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""

@@ -87,7 +87,7 @@ class Simulation:
             self.senders.append(self._sender(f, kind))
             self.at(float(plan.starts[f]), len(self.queues) + f, self.senders[f].start)
 
-        for clock in plan.clocks():
+        for clock in plan.clocks:
             begin_clock(self, clock)
         for p, q, priority, time in plan.storms():
             asks = partial(self.queues[q].receive_message, (-1 - p, priority), True)

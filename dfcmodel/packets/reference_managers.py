@@ -13,7 +13,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dfcmodel.packets.plans import Port
+    from dfcmodel.packets.ports import Port
     from dfcmodel.packets.protocols import EventSimulation
     from dfcmodel.packets.reference_receivers import Packet
 

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.plans import Plan, plan_packets
+from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.trajectories import Trajectory
@@ -18,6 +18,7 @@ from dfcmodel.results.trajectories import Trajectory
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
+    from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.records import Records
 
 __all__ = ["plan_scenario", "simulate_packets", "trajectory"]
@@ -121,17 +122,17 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
 def _paused(plan: Plan, records: Records) -> Any:
     """Return when each link and access link was paused, and by whom."""
     hosts = {ports[0]: -1 - f for f, ports in enumerate(plan.forward)}
-    asked: dict[tuple[int, int, int], list[float]] = {}
-    for time, p, _, q, priority in records.switched:
-        asked.setdefault((p, q, priority), []).append(time)
+    rows = records.switched
+    keys, place = np.unique(rows[:, [1, 3, 4]].astype(int), axis=0, return_inverse=True)
     found = []
-    for (p, feeder, priority), times in asked.items():
+    for n, (p, feeder, priority) in enumerate(keys.tolist()):
+        times = rows[place.reshape(-1) == n, 0]
         port = plan.ports[p]
         assert isinstance(port.discipline, (Pause, PFC))
         for q in plan.feeders(p) if feeder == ALL else (feeder,):
             link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
             way = plan.ports[q].delay + port.discipline.signalling
-            found.append((link, port.link, priority, np.array(times) + way))
+            found.append((link, port.link, priority, times + way))
     for p, q, priority, begin in plan.storms():
         link = plan.ports[q].link if plan.ports[q].link >= 0 else hosts[q]
         found.append((link, plan.ports[p].link, priority, np.array([begin])))

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from .jit import inlined
 
-__all__ = ["least_time", "push", "release", "take"]
+__all__ = ["least_time", "next_place", "push", "release", "retire", "take"]
 
 FREE, USED, OUT, FAULT, STREAM, SWITCHED = 0, 1, 2, 3, 4, 5  # places in `tally`
 CROWDED, ALARM = 6, 7  # 1: arrays should grow; number of elements in use from which they should
 GONE = -2  # number of a free element
+PLACES, PLACE = (
+    5,
+    31,
+)  # of a place in the order: which row of `unit` has its bit, and which bit it is
 
 
 @inlined
@@ -45,6 +49,8 @@ def push(element, unit, slot, e, u, time, key):
     it.key = key
     it.next = -1
     box = unit[u]
+    if box.count == 0:
+        unit[box.place >> PLACES].active |= 1 << (box.place & PLACE)
     box.count += 1
     b = box.at + (int(time * box.inverse) & box.mask)
     j = slot[b, 0]
@@ -66,6 +72,32 @@ def push(element, unit, slot, e, u, time, key):
         slot[b, 0] = e
     else:
         element[before].next = e
+
+
+@inlined
+def next_place(unit, k, past):
+    """Return the first place from ``k`` on of a unit that has work; ``past``: none."""
+    while k < past:
+        rest = unit[k >> PLACES].active >> (k & PLACE)
+        if rest == 0:
+            k = (k | PLACE) + 1
+            continue
+        while rest & 255 == 0:
+            rest >>= 8
+            k += 8
+        while rest & 1 == 0:
+            rest >>= 1
+            k += 1
+        return k
+    return past
+
+
+@inlined
+def retire(unit, u, k):
+    """Clear the bit of a unit that has no work until something is pushed to it."""
+    box = unit[u]
+    if box.count == 0 and (box.waiting == 0 or box.paused > 0):
+        unit[k >> PLACES].active &= ~(1 << (k & PLACE))
 
 
 @inlined

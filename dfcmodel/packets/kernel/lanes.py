@@ -7,12 +7,12 @@ import numpy as np
 
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
-from .jit import inlined
+from .jit import compiled, inlined
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import drop, is_markable
 
-__all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow"]
+__all__ = ["dequeue", "discard", "enter_lane", "leave_lane", "longest_lane", "overflow", "wait_on"]
 
 BY_FLOW, BY_CLASS, BY_RATE = (
     1,
@@ -46,6 +46,19 @@ def enter_lane(element, unit, lane, p, c, e, sizes):
     else:
         port.held += 1
     port.bytes += sizes[element[e].size]
+
+
+@compiled
+def wait_on(element, unit, lane, waiting, scale):
+    """Record the packets that are still queued in lanes at the end of the run."""
+    rows = len(waiting) - 1
+    for p in range(len(unit) - 1):
+        for c in range(unit[p].lane, unit[p].lane + unit[p].lanes):
+            e = np.int64(lane[c].head)
+            for _ in range(lane[c].count):
+                waiting[min(int(element[e].time * scale), rows), p] += 1
+                waiting[rows, p] -= 1
+                e = np.int64(element[e].next)
 
 
 @inlined

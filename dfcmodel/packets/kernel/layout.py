@@ -88,6 +88,8 @@ UNIT = np.dtype(
         ("low", "f8"),
         ("signalling", "f8"),
         ("loss", "f8"),  # probability that an arriving packet is lost at random
+        ("place", "i8"),  # in the order of processing
+        ("active", "i8"),  # bits of the 32 units at places from 32 times its row on: what has work
     ],
     align=True,
 )

@@ -11,12 +11,22 @@ import math
 
 import numpy as np
 
-from .boxes import CROWDED, FAULT, OUT, SWITCHED, least_time, release, take
+from .boxes import (
+    CROWDED,
+    FAULT,
+    OUT,
+    SWITCHED,
+    least_time,
+    next_place,
+    release,
+    retire,
+    take,
+)
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import entry, inlined
-from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow
+from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
 from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
 from .pauses import PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
@@ -326,7 +336,8 @@ def run(
         if clock[CHECK] < end:
             look_at_timers(element, unit, slot, flow, clock, tally, now)
         idle += 1
-        for k in range(len(order)):
+        k = next_place(unit, 0, len(order))
+        while k < len(order):
             u = order[k]
             if unit[u].kind == LANES:
                 if (unit[u].waiting > 0 or unit[u].count > 0) and turn_of(
@@ -345,6 +356,8 @@ def run(
                 )  # fmt: skip
                 if unit[u].count != before:
                     idle = 0
+            retire(unit, u, k)
+            k = next_place(unit, k + 1, len(order))
         if tally[FAULT] != 0:
             return n
         now = end
@@ -352,6 +365,7 @@ def run(
             look(flow, events, window, round_trip, acked, n)
             n += 1
             if n == samples:
+                wait_on(element, unit, lane, waiting, scale)
                 return n
         elif idle > EMPTY_WINDOWS:
             now = least_time(element, unit, slot, now, min(sample_end, max(end, clock[CHECK])))

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from dfcmodel import CBR, Packets, takano2006
-from dfcmodel.packets import engine, layouts
+from dfcmodel.packets import engine
 from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.simulation import plan_scenario
 from tests.dfcmodel.packets.conftest import plan_of
 from validation import evidence
@@ -91,7 +92,7 @@ def test_takano2006_is_equal_to_ns2_packet_for_packet(name: str, rate: float, ag
 
 def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
     from dfcmodel.network.flows import window_rules
-    from dfcmodel.packets.layouts import lay_out
+    from dfcmodel.packets.layouts.arrays import lay_out
     from responsefn.responses.rule_events import signatures_of
 
     sizes = []
@@ -104,7 +105,7 @@ def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
 
 def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None:
     """A run of 2^31 packets takes minutes: here there are 50 numbers."""
-    for module in (engine, layouts):
+    for module in (engine, senders):
         monkeypatch.setattr(module, "ENDLESS", 50)
     for source in (one_link.flows[0].source, CBR(200.0)):
         flow = replace(one_link.flows[0], source=source, size=np.inf)

@@ -39,7 +39,7 @@ def check_equal(one: Records, other: Records) -> None:
         if name in {"delivered", "lost", "waiting"}:
             a, b = a[:S], b[:S]
         np.testing.assert_array_equal(a, b, err_msg=name)
-    assert sorted(one.switched) == sorted(other.switched)
+    assert sorted(one.switched.tolist()) == sorted(other.switched.tolist())
     for name in SUMS:
         np.testing.assert_allclose(
             getattr(one, name), getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name

@@ -11,7 +11,7 @@ from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.pauses import PAUSE
 from dfcmodel.packets.kernel.ports import LANES
-from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plans import QUANTUM, Plan
 from responsefn import NewReno
 from responsefn.responses.rule_events import signatures_of

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import Pause
 from dfcmodel.packets.kernel.boxes import ALARM, CROWDED, USED
 from dfcmodel.packets.plans import HEADER
 from responsefn import WindowRule
@@ -26,9 +28,8 @@ NEVER = 2**62
 
 def most_elements(plan: Plan) -> int:
     """Return the largest number of packets, ACKs and timer events in the network at a time."""
-    inside = 0.0
-    for port in plan.ports:  # full of ACKs, whether they take time or not
-        inside += min(port.room, 1 << 22) + 2.0 + port.delay * port.bits / (8.0 * HEADER)
+    acks = plan.delays * plan.bits / (8.0 * HEADER)  # full of ACKs, whether they take time or not
+    inside = float((np.minimum(plan.rooms, 1 << 22) + 2.0 + acks).sum())
     messages = _most_messages(plan)
     windows = sum(
         4 * min(flow.max_window, flow.size) + 64
@@ -36,7 +37,7 @@ def most_elements(plan: Plan) -> int:
         else min(flow.size, 1 << 22)
         for flow in plan.scenario.flows
     )
-    clocks = 2 * len(plan.clocks())
+    clocks = 2 * len(plan.clocks)
     return int(min(2.0 * inside, 2.0 * windows) + messages) + 8 * len(plan.forward) + 64 + clocks
 
 
@@ -45,29 +46,34 @@ def _most_messages(plan: Plan) -> float:
 
     Each pause that has quanta has an element for their end.
     """
-    messages = float(len(plan.storms()))
-    for p, port in enumerate(plan.ports):
-        for q in plan.pausable(p):
-            feeder, rule = plan.ports[q], port.discipline
-            way = feeder.delay + rule.signalling  # type: ignore[attr-defined]
-            messages += 3.0 + way * (feeder.bits + port.bits) / (8.0 * HEADER)
-    return messages
+    pairs = [(p, q) for p in plan.under(Pause, PFC) for q in plan.pausable(p)]
+    if not pairs:
+        return 0.0
+    own, feeder = np.array(pairs).T
+    signalling = np.array([plan.ports[p].discipline.signalling for p in own.tolist()])  # type: ignore[attr-defined]
+    ways = plan.delays[feeder] + signalling
+    messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[own]) / (8.0 * HEADER)
+    return len(plan.storms()) + float(messages.sum())
 
 
 def outstanding(plan: Plan) -> NDArray[np.int64]:
     """Return an upper bound of the packets and ACKs queued at each port, (P,)."""
-    most = np.zeros(len(plan.ports), dtype=np.int64)
-    for f, flow in enumerate(plan.scenario.flows):
-        window = 4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size
-        window = int(min(window, 1 << 24))
-        for p in {*plan.forward[f], *plan.backward[f]}:
-            most[p] += window
+    windows = np.array(
+        [
+            min(4 * flow.max_window if isinstance(flow.source, WindowRule) else flow.size, 1 << 24)
+            for flow in plan.scenario.flows
+        ]
+    ).astype(np.int64)
+    P = len(plan.ports)
+    pairs = np.unique(plan.hops.flow * P + plan.hops.port)
+    most = np.zeros(P, dtype=np.int64)
+    np.add.at(most, pairs % P, windows[pairs // P])
     return np.minimum(most, 1 << 24)
 
 
 def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
     """Return how many elements there are at first, at most ``most``, and from how many in use on they should grow."""
-    begin = 8 * len(plan.forward) + 8 * len(plan.clocks()) + 4 * len(plan.storms()) + ELEMENTS
+    begin = 8 * len(plan.forward) + 8 * len(plan.clocks) + 4 * len(plan.storms()) + ELEMENTS
     return (most, NEVER) if begin * spare >= most else (begin * spare, begin * spare // 2)
 
 

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from dfcmodel import Packets, takano2006
-from dfcmodel.packets import capacities
-from dfcmodel.packets.capacities import first_elements, first_places, most_elements, outstanding
 from dfcmodel.packets.engine import run_engine
-from dfcmodel.packets.layouts import lay_out
+from dfcmodel.packets.layouts import capacities
+from dfcmodel.packets.layouts.arrays import lay_out
+from dfcmodel.packets.layouts.capacities import (
+    first_elements,
+    first_places,
+    most_elements,
+    outstanding,
+)
 from responsefn.responses.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 

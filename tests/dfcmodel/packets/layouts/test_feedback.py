@@ -7,7 +7,8 @@ import numpy as np
 from dfcmodel import CBR, DFC, FIFO, Flow, Link, Packets, Scenario
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.kernel.diffusion import LISTEN, TELL
-from dfcmodel.packets.layouts import lay_out, ordered_ports, windows
+from dfcmodel.packets.layouts.arrays import lay_out
+from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
 from dfcmodel.packets.plans import Plan
 from responsefn.responses.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import plan_of
@@ -31,7 +32,7 @@ def chain_of_three() -> Plan:
 
 def test_nodes_report_to_the_ports_that_feed_them_once_per_delay() -> None:
     """To the host and the first link; the second one feeds a FIFO link and hears of nobody."""
-    clocks = {clock.to: clock for clock in chain_of_three().clocks()}
+    clocks = {clock.to: clock for clock in chain_of_three().clocks}
     host = 3
     assert clocks.keys() == {0, 1, host}
     assert (clocks[0].of, clocks[1].of, clocks[host].of) == (1, -1, 0)

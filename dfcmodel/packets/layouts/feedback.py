@@ -21,7 +21,7 @@ __all__ = ["begin_clocks", "lay_out_feedback", "lay_out_rates"]
 
 def lay_out_rates(plan: Plan, unit: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of lanes with diffusion-type flow control; one row if there are none."""
-    ports = [p for p, port in enumerate(plan.ports) if isinstance(port.discipline, DFC)]
+    ports = plan.under(DFC)
     found = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
     for p in ports:
         port, capacity = plan.ports[p], 1.0 / plan.transmission[p, 0]

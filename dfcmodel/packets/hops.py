@@ -1,0 +1,68 @@
+"""All hops of a scenario's flows as columns, from which the tables of a plan and of its layout follow."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+__all__ = ["Hops", "hops_of"]
+
+
+class Hops(NamedTuple):
+    """Hops of all flows, flow by flow: those of its packets, then those of its ACKs, (H,).
+
+    Attributes
+    ----------
+    flow, port
+        Whose hop it is, and over which port.
+    is_ack
+        Whether ACKs take it.
+    begins
+        Whether it is the first one from an end of the flow.
+    before
+        The port of the hop before, of ACKs that of the last hop of the packets; -1: none.
+    row
+        Number of the hop where the receiver of each flow has one too, between packets and ACKs.
+    """
+
+    flow: Integers
+    port: Integers
+    is_ack: NDArray[np.bool_]
+    begins: NDArray[np.bool_]
+    before: Integers
+    row: Integers
+
+
+def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]]) -> Hops:
+    """Return the hops of flows, given the ports on the paths of packets and of ACKs.
+
+    Examples
+    --------
+    >>> hops = hops_of([(0, 1), (1,)], [(2,), ()])
+    >>> hops.port.tolist(), hops.before.tolist(), hops.row.tolist()
+    ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 4])
+    """
+
+    def whole(values: Any) -> Integers:
+        return np.fromiter(values, dtype=np.int64)
+
+    there, back = whole(map(len, forward)), whole(map(len, backward))
+    counts = there + back
+    start = np.cumsum(counts) - counts
+    flow = np.repeat(np.arange(len(counts)), counts)
+    both = itertools.chain.from_iterable(zip(forward, backward, strict=True))
+    port = whole(itertools.chain.from_iterable(both))
+    place = np.arange(len(port)) - start[flow]
+    is_ack = place >= there[flow]
+    before = np.concatenate([[-1], port[:-1]])
+    before[place == 0] = -1
+    begins = (place == 0) | (place == there[flow])
+    return Hops(flow, port, is_ack, begins, before, place + is_ack + start[flow] + flow)

@@ -1,0 +1,103 @@
+"""Arrays of the compiled engine for a plan: units, calendar queues, routes, senders."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.packets.kernel.layout import ELEMENT, HISTORY, HOP
+from dfcmodel.packets.layouts.capacities import first_elements, most_elements
+from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
+from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
+from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
+from dfcmodel.packets.layouts.managers import (
+    lay_out_called,
+    lay_out_control,
+    lay_out_early,
+    manager_numbers,
+)
+from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
+from dfcmodel.packets.layouts.units import lay_out_units
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+    from responsefn.responses.rule_events import RuleSignature
+
+__all__ = ["Layout", "lay_out"]
+
+
+@dataclass
+class Layout:
+    """The arrays of a run by their names in the kernel.
+
+    Attributes
+    ----------
+    ahead
+        Length of a window, s.
+    most
+        Number of elements that are enough for the plan.
+    """
+
+    arrays: dict[str, Any]
+    ahead: float
+    most: int
+
+
+def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
+    """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
+    inline = ordered_ports(plan)
+    order, ahead = windows(plan, inline)
+    flow, bits, sent = lay_out_flows(plan, signatures)
+    numbers = manager_numbers(plan)
+    unit, slots, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
+    F = len(flow)
+    hop = np.zeros(len(plan.hops.port) + F, HOP)
+    hop["port"][plan.hops.row] = plan.hops.port
+    hop["inline"] = inline[hop["port"]]
+    lane = lay_out_lanes(plan, unit, hop)
+    feeder = lay_out_feeders(plan, unit, hop)
+    clocks = plan.clocks
+    most = most_elements(plan)
+    size, alarm = first_elements(plan, spare, most)
+    selective = any(kind == "sack" for kind in plan.recoveries)
+    window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
+    arrays = {
+        "element": np.empty(size, ELEMENT),
+        "unit": unit,
+        "slot": np.full((slots, 2), -1, dtype=np.int32),
+        "flow": flow,
+        "history": np.zeros(max(1, sent), HISTORY),
+        "hop": hop,
+        "lane": lane,
+        "diffusive": lay_out_rates(plan, unit, lane),
+        "feeder": feeder,
+        "feedback": lay_out_feedback(clocks, plan, unit),
+        "ring": ring,
+        "bits": bits,
+        "known": np.full((F, 8), -1, dtype=np.int32),
+        "noted": np.full((F, 6), -1, dtype=np.int32),
+        "block": np.empty((size if selective else 1, 6), dtype=np.int32),
+        "transmission": plan.transmission,
+        "passage": plan.passage,
+        "sizes": plan.sizes,
+        "early": lay_out_early(plan, numbers),
+        "control": lay_out_control(plan, numbers),
+        "called": lay_out_called(plan, numbers),
+        "order": order,
+        "stream": plan.seeds.astype(np.int64),
+        "out": np.empty((2 * window + 64, 2), dtype=np.int32),
+        "clock": np.array(
+            [
+                *(0.0, 0.0, math.inf, float(plan.method.is_ns2), plan.scenario.min_rto),
+                *(plan.jitter, plan.method.ack_delay, 0.0),
+            ]
+        ),
+        "tally": np.array([-1, 0, 0, 0, 0, 0, 0, alarm], dtype=np.int64),
+    }
+    wake_all(plan, arrays)
+    begin_storms(plan, arrays)
+    begin_clocks(clocks, arrays)
+    return Layout(arrays, ahead, most)

@@ -1,0 +1,176 @@
+"""Lookahead: which ports need a calendar queue, in which order units are processed, how long a window is."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import Pause
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = ["horizons", "ordered_ports", "windows"]
+
+LATEST = 1.0 - 1e-6
+"""Length of a window over the smallest latency; below 1 because sums of times are rounded."""
+NEARLY = 0.9
+"""A window of at least this part of the longest possible one is taken without a search for a better order."""
+
+
+def ordered_ports(plan: Plan) -> Integers:
+    """Return 1 for ports with a single ordered input, from one port or from senders only, (P,).
+
+    Ports that have lanes or can be paused are processed in every window and get 0.
+    """
+    P, hops = len(plan.ports), plan.hops
+    late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
+    inputs = np.unique(hops.port * (P + 1) + np.where(late, -1, hops.before) + 1)
+    single = np.bincount(inputs // (P + 1), minlength=P) <= 1
+    return np.asarray(single & ~np.array(plan.with_lanes), dtype=np.int64)
+
+
+class _Stretches(NamedTuple):
+    """Parts of routes from unit to unit: the units at their ends, the first hop, and the one after the last, (N,)."""
+
+    source: Integers
+    target: Integers
+    begin: Integers
+    end: Integers
+
+
+def _stretches(plan: Plan, inline: Integers) -> _Stretches:
+    """Return the parts of all routes between units, flow by flow.
+
+    Receivers that delay ACKs share the calendar queue of the senders.
+    """
+    hops, senders = plan.hops, len(plan.ports)
+    H, index = len(hops.port), np.arange(len(hops.port))
+    boxed = inline[hops.port] == 0
+    late = np.array(plan.delayed)[hops.flow] & hops.is_ack & hops.begins
+    first = hops.begins & ~hops.is_ack
+    box = np.maximum.accumulate(np.where(boxed, index, -1))  # the last one up to here
+    before = np.concatenate([[-1], box[:-1]])
+    start = np.maximum.accumulate(np.where(first | late, index, -1))
+    last = np.flatnonzero(np.append(first[1:], True))
+    turn = np.flatnonzero(late)
+
+    def of(target: Any, end: Integers, box: Integers, start: Integers) -> tuple[Any, ...]:
+        found = box >= start
+        source = np.where(found, hops.port[np.maximum(box, 0)], senders)
+        return source, np.broadcast_to(target, end.shape), np.where(found, box, start), end
+
+    at = np.flatnonzero(boxed)
+    parts = [
+        of(hops.port[at], at, before[at], start[at]),
+        of(senders, last + 1, box[last], start[last]),
+        of(senders, turn, before[turn], start[turn - 1]),
+    ]
+    assert H == 0 or last[-1] == H - 1
+    return _Stretches(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
+    """Return the processing order of the units and the length of a window in s.
+
+    Senders come first. The window is the smallest latency of a transfer against this order, and not longer than a
+    period of feedback, because one report is under way at a time.
+    """
+    a, b, time = _latencies(plan, inline)
+    senders = len(plan.ports)
+    boxed = np.concatenate([[senders], np.flatnonzero(inline == 0)])
+    order = boxed if _any_order(a, b, time, senders) else _sorted_units(boxed, a, b)
+    place = np.zeros(senders + 1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    back = time[place[b] <= place[a]].tolist()
+    periods = [clock.period for clock in plan.clocks]
+    longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
+    return order, LATEST * min([*back, *periods, longest])
+
+
+def _latencies(plan: Plan, inline: Integers) -> tuple[Integers, Integers, Floats]:
+    """Return from which unit to which something comes, and after what time at least, s."""
+    senders, hops = len(plan.ports), plan.hops
+    parts = _stretches(plan, inline)
+    sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
+    listens = np.array([bool(back) for back in plan.backward])
+    kept = (parts.target != senders) | listens[hops.flow[parts.end - 1]]
+    pauses = [
+        (p, q, plan.ports[q].delay + plan.ports[p].discipline.signalling)  # type: ignore[attr-defined]
+        for p in plan.under(Pause, PFC)
+        for q in plan.pausable(p)
+    ]
+    a, b, time = np.array(pauses).reshape(-1, 3).T
+    a = np.concatenate([parts.source[kept], a.astype(np.int64)])
+    b = np.concatenate([parts.target[kept], b.astype(np.int64)])
+    time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], time])
+    by = np.lexsort((time, b, a))
+    a, b, time = a[by], b[by], time[by]
+    first = np.append(True, (np.diff(a) != 0) | (np.diff(b) != 0))[: len(a)]
+    return a[first], b[first], time[first]
+
+
+def _any_order(a: Integers, b: Integers, time: Floats, senders: int) -> bool:
+    """Return whether every order with the senders first gives windows that are nearly the longest possible ones.
+
+    Of two transfers in opposite directions one is against the order.
+    """
+    inner = a != senders
+    if not inner.any():
+        return True
+    there, back = a * (senders + 1) + b, b * (senders + 1) + a
+    opposite = np.searchsorted(there, back).clip(max=len(there) - 1)
+    mutual = there[opposite] == back
+    against = [time[inner & (b == senders)], np.maximum(time, time[opposite])[mutual & inner]]
+    return bool(time[inner].min() >= NEARLY * np.concatenate(against).min(initial=np.inf))
+
+
+def _sorted_units(boxed: Integers, a: Integers, b: Integers) -> Integers:
+    """Return the units in an order with few backward edges; the senders remain first."""
+    into: dict[int, set[int]] = {u: set() for u in boxed.tolist()}
+    for source, target in zip(a.tolist(), b.tolist(), strict=True):
+        if target != boxed[0] and source != target:
+            into[target].add(source)
+    after: dict[int, list[int]] = {u: [] for u in into}
+    for u, before in into.items():
+        for source in before:
+            after[source].append(u)
+    place = {u: n for n, u in enumerate(into)}
+    order: list[int] = []
+    heap = [
+        (len(into[u]), place[u], u) for u in into
+    ]  # what is left, the fewest units before it first
+    heapq.heapify(heap)
+    while heap:
+        count, _, u = heapq.heappop(heap)
+        if u not in into or count != len(into[u]):  # it has been chosen, or has a later entry
+            continue
+        order.append(u)
+        del into[u]
+        for target in after[u]:
+            if target in into:
+                into[target].discard(u)
+                heapq.heappush(heap, (len(into[target]), place[target], target))
+    return np.array(order, dtype=np.int64)
+
+
+def horizons(plan: Plan, inline: Integers, queueing: Floats) -> Floats:
+    """Return how long before its time an element is pushed to each unit, s, (P + 1,), besides a window.
+
+    ``queueing`` is the longest time in the queue of each port; at ports with lanes packets are pushed
+    when they leave. Calendar queues work beyond it too, more slowly.
+    """
+    parts = _stretches(plan, inline)
+    leaving = plan.passage.max(axis=1) + np.where(plan.with_lanes, 0.0, queueing)
+    sums = np.concatenate([[0.0], np.cumsum(leaving[plan.hops.port])])
+    far = np.zeros(len(plan.ports) + 1)
+    np.maximum.at(far, parts.target, sums[parts.end] - sums[parts.begin])
+    return np.asarray(np.minimum(far, plan.passage[:, 0].sum()), dtype=np.float64)

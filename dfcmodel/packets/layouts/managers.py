@@ -1,0 +1,118 @@
+"""Queue managers of ports in the arrays of the compiled engine: their parameters and first states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.coupled import PI2, DualPI2
+from dfcmodel.network.disciplines import manager_of
+from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.disciplines import Discipline
+    from dfcmodel.packets.plans import Plan
+
+__all__ = [
+    "MANAGERS",
+    "called_managers",
+    "lay_out_called",
+    "lay_out_control",
+    "lay_out_early",
+    "manager_numbers",
+]
+
+MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
+"""Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
+BY_ADDRESS, COUPLED = 4, 6
+
+
+def manager_numbers(plan: Plan) -> list[int]:
+    """Return which manager each port has: 0 for none, one that is compiled with the kernel, or by address."""
+    found: list[int] = plan.by_discipline(_manager_number).tolist()
+    return found
+
+
+def _manager_number(discipline: Discipline) -> int:
+    """Return which manager a discipline has: one that is compiled with the kernel, or by address."""
+    if isinstance(discipline, DualPI2):
+        return COUPLED
+    manager = manager_of(discipline)
+    return 0 if manager is None else MANAGERS.get(type(manager).on_step, BY_ADDRESS)
+
+
+def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
+    """Return the signatures of the managers that are called by address, each once."""
+    managers = [
+        manager_of(port.discipline)
+        for port, number in zip(plan.ports, manager_numbers(plan), strict=True)
+        if number == BY_ADDRESS
+    ]
+    return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
+
+
+def lay_out_called(plan: Plan, numbers: list[int]) -> NDArray[Any]:
+    """Return the parameters and state of managers called by address; rows of other ports are unused."""
+    if BY_ADDRESS not in numbers:
+        return np.zeros(1, CALLED)
+    signatures = called_managers(plan)
+    called = np.zeros(len(plan.ports), CALLED)
+    for p, port in enumerate(plan.ports):
+        manager = manager_of(port.discipline)
+        if manager is not None and numbers[p] == BY_ADDRESS:
+            row, state = called[p], type(manager).State()
+            row["drop"], row["mark"] = state[:2]
+            row["state"][: len(state) - 2] = state[2:]
+            given = list(manager.numbers(plan.scenario.packet_size).values())
+            row["parameters"][: len(given)] = given
+            row["capacity"] = 1.0 / plan.transmission[p, 0]
+            row["kind"] = signatures.index(manager_signature_of(manager))
+    return called
+
+
+def lay_out_control(plan: Plan, numbers: list[int]) -> NDArray[Any]:
+    """Return the parameters and state of CoDel, PIE and PI2; rows of other ports are unused."""
+    if not set(numbers) - {0, BY_ADDRESS, MANAGERS[RED.on_step]}:
+        return np.zeros(1, CONTROL)
+    control = np.zeros(len(plan.ports), CONTROL)
+    for p, port in enumerate(plan.ports):
+        rule: Any = manager_of(port.discipline) or port.discipline
+        row = control[p]
+        if numbers[p] == MANAGERS[CoDel.on_step]:
+            row["target"], row["interval"] = rule.target, rule.interval
+        elif numbers[p] == MANAGERS[PIE.on_step]:
+            row["target"], row["interval"] = rule.target, rule.update
+            row["alpha"], row["beta"] = rule.alpha, rule.beta
+            row["next"], row["pace"] = rule.update, 8.0 / port.bits
+            row["burst"] = row["most_burst"] = rule.burst
+        elif isinstance(rule, (PI2, DualPI2)):
+            row["target"], row["interval"], row["next"] = rule.target, rule.update, rule.update
+            row["alpha"], row["beta"], row["coupling"] = rule.alpha, rule.beta, rule.coupling
+            row["ecn"], row["pace"] = rule.ecn, 8.0 / port.bits
+            if isinstance(rule, DualPI2):
+                row["ramp"], row["width"] = rule.ramp, rule.ramp_width
+                row["share"] = rule.classic_share
+    return control
+
+
+def lay_out_early(plan: Plan, numbers: list[int]) -> NDArray[Any]:
+    """Return the RED parameters and state of each port; rows of other ports are unused."""
+    if MANAGERS[RED.on_step] not in numbers:
+        return np.zeros(1, EARLY)
+    early = np.zeros(len(plan.ports), EARLY)
+    for p, port in enumerate(plan.ports):
+        rule: Any = manager_of(port.discipline)
+        if numbers[p] == MANAGERS[RED.on_step]:
+            row = early[p]
+            size = rule.mean_packet or plan.scenario.packet_size
+            row["pace"] = port.bits / (8.0 * size)
+            for name in ("weight", "low", "high", "max_p"):
+                row[name] = getattr(rule, name)
+            row["most"] = rule.high * (2.0 if rule.gentle else 1.0)
+            row["mean"], row["ecn"] = rule.mean_packet or 0.0, rule.ecn
+    return early

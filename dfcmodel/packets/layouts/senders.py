@@ -1,0 +1,135 @@
+"""Flows in the arrays of the compiled engine: their senders, receivers and rules, and their first events."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.flows import OnOff
+from dfcmodel.packets.kernel.boxes import USED
+from dfcmodel.packets.kernel.layout import FLOW
+from dfcmodel.packets.kernel.timers import WAKE
+from dfcmodel.packets.plans import ENDLESS
+from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn.responses.rule_compilation import numbers_of
+from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
+from responsefn.rules.base import answers_marks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["lay_out_flows", "wake_all"]
+
+RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
+SACK, RATED = RECOVERY["sack"], 5
+
+
+def lay_out_flows(
+    plan: Plan, signatures: tuple[RuleSignature, ...]
+) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
+    """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
+    scenario, hops = plan.scenario, plan.hops
+    alike: dict[
+        Any, int
+    ] = {}  # places of the rows of flows that differ in their routes and starts alone
+    kinds, chosen = [], []
+    for f, given in enumerate(scenario.flows):
+        rule = given.source
+        rtt = scenario.base_rtt(given) if isinstance(rule, WindowRule) else 0.0
+        line_rate = scenario.path(given)[0].rate if isinstance(rule, RateRule) else 0.0
+        key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f],
+               plan.paced[f])  # fmt: skip
+        if key not in alike:
+            alike[key] = len(kinds)
+            kinds.append(_row(plan, f, signatures, rtt, line_rate))
+        chosen.append(alike[key])
+    flow = np.array(kinds, dtype=FLOW)[chosen]
+    flow["phase"], flow["delayed"] = plan.phases, plan.delayed
+    flow["turn"] = [len(ports) for ports in plan.forward]
+    ends = np.bincount(hops.flow, minlength=len(flow)) + 1
+    flow["end"], flow["way"] = ends, np.cumsum(ends) - ends
+    window = np.array([isinstance(given.source, WindowRule) for given in scenario.flows])
+    flow["due"] = np.where(window, plan.starts, -1.0)
+    maps = np.where(flow["recovery"] == SACK, 2, 1)
+    count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
+    flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
+    sent = np.where(flow["samples"] == 1, flow["sent_mask"] + 1, 0)
+    flow["history"] = np.where(flow["samples"] == 1, np.cumsum(sent) - sent, 0)
+    return flow, np.zeros(int(count.sum()) + 1, dtype=np.uint8), int(sent.sum())
+
+
+def _row(
+    plan: Plan, f: int, signatures: tuple[RuleSignature, ...], rtt: float, line_rate: float
+) -> Any:
+    """Return the row of a flow, without its route, its start and its places in other arrays."""
+    ns2, given = plan.method.is_ns2, plan.scenario.flows[f]
+    row = np.zeros(1, FLOW)[0]
+    for name, value in (("acked", -1), ("last", -1), ("highest", -1), ("timed", -1), ("hole", -1),
+                        ("least", -1), ("top", -1), ("pipe", -1), ("first_window", 2.0),
+                        ("recover", 0 if ns2 else -2), ("backoff", 1.0),
+                        ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
+                        ("first_loss", math.nan), ("finished", math.nan),
+                        ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
+                        ("recovery", RECOVERY[plan.recoveries[f]]), ("most", given.max_window)):  # fmt: skip
+        row[name] = value
+    source: Any = given.source
+    row["size"] = min(given.size + (ns2 and isinstance(source, WindowRule)), ENDLESS)
+    if isinstance(source, WindowRule):
+        row["kind"] = signatures.index(signature_of(source))
+        row["accurate"] = answers_marks(type(source))
+        count = 1 << math.ceil(math.log2(8 + 2 * given.max_window))
+        row["bit_mask"] = count - 1
+        begin = source.start(rtt)
+        if ns2:
+            begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
+        _set_numbers(row, source, begin)
+        row["paced"] = plan.paced[f]
+        row["pace_start"], row["pace_after"] = plan.paces(f)
+        if isinstance(source, DeliveryRule):
+            row["samples"], row["not_ect"] = 1, not row["accurate"]
+            row["sent_mask"] = 4 * count - 1
+    elif isinstance(source, RateRule):
+        row["kind"] = signatures.index(signature_of(source))  # type: ignore[arg-type]
+        row["recovery"], row["accurate"] = RATED, 1
+        row["line_gap"], row["pace_at"] = 1.0 / line_rate, -math.inf
+        _set_numbers(row, source, source.start(line_rate))
+    else:
+        row["gap"] = 1.0 / source.rate
+        if isinstance(source, OnOff):
+            row["onoff"] = 2 if source.random else 1
+            row["on"], row["off"] = source.on, source.off
+    return row
+
+
+def _set_numbers(row: Any, rule: Any, begin: Any) -> None:
+    """Write the first state of a rule and its parameters into a flow's record, one after the other."""
+    numbers, values = np.zeros(64), list(numbers_of(rule).values())
+    numbers[: len(begin)] = begin
+    first = parameters_at(type(rule))
+    numbers[first : first + len(values)] = values
+    row["cwnd"], row["ssthresh"] = numbers[:2]
+    row["rule_state"], row["parameters"], row["more"] = np.split(numbers[2:], [14, 30])
+
+
+def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Schedule the starts of all flows, in a calendar queue that is empty."""
+    element, slot, box = arrays["element"], arrays["slot"], arrays["unit"][-1]
+    F = len(plan.starts)
+    first, senders = int(arrays["tally"][USED]), len(plan.ports)
+    rows = first + np.arange(F)
+    places = box["at"] + ((plan.starts * box["inverse"]).astype(np.int64) & box["mask"])
+    order = np.lexsort((np.arange(F), plan.starts, places))
+    same = places[order[1:]] == places[order[:-1]]
+    for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),
+                         ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
+        element[name][rows] = values
+    element["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
+    slot[places[order], 1] = rows[order]  # the last one of each slot stays
+    slot[places[order[::-1]], 0] = rows[order[::-1]]
+    box["count"] += F
+    arrays["unit"]["active"][0] = 1  # the senders are the first of the units
+    arrays["tally"][USED] += F

@@ -1,0 +1,76 @@
+"""Units of the compiled engine: ports and senders with their calendar queues, and rings of queued packets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.managers import RED
+from dfcmodel.packets.kernel.layout import UNIT
+from dfcmodel.packets.layouts.capacities import first_places, outstanding
+from dfcmodel.packets.layouts.lookahead import horizons
+from dfcmodel.packets.layouts.managers import MANAGERS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["lay_out_units"]
+
+MOST_SLOTS = 1 << 14
+"""Largest number of slots per calendar queue."""
+SLOTS_PER_WINDOW = 256
+"""Largest number of slots that a unit looks at in a window."""
+
+
+def lay_out_units(
+    plan: Plan,
+    inline: NDArray[np.int64],
+    order: NDArray[np.int64],
+    window: float,
+    spare: int,
+    numbers: list[int],
+) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
+    """Return the units, the number of slots of their calendar queues, and the departure ring."""
+    P = len(plan.ports)
+    unit = np.zeros(P + 1, UNIT)
+    unit["free"] = -math.inf
+    ports = unit[:P]
+    places = np.minimum(plan.rooms, outstanding(plan))
+    is_link = np.array([port.link >= 0 for port in plan.ports])
+    sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), spare)
+    ring = np.cumsum(sizes) - sizes
+    for name, values in (("room", plan.rooms), ("manager", numbers), ("rank", plan.ranks),
+                         ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", plan.losses),
+                         ("delay", plan.delays), ("counted", plan.delays * is_link),
+                         ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms)):  # fmt: skip
+        ports[name] = values
+    unit["place"][order] = np.arange(len(order))
+    slots = _lay_out_slots(plan, unit, inline, order, window, places)
+    return unit, slots, np.empty(int(sizes.sum()))
+
+
+def _lay_out_slots(
+    plan: Plan,
+    unit: NDArray[Any],
+    inline: NDArray[np.int64],
+    order: NDArray[np.int64],
+    window: float,
+    places: NDArray[np.int64],
+) -> int:
+    """Set the calendar queues of the units; return the number of their slots."""
+    P, hops = len(plan.ports), plan.hops
+    largest = np.full(P, -1)  # size class: ports without data have ACKs alone
+    largest[hops.port[~hops.is_ack]] = 0
+    longest = places * plan.transmission[np.arange(P), largest]
+    horizon = (window + horizons(plan, inline, longest))[order]
+    shortest = np.append(plan.transmission[:, 0], plan.transmission[:, 0].min())[order]
+    width = np.maximum(shortest, window / SLOTS_PER_WINDOW)
+    count = np.minimum(MOST_SLOTS, np.maximum(16.0, 2.0 * horizon / width))
+    count = 1 << np.ceil(np.log2(count)).astype(np.int64)
+    unit["at"][order], unit["mask"][order] = np.cumsum(count) - count, count - 1
+    unit["inverse"][order] = 1.0 / np.maximum(width, 2.0 * horizon / count)
+    return int(count.sum())

@@ -1,0 +1,152 @@
+"""From a scenario and a method to the plan of a packet-level run."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.packets import ns2_random
+from dfcmodel.packets.plans import BLOCK, HEADER, SIZES, Plan
+from dfcmodel.packets.ports import Port, Ports
+from dfcmodel.packets.refusals import check_scenario
+from hopflow.checks import one_number
+from responsefn import RateRule, WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["plan_packets"]
+
+SHORTEST = 1e-12
+"""Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
+PARTS = 32
+"""Most parts of a sample that engines record, so that a run ends with one of them."""
+
+
+def plan_packets(
+    scenario: Scenario,
+    method: Packets,
+    *,
+    end: float,
+    sample: float,
+    starts: Floats,
+    jitter: float = 0.0,
+) -> Plan:
+    """Return the plan of a scenario.
+
+    Parameters
+    ----------
+    end, sample
+        Simulated time and sampling interval, s. The last interval may be shorter.
+    starts
+        Start times of the flows, s, (F,).
+    jitter
+        Upper end of the random delay of each packet at its sender, s.
+
+    Raises
+    ------
+    ValueError
+        For a feature that the packet level does not support; the message names it.
+    """
+    check_scenario(scenario, method)
+    one_number("duration", end, at_least=SHORTEST, hint="in s")
+    one_number("sample", sample, at_least=SHORTEST, hint="in s")
+    sample, samples, every = _division(end, sample)
+    ports = Ports(scenario, method)
+    forward, backward = [], []
+    for f, flow in enumerate(scenario.flows):
+        out = list(scenario.path_index(flow))
+        if flow.host != "direct":
+            out.insert(0, ports.access(f))
+        forward.append(tuple(out))
+        back = [ports.reverse(p) for p in reversed(out)] if _listens(scenario, f) else []
+        backward.append(tuple(back))
+    acks = HEADER + BLOCK * np.arange(SIZES - 1)
+    sizes = np.array([scenario.packet_size, *(acks if method.ack_transmission else 0.0 * acks)])
+    bits = np.array([port.bits for port in ports.all])
+    transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
+    delays = np.array([port.delay for port in ports.all])
+    F, P = len(scenario.flows), len(ports.all)
+    seeds = np.random.SeedSequence(method.seed or 0).generate_state(P + F, np.uint64) | np.uint64(1)
+    return Plan(
+        scenario=scenario,
+        method=method,
+        ports=tuple(ports.all),
+        forward=tuple(forward),
+        backward=tuple(backward),
+        recoveries=method.recovery_of(scenario),
+        delayed=tuple(
+            flow.delayed_acks and isinstance(flow.source, WindowRule) for flow in scenario.flows
+        ),
+        transmission=transmission,
+        passage=transmission + delays[:, np.newaxis],
+        ranks=_ranks(method, transmission[:, 0] + delays),
+        sizes=sizes,
+        losses=np.array([_loss(scenario, method, port) for port in ports.all]),
+        starts=starts,
+        jitter=jitter,
+        phases=_phases(scenario, method),
+        seeds=seeds,
+        end=end,
+        sample=sample,
+        samples=samples,
+        every=every,
+    )
+
+
+def _division(end: float, sample: float) -> tuple[float, int, int]:
+    """Return an interval of which a run has a whole number, that number, and how many make a sample.
+
+    They are the 1st to `PARTS`-th part of a sample; where none divides the run samples are shorter, so that
+    they do.
+    """
+    times = Fraction(end / sample).limit_denominator(PARTS)
+    if times > 0 and abs(times * sample / end - 1.0) <= 1e-9:
+        part = sample if times.denominator == 1 else end / times.numerator
+        return part, times.numerator, times.denominator
+    samples = math.ceil(end / sample)
+    return end / samples, samples, 1
+
+
+def _loss(scenario: Scenario, method: Packets, port: Port) -> float:
+    """Return the probability of random loss at a port; ACKs are never lost."""
+    if port.link < 0 or method.loss is None:
+        return 0.0
+    return float(method.loss.get(scenario.links[port.link].name, 0.0))
+
+
+def _ranks(method: Packets, passage: Floats) -> NDArray[np.int64]:
+    """Return the rank of each port among arrivals at equal times, (P,)."""
+    ranks = np.arange(len(passage))
+    if method.is_ns2:
+        ranks[np.argsort(-passage, kind="stable")] = np.arange(len(passage))
+    return ranks
+
+
+def _listens(scenario: Scenario, f: int) -> bool:
+    return isinstance(scenario.flows[f].source, (WindowRule, RateRule))
+
+
+def _phases(scenario: Scenario, method: Packets) -> Floats:
+    """Return the tick phases of the flows, s."""
+    F = len(scenario.flows)
+    if not method.is_ns2:
+        return np.zeros(F)
+    if method.phases is not None:
+        if len(method.phases) != F:
+            raise ValueError(
+                f"phases: {len(method.phases)} values, must be one for each of {F} flows"
+            )
+        return np.array(method.phases)
+    nodes = {node: n for n, node in enumerate(scenario.nodes)}
+    return ns2_random.tick_phases(
+        [nodes[flow.path[0]] for flow in scenario.flows], len(nodes), method.seed
+    )

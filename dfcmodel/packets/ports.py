@@ -1,0 +1,134 @@
+"""Ports of the packet level: links of a scenario, access links of hosts, and mirrors of links for ACKs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.coupled import DualPI2
+from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
+from dfcmodel.network.managers import RED
+from hopflow.checks import number
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
+
+__all__ = ["UNBOUNDED", "Port", "Ports", "bits_of", "has_lanes"]
+
+UNBOUNDED = 2**40
+"""Packets in a queue without bound."""
+
+
+def has_lanes(discipline: Discipline) -> bool:
+    """Return whether the packets queued under a discipline must be known at the start of each transmission."""
+    manager = manager_of(discipline)
+    managed = manager is not None and type(manager).on_step is not RED.on_step
+    return managed or isinstance(discipline, (DFC, Pause, PFC, Fair, Priority, DualPI2))
+
+
+@dataclass(frozen=True)
+class Port:
+    """A directed link at packet level and the queue in front of it.
+
+    Attributes
+    ----------
+    source, target
+        The nodes at its ends.
+    bits
+        Rate in bit/s.
+    delay
+        Propagation delay in s.
+    room
+        Packets that can be queued in addition to the one in transmission.
+    discipline
+        Queueing discipline.
+    link
+        Index in the scenario's links; -1 for mirrors and access links.
+    mirror
+        Whether it is the reverse direction of a link, used by ACKs only.
+    """
+
+    source: Hashable
+    target: Hashable
+    bits: float
+    delay: float
+    room: int
+    discipline: Discipline
+    link: int
+    mirror: bool = False
+
+    @property
+    def name(self) -> str:
+        """``source->target``, as of a link."""
+        return f"{self.source}->{self.target}"
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether the queued packets must be known at the start of each transmission."""
+        return has_lanes(self.discipline)
+
+
+def bits_of(rate: float, size: float) -> float:
+    """Return a rate in bit/s, rounded to a whole number if it differs by rounding errors only."""
+    bits = rate * 8.0 * size
+    return float(round(bits)) if abs(bits - round(bits)) <= 1e-9 * bits else bits
+
+
+class Ports:
+    """The ports of a scenario: its links, then access links and mirrors, added on demand."""
+
+    def __init__(self, scenario: Scenario, method: Packets) -> None:
+        self.scenario, self.method = scenario, method
+        self.all = [
+            Port(
+                link.source, link.target, bits_of(link.rate, scenario.packet_size), link.delay,
+                self._room(link.buffer, link.discipline), link.discipline, n,
+            )
+            for n, link in enumerate(scenario.links)
+        ]  # fmt: skip
+        self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
+        self.for_acks: dict[int, int] = {}
+
+    def _room(self, buffer: float, discipline: Discipline) -> int:
+        places = int(buffer)
+        return places - 1 if self.method.is_ns2 and type(discipline) is FIFO else places
+
+    def _add(self, port: Port) -> int:
+        if port.room < 1:
+            number(f"buffer of {port.name}", float(port.room), at_least=1.0)
+        self.all.append(port)
+        self.at.setdefault((port.source, port.target), len(self.all) - 1)
+        return len(self.all) - 1
+
+    def access(self, f: int) -> int:
+        """Add the access link of a flow's host, equal to its first link; return the index."""
+        first = self.all[self.scenario.path_index(self.scenario.flows[f])[0]]
+        host: Any = ("host", self.scenario.flows[f].name)
+        shaped = self.scenario.flows[f].host == "shaped"
+        rule = first.discipline if shaped else FIFO()
+        return self._add(Port(host, first.source, first.bits, first.delay, UNBOUNDED, rule, -1))
+
+    def reverse(self, p: int) -> int:
+        """Return the port from the target of port p to its source, adding a mirror if needed.
+
+        ACKs that take no time have mirrors to themselves, in which nothing waits.
+        """
+        port = self.all[p]
+        if not self.method.ack_transmission:
+            if p not in self.for_acks:
+                self.for_acks[p] = self._mirror(port)
+            return self.for_acks[p]
+        found = self.at.get((port.target, port.source))
+        return self._mirror(port) if found is None else found
+
+    def _mirror(self, port: Port) -> int:
+        room = port.room
+        if port.link >= 0:
+            room = self._room(self.scenario.links[port.link].buffer, FIFO())
+        return self._add(
+            Port(port.target, port.source, port.bits, port.delay, room, FIFO(), -1, mirror=True)
+        )

@@ -1,0 +1,41 @@
+"""Flows in the arrays of the engine: rows of equal senders, bit maps, first events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dfcmodel import CBR, Packets
+from dfcmodel.packets.layouts.senders import SACK, lay_out_flows
+from responsefn import CUBIC, NewReno
+from responsefn.responses.rule_events import signatures_of
+from tests.dfcmodel.packets.conftest import plan_of
+
+
+def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> None:
+    (flow,) = one_link.flows
+    sources = (NewReno(), NewReno(), CUBIC(), CBR(5.0))
+    flows = tuple(
+        replace(flow, name=f"{n}", source=source, start=0.1 * n, max_window=40.0)
+        for n, source in enumerate(sources)
+    )
+    plan = plan_of(replace(one_link, flows=flows), Packets(seed=1, recovery="sack"))
+    signatures = signatures_of(source for source in sources[:3])
+    rows, bits, _ = lay_out_flows(plan, signatures)
+    assert rows["due"].tolist() == [0.0, 0.1, 0.2, -1.0]
+    assert (rows["recovery"][:3] == SACK).all()
+    own = {"way", "due", "bits"}
+    assert all(
+        rows[0][name] == rows[1][name] for name in ("kind", "size", "most", "cwnd", "bit_mask")
+    )
+    differ = [
+        name
+        for name in rows.dtype.names
+        if not np.array_equal(rows[0][name], rows[1][name], equal_nan=True)
+    ]
+    assert set(differ) == own
+    maps = (rows["bit_mask"][:3] + 1) // 8 * 2  # received, and acknowledged selectively
+    assert np.diff(rows["bits"][:3]).tolist() == maps[:2].tolist()
+    assert len(bits) > maps.sum()
+    assert rows["gap"][3] == 0.2

@@ -1,0 +1,38 @@
+"""From a scenario to a plan: sizes, times, orders, phases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dfcmodel import Packets, dumbbell, simulate, takano2006
+from tests.dfcmodel.packets.conftest import plan_of
+
+
+def test_acks_can_take_propagation_delays_alone(one_link) -> None:
+    plan = plan_of(one_link, Packets(seed=1, ack_transmission=False))
+    assert (plan.passage[:, 1:] == 0.01).all()
+    assert plan.transmission[0, 0] == pytest.approx(1e-3)
+
+
+def test_simultaneous_arrivals_go_by_port_or_in_ns2_by_passage(one_link) -> None:
+    links = dumbbell(1, rate=100.0, delay=0.1, access_rate=1e3, access_delay=0.01, buffer=9)
+    flow = replace(one_link.flows[0], path=("s1", "left", "right", "d1"))
+    scenario = replace(one_link, links=links, flows=(flow,))
+    assert list(plan_of(scenario, Packets(seed=1)).ranks) == [0, 1, 2, 3, 4, 5]
+    ranks = plan_of(scenario, Packets(convention="ns2")).ranks
+    assert set(ranks[[1, 4]]) == {0, 1}
+
+
+def test_phases_must_be_one_for_each_flow() -> None:
+    with pytest.raises(ValueError, match="phases: 1 values"):
+        plan_of(takano2006("1", dfc=False), Packets(convention="ns2", phases=(0.0,)))
+
+
+@pytest.mark.parametrize("given", [{"duration": 1e-300}, {"duration": 1e-6, "sample": 1e-13}])
+def test_times_that_the_kernel_cannot_count_in_samples_are_refused(one_link, given) -> None:
+    """A number of samples beyond 64 bits would be a row before the first."""
+    name, value = list(given.items())[-1]
+    with pytest.raises(ValueError, match=f"^{name} = {value!r}: must be a finite number >= 1e-12"):
+        simulate(one_link, method=Packets(seed=1), **given)
