@@ -138,7 +138,7 @@ def compile_scenario(
         of the step.
     """
     end = scenario.duration if duration is None else duration
-    h = min(link.delay for link in scenario.links) / fluid.steps_per_delay
+    h = fluid.step_of(scenario)
     quantum = finest_quantum(scenario, end)
     whole = sends_whole_packets(scenario, fluid, packet_jitter)
     layout = layout_of(

@@ -94,9 +94,9 @@ class _Run:
             self.feedback(k)
             self.pause(k)
             self.sources(k)
-            came = np.array([self.way[u].popleft() for u in self.s.up[self.F :]])
             for i, members in enumerate(self.members):
-                self.serve(i, members, came[members - self.F])
+                came = np.array([self.way[u].popleft() for u in self.s.up[members]])
+                self.serve(i, members, came)
             n = k // every
             size = min(every, steps - n * every)
             for c in self.inside:
