@@ -185,6 +185,8 @@ class _Run:
             per_class = isinstance(rule, PFC)
             cells = np.arange(int(row.first), int(row.end)) if per_class else self.members[i]
             waits = k - row.room if row.held == STORM else self.queue[cells].sum()
+            if per_class and row.held != STORM:
+                waits = self.waiting_together(n)
             self.ask(n, row, k, waits)
             row.backlog = waits
             begin = k - row.wait - row.part
@@ -202,6 +204,15 @@ class _Run:
                 self.held[held] = max(stopped, self.held.get(held, 0.0))
             elif stopped:
                 self.open[paused] = min(self.open[paused], pace)
+
+    def waiting_together(self, n: int) -> float:
+        """Return what waits of a class and ingress at all links that count together."""
+        rows, found = [n], 0.0
+        while self.pauses[rows[-1]].also != n:
+            rows.append(self.pauses[rows[-1]].also)
+        for m in rows:
+            found += self.queue[int(self.pauses[m].first) : int(self.pauses[m].end)].sum()
+        return found
 
     def priority(self, c: int) -> int:
         """Return the class of a queue."""

@@ -109,14 +109,17 @@ def lay_out_feeders(
             row["high"], row["low"], row["signalling"] = rule.xoff, rule.xon, rule.signalling
             rooms = plan.ingress(p)
             pools[p] = len(rows)
-            rows.append((port.room - sum(rooms.values()), -1, -1, ALL, 0.0))
+            rows.append((plan.pool(p), -1, -1, ALL, 0.0))
+            together = plan.counting[p]
+            row["asks"], row["mate"] = together[0], (*together, *together)[together.index(p) + 1]
             for (q, priority), room in rooms.items():
-                place[p, q, priority] = len(rows)
-                rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
+                if (together[0], q, priority) not in place:
+                    place[together[0], q, priority] = len(rows)
+                    rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
     counted = hop["ingress"].tolist()
     for f, p, h, before in _arrivals(plan, ways) if by_class else ():
         if p in pools:
-            key = p, before, plan.scenario.flows[f].priority
+            key = plan.counting[p][0], before, plan.scenario.flows[f].priority
             counted[h] = place.get(key, pools[p])
     hop["ingress"] = counted
     found = np.zeros(len(rows), FEEDER)

@@ -193,9 +193,14 @@ def windows(plan: Plan, inline: NDArray[np.int64]) -> tuple[NDArray[np.int64], f
             latency = plan.ports[q].delay + port.discipline.signalling  # type: ignore[attr-defined]
             edges[p, q] = min(edges.get((p, q), math.inf), latency)
     boxed = [senders, *(p for p in range(senders) if not inline[p])]
-    order = _sorted_units(boxed, edges)
-    place = {u: n for n, u in enumerate(order)}
-    back = [time for (a, b), time in edges.items() if place[b] <= place[a]]
+    one = {u: plan.counting[u][0] if u < senders else u for u in boxed}  # they are processed as one
+    joined: dict[tuple[int, int], float] = {}
+    for (a, b), time in edges.items():
+        joined[one[a], one[b]] = min(joined.get((one[a], one[b]), math.inf), time)
+    sorted_units = _sorted_units([u for u in boxed if one[u] == u], joined)
+    place = {u: n for n, u in enumerate(sorted_units)}
+    order = sorted(boxed, key=lambda u: place[one[u]])
+    back = [time for (a, b), time in joined.items() if place[b] <= place[a]]
     periods = [clock.period for clock in plan.clocks()]
     longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
     return np.array(order, dtype=np.int64), LATEST * min([*back, *periods, longest])
@@ -268,6 +273,7 @@ def _units(
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
+    unit["asks"] = unit["mate"] = np.arange(len(unit))
     places = np.minimum([port.room for port in plan.ports], outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
     unit["manager"][:P] = numbers
