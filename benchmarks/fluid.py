@@ -113,7 +113,7 @@ def seconds_of(
 
 def per_step(scenario: Scenario, seconds: float, steps_per_delay: int = 4) -> float:
     """Return ns per node, flow and step; a flow counts at all nodes that send."""
-    h = min(link.delay for link in scenario.links) / steps_per_delay
+    h = Fluid(steps_per_delay=steps_per_delay).step_of(scenario)
     steps = scenario.duration / h * len(scenario.senders) * len(scenario.flows)
     return 1e9 * seconds / steps
 
@@ -201,7 +201,7 @@ def many_flows() -> list[Row]:
         scenario = dumbbell_scenario("newreno", pairs, 1)
         times = tuple(t / scenario.duration for t in seconds_of(scenario, rounds=5, interval=0.01))
         middle = statistics.median(times)
-        cost = 1e9 * middle * min(link.delay for link in scenario.links) / 4 / pairs
+        cost = 1e9 * middle * Fluid().step_of(scenario) / pairs
         note = (
             f"{cost:.0f} ns per flow and step, {cost / 3:.1f} per node; {theirs / middle:,.0f} times "
             f"cheaper than ns-2's mean; {target('6 ns per node', cost <= 18.0)}, "

@@ -63,8 +63,8 @@ def simulate(
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
     steps_per_delay
-        m: the time step is h = shortest link delay / m. First-loss times and peak queues converge
-        with first order in h.
+        m: the time step is h = delay / m, where short access links do not count (`Fluid`). First-loss times and
+        peak queues converge with first order in h.
     sample
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
         that is longer. The last one ends with the run and may be shorter; where no 1st to 32nd part of
@@ -184,7 +184,7 @@ def _simulate_fluid(
     rng: np.random.Generator | int | None,
 ) -> Trajectory:
     """Run the fluid up to ``end``."""
-    h = min(link.delay for link in scenario.links) / method.steps_per_delay
+    h = method.step_of(scenario)
     one_number("duration", end, at_least=h, hint=f"in s; the step is {h:g} s")
     if sample is None:
         sample = min(max(1e-3, h), end)

@@ -136,7 +136,7 @@ def check_step(
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
-        Steps per shortest link delay of the coarser run.
+        Steps per delay of the coarser run, as for `simulate`.
     rng
         Seed.
 
@@ -155,7 +155,7 @@ def check_step(
     instance("scenario", scenario, Scenario)
     rng = whole("rng", rng, 0, 2**62)
     m = whole("steps_per_delay", steps_per_delay, 1, 5_000)
-    step = min(link.delay for link in scenario.links) / m
+    step = Fluid(m).step_of(scenario)
     asked = scenario.duration if duration is None else duration
     end = one_number("duration", asked, at_least=step, hint=f"in s; the step is {step:g} s")
     coarse, fine = (

@@ -145,7 +145,25 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
         else:
             continue
         rows += [*own, *(() if d.storm is None else _for_ever(own, d.storm / h))]
+    _count_together(scenario, layout, rows)
     return np.array([row.item() for row in rows], dtype=PAUSE)
+
+
+def _count_together(scenario: Scenario, layout: Layout, rows: list[Any]) -> None:
+    """Join the rows of one ingress and class at several links of a switch in a circle; the first asks."""
+    circles: dict[tuple[int, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        first = scenario.counted_together(layout.order[row["pausing"]])[0]
+        key: tuple[int, ...] = (-1, i)
+        if row["first"] < row["end"] and row["held"] != STORM:
+            flow = scenario.flows[layout.flow_of[row["first"]]]
+            key = first, int(row["paused"]), flow.priority
+        circles.setdefault(key, []).append(i)
+    for circle in circles.values():
+        for i, following in zip(circle, [*circle[1:], circle[0]], strict=True):
+            rows[i]["also"] = following
+        for i in circle[1:]:
+            rows[i]["high"] = rows[i]["low"] = math.inf
 
 
 def _pairs(
@@ -183,10 +201,11 @@ def _ingress(
     ways of parts of steps spread packets over one.
     """
     found = []
-    ingress = scenario.ingress(n)
-    spare = scenario.links[n].buffer - sum(room for _, _, room in ingress)
-    for u, priority, least in ingress:
-        more = min(scenario.links[u if u >= 0 else n].rate * h, spare / len(ingress))
+    together = scenario.counted_together(n)
+    rooms = {(u, c): room for m in together for u, c, room in scenario.ingress(m)}
+    spare = sum(scenario.links[m].buffer for m in together) - sum(rooms.values())
+    for u, priority, least in scenario.ingress(n):
+        more = min(scenario.links[u if u >= 0 else n].rate * h, spare / len(rooms))
         room = least + (more if d.headroom is None else 0.0)
         row = _message(scenario, layout, n, u, d.signalling, h)
         direct = u < 0 and scenario.flows[-1 - u].host == "direct"

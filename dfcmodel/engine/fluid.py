@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from dfcmodel.network.time_steps import contracted_delay
 from hopflow.checks import choice, flag, one_number, whole
+
+if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
 
 __all__ = ["RECOVERIES", "Fluid"]
 
@@ -19,7 +24,12 @@ class Fluid:
     Parameters
     ----------
     steps_per_delay
-        m: the step is h = shortest link delay / m. First-loss times and peak queues converge as h.
+        m: the step is h = delay / m, where the delay is that of the shortest link, or longer where ``contracted``
+        says so. First-loss times and peak queues converge as h.
+    contracted
+        Whether links at the ends of paths are left out when the delay is chosen (`network.time_steps`): access links
+        of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and those
+        that feed them, always count, and with ``whole_packets`` all do.
     backend
         ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
     store_and_forward
@@ -77,6 +87,7 @@ class Fluid:
     most_steps_per_delay: int = 64
     recovery: str | None = None
     pipe: str = "rfc6675"
+    contracted: bool = True
 
     def __post_init__(self) -> None:
         for name in (
@@ -89,6 +100,7 @@ class Fluid:
         flag("timeouts", self.timeouts)
         flag("whole_losses", self.whole_losses)
         flag("whole_packets", self.whole_packets)
+        flag("contracted", self.contracted)
         if self.accuracy is not None:
             one_number("accuracy", self.accuracy, above=0.0, below=1.0)
             if self.most_steps_per_delay < 4 * self.steps_per_delay:
@@ -97,3 +109,16 @@ class Fluid:
         choice("pipe", self.pipe, PIPES)
         if self.recovery is not None:
             choice("recovery", self.recovery, RECOVERIES)
+
+    def step_of(self, scenario: Scenario) -> float:
+        """Return the time step for a scenario, s.
+
+        Examples
+        --------
+        >>> from dfcmodel import takano2006
+        >>> Fluid().step_of(takano2006("1"))
+        2.5e-05
+        """
+        if self.contracted and not self.whole_packets:
+            return contracted_delay(scenario) / self.steps_per_delay
+        return min(link.delay for link in scenario.links) / self.steps_per_delay

@@ -44,7 +44,7 @@ class Layout:
     delays
         Of the scenario's links in steps, whole ones or not.
     order
-        Places in the scenario's links of the L links that have queues.
+        Places in the scenario's links of the L links that have queues, in the order in which they are served.
     queue_types
         Of those, shape (L,).
     shaped
@@ -146,10 +146,12 @@ def layout_of(
     """
     check_disciplines(scenario)
     can_queue, queue_types = queueing(scenario, whole_packets)
-    order = [n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] == PER_FLOW_RATE]
-    order += [
-        n for n in range(len(queue_types)) if can_queue[n] and queue_types[n] != PER_FLOW_RATE
-    ]
+    own = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind == PER_FLOW_RATE]
+    share = [n for n, kind in enumerate(queue_types) if can_queue[n] and kind != PER_FLOW_RATE]
+    order = [
+        *own,
+        *sorted(share, key=lambda n: max(scenario.feeders(n)) >= 0),
+    ]  # hosts' links first
     forth = back = transmissions or [0.0] * len(delays)
     if whole_packets:  # whose ends come last; a queue itself takes that long to send one
         forth = [0.0 if can_queue[n] else 2.0 * half for n, half in enumerate(forth)]
@@ -225,6 +227,8 @@ def _ways(
         reached, there_and_back = _reached(flow.host, hops, delays, forth, back)
         if whole_packets:
             reached, there_and_back = np.round(reached), round(there_and_back)
+        reached = _apart(reached, [place[n] if (f, n) in queue else -1 for n in hops])
+        there_and_back = max(there_and_back, reached[-1] + 1.0)
         returns = float(there_and_back - reached[-1])
         ack_lag.append(max(1, math.floor(returns + ROUNDING)))
         at, begin = f, 0.0
@@ -272,6 +276,23 @@ def _reached(
     returns = float(np.sum(own + later - short_later))
     both = np.round(rounded[-1] + np.sum(short_later))
     return kept + np.round(rounded), float(kept[-1] + returns + both)
+
+
+def _apart(reached: Any, places: list[int]) -> Any:
+    """Return when a flow reaches its hops and its receiver, with the steps between them that the engine needs.
+
+    Links are served in the order of their ``places`` (-1: no queue). What leaves one may come in the same step to a
+    later one; to an earlier one, and to the receiver, it takes a step. What that adds the way back has less.
+    """
+    found = reached.copy()
+    first = len(found) - 1 - len(places)
+    last, here = -1, first  # the last queue, and where it is
+    for n, place in enumerate([*places, -1], first):
+        least = found[here] + (1.0 if place <= last else 0.0)
+        if place >= 0 or n == len(found) - 1:
+            found[n] = max(found[n], least)
+            last, here = place, n
+    return found
 
 
 def _rank(scenario: Scenario, n: int, f: int) -> int:

@@ -138,7 +138,7 @@ def compile_scenario(
         of the step.
     """
     end = scenario.duration if duration is None else duration
-    h = min(link.delay for link in scenario.links) / fluid.steps_per_delay
+    h = fluid.step_of(scenario)
     quantum = finest_quantum(scenario, end)
     whole = sends_whole_packets(scenario, fluid, packet_jitter)
     layout = layout_of(
@@ -346,7 +346,17 @@ def _reserve(scenario: Scenario, layout: Layout, links: Any, stops: Any) -> None
         links["first_pooled"][i] = first + lossless
         if len(own):
             links["first_ingress"][i], links["end_ingress"][i] = own[0], own[-1] + 1
-            links["reserved"][i] = stops["room"][own].sum()
+            links["reserved"][i] = _reserved(scenario, layout, stops, n)
+
+
+def _reserved(scenario: Scenario, layout: Layout, stops: Any, n: int) -> float:
+    """Return the part of a link's buffer that its ingress has to itself, of links that are counted together."""
+    together = scenario.counted_together(n)
+    places = [i for i, m in enumerate(layout.order) if m in together]
+    held = np.isin(stops["pausing"], places) & (stops["held"] != STORM)
+    once = held & (stops["also"] <= np.arange(len(stops)))  # the last row of each circle
+    part = scenario.links[n].buffer / sum(scenario.links[m].buffer for m in together)
+    return float(part * stops["room"][once].sum())
 
 
 def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: float) -> Any:

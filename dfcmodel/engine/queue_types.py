@@ -16,6 +16,7 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
+from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, WindowRule
 from responsefn.rules.base import answers_marks
 
@@ -59,11 +60,9 @@ def queueing(scenario: Scenario, whole_packets: bool = False) -> tuple[list[bool
     }
     queues = [bool(scenario.feeders(n)) for n in links]
     for n in links:
-        link, before = scenario.links[n], scenario.feeders(n)
-        if type(link.discipline) is not FIFO or n in fed_by_pause or len(before) != 1:
-            continue
-        (u,) = before  # a host's link is kept: there packets enter the network
-        queues[n] = u < 0 or scenario.links[u].rate > link.rate
+        alone = len(scenario.feeders(n)) == 1  # whole packets of several links may meet
+        if n not in fed_by_pause and (alone or not whole_packets) and passes_at_once(scenario, n):
+            queues[n] = False
     queue_types = []
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE

@@ -94,9 +94,9 @@ class _Run:
             self.feedback(k)
             self.pause(k)
             self.sources(k)
-            came = np.array([self.way[u].popleft() for u in self.s.up[self.F :]])
             for i, members in enumerate(self.members):
-                self.serve(i, members, came[members - self.F])
+                came = np.array([self.way[u].popleft() for u in self.s.up[members]])
+                self.serve(i, members, came)
             n = k // every
             size = min(every, steps - n * every)
             for c in self.inside:
@@ -185,6 +185,8 @@ class _Run:
             per_class = isinstance(rule, PFC)
             cells = np.arange(int(row.first), int(row.end)) if per_class else self.members[i]
             waits = k - row.room if row.held == STORM else self.queue[cells].sum()
+            if per_class and row.held != STORM:
+                waits = self.waiting_together(n)
             self.ask(n, row, k, waits)
             row.backlog = waits
             begin = k - row.wait - row.part
@@ -202,6 +204,15 @@ class _Run:
                 self.held[held] = max(stopped, self.held.get(held, 0.0))
             elif stopped:
                 self.open[paused] = min(self.open[paused], pace)
+
+    def waiting_together(self, n: int) -> float:
+        """Return what waits of a class and ingress at all links that count together."""
+        rows, found = [n], 0.0
+        while self.pauses[rows[-1]].also != n:
+            rows.append(self.pauses[rows[-1]].also)
+        for m in rows:
+            found += self.queue[int(self.pauses[m].first) : int(self.pauses[m].end)].sum()
+        return found
 
     def priority(self, c: int) -> int:
         """Return the class of a queue."""

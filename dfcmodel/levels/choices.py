@@ -172,8 +172,7 @@ def measured() -> Measured:
 
 def fluid_work(scenario: Scenario, duration: float, fluid: Fluid) -> float:
     """Return flow-steps, to which the cost of the fluid is about proportional."""
-    steps = duration * fluid.steps_per_delay / min(link.delay for link in scenario.links)
-    return steps * len(scenario.flows)
+    return duration / fluid.step_of(scenario) * len(scenario.flows)
 
 
 def packet_work(scenario: Scenario, duration: float) -> float:

@@ -74,8 +74,8 @@ def checked_runs(
     if jitter is None:
         jitter = min(end, *(scenario.base_rtt(flow) for flow in scenario.flows))
     one_number("jitter", jitter, at_least=0.0, at_most=end, hint="in s")
-    step = min(link.delay for link in scenario.links) / fluid.steps_per_delay
-    return Runs(runs, seed, end, min(max(end / 100.0, step), end), float(jitter))
+    sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
+    return Runs(runs, seed, end, sample, float(jitter))
 
 
 def refuse_one_level(scenario: Scenario, packets: Packets) -> None:

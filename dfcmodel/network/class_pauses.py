@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfcmodel.network.disciplines import Discipline, QueueManager, check_manager
-from hopflow.checks import one_number, whole
+from hopflow.checks import choice, one_number, whole
 
 __all__ = ["ALL", "IN_TRANSMISSION", "PFC"]
 
@@ -24,8 +24,8 @@ class PFC(Discipline):
     The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and
     ETS with equal weights give them), none more than it can use. What waits in a lossless class is counted by
     the link over which it came, its ingress: above ``xoff`` packets this class is paused on that link, at
-    ``xon`` or below it goes on; other classes, and other links, do not stop. Switches count the packets of an
-    ingress for all their output links together, here each output link counts its own.
+    ``xon`` or below it goes on; other classes, and other links, do not stop. Each output link counts its own packets,
+    or, as switches do, all output links of a node together (``counts="switch"``).
 
     Every ingress of a lossless class has ``xoff + headroom`` packets of the link's buffer to itself, and what
     exceeds them is lost. Other classes are never paused; they share what is left of the buffer, first come
@@ -47,6 +47,11 @@ class PFC(Discipline):
     manager
         What drops or marks before the buffer is full, one for the whole link: ECN marking with PFC is
         every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking())``.
+    counts
+        What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
+        with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
+        and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
+        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses, and no deadlock is named.
     storm
         Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
         (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
@@ -85,8 +90,10 @@ class PFC(Discipline):
     signalling: float = 0.0
     manager: QueueManager | None = None
     storm: float | None = None
+    counts: str = "output"
 
     def __post_init__(self) -> None:
+        choice("counts", self.counts, ("output", "switch"))
         if self.storm is not None:
             one_number("storm", self.storm, at_least=0.0, hint="in s")
         given: Any = self.classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -195,13 +195,46 @@ class Scenario:
                 raise ValueError(
                     f"discipline of link {self.links[u].name!r}: {msg} classes {ranks}; use PFC"
                 )
-        rooms = [room for _, _, room in self.ingress(n)]
-        if sum(rooms) > link.buffer:
-            msg = (
-                f"PFC reserves {sum(rooms):g} packets of its buffer for {len(rooms)} ingress queues"
-            )
+        together = self.counted_together(n)
+        for m in together:
+            own = self.links[m].discipline
+            if replace(own, manager=None, storm=None) != replace(rule, manager=None, storm=None):
+                msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
+                raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
+        reserved = self.reserved(n)
+        if reserved > link.buffer:
+            rooms = len({(u, p) for m in together for u, p, _ in self.ingress(m)})
+            msg = f"PFC reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
             hint = "increase it, or reduce xoff or headroom"
             raise ValueError(f"buffer of link {link.name!r} = {link.buffer:g}: {msg}; {hint}")
+
+    def counted_together(self, n: int) -> tuple[int, ...]:
+        """Return the links whose packets of an ingress PFC counts together, link n among them."""
+        rule = self.links[n].discipline
+        if not isinstance(rule, PFC):
+            return (n,)
+        own = self._class_links[self.links[n].source]
+        if all(self.links[m].discipline.counts == "output" for m in own):  # type: ignore[attr-defined]
+            return (n,)
+        return own
+
+    @cached_property
+    def _class_links(self) -> dict[Node, tuple[int, ...]]:
+        found: dict[Node, tuple[int, ...]] = {}
+        for n, link in enumerate(self.links):
+            if isinstance(link.discipline, PFC):
+                found[link.source] = (*found.get(link.source, ()), n)
+        return found
+
+    def reserved(self, n: int) -> float:
+        """Return the packets of a link's buffer that PFC reserves for the ingress of lossless classes.
+
+        Where several links are counted together each has a part in proportion to its buffer.
+        """
+        together = self.counted_together(n)
+        rooms = {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
+        part = self.links[n].buffer / sum(self.links[m].buffer for m in together)
+        return part * sum(rooms.values())
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
         """Return the links over which flows come to link n, and their flows; -1 - flow for its host."""

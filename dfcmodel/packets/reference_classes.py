@@ -35,7 +35,14 @@ class ClassQueues(Queue):
         self.pausing: set[tuple[int, int]] = set()
         self.rooms = simulation.plan.ingress(p)
         self.pooled = 0
-        self.pool = self.port.room - sum(self.rooms.values())
+        self.pool = simulation.plan.pool(p)
+
+    @property
+    def counter(self) -> ClassQueues:
+        """The port of the switch at which packets are counted: this one, or the first of those that count together."""
+        found = self.simulation.queues[self.simulation.plan.counting[self.p][0]]
+        assert isinstance(found, ClassQueues)
+        return found
 
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
@@ -78,7 +85,7 @@ class ClassQueues(Queue):
             return False
         key = self.ingress(packet)
         if key in self.rooms:
-            return self.passes(packet) or self.counts[key] + 1 <= self.rooms[key]
+            return self.passes(packet) or self.counter.counts[key] + 1 <= self.rooms[key]
         return self.passes(packet) or self.pooled + 1 <= self.pool
 
     def put(self, packet: Packet) -> None:
@@ -130,14 +137,15 @@ class ClassQueues(Queue):
         if key not in self.rooms:
             self.pooled += more
             return
-        self.counts[key] += more
-        wanted = self.counts[key] > (self.rule.xon if key in self.pausing else self.rule.xoff)
-        if wanted == (key in self.pausing) or key[0] < 0:
+        counter, simulation = self.counter, self.simulation
+        counter.counts[key] += more
+        pausing = counter.pausing
+        wanted = counter.counts[key] > (self.rule.xon if key in pausing else self.rule.xoff)
+        if wanted == (key in pausing) or key[0] < 0:
             return
-        (self.pausing.add if wanted else self.pausing.discard)(key)
-        simulation = self.simulation
-        simulation.records.switch(self.p, simulation.now, wanted, *key)
+        (pausing.add if wanted else pausing.discard)(key)
+        simulation.records.switch(counter.p, simulation.now, wanted, *key)
         feeder = simulation.queues[key[0]]
         time = simulation.now + (feeder.port.delay + self.rule.signalling)
-        message = partial(feeder.receive_message, (self.p, key[1]), wanted)
-        simulation.at(time, -1 - self.p, message)
+        message = partial(feeder.receive_message, (counter.p, key[1]), wanted)
+        simulation.at(time, -1 - counter.p, message)

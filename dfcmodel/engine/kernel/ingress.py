@@ -9,6 +9,7 @@ from typing import Any
 
 from .jit import compiled
 from .overflow import drop_from_range, part_that_fits
+from .pause import waiting_elsewhere
 from .records import ARRIVED, SENT
 
 __all__ = ["limit_ingress"]
@@ -25,7 +26,7 @@ def limit_ingress(
         waits = 0.0
         for c in range(row.first, row.end):
             waits += shared[ARRIVED, c] - shared[SENT, c]
-        excess = waits - row.room
+        excess = waits + waiting_elsewhere(n, pauses) - row.room
         if excess > 0.0:
             fits = part_that_fits(excess, waits - row.waits)
             amount = drop_from_range(

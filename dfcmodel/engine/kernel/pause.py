@@ -13,7 +13,7 @@ from .jit import compiled
 from .quantum import quantize
 from .records import STORM
 
-__all__ = ["exchange_pauses"]
+__all__ = ["exchange_pauses", "waiting_elsewhere"]
 
 
 @compiled
@@ -74,6 +74,17 @@ def heard(k: int, n: int, pause: Any, pausing: Any) -> float:
 
 
 @compiled
+def waiting_elsewhere(n: int, pauses: Any) -> float:
+    """Return what waits at other links and is counted with row n."""
+    waits = 0.0
+    m = pauses[n].also
+    while m != n:
+        waits += pauses[m].waits
+        m = pauses[m].also
+    return waits
+
+
+@compiled
 def exchange_pauses(
     k: int, net: Any, bands: Any, feedback: Any, host_pace: Any, quantum: float
 ) -> None:
@@ -95,7 +106,7 @@ def exchange_pauses(
             pause.waits = k - pause.room  # above high = 0 when it begins
         elif pause.first == pause.end:
             pause.waits = net.links[pause.pausing].backlog
-        asked = update_pause(pause, pause.waits, k)
+        asked = update_pause(pause, pause.waits + waiting_elsewhere(n, pauses), k)
         if pause.on != before:
             note_switch(k, n, pause.on, asked, feedback)
         pausing[(k - 1) & mask, n] = asked

@@ -190,7 +190,7 @@ PAUSE = np.dtype(
      for name in ("high", "low", "paused_rate", "part", "quanta", "until", "backlog", "waits",
                   "room")]
     + [(name, np.int64)
-       for name in ("pausing", "paused", "band", "wait", "on", "held")]
+       for name in ("pausing", "paused", "band", "wait", "on", "held", "also")]
     + [(name, np.uint64) for name in ("first", "end")]
 )  # fmt: skip
 """A link that pauses and one that it pauses (-1 - flow: the access link of its host): thresholds, what
@@ -199,7 +199,8 @@ steps (0: until told otherwise) and when it ends; the packets that waited a step
 
 band: which FIFO queue of the paused link stops, WHOLE for all. With PFC, first, end: queues whose packets count, part of
 the FIFO queue ``held``, with room for ``room`` packets; otherwise first = end, and all of the link's count. A port with a fault
-(held: STORM) has a second row: from step ``room`` on it asks for a pause for ever."""
+(held: STORM) has a second row: from step ``room`` on it asks for a pause for ever. also: the next of the rows that are counted
+together, all outputs of a switch, in a circle (itself: it is alone); the first of them asks."""
 
 
 SWITCH = np.dtype([("time", np.float64), ("pause", np.int64), ("on", np.int64)])

@@ -25,10 +25,10 @@ from .boxes import (
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
-from .jit import entry, inlined
+from .jit import compiled, entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
 from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
-from .pauses import PAUSE, RENEW, count_class, obey, renew, watch
+from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
 from .random_numbers import uniform
 from .senders import receive
@@ -43,6 +43,7 @@ __all__ = [
     "look",
     "new_packet",
     "next_arrival",
+    "next_of_switch",
     "run",
     "turn_of",
 ]
@@ -240,9 +241,9 @@ def depart(
 def turn_of(
     managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits, known,
     block, transmission, passage, sizes, early, control, called, stream, clock, tally, delivered,
-    transit, waiting, lost, switches, scale, u, now, end,
+    transit, waiting, lost, switches, scale, u, now, end, once,
 ):  # fmt: skip
-    """Process a window at a port with lanes: departures, arrivals, messages; return if any."""
+    """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
     port = unit[u]
     rows = len(transit) - 1
     b = int(now * port.inverse)
@@ -302,6 +303,37 @@ def turn_of(
                 sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, sent,
                 time + passage[u, it.size], port.rank, len(unit) - 1,
             )  # fmt: skip
+        if once:
+            return True
+
+
+@compiled
+def next_of_switch(element, unit, slot, u, now, end):
+    """Return which port has the next event of a window among those that count packets together, and when; -1: none.
+
+    Events at equal times come in the order of their keys, departures last, as in the reference engine.
+    """
+    found = -1
+    least = end
+    order = np.int64(0)
+    p = u
+    while True:
+        port = unit[p]
+        _, e = next_arrival(
+            element, slot, port, int(now * port.inverse), int(end * port.inverse), end
+        )
+        time = element[e].time if e >= 0 else end
+        key = np.int64(element[e].key) if e >= 0 else np.int64(0)
+        if port.waiting > 0 and port.paused == 0 and port.free < time:
+            time = port.free
+            key = ENDS + p
+        if time < least or (time == least and time < end and key < order):
+            found = p
+            least = time
+            order = key
+        p = np.int64(port.mate)
+        if p == u:
+            return found, least
 
 
 @inlined
@@ -340,13 +372,23 @@ def run(
         while k < len(order):
             u = order[k]
             if unit[u].kind == LANES:
-                if (unit[u].waiting > 0 or unit[u].count > 0) and turn_of(
-                    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback,
-                    ring, bits, known, block, transmission, passage, sizes, early, control, called,
-                    stream, clock, tally, delivered, transit, waiting, lost, switches, scale, u,
-                    now, end,
-                ):  # fmt: skip
-                    idle = 0
+                p = u
+                begin = now
+                together = unit[u].mate != u
+                while p >= 0:
+                    if together:
+                        p, begin = next_of_switch(element, unit, slot, u, begin, end)
+                        if p < 0:
+                            break
+                    if (unit[p].waiting > 0 or unit[p].count > 0) and turn_of(
+                        managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback,
+                        ring, bits, known, block, transmission, passage, sizes, early, control,
+                        called, stream, clock, tally, delivered, transit, waiting, lost, switches,
+                        scale, p, begin, end, together,
+                    ):  # fmt: skip
+                        idle = 0
+                    if not together:
+                        break
             elif unit[u].count > 0:
                 before = unit[u].count
                 handle(

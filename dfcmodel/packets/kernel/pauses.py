@@ -11,10 +11,20 @@ import numpy as np
 from .boxes import SWITCHED, push, release, take
 from .jit import compiled, inlined
 
-__all__ = ["begin_pauses", "count_class", "note_switch", "obey", "renew", "send_message", "watch"]
+__all__ = [
+    "ENDS",
+    "begin_pauses",
+    "count_class",
+    "note_switch",
+    "obey",
+    "renew",
+    "send_message",
+    "watch",
+]
 
 PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of the quanta of a pause
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
+ENDS = 1 << 24  # smallest key of ends of transmission
 
 
 @compiled
@@ -109,8 +119,8 @@ def count_class(
     wanted = 1 if float(row.count) > (port.low if row.pausing == 1 else port.high) else 0
     if wanted != row.pausing:
         row.pausing = wanted
-        note_switch(tally, switches, time, p, wanted, row.port, row.priority)
-        send_message(element, unit, slot, feeder, tally, p, k, wanted, time)
+        note_switch(tally, switches, time, port.asks, wanted, row.port, row.priority)
+        send_message(element, unit, slot, feeder, tally, port.asks, k, wanted, time)
 
 
 @inlined

@@ -104,15 +104,19 @@ def lay_out_feeders(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArra
         else:
             rooms = plan.ingress(p)
             pools[p] = len(rows)
-            rows.append((plan.ports[p].room - sum(rooms.values()), -1, -1, ALL, 0.0))
+            rows.append((plan.pool(p), -1, -1, ALL, 0.0))
+            together = plan.counting[p]
+            unit["asks"][p] = together[0]
+            unit["mate"][p] = (*together, *together)[together.index(p) + 1]
             for (q, priority), room in rooms.items():
-                place[p, q, priority] = len(rows)
-                rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
+                if (together[0], q, priority) not in place:
+                    place[together[0], q, priority] = len(rows)
+                    rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
     counted = hop["ingress"].tolist()
     ranks = [flow.priority for flow in plan.scenario.flows]
     for f, p, h, before in _arrivals(plan) if by_class else ():
         if p in pools:
-            counted[h] = place.get((p, before, ranks[f]), pools[p])
+            counted[h] = place.get((plan.counting[p][0], before, ranks[f]), pools[p])
     hop["ingress"] = counted
     found = np.zeros(len(rows), FEEDER)
     for n, name in enumerate(("room", "port", "lane", "priority", "span")):

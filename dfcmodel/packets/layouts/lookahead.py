@@ -81,23 +81,30 @@ def _stretches(plan: Plan, inline: Integers) -> _Stretches:
 def windows(plan: Plan, inline: Integers) -> tuple[Integers, float]:
     """Return the processing order of the units and the length of a window in s.
 
-    Senders come first. The window is the smallest latency of a transfer against this order, and not longer than a
-    period of feedback, because one report is under way at a time.
+    Senders come first; ports that count packets of an ingress together follow one another, since they are processed
+    as one. The window is the smallest latency of a transfer against this order, and not longer than a period of
+    feedback, because one report is under way at a time.
     """
-    a, b, time = _latencies(plan, inline)
     senders = len(plan.ports)
+    one = np.array([*(together[0] for together in plan.counting), senders])
+    a, b, time = _latencies(plan, inline, one)
     boxed = np.concatenate([[senders], np.flatnonzero(inline == 0)])
-    order = boxed if _any_order(a, b, time, senders) else _sorted_units(boxed, a, b)
+    units = boxed[one[boxed] == boxed]
+    units = units if _any_order(a, b, time, senders) else _sorted_units(units, a, b)
     place = np.zeros(senders + 1, dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place[units] = np.arange(len(units))
+    order = boxed[np.argsort(place[one[boxed]], kind="stable")]
     back = time[place[b] <= place[a]].tolist()
     periods = [clock.period for clock in plan.clocks]
     longest = float(plan.passage.max()) * (1 + max(map(len, plan.forward)))
     return order, LATEST * min([*back, *periods, longest])
 
 
-def _latencies(plan: Plan, inline: Integers) -> tuple[Integers, Integers, Floats]:
-    """Return from which unit to which something comes, and after what time at least, s."""
+def _latencies(plan: Plan, inline: Integers, one: Integers) -> tuple[Integers, Integers, Floats]:
+    """Return from which unit to which something comes, and after what time at least, s.
+
+    ``one`` is the unit that stands for each, (P + 1,).
+    """
     senders, hops = len(plan.ports), plan.hops
     parts = _stretches(plan, inline)
     sums = np.concatenate([[0.0], np.cumsum(plan.passage[hops.port, 1])])
@@ -112,6 +119,7 @@ def _latencies(plan: Plan, inline: Integers) -> tuple[Integers, Integers, Floats
     a = np.concatenate([parts.source[kept], a.astype(np.int64)])
     b = np.concatenate([parts.target[kept], b.astype(np.int64)])
     time = np.concatenate([(sums[parts.end] - sums[parts.begin])[kept], time])
+    a, b = one[a], one[b]
     by = np.lexsort((time, b, a))
     a, b, time = a[by], b[by], time[by]
     first = np.append(True, (np.diff(a) != 0) | (np.diff(b) != 0))[: len(a)]

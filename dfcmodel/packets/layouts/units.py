@@ -38,6 +38,7 @@ def lay_out_units(
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
+    unit["asks"] = unit["mate"] = np.arange(len(unit))
     ports = unit[:P]
     places = np.minimum(plan.rooms, outstanding(plan))
     is_link = np.array([port.link >= 0 for port in plan.ports])

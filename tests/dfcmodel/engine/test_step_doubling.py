@@ -119,7 +119,7 @@ def test_estimates_hold_in_nine_of_ten_networks_set_aside() -> None:
             run = simulate(scenario, Fluid(accuracy=0.02, most_steps_per_delay=32), sample=0.5)
         except ConvergenceError as error:
             run, reached = error.result, False
-        m = round(min(link.delay for link in scenario.links) / run.step)
+        m = round(Fluid(1).step_of(scenario) / run.step)
         fine = simulate(scenario, Fluid(steps_per_delay=4 * m), sample=0.5)
         paths = [min(link.rate for link in scenario.path(flow)) for flow in scenario.flows]
         rates = [each.delivered[:, -1] / each.time[-1] / paths for each in (run, fine)]

@@ -160,6 +160,27 @@ def random_classes(seed: int) -> Scenario:
     )
 
 
+def random_switches(seed: int) -> Scenario:
+    """Return a random network whose nodes count what waits for all their links together, by ingress and class."""
+    rng = np.random.default_rng([seed, 78])
+    rule = PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4)), counts="switch")
+    managers = (None, RampMarking(2.0, 5.0, 0.2), CoDel(target=4e-3, interval=0.02), Own())
+    scenario = random_scenario("pause", seed)
+    links = tuple(
+        replace(link, buffer=1e3, discipline=replace(rule, manager=managers[(seed + n) % 4]))
+        for n, link in enumerate(scenario.links)
+    )
+    hosts = ("unshaped", "direct")
+    flows = tuple(
+        replace(flow, host=hosts[int(rng.integers(0, 2))], size=np.inf) for flow in scenario.flows
+    )
+    wide = replace(scenario, links=links, flows=flows)
+    tight = [float(np.ceil(wide.reserved(n) + rng.integers(7, 12))) for n in range(len(links))]
+    return replace(
+        wide, links=tuple(replace(u, buffer=b) for u, b in zip(links, tight, strict=True))
+    )
+
+
 def random_diffusive(seed: int) -> Scenario:
     """Return a random network with diffusion-type flow control on all links, or on all but every third."""
     rng = np.random.default_rng([seed, 2006])

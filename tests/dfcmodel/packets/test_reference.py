@@ -21,6 +21,7 @@ from tests.dfcmodel.packets.conftest import (
     random_classes,
     random_method,
     random_scenario,
+    random_switches,
 )
 
 EXACT = (
@@ -70,6 +71,19 @@ def test_random_networks_with_pauses_by_class_run_bit_equal_in_both_engines(seed
     run = run_engine(plan)
     check_equal(run, run_reference(plan))
     assert run.total.sum() > 100.0
+    assert (run.imbalance == 0.0).all()
+
+
+@pytest.mark.parametrize("seed", [2, 4, 6, 8, 10, 12])
+def test_switches_that_count_all_outputs_run_bit_equal_in_both_engines(seed: int) -> None:
+    """PFC per ingress over all links of a node, with managers and without; every network has such a node."""
+    scenario = replace(random_switches(seed), duration=0.6)
+    plan = plan_of(scenario, random_method(seed), jitter=0.0 if seed % 3 else 2e-4)
+    assert max(map(len, plan.counting)) > 1
+    run = run_engine(plan)
+    check_equal(run, run_reference(plan))
+    assert run.total.sum() > 100.0
+    assert run.switched
     assert (run.imbalance == 0.0).all()
 
 

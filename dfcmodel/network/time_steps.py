@@ -1,0 +1,65 @@
+"""The delay of which the fluid's time step is a part: short access links do not set it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.disciplines import FIFO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["contracted_delay", "passes_at_once"]
+
+PART_OF_TRIP = 64
+"""The delay is at most this part of a round trip: 256 steps in one, with four steps per delay.
+
+`python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with that of access links of 0.1 ms.
+"""
+
+
+def passes_at_once(scenario: Scenario, n: int) -> bool:
+    """Return whether a FIFO link can never queue in a fluid: it is no slower than all links that feed it.
+
+    Links that a host feeds are kept: there packets enter the network.
+    """
+    feeders, link = scenario.feeders(n), scenario.links[n]
+    plain = type(link.discipline) is FIFO and min(feeders, default=-1) >= 0
+    return plain and sum(scenario.links[u].rate for u in feeders) <= link.rate
+
+
+def contracted_delay(scenario: Scenario) -> float:
+    """Return the delay in s of which the fluid's time step is a part.
+
+    It is the shortest of the links' delays, or, where that is longer, the shortest of these times: delays of links
+    that are not at the ends of paths, of links with a discipline other than FIFO, and of those that feed them; a
+    `PART_OF_TRIP` of the round trips; the times in which full buffers of the flows' slowest links empty.
+
+    Examples
+    --------
+    An access link of 10 us does not set the step of a dumbbell:
+
+    >>> from dfcmodel import Flow, Scenario, dumbbell
+    >>> from responsefn import NewReno
+    >>> ends = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 100}
+    >>> links = dumbbell(2, rate=1e4, delay=0.02, **ends)
+    >>> flows = [Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno()) for n in (1, 2)]
+    >>> round(contracted_delay(Scenario("two", links, flows)), 6)
+    0.000626
+    """
+    return max(min(link.delay for link in scenario.links), min(_times(scenario)))
+
+
+def _times(scenario: Scenario) -> Iterator[float]:
+    """Yield the times that a step has to resolve, s."""
+    for n, link in enumerate(scenario.links):
+        if type(link.discipline) is not FIFO:
+            yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
+    for flow in scenario.flows:
+        path = scenario.path(flow)
+        slowest = min(path, key=lambda link: link.rate)
+        yield slowest.buffer / slowest.rate
+        yield scenario.base_rtt(flow) / PART_OF_TRIP
+        yield from (link.delay for link in path[1:-1])
