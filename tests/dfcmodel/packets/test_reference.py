@@ -83,7 +83,7 @@ def test_switches_that_count_all_outputs_run_bit_equal_in_both_engines(seed: int
     run = run_engine(plan)
     check_equal(run, run_reference(plan))
     assert run.total.sum() > 100.0
-    assert run.switched
+    assert len(run.switched) > 0
     assert (run.imbalance == 0.0).all()
 
 
