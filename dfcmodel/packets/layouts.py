@@ -30,6 +30,7 @@ from dfcmodel.packets.kernel.layout import (
 )
 from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
+from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.plans import ENDLESS
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
@@ -46,7 +47,7 @@ __all__ = ["Layout", "called_managers", "lay_out"]
 MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
 """Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
 BY_ADDRESS, COUPLED = 4, 6
-RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
+RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 RATED = 5
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
@@ -90,7 +91,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     F = len(ways)
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
-    selective = any(kind == "sack" for kind in plan.recoveries)
+    selective = any(kind in SELECTIVE for kind in plan.recoveries)
     window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "element": np.empty(size, ELEMENT),
@@ -392,6 +393,7 @@ def _flows(
     flow["phase"] = plan.phases
     flow["delayed"] = plan.delayed
     flow["recovery"] = [RECOVERY[kind] for kind in plan.recoveries]
+    flow["prr"] = [kind == "prr" for kind in plan.recoveries]
     total = sent = 0
     for f, given in enumerate(plan.scenario.flows):
         source: Any
