@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice, flag, instance, number, one_number, whole
+from responsefn import DeliveryRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Packets"]
+__all__ = ["SELECTIVE", "Packets"]
 
 CONVENTIONS = ("standard", "ns2")
-RECOVERIES = ("tahoe", "reno", "newreno", "sack")
+RECOVERIES = ("tahoe", "reno", "newreno", "sack", "prr")
+SELECTIVE = ("sack", "prr")
+"""Recoveries with selective acknowledgements."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,12 @@ class Packets:
         bytes, timers count ticks of 10 ms with a phase per agent, drop-tail queues hold ``buffer -
         1`` packets besides the one in transmission, thresholds are whole packets.
     recovery
-        Loss recovery of the senders: ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"sack"``, for all
-        flows or as a mapping from flow names. None is the default of each window rule.
+        Loss recovery of the senders, for all flows or as a mapping from flow names; None is the default of
+        each window rule. ``"tahoe"``, ``"reno"`` (RFC 5681), ``"newreno"`` (RFC 6582), ``"sack"`` (as ns-2's
+        Sack1: the window is cut at once, and nothing is sent until less than it is in flight), or ``"prr"``:
+        SACK with proportional rate reduction and its slow-start reduction bound (RFC 6937), as Linux sends
+        since 3.2; of ns-3 see the documentation of packets. Cuts for congestion marks are at once, and rules of
+        deliveries, which set the window in recovery themselves, run with ``"sack"`` under ``"prr"``.
     phases
         Tick phases of the flows in s, in the flows' order; None: drawn as by ns-2. For
         ``convention="ns2"`` only.
@@ -119,5 +126,6 @@ class Packets:
         for flow in scenario.flows:
             own = getattr(flow.source, "recovery", "")
             chosen = given.get(flow.name) if isinstance(given, Mapping) else given
-            found.append(chosen if own and chosen is not None else own)
+            own_window = chosen == "prr" and isinstance(flow.source, DeliveryRule)
+            found.append(chosen if own and chosen is not None and not own_window else own)
         return tuple(found)

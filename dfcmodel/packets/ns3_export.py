@@ -250,7 +250,7 @@ def _check_sender(plan: Plan, f: int, size: int) -> None:
     """Raise ValueError for a recovery, a window or pacing that ns-3's sender does not have."""
     flow, recovery = plan.scenario.flows[f], plan.recoveries[f]
     if recovery not in ("newreno", "sack"):
-        msg = 'ns-3 has "newreno" and "sack": use Packets(recovery=...)'
+        msg = 'ns-3 has "newreno" and "sack" (its PRR is not RFC 6937): use Packets(recovery=...)'
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
     most = LARGEST // (size - HEADERS["TCP"])
     number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(most))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
+from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
 from dfcmodel.packets.reference_coupled import CoupledQueues
@@ -29,7 +30,8 @@ from dfcmodel.packets.reference_queues import (
     RoundRobin,
 )
 from dfcmodel.packets.reference_receivers import Packet, Receiver
-from dfcmodel.packets.reference_senders import SENDERS, Sender
+from dfcmodel.packets.reference_reductions import ALL_SENDERS
+from dfcmodel.packets.reference_senders import Sender
 from dfcmodel.packets.reference_sources import Blind, Rated
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -79,7 +81,7 @@ class Simulation:
         self.queues = [queue_of(port.discipline)(self, p) for p, port in enumerate(plan.ports)]
         accurate = [_answers_marks(flow.source) for flow in plan.scenario.flows]
         self.receivers = [
-            Receiver(kind == "sack", echo)
+            Receiver(kind in SELECTIVE, echo)
             for kind, echo in zip(plan.recoveries, accurate, strict=True)
         ]
         self.senders: list[Any] = []
@@ -100,7 +102,7 @@ class Simulation:
             return DeliverySender(self, f)
         if isinstance(source, RateRule):
             return Rated(self, f)
-        return SENDERS[kind](self, f) if kind else Blind(self, f)
+        return ALL_SENDERS[kind](self, f) if kind else Blind(self, f)
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""

@@ -15,6 +15,7 @@ from dfcmodel.network.disciplines import (
     QueueManager,
 )
 from dfcmodel.network.managers import RED
+from dfcmodel.packets.methods import SELECTIVE
 from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 
@@ -45,7 +46,7 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
         rule = flow.source
         given = method.recovery
         recovery = given if given is None or isinstance(given, str) else given.get(flow.name)
-        if isinstance(rule, DeliveryRule) and recovery not in (None, "sack"):
+        if isinstance(rule, DeliveryRule) and recovery not in (None, *SELECTIVE):
             msg = (
                 f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
             )

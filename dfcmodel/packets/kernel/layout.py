@@ -329,6 +329,11 @@ FLOW = np.dtype(
         ("sent_last", "i8"),  # up to before this one
         ("again_first", "i8"),  # to be sent again
         ("again_last", "i8"),
+        ("prr", "i4"),  # 1: recovers by proportional rate reduction (RFC 6937)
+        ("prr_limit", "i4"),  # what may be in flight then
+        ("prr_delivered", "i4"),
+        ("prr_out", "i4"),
+        ("recover_fs", "i4"),
     ],
     align=True,
 )

@@ -79,7 +79,7 @@ def send_paced_selective(
             pipe = np.int64(s.pipe)
             if s.samples == 1:
                 pipe = s.sent_last - s.sent_first + tally[OUT]
-            if pipe >= int(s.cwnd):
+            if pipe >= (s.prr_limit if s.prr == 1 else int(s.cwnd)):
                 break
         elif s.next > s.last + window:
             break
@@ -103,4 +103,5 @@ def send_paced_selective(
         output(element, unit, slot, flow, clock, tally, out, f, number)
         s.next = max(s.next, number + 1)
         s.pipe += 1
+        s.prr_out += 1
         forced = pace(flow, clock, f, forced)

@@ -16,6 +16,7 @@ from .jit import call_event, inlined
 from .layout import ON_ACK, ON_LOSS, ON_MARK, ON_TIMEOUT
 from .pacing import send_paced, send_paced_selective
 from .random_numbers import uniform
+from .reductions import begin_reduction, reduce_on_ack
 from .selective import clear, next_hole, note
 from .timers import (
     JITTER,
@@ -88,7 +89,7 @@ def send_selective(
     window = int(min(flow[f].cwnd, s.most))
     while s.last + 1 < s.size:
         if s.recovering == 1:
-            if s.pipe >= int(flow[f].cwnd):
+            if s.pipe >= (s.prr_limit if s.prr == 1 else int(flow[f].cwnd)):
                 break
         elif s.next > s.last + window:
             break
@@ -110,6 +111,7 @@ def send_selective(
         output(element, unit, slot, flow, clock, tally, out, f, number)
         s.next = max(s.next, number + 1)
         s.pipe += 1
+        s.prr_out += 1
 
 
 @inlined
@@ -220,6 +222,8 @@ def lose(element, unit, slot, flow, events, clock, tally, out, f):
         s.pipe = s.highest - s.acked - DUPLICATES
         s.recovering = 1
         s.hole = max(s.hole, s.acked + 2)
+        if s.prr == 1:
+            begin_reduction(flow, f)
     if s.samples == 0:
         output(element, unit, slot, flow, clock, tally, out, f, np.int64(s.last + 1))
     if s.recovery != SACK:
@@ -250,6 +254,7 @@ def receive_selective(
     """Process an ACK at a SACK sender; return 1 to send, 2 to increase the window and send."""
     s = flow[f]
     if s.recovering == 1:
+        pipe, before, top = s.pipe, s.acked + s.sacked, s.top
         s.pipe -= 1
         if number >= s.recover and not (s.samples == 1 and is_lost(flow, history, bits, f, number)):
             s.recover = 0 if clock[NS2] == 1.0 else -2
@@ -265,6 +270,9 @@ def receive_selective(
             s.backoff = 1.0
         elif s.lost_all == 0 and note(flow, bits, noted, block, element, f, e) and s.duplicates > 0:
             s.duplicates += 1
+        if s.prr == 1 and s.recovering == 1:
+            s.pipe = pipe
+            reduce_on_ack(flow, bits, f, before, top)
         return 1
     if number > s.last:
         s.partial = 0

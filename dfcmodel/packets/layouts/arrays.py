@@ -21,6 +21,7 @@ from dfcmodel.packets.layouts.managers import (
 )
 from dfcmodel.packets.layouts.senders import lay_out_flows, wake_all
 from dfcmodel.packets.layouts.units import lay_out_units
+from dfcmodel.packets.methods import SELECTIVE
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
@@ -62,7 +63,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
-    selective = any(kind == "sack" for kind in plan.recoveries)
+    selective = any(kind in SELECTIVE for kind in plan.recoveries)
     window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
         "element": np.empty(size, ELEMENT),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lay_out_flows", "wake_all"]
 
-RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "": 4}
+RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
 
 
@@ -74,7 +74,8 @@ def _row(
                         ("deadline", math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", 3.0 if ns2 else 1.0), ("variance", 4800.0 if ns2 else 0.0),
-                        ("recovery", RECOVERY[plan.recoveries[f]]), ("most", given.max_window)):  # fmt: skip
+                        ("recovery", RECOVERY[plan.recoveries[f]]), ("prr", plan.recoveries[f] == "prr"),
+                        ("most", given.max_window)):  # fmt: skip
         row[name] = value
     source: Any = given.source
     row["size"] = min(given.size + (ns2 and isinstance(source, WindowRule)), ENDLESS)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dfcmodel import Packets
+from responsefn import BBR
 
 
 @pytest.mark.parametrize(
@@ -27,3 +30,9 @@ def test_a_rule_says_how_it_recovers_unless_the_method_does(one_link) -> None:
     assert Packets(recovery={"flow": "tahoe"}).recovery_of(one_link) == ("tahoe",)
     with pytest.raises(ValueError, match="recovery: flow"):
         Packets(recovery={"other": "tahoe"}).recovery_of(one_link)
+
+
+def test_rules_that_set_the_window_in_recovery_keep_sack_under_prr(one_link) -> None:
+    assert Packets(recovery="prr").recovery_of(one_link) == ("prr",)
+    other = replace(one_link, flows=(replace(one_link.flows[0], source=BBR()),))
+    assert Packets(recovery="prr").recovery_of(other) == ("sack",)

@@ -1,0 +1,46 @@
+"""Proportional rate reduction of senders with selective acknowledgements (RFC 6937).
+
+The reference is `dfcmodel.packets.reference_reductions`.
+"""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+from .jit import compiled
+from .selective import is_held
+
+__all__ = ["begin_reduction", "reduce_on_ack"]
+
+
+@compiled
+def begin_reduction(flow, f):
+    """Begin a recovery with the third duplicate ACK; the first lost packet is about to be sent again."""
+    s = flow[f]
+    s.pipe = s.prr_limit = s.highest - s.top + 1
+    s.prr_delivered = 1
+    s.prr_out = 1
+    s.recover_fs = s.highest - s.acked
+
+
+@compiled
+def reduce_on_ack(flow, bits, f, before, top):
+    """Set how much may be in flight after an ACK in recovery (RFC 6937, 3, with PRR-SSRB).
+
+    ``before`` and ``top`` are what was acknowledged, and the highest packet selectively, before the ACK.
+    Holes below the highest packet that arrived are lost: paths keep the order.
+    """
+    s = flow[f]
+    delivered = s.acked + s.sacked - before
+    lost = 0
+    for n in range(max(top, s.acked) + 1, s.top):
+        if not is_held(flow, bits, f, n):
+            lost += 1
+    s.pipe -= delivered + lost
+    s.prr_delivered += delivered
+    if s.pipe > s.cwnd:
+        count = math.ceil(s.prr_delivered * s.cwnd / s.recover_fs) - s.prr_out
+    else:
+        count = min(int(s.cwnd) - s.pipe, max(s.prr_delivered - s.prr_out, delivered) + 1)
+    s.prr_limit = s.pipe + max(0, count)
