@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.levels.accuracies import share_intervals
 from dfcmodel.levels.choices import LevelChoice, choose_level
 from dfcmodel.levels.explaining import explain
 from dfcmodel.levels.explanations import Explanation
@@ -117,6 +118,7 @@ __all__ = [
     "save_scenario",
     "scenario_schema",
     "search_worst",
+    "share_intervals",
     "shrink_packets",
     "simulate",
     "spectrum",

@@ -91,13 +91,13 @@ MAY_IMPORT = {
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
         "validation.evidence", "validation.keeping", "validation.network_comparison",
-        "validation.network_runs", "validation.records", "validation.statistics",
-        "validation.unseen_networks", "validation.verdicts",
+        "validation.network_runs", "validation.random_networks", "validation.records",
+        "validation.statistics", "validation.unseen_networks", "validation.verdicts",
     },
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
-        "validation.packet_networks", "validation.unseen_networks",
+        "validation.packet_networks", "validation.random_networks", "validation.unseen_networks",
     },
 }  # fmt: skip
 

@@ -49,10 +49,13 @@ class Differences:
         By network: columns network, topology, rules, lost (packets, mean), ratio (the fluid's losses
         over them), first (s, mean time of the packets' first loss), later (the fluid's over it, less
         one).
+    seeds
+        Number of runs of each network.
     """
 
     shares: pd.DataFrame
     networks: pd.DataFrame
+    seeds: int = len(SEEDS)
 
     @property
     def mean_error(self) -> float:
@@ -72,7 +75,7 @@ class Differences:
     @property
     def half_widths(self) -> NDArray[np.float64]:
         """Half of the 95 % interval of each difference, from the spread over the seeds alone; (shares,)."""
-        return np.asarray(quantile(len(SEEDS) - 1) * self.shares["error"], dtype=np.float64)
+        return np.asarray(quantile(self.seeds - 1) * self.shares["error"], dtype=np.float64)
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -104,7 +107,9 @@ class Differences:
 
 
 def compare(
-    networks: Iterable[Network], method: Callable[[Network], Fluid | Packets] = fluid
+    networks: Iterable[Network],
+    method: Callable[[Network], Fluid | Packets] = fluid,
+    seeds: tuple[int, ...] = SEEDS,
 ) -> Differences:
     """Run networks by one of our levels, the fluid by default, and compare it with their packets.
 
@@ -114,7 +119,7 @@ def compare(
 
     shares, whole = [], []
     for network in networks:
-        packets, found = packets_of(network), runs_of(network, method(network))
+        packets, found = packets_of(network, seeds), runs_of(network, method(network), seeds)
         about = {
             "network": network.name, "topology": network.topology, "rules": network.rules,
         }  # fmt: skip
@@ -136,7 +141,7 @@ def compare(
                 "later": found.first.mean() / packets.first.mean() - 1.0,
             }
         )  # fmt: skip
-    return Differences(pd.DataFrame(shares), pd.DataFrame(whole))
+    return Differences(pd.DataFrame(shares), pd.DataFrame(whole), len(seeds))
 
 
 def criteria(

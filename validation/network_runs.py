@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfcmodel import Fluid, Packets, simulate
+from dfcmodel.levels.accuracies import STEPS_PER_PACKET
 from responsefn import NewReno, Reno, Tahoe
 from validation import evidence
+from validation.random_networks import FRESH
 from validation.unseen_networks import NETWORKS, SEEDS, Network, instance
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CASE",
     "CASES",
+    "FRESH_CASE",
+    "LEVELS",
     "Runs",
     "as_in_ns2",
     "bundled",
@@ -35,13 +40,11 @@ __all__ = [
     "steps_of",
 ]
 
-CASE = "packets/unseen-networks-ns2"
-CASES = {CASE: NETWORKS}
+CASE, FRESH_CASE = "packets/unseen-networks-ns2", "packets/fresh-networks-ns2"
+CASES = {CASE: NETWORKS, FRESH_CASE: FRESH}
 """Networks that ns-2 ran, by the case of the evidence library."""
 STEPS = 4
 """Steps in the shortest delay, the fluid's default, unless they were shorter than a packet's time."""
-WITHIN = 8
-"""Steps in a packet's transmission time, within which it is decided which packet meets a full queue."""
 SAMPLES = 100
 """Samples of a run, between which what was delivered and lost is interpolated."""
 OF_NS2 = (Tahoe, Reno, NewReno)
@@ -96,12 +99,13 @@ def bundled(network: Network) -> str | None:
     return None
 
 
-def packets_of(network: Network) -> Runs:
+def packets_of(network: Network, seeds: tuple[int, ...] = SEEDS) -> Runs:
     """Return ns-2's runs of a network; of one that ns-2 did not run those of the packet level."""
     case = bundled(network)
     if case is None:
-        return runs_of(network, packet_level(network))
-    return recorded(network, evidence.table(case))
+        return runs_of(network, packet_level(network), seeds)
+    table = evidence.table(case)
+    return recorded(network, table[table["seed"].isin(seeds)])
 
 
 def recorded(network: Network, table: pd.DataFrame) -> Runs:
@@ -118,11 +122,11 @@ def recorded(network: Network, table: pd.DataFrame) -> Runs:
 
 
 @functools.cache
-def runs_of(network: Network, method: Fluid | Packets) -> Runs:
+def runs_of(network: Network, method: Fluid | Packets, seeds: tuple[int, ...] = SEEDS) -> Runs:
     """Return runs of a network by one of our levels, of the same instances."""
     end = network.scenario.duration
     shares, lost, first = [], [], []
-    for seed in SEEDS:
+    for seed in seeds:
         drawn = replace(method, seed=seed) if isinstance(method, Packets) else method
         run = simulate(
             instance(network, seed), drawn, packet_jitter=1.0 / network.rate, rng=seed,
@@ -157,11 +161,19 @@ def fluid(network: Network, *, store_and_forward: bool = True, whole_losses: boo
 
 
 def fluid_of_packets(network: Network) -> Fluid:
-    """Return the fluid with whole packets, `WITHIN` steps in a packet's time, and SACK as in the packets."""
-    steps = math.ceil(WITHIN * shortest_delay(network) * network.rate)
+    """Return the fluid with whole packets, `STEPS_PER_PACKET` steps in a packet's time, and SACK as in the packets."""
+    steps = math.ceil(STEPS_PER_PACKET * shortest_delay(network) * network.rate)
     return Fluid(steps, whole_packets=True, recovery=network.recovery, pipe="fall1996")
 
 
 def shortest_delay(network: Network) -> float:
     """Return the shortest delay of its links, s."""
     return min(link.delay for link in network.scenario.links)
+
+
+LEVELS: dict[str, Callable[[Network], Fluid | Packets]] = {
+    "fluid": fluid,
+    "fluid with whole packets": fluid_of_packets,
+    "packet level": packet_level,
+}
+"""Our levels, each as it is judged."""

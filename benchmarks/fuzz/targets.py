@@ -265,6 +265,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "ensemble": {"scenario": steady, "runs": 2, **short},
         "evaluate_rfc9743": {"rule": NewReno(), "paths": ()},
         "evolve": {"equation": bar, "times": [0.0, 0.5], "method": Lines(cells=16)},
+        "share_intervals": {"many": dfcmodel.ensemble(small, 2, packet_jitter=2**-10, **short)},
         "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short},
         "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short},
         "from_networkx": {"graph": nx.path_graph(3), **link},

@@ -21,6 +21,9 @@ RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 class Fluid:
     """The fluid in discrete time; each refinement beyond windows, queues and delays can be switched off.
 
+    Confidence intervals of an `ensemble` contain chance alone; intervals of goodput shares with the error of the
+    fluid, as it was measured beside ns-2, are those of `dfcmodel.share_intervals`.
+
     Parameters
     ----------
     steps_per_delay
@@ -46,8 +49,8 @@ class Fluid:
         whole ones were acknowledged; a packet leaves a queue when its end does; and a full queue drops
         whole packets, drawn from those that begin to come in the step. Which packet meets a full queue is
         decided within its transmission time: take eight steps in that of the
-        fastest link with a queue, as ``python -m benchmarks.fresh_networks`` does.
-        Elsewhere it changes nothing.
+        fastest link with a queue, as ``python -m benchmarks.fresh_networks`` does. That costs several
+        times what `Packets` do, which are nearer to packet simulators. Elsewhere it changes nothing.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
         slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at

@@ -16,7 +16,7 @@ from validation.unseen_networks import NETWORKS
 def test_a_fluid_equal_to_the_packets_agrees(monkeypatch) -> None:
     table = evidence.table(network_runs.CASE)
     monkeypatch.setattr(
-        network_comparison, "runs_of", lambda network, _: network_runs.recorded(network, table)
+        network_comparison, "runs_of", lambda network, *_: network_runs.recorded(network, table)
     )
     found = network_comparison.compare([NETWORKS["chain-8"], NETWORKS["dumbbell-2"]])
     assert found.mean_error == found.losses == found.first == 0.0
@@ -29,7 +29,7 @@ def test_errors_are_those_of_paired_runs(monkeypatch) -> None:
     """A fluid with a constant excess has a difference without error."""
     table = evidence.table(network_runs.CASE)
 
-    def shifted(network, _):  # type: ignore[no-untyped-def]
+    def shifted(network, *_):  # type: ignore[no-untyped-def]
         runs = network_runs.recorded(network, table)
         return Runs(runs.shares + 0.03, 1.1 * runs.lost, 0.98 * runs.first)
 
@@ -47,7 +47,7 @@ def test_chance_makes_the_mean_of_a_normal_deviation(monkeypatch) -> None:
     noise = (noise - noise.mean(axis=0)) / noise.std(axis=0, ddof=1) * 0.1
     table = evidence.table(network_runs.CASE)
 
-    def noisy(network, _):  # type: ignore[no-untyped-def]
+    def noisy(network, *_):  # type: ignore[no-untyped-def]
         runs = network_runs.recorded(network, table)
         return Runs(runs.shares + noise, runs.lost, runs.first)
 

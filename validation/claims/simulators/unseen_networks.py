@@ -1,16 +1,26 @@
-"""The fluid engine against packets on 24 networks that nothing was tuned to (S08)."""
+"""The fluid engine against packets on 24 networks, and on some of 30 fresh ones (S08).
+
+The default fluid was tuned on the half of the 24 that was not set aside; the fluid with whole packets was
+developed on all of them and on 60 others. Of the fresh networks, which nothing was tuned to, those are run here
+whose cost is small; all of them are run by ``python -m benchmarks.fresh_networks``.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from responsefn import CUBIC
+from dfcmodel.levels.accuracies import measured_accuracies
+from hopflow import maximum, where
+from responsefn import AIMD, CUBIC, WindowRule
 from validation.checks import claim
-from validation.drawing import BLUE, GREY, RED, errorbars, label, panels
+from validation.drawing import BLUE, COLOURS, GREEN, GREY, RED, errorbars, label, panels
 from validation.network_comparison import (
     FIRST,
     JOINT,
@@ -22,15 +32,21 @@ from validation.network_comparison import (
     compare,
     criteria,
 )
-from validation.network_runs import CASE, fluid
-from validation.unseen_networks import NETWORKS, SET_ASIDE, Network
+from validation.network_runs import CASE, FRESH_CASE, LEVELS, fluid
+from validation.random_networks import FRESH
+from validation.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network
 from validation.verdicts import Judgement, Verdict, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FLOWS, RUNS = 4, 8
+"""Most flows of the fresh networks run here, of which there is one of each topology, and seeds of each."""
+KINDS = {"default": "fluid", "whole": "fluid with whole packets"}
 MIXED, MODULE = "newreno-cubic", 819 / 1024
 """Of NewReno and CUBIC, and the part of its window that CUBIC keeps in ns-2's TCP/Linux; RFC 9438: 0.7."""
+GENTLE = "newreno-aimd"
+"""Of NewReno and AIMD; ns-2's ``decrease_num_`` is not that of the first loss."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,10 @@ class Comparison:
         its part of an overflow) and with ``Fluid(store_and_forward=False)``.
     module
         The network of NewReno and CUBIC, with the part of the window that ns-2's module of CUBIC keeps.
+    halving
+        The network of NewReno and AIMD, with the AIMD of ns-2's agent.
+    fresh
+        Of `KINDS` of fluid: the fresh networks `drawn`, the first `RUNS` seeds.
     """
 
     aside: Differences
@@ -54,27 +74,92 @@ class Comparison:
     together: Differences
     plain: Differences
     module: Differences
+    halving: Differences
+    fresh: Mapping[str, Differences]
+
+    def judged(self, network: str) -> Differences:
+        """Return what was found on one of the networks set aside, as it is judged."""
+        shares, networks = (
+            table[table["network"] == network] for table in (self.aside.shares, self.aside.networks)
+        )
+        return Differences(shares, networks, self.aside.seeds)
 
     @property
     def standard(self) -> Differences:
-        """The network of NewReno and CUBIC with RFC 9438's CUBIC, as it is judged."""
-        tables = self.aside.shares, self.aside.networks
-        return Differences(*(table[table["network"] == MIXED] for table in tables))
+        """The network of NewReno and CUBIC with RFC 9438's CUBIC."""
+        return self.judged(MIXED)
+
+    @property
+    def gentle(self) -> Differences:
+        """The network of NewReno and AIMD with AIMD at every loss."""
+        return self.judged(GENTLE)
 
 
-def of_module() -> Network:
-    """Return the network of NewReno and CUBIC with the CUBIC of ns-2's TCP/Linux."""
-    network = NETWORKS[MIXED]
+def drawn() -> list[Network]:
+    """Return of each topology the fresh network with the smallest SHA-256 among those with few flows."""
+    small = [network for network in FRESH.values() if len(network.scenario.flows) <= FLOWS]
+    small.sort(key=lambda network: hashlib.sha256(network.name.encode()).hexdigest())
+    return list({network.topology: network for network in reversed(small)}.values())
+
+
+class HalvingAIMD(WindowRule):
+    """AIMD(a, b) as ns-2's agent has it: the first loss, and the first after a timeout, halves the window."""
+
+    class State(NamedTuple):
+        """Window and threshold in packets; 1 until the first loss, and from a timeout to the next loss."""
+
+        cwnd: float = 2.0
+        ssthresh: float = math.inf
+        first: float = 1.0
+
+    class Params(NamedTuple):
+        """Increase in packets per round trip, decrease as a fraction."""
+
+        a: float = 1.0
+        b: float = 0.5
+
+    recovery = "newreno"
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+        """Slow start below the threshold, a / cwnd above."""
+        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, q.a / s.cwnd))
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+        """Keep half at first, then the fraction 1 - b."""
+        kept = where(s.first > 0.0, 0.5, 1.0 - q.b) * s.cwnd
+        return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept), first=0.0)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:  # noqa: ARG004
+        """Slow start from one packet to half the window."""
+        return s._replace(cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), first=1.0)
+
+
+def with_rule(network: Network, kind: type[WindowRule], rule: WindowRule) -> Network:
+    """Return a network with one kind of rule replaced, to be compared with the same packets."""
     flows = (
-        replace(flow, source=CUBIC(beta=MODULE)) if isinstance(flow.source, CUBIC) else flow
+        replace(flow, source=rule) if isinstance(flow.source, kind) else flow
         for flow in network.scenario.flows
     )
     return replace(network, scenario=replace(network.scenario, flows=tuple(flows)))
 
 
-@claim("S08", cases=(CASE,))
+def of_module() -> Network:
+    """Return the network of NewReno and CUBIC with the CUBIC of ns-2's TCP/Linux."""
+    return with_rule(NETWORKS[MIXED], CUBIC, CUBIC(beta=MODULE))
+
+
+def halving(network: Network) -> Network:
+    """Return a network of one AIMD with that of ns-2's agent in its place."""
+    (rule,) = {f.source for f in network.scenario.flows if isinstance(f.source, AIMD)}
+    return with_rule(network, AIMD, HalvingAIMD(rule.params.a, rule.params.b))
+
+
+@claim("S08", cases=(CASE, FRESH_CASE))
 def measure() -> Comparison:
-    """Run the fluid on all networks, and without two refinements on those not set aside."""
+    """Run the fluid on the networks, and without two refinements on those not set aside."""
     aside = [network for name, network in NETWORKS.items() if name in SET_ASIDE]
     other = [network for name, network in NETWORKS.items() if name not in SET_ASIDE]
     chains = [network for network in other if network.topology == "chain"]
@@ -85,6 +170,10 @@ def measure() -> Comparison:
         together=compare(chains, functools.partial(fluid, whole_losses=False)),
         plain=compare(chains, functools.partial(fluid, store_and_forward=False)),
         module=compare([of_module()]),
+        halving=compare([halving(NETWORKS[GENTLE])]),
+        fresh={
+            kind: compare(drawn(), LEVELS[level], SEEDS[:RUNS]) for kind, level in KINDS.items()
+        },
     )
 
 
@@ -98,9 +187,12 @@ def judge(
     first: float = FIRST,
     ratio: float = SPREAD,
 ) -> Judgement:
-    """Judge the networks that were set aside."""
+    """Judge the networks that were set aside, and fresh ones by what few runs can tell."""
     limits = {"shares": shares, "worst": worst, "losses": losses, "first": first, "ratio": ratio}
     met = criteria(found.aside, **limits)
+    for kind, level in KINDS.items():
+        each = criteria(found.fresh[kind], measured_accuracies()[level].half_width, **limits)
+        met |= {f"{kind}-{key}": each[key] for key in ("worst", "losses", "first", "interval")}
     return {key: packets_only(Verdict.of(holds)) for key, holds in met.items()}
 
 
@@ -109,8 +201,11 @@ def shares_beside_packets(found: Comparison) -> Figure:
     """Draw the fluid's shares over ns-2's, and the losses and first losses by network."""
     import pandas as pd
 
-    fig, axes = panels(("goodput shares", "losses and first losses"), 9.0, 3.8, sharey=False)
-    halves = {"not set aside": (found.other, BLUE), "set aside": (found.aside, RED)}
+    fig, axes = panels(("goodput shares", "losses and first losses"), 9.0, 4.8, sharey=False)
+    halves = {
+        "not set aside": (found.other, BLUE), "set aside": (found.aside, RED),
+        "fresh": (found.fresh["default"], GREEN), "fresh, whole packets": (found.fresh["whole"], COLOURS[3]),
+    }  # fmt: skip
     for name, (half, colour) in halves.items():
         rows = half.shares
         style = {"color": colour, "label": name}
@@ -118,7 +213,12 @@ def shares_beside_packets(found: Comparison) -> Figure:
     axes[0].axline((0, 0), slope=1.0, color=GREY, lw=0.8)
     axes[0].legend(fontsize=8)
     label(axes[0], "in ns-2", "in the fluid")
-    networks = pd.concat([half.networks for half, _ in halves.values()])
+    marks = {"fresh": " (fresh)", "fresh, whole packets": " (fresh, whole packets)"}
+    tables = (
+        half.networks.assign(network=half.networks["network"] + marks.get(name, ""))
+        for name, (half, _) in halves.items()
+    )
+    networks = pd.concat(list(tables))
     places = np.arange(len(networks))
     for shift, name, values in (
         (-0.2, "losses", networks["ratio"] - 1.0),

@@ -1,8 +1,8 @@
-"""The networks that the fluid is judged by (`validation.unseen_networks`) in ns-2."""
+"""The networks that the fluid is judged by (`validation.unseen_networks`, `validation.random_networks`) in ns-2."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dfcmodel import Flow
@@ -10,10 +10,12 @@ from responsefn import AIMD
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.outputs import lines
 from validation.generate.programs import Ns2, pairs
+from validation.random_networks import FRESH
 from validation.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, Network, instance
 
 __all__ = ["CASES"]
 
+ALL: Mapping[str, Network] = {**NETWORKS, **FRESH}
 BITS = 8 * 1500
 BACK = 1_000_000
 """Packets: the buffers of the way back, where ACKs queue and are never dropped."""
@@ -37,7 +39,7 @@ def agent_of(network: Network, flow: Flow) -> str:
 
 def calls(run: Run) -> Calls:
     """Return the options of generic_network.tcl: every link with its mirror, the flows."""
-    network = NETWORKS[run["network"]]
+    network = ALL[run["network"]]
     scenario = instance(network, run["seed"])
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
     links, flows = [], []
@@ -77,45 +79,73 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     return {"flows": rows}
 
 
-CASES = (
-    Case(
-        name="packets/unseen-networks-ns2",
-        title="24 networks in no paper with random delays, starts and times before packets, 16 seeds",
+TABLES = {
+    "flows": Table(
+        {
+            "network": Column("", "its name"),
+            "seed": Column("1", "of delays and starts; substream of ns-2's default generator"),
+            "flow": Column("1", "number of the flow, from 0"),
+        },
+        {
+            "acknowledged_since": Column("packets", "ack_ where measuring begins"),
+            "acknowledged": Column("packets", "ack_ at the end"),
+            "sent": Column("packets", "ndatapack_"),
+            "sent_again": Column("packets", "nrexmitpack_"),
+            "timeouts": Column("1", "nrexmit_"),
+            "drops": Column("packets", "dropped by full queues"),
+            "first_drop": Column("s", "time of the first of them; empty: none"),
+        },
+    )
+}
+
+
+def simulated_seconds(run: Run) -> float:
+    """Return for how long a run is simulated, s."""
+    return ALL[run["network"]].scenario.duration
+
+
+def _case(
+    name: str, title: str, networks: Mapping[str, Network], where: str,
+    parameters: Mapping[str, tuple[str, str]], note: str,
+) -> Case:  # fmt: skip
+    """Return the case of some networks, each with all seeds."""
+    return Case(
+        name=name,
+        title=title,
         claims=("S08",),
         program=Ns2("generic_network.tcl"),
         parameters={
-            "networks": (", ".join(NETWORKS), "validation.unseen_networks"),
-            "networks set aside": (", ".join(sorted(SET_ASIDE)), "by the hash of their names"),
+            "networks": (", ".join(networks), where),
+            **parameters,
             "largest relative addition to each delay": (LONGER, "1"),
             "latest addition to each start": (LATER, "s"),
             "longest random time before a packet": (1.0, "packet time of the bottleneck"),
             "buffers of the way back": (BACK, "packets"),
         },
-        tables={
-            "flows": Table(
-                {
-                    "network": Column("", "its name"),
-                    "seed": Column("1", "of delays and starts; substream of ns-2's default generator"),
-                    "flow": Column("1", "number of the flow, from 0"),
-                },
-                {
-                    "acknowledged_since": Column("packets", "ack_ where measuring begins"),
-                    "acknowledged": Column("packets", "ack_ at the end"),
-                    "sent": Column("packets", "ndatapack_"),
-                    "sent_again": Column("packets", "nrexmitpack_"),
-                    "timeouts": Column("1", "nrexmit_"),
-                    "drops": Column("packets", "dropped by full queues"),
-                    "first_drop": Column("s", "time of the first of them; empty: none"),
-                },
-            )
-        },
-        runs=[{"network": name, "seed": seed} for name in NETWORKS for seed in SEEDS],
+        tables=TABLES,
+        runs=[{"network": name, "seed": seed} for name in networks for seed in SEEDS],
         calls=calls,
         read=read,
-        simulated_seconds=lambda run: NETWORKS[run["network"]].scenario.duration,
-        notes=(
-            "Measuring begins after a quarter of the duration.",
-            "Which networks are set aside was decided before anything was run.",
-        ),
+        simulated_seconds=simulated_seconds,
+        notes=("Measuring begins after a quarter of the duration.", note),
+    )
+
+
+CASES = (
+    _case(
+        "packets/unseen-networks-ns2",
+        "24 networks in no paper with random delays, starts and times before packets, 16 seeds",
+        NETWORKS,
+        "validation.unseen_networks",
+        {"networks set aside": (", ".join(sorted(SET_ASIDE)), "by the hash of their names")},
+        "Which networks are set aside was decided before anything was run.",
     ),
-)  # fmt: skip
+    _case(
+        "packets/fresh-networks-ns2",
+        "30 random networks with random delays, starts and times before packets, 16 seeds",
+        FRESH,
+        "validation.random_networks",
+        {},
+        "The networks were drawn before anything was run; work on the fluid looked at others.",
+    ),
+)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from validation.claims.simulators import unseen_networks
 from validation.claims.simulators.unseen_networks import Comparison
+from validation.generate.programs import call
 from validation.network_comparison import Differences
 from validation.unseen_networks import NETWORKS, SET_ASIDE
 from validation.verdicts import Verdict
@@ -25,9 +28,10 @@ def half(difference: float = 0.0, error: float = 0.01, **networks: float) -> Dif
     return Differences(pd.DataFrame(shares), pd.DataFrame([whole] * 12))
 
 
-def both(aside: Differences, other: Differences) -> Comparison:
-    """Return a comparison, without its experiments."""
-    return Comparison(aside, other, other, other, other, other)
+def both(aside: Differences, other: Differences, **fresh: Differences) -> Comparison:
+    """Return a comparison, without its experiments; fresh networks are good unless they are given."""
+    good = {"default": half(), "whole": half()} | fresh
+    return Comparison(aside, other, other, other, other, other, other, good)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +55,82 @@ def test_what_is_off_contradicts_its_statement(key: str, aside: Differences) -> 
     assert {sides.packets for sides in verdicts} == {Verdict.REPRODUCED}, "only those set aside"
 
 
+@pytest.mark.parametrize("kind", ["default", "whole"])
+@pytest.mark.parametrize(
+    ("key", "bad"),
+    [
+        ("worst", half(0.09, 0.01)),
+        ("losses", half(ratio=0.79)),
+        ("first", half(later=-0.051)),
+        ("interval", half(0.4, 0.005)),
+    ],
+)
+def test_fresh_networks_are_judged_for_each_fluid(kind: str, key: str, bad: Differences) -> None:
+    verdicts = unseen_networks.judge(both(half(), half(), **{kind: bad}))
+    failed = {key for key, sides in verdicts.items() if sides.packets is Verdict.CONTRADICTED}
+    assert failed in ({f"{kind}-{key}"}, {f"{kind}-worst", f"{kind}-interval"})
+    assert f"{kind}-{key}" in failed
+
+
+def test_an_error_of_the_model_within_its_interval_is_covered() -> None:
+    """Intervals by chance alone are too short for it: those of the half set aside."""
+    off = half(0.03, 0.005)
+    verdicts = unseen_networks.judge(both(off, off, default=off, whole=off))
+    assert verdicts["interval"].packets is Verdict.CONTRADICTED
+    assert verdicts["default-interval"].packets is Verdict.REPRODUCED
+
+
+def test_the_fresh_networks_run_here_are_one_of_each_topology() -> None:
+    networks = unseen_networks.drawn()
+    assert len({network.topology for network in networks}) == len(networks) == 5
+    assert all(len(network.scenario.flows) <= unseen_networks.FLOWS for network in networks)
+
+
 def test_the_module_of_cubic_is_compared_with_the_same_packets() -> None:
     """Three of ten parts less of the window after a loss, two of ten in ns-2's TCP/Linux."""
     network = unseen_networks.of_module()
     betas = [getattr(flow.source.params, "beta", None) for flow in network.scenario.flows]
     assert betas == [None, None, 819 / 1024, 819 / 1024]
     assert network.name == unseen_networks.MIXED in SET_ASIDE
+
+
+def test_the_aimd_of_ns2_halves_at_the_first_loss_and_after_a_timeout() -> None:
+    network = unseen_networks.halving(NETWORKS[unseen_networks.GENTLE])
+    (rule,) = {f.source for f in network.scenario.flows if f.name.startswith("AIMD")}
+    assert network.name in SET_ASIDE
+    q, state, kept = rule.params, rule.State(cwnd=160.0), []
+    for happens in (rule.on_loss, rule.on_loss, rule.on_timeout, rule.on_loss, rule.on_loss):
+        after = happens(state._replace(cwnd=160.0), q, None)
+        kept.append(after.ssthresh / 160.0)
+        state = after
+    assert kept == [0.5, 0.875, 0.5, 0.5, 0.875]
+
+
+@pytest.mark.simulators
+def test_in_ns2_the_first_loss_halves_whatever_decrease_num_says(tmp_path) -> None:
+    """The windows before and after each reduction of one flow with ``decrease_num_`` 0.875."""
+    script = """
+        set ns [new Simulator]
+        set a [$ns node]; set b [$ns node]
+        $ns duplex-link $a $b 12Mb 20ms DropTail
+        $ns queue-limit $a $b 40
+        set tcp [new Agent/TCP/Newreno]; set sink [new Agent/TCPSink]
+        $tcp set window_ 1000; $tcp set increase_num_ 0.2; $tcp set decrease_num_ 0.875
+        $ns attach-agent $a $tcp; $ns attach-agent $b $sink; $ns connect $tcp $sink
+        set ftp [new Application/FTP]; $ftp attach-agent $tcp
+        set out [open windows.txt w]
+        $tcp attach $out; $tcp trace cwnd_
+        $ns at 0 "$ftp start"
+        $ns at 20 "close $out; exit 0"
+        $ns run
+    """
+    (tmp_path / "aimd.tcl").write_text(script)
+    call(["ns", "aimd.tcl"], tmp_path)
+    lines = (tmp_path / "windows.txt").read_text().splitlines()
+    windows = [float(line.split()[-1]) for line in lines]
+    falls = [after / before for before, after in pairwise(windows) if after < before - 1.0]
+    assert falls[0] == pytest.approx(0.5)
+    assert falls[-1] == pytest.approx(0.875, abs=0.001)
 
 
 @pytest.mark.slow
@@ -69,7 +143,9 @@ def test_both_halves_are_measured_and_losses_and_first_losses_of_the_open_one_ag
     assert found.plain.first > 0.1, "transmission times are needed for the first loss"
     assert found.together.spread < found.chains.spread, "flows that lose together differ less"
     assert found.together.beyond > found.chains.beyond
-    of_module, standard = (
-        h.shares["difference"].abs().max() for h in (found.module, found.standard)
+    of_module, standard, halving, gentle = (
+        h.shares["difference"].abs().max()
+        for h in (found.module, found.standard, found.halving, found.gentle)
     )
     assert of_module < 0.6 * standard
+    assert halving < 0.6 * gentle

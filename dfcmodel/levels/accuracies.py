@@ -1,0 +1,202 @@
+"""How far goodput shares are from ns-2's at each level, and intervals that contain this error.
+
+The table ``accuracies.csv`` beside this module is written by ``python -m benchmarks.network_accuracies``: the networks
+that the levels were developed on, with the same random instances at both sides.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.ensembles import Ensemble, mean_interval
+from dfcmodel.methods import Fluid
+from dfcmodel.network.disciplines import FIFO
+from hopflow.checks import choice, instance, one_number
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dfcmodel.network.networks import Link, Scenario
+
+__all__ = ["STEPS_PER_PACKET", "Accuracy", "measured_accuracies", "share_intervals"]
+
+STEPS_PER_PACKET = 8
+"""Steps in the transmission time of a packet with which the fluid with whole packets was measured."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The measured accuracy of goodput shares at one level.
+
+    Attributes
+    ----------
+    level
+        ``"fluid"``, ``"fluid with whole packets"`` or ``"packet level"``.
+    networks, shares
+        How many were compared; a share is that of a group of like flows, of the rate of the slowest link.
+    mean_error, chance
+        Mean absolute difference of the shares, means of 16 runs, and what chance alone makes of it.
+    half_width
+        Half of the 95 % interval of the error of the model, without chance.
+    """
+
+    level: str
+    networks: int
+    shares: int
+    mean_error: float
+    chance: float
+    half_width: float
+
+
+@cache
+def measured_accuracies() -> dict[str, Accuracy]:
+    """Return the measured accuracies by level.
+
+    Examples
+    --------
+    >>> list(measured_accuracies())
+    ['fluid', 'fluid with whole packets', 'packet level']
+    """
+    text = resources.files("dfcmodel.levels").joinpath("accuracies.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    kinds = {"level": str, "networks": int, "shares": int}
+    return {
+        row["level"]: Accuracy(
+            **{f.name: kinds.get(f.name, float)(row[f.name]) for f in fields(Accuracy)}
+        )
+        for row in rows
+    }
+
+
+def share_intervals(
+    many: Ensemble, groups: Mapping[str, Sequence[str]] | None = None, *, since: float = 0.0
+) -> xr.Dataset:
+    """Return goodput shares with 95 % intervals that contain chance and the error of the model.
+
+    Confidence intervals of means over runs (`Ensemble.intervals`) become as narrow as one likes with more runs,
+    and the model is no better for it. Here half of Student's interval is added in quadrature to half of the
+    95 % interval of the error of the model, as it was measured beside ns-2 (`measured_accuracies`): on chains, parking lots,
+    dumbbells and flows of different round-trip times and rules, with buffers of 0.4 to 2 times the product of
+    bandwidth and delay, and a random time of one packet before each packet.
+
+    Parameters
+    ----------
+    many
+        Runs with ``packet_jitter``, of window rules over FIFO queues.
+    groups
+        Names of the flows of each group; None: each flow by itself.
+    since
+        Start of the measurement, s.
+
+    Returns
+    -------
+    By ``group``: ``share`` (goodput over the rate of the slowest link of the group's paths, mean of the
+    runs), ``low`` and ``high``, and ``by_chance``, half of Student's interval. ``model_error``: half of the
+    interval of the model's error. Attribute ``level``: which one.
+
+    Raises
+    ------
+    ValueError
+        For an unknown flow, and for runs of a kind that nothing was measured for; the message says why.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Link, Packets, Scenario, ensemble, share_intervals
+    >>> from responsefn import NewReno
+    >>> links = Link("a", "c", 1e4, 2e-3), Link("b", "c", 1e4, 9e-3), Link("c", "d", 1e3, 0.01, 40.0)
+    >>> flows = [Flow(n, (n, "c", "d"), NewReno(), max_window=200.0) for n in "ab"]
+    >>> pair = Scenario("two round-trip times", links, flows, duration=5.0)
+    >>> many = ensemble(pair, 4, packet_jitter=1e-3, method=Packets())
+    >>> found = share_intervals(many, since=1.0)
+    >>> bool((found["high"] - found["low"] >= 2.0 * found["model_error"]).all())
+    True
+    """
+    import xarray as xr
+
+    instance("many", many, Ensemble, "runs that `ensemble` returned")
+    names = [flow.name for flow in many.scenario.flows]
+    chosen = {name: [name] for name in names} if groups is None else dict(groups)
+    for flow in (flow for each in chosen.values() for flow in each):
+        choice("groups", flow, names)
+    end = float(many.time[-1])
+    since = one_number("since", since, at_least=0.0, below=end, hint="in s")
+    accuracy = measured_accuracies()[_level(many)]
+    of_runs = np.array([
+        [_share(run.scenario, run.time, run.delivered, each, since) for each in chosen.values()]
+        for run in many.runs
+    ])  # fmt: skip
+    low, high = mean_interval(of_runs)
+    by_chance = (high - low) / 2.0
+    mean, half = of_runs.mean(axis=0), np.hypot(by_chance, accuracy.half_width)
+    return xr.Dataset(
+        {
+            "share": ("group", mean), "low": ("group", np.maximum(0.0, mean - half)),
+            "high": ("group", np.minimum(1.0, mean + half)), "by_chance": ("group", by_chance),
+            "model_error": accuracy.half_width,
+        },
+        {"group": list(chosen)}, {"level": accuracy.level},
+    )  # fmt: skip
+
+
+def _level(many: Ensemble) -> str:
+    """Return the level of runs, after checks that they are of a kind that was measured."""
+    _check_measured(many.scenario)
+    if many.packet_jitter <= 0.0:
+        raise ValueError(
+            "packet_jitter = 0: the error of the model was measured with packet_jitter"
+        )
+    run = many.runs[0]
+    if run.step == 0.0:
+        return "packet level"
+    fluid = many.method if isinstance(many.method, Fluid) else Fluid()
+    for name in ("store_and_forward", "timeouts", "whole_losses"):
+        if not getattr(fluid, name):
+            raise ValueError(f"{name} = False: the error of the model was measured with True")
+    if not fluid.whole_packets:
+        return "fluid"
+    fastest = max(link.rate for link in _bottlenecks(many.scenario))
+    if run.step * fastest * STEPS_PER_PACKET > 1.0 + 1e-9:
+        need = f"must be at most {1.0 / (STEPS_PER_PACKET * fastest):g} s"
+        raise ValueError(f"step = {run.step:g} s: {need}, {STEPS_PER_PACKET} in a packet's time")
+    return "fluid with whole packets"
+
+
+def _bottlenecks(scenario: Scenario) -> list[Link]:
+    """Return the slowest link of each flow's path."""
+    return [min(scenario.path(flow), key=lambda link: link.rate) for flow in scenario.flows]
+
+
+def _check_measured(scenario: Scenario) -> None:
+    """Raise ValueError for sources and queues that nothing was measured for."""
+    sources = {
+        f"flow {flow.name}: {type(flow.source).__name__}: errors were measured of window rules only"
+        for flow in scenario.flows
+        if not isinstance(flow.source, WindowRule)
+    }
+    queues = {
+        f"link {link.name}: {type(link.discipline).__name__}: errors were measured of FIFO queues only"
+        for link in scenario.links
+        if type(link.discipline) is not FIFO
+    }
+    if refused := sorted(sources | queues):
+        raise ValueError(refused[0])
+
+
+def _share(
+    scenario: Scenario, time: np.ndarray, delivered: np.ndarray, group: Sequence[str], since: float
+) -> float:
+    """Return the share of a group of flows in one run."""
+    total, rate = 0.0, np.inf
+    for f, flow in enumerate(scenario.flows):
+        if flow.name in group:
+            total += delivered[f, -1] - np.interp(since, time, delivered[f], left=0.0)
+            rate = min(rate, *(link.rate for link in scenario.path(flow)))
+    return float(total / (time[-1] - since) / rate)
