@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 
 from validation import evidence
 from validation.claims.effect_claims import Curve, Effects, Statement, effects
@@ -240,6 +241,8 @@ def short_round_trips() -> Effects:
     part = [lost_part(Setting(THREE, rtt=rtt).off) for rtt in (SHORT, MIDDLE)]
     own = [level.endless(rtt, False) for rtt in (SHORT, MIDDLE)]
     burst, loss = ([of_runs(getattr(e, name)) for e in own] for name in ("bursts", "lost"))
+    frame = frame.assign(timeout_rate=frame["timeouts"] / frame["measured_time"])
+    alike = [level.endless(SHORT, False, sender) for sender in level.SENDERS]
     return Effects(
         {
             "gain": Statement((gains[SHORT],), none, level=(level.gain(SHORT),)),
@@ -259,6 +262,18 @@ def short_round_trips() -> Effects:
         },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
-        values={"gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT]},
+        values={
+            "gains": gains, "lost": lost, "bursts": bursts, "exact": exact, "other": other[SHORT],
+            "timeouts": [_at(frame, SHORT, pause, "timeout_rate") for pause in ("off", "on")],
+            "goodput": [_at(frame, SHORT, pause, "goodput") for pause in ("off", "on")],
+            "own_timeouts": [of_runs(each.timeouts) for each in alike],
+            "own_goodput": [of_runs(each.goodput) for each in alike],
+            "own_gains": [level.gain(SHORT, sender) for sender in ("reno", "two")],
+        },
         readings={f"TCP of {stack}": {"gain": Statement((other[SHORT],))}},
     )  # fmt: skip
+
+
+def _at(frame: pd.DataFrame, rtt: float, pause: str, column: str) -> Estimate:
+    """Return a column of the runs of one round-trip time, with pausing ``on`` or ``off``."""
+    return of_runs(frame[(frame["rtt"] == rtt) & (frame["pause"] == pause)][column].to_numpy())

@@ -20,3 +20,14 @@ def test_pausing_spares_losses_at_a_second() -> None:
     on, off = (level.endless(1.0, pause) for pause in (True, False))
     assert on.lost.max() < off.lost.min()
     assert level.gain(1.0).value == pytest.approx(0.4, abs=0.3)  # ns-3: 0.39 +- 0.14
+
+
+def test_a_least_window_of_two_packets_gives_the_timeouts_of_ns3() -> None:
+    """At an RTT of 0.1 s, where windows are two packets: ns-3's agents keep two, ns-2's Reno goes to one."""
+    frame = protocol.evidence.table(protocol.ENDLESS).query("rtt == 0.1 and pause == 'off'")
+    seen = (frame["timeouts"] / frame["measured_time"]).mean()
+    one, ns2, two = (level.endless(0.1, False, sender) for sender in ("reno", "ns2", "two"))
+    assert two.timeouts.mean() == pytest.approx(seen, rel=0.15)
+    assert two.goodput.mean() == pytest.approx(frame["goodput"].mean(), rel=0.01)
+    assert max(one.timeouts.mean(), ns2.timeouts.mean()) < seen / 2
+    assert level.gain(0.1, "two").value > 0.0 > level.gain(0.1).value
