@@ -11,6 +11,7 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
 from dfcmodel.packets.kernel.layout import FEEDER, LANE
+from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def lay_out_lanes(
             turns, lanes = BY_CLASS, max(1, len(places))
             for h, rank in zip(hops, ranks, strict=True):
                 at_hop[h] = begin + places.index(rank)
+            if port.discipline.managed is not None:
+                only = port.discipline.managed
+                unit["managed"][p] = begin + places.index(only) if only in places else NO_LANE
             rows += [(0, 0)] * lanes
         elif isinstance(port.discipline, DualPI2):  # packets with ECT(1) above the others
             levels = lanes = 2

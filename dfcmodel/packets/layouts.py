@@ -28,6 +28,7 @@ from dfcmodel.packets.kernel.layout import (
     HOP,
     UNIT,
 )
+from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.kernel.timers import WAKE
 from dfcmodel.packets.lane_layouts import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.plans import ENDLESS
@@ -274,6 +275,7 @@ def _units(
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
     unit["asks"] = unit["mate"] = np.arange(len(unit))
+    unit["managed"] = ALL_LANES
     places = np.minimum([port.room for port in plan.ports], outstanding(plan))
     unit["room"][:P] = [port.room for port in plan.ports]
     unit["manager"][:P] = numbers
