@@ -411,4 +411,18 @@ def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSi
             links["state"][i, : len(state) - 2] = state[2:]
             numbers = list(manager.numbers(scenario.packet_size).values())
             links["parameters"][i, : len(numbers)] = numbers
+            first, end = _managed_bands(scenario, layout, i)
+            links["first_managed"][i], links["end_managed"][i] = first, end
+            links["manager"][i] = -1 if first == end else links["manager"][i]
     return tuple(kinds)
+
+
+def _managed_bands(scenario: Scenario, layout: Layout, i: int) -> tuple[int, int]:
+    """Return the FIFO queues that the manager of a link sees, the first and one past the last."""
+    first, end = map(int, layout.bands_at[i : i + 2])
+    only = getattr(scenario.links[layout.order[i]].discipline, "managed", None)
+    if only is None:
+        return first, end
+    flows = [layout.flow_of[layout.bands[b, 2]] for b in range(first, end)]
+    own = [b for b, f in enumerate(flows, first) if scenario.flows[f].priority == only]
+    return (own[0], own[0] + 1) if own else (first, first)

@@ -45,8 +45,11 @@ class PFC(Discipline):
     signalling
         Time to generate and act on a message, in s, in addition to the propagation delay.
     manager
-        What drops or marks before the buffer is full, one for the whole link: ECN marking with PFC is
-        every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking())``.
+        What drops or marks before the buffer is full, by the packets of the whole link or of one class: ECN marking
+        with PFC is every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking(), managed=3)``.
+    managed
+        The class whose packets the manager sees, drops and marks; None: all, together. The capacity that it sees is
+        that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
     counts
         What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
         with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
@@ -91,8 +94,14 @@ class PFC(Discipline):
     manager: QueueManager | None = None
     storm: float | None = None
     counts: str = "output"
+    managed: int | None = None
 
     def __post_init__(self) -> None:
+        check_manager(self.manager)
+        if self.managed is not None:
+            whole("managed", self.managed, 0, 7)
+            if self.manager is None:
+                raise ValueError(f"managed = {self.managed}: must be None where manager is None")
         choice("counts", self.counts, ("output", "switch"))
         if self.storm is not None:
             one_number("storm", self.storm, at_least=0.0, hint="in s")
@@ -106,7 +115,6 @@ class PFC(Discipline):
         if len(set(given)) < len(given):
             raise ValueError(f"classes = {given!r}: must differ from each other")
         object.__setattr__(self, "classes", tuple(sorted(int(each) for each in given)))
-        check_manager(self.manager)
         one_number("xoff", self.xoff, above=0.0)
         one_number("xon", self.xon, at_least=0.0, at_most=self.xoff, hint="xon <= xoff")
         if self.headroom is not None:

@@ -198,7 +198,8 @@ class Scenario:
         together = self.counted_together(n)
         for m in together:
             own = self.links[m].discipline
-            if replace(own, manager=None, storm=None) != replace(rule, manager=None, storm=None):
+            own_part: dict[str, Any] = {"manager": None, "managed": None, "storm": None}
+            if replace(own, **own_part) != replace(rule, **own_part):
                 msg = f"{self.links[m].name} has {own!r}, must be equal but for manager and storm"
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.packets.reference_managers import manager_of_queue
 from dfcmodel.packets.reference_queues import Queue
 
 if TYPE_CHECKING:
@@ -16,6 +17,24 @@ if TYPE_CHECKING:
     from dfcmodel.packets.reference_receivers import Packet
 
 __all__ = ["ClassQueues"]
+
+
+class OneClass:
+    """What the manager of a class sees of a port: the queue of the class, and the port itself."""
+
+    def __init__(self, queue: ClassQueues, priority: int) -> None:
+        self.queue, self.priority = queue, priority
+
+    def length(self) -> int:
+        """Return how many packets of the class wait."""
+        return len(self.queue.lines.get(self.priority, ()))
+
+    def arrivals(self) -> Iterable[float]:
+        """Return when they came."""
+        return (came for came, _ in self.queue.lines.get(self.priority, ()))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.queue, name)
 
 
 class ClassQueues(Queue):
@@ -36,6 +55,8 @@ class ClassQueues(Queue):
         self.rooms = simulation.plan.ingress(p)
         self.pooled = 0
         self.pool = simulation.plan.pool(p)
+        if self.rule.managed is not None:
+            self.manager = manager_of_queue(OneClass(self, self.rule.managed), self.rule)
 
     @property
     def counter(self) -> ClassQueues:
@@ -81,7 +102,8 @@ class ClassQueues(Queue):
 
     def admit(self, packet: Packet) -> bool:
         """Return whether the manager accepts it and there is room: of its ingress, or what others share."""
-        if not self.manager.admit(packet):
+        managed = self.rule.managed in (None, self.priority(packet))
+        if managed and not self.manager.admit(packet):
             return False
         key = self.ingress(packet)
         if key in self.rooms:

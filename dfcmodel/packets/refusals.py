@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.coupled import DualPI2
+from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import (
     DFC,
     FIFO,
@@ -14,7 +14,7 @@ from dfcmodel.network.disciplines import (
     Priority,
     QueueManager,
 )
-from dfcmodel.network.managers import RED
+from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.packets.methods import SELECTIVE
 from hopflow.checks import choice
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
@@ -69,6 +69,11 @@ def _check_discipline(link: Link, method: Packets) -> None:
     if isinstance(rule, Pause) and rule.paused_rate > 0.0:
         msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
         raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
+    if isinstance(rule, PFC) and rule.managed is not None:
+        manager = rule.manager
+        if type(manager).on_step in (CoDel.on_step, PIE.on_step, PI2.on_step):  # type: ignore[union-attr]
+            msg = f"{manager!r} sees all classes at packet level; use None, or method=Fluid()"
+            raise ValueError(f"managed of {name} = {rule.managed}: {msg}")
     if isinstance(rule, DFC) and rule.per != "flow":
         msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"
         raise ValueError(f"per of {name} = {rule.per!r}: {msg}")

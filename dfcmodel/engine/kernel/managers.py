@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .fifo_queues import sum_of
 from .jit import call_manager, compiled
 from .loss_records import record_loss
 from .overflow import take_from_arrivals
@@ -30,7 +31,7 @@ def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
     """Return for how long, in s, the packet at the head of a link's fullest FIFO queue has waited."""
     delay = 0.0
     mask = order.rows.shape[0] - 1
-    for b in range(link.first_band, link.end_band):
+    for b in range(link.first_managed, link.end_managed):
         band = bands[b]
         if band.tail > band.head + 1:
             before = order.total[band.head & mask, b]
@@ -41,11 +42,20 @@ def head_delay(link: Any, k: int, h: float, bands: Any, order: Any) -> float:
 
 
 @compiled
-def draw_victim(link: Any, shared: Any, seed: Any) -> int:
+def managed_backlog(link: Any, bands: Any) -> float:
+    """Return what waited before the step in the FIFO queues that a link's manager sees."""
+    waits = 0.0
+    for b in range(link.first_managed, link.end_managed):
+        waits += bands[b].arrivals - bands[b].served
+    return waits
+
+
+@compiled
+def draw_victim(link: Any, first: int, end: int, shared: Any, seed: Any) -> int:
     """Return a queue drawn in proportion to what came to it in this step."""
     at = link.arrivals * next_random(seed)
-    victim = link.first
-    for c in range(link.first, link.end):
+    victim = first
+    for c in range(first, end):
         if at >= 0.0 and shared[ARRIVED, c] > shared[PREVIOUS, c]:
             victim = c
         at -= shared[ARRIVED, c] - shared[PREVIOUS, c]
@@ -53,14 +63,14 @@ def draw_victim(link: Any, shared: Any, seed: Any) -> int:
 
 
 @compiled
-def draw_victims(link: Any, shared: Any, seed: Any) -> None:
+def draw_victims(link: Any, first: int, end: int, shared: Any, seed: Any) -> None:
     """Assign the whole packets that are due to flows; those that cannot be marked are dropped."""
     while link.due >= 1.0:
-        shared[OWED, draw_victim(link, shared, seed)] += 1.0
+        shared[OWED, draw_victim(link, first, end, shared, seed)] += 1.0
         link.due -= 1.0
         link.owed += 1.0
     while link.due_marks >= 1.0:
-        c = draw_victim(link, shared, seed)
+        c = draw_victim(link, first, end, shared, seed)
         if shared[MARKABLE, c] == 1.0:
             shared[OWED_MARKS, c] += 1.0
         else:
@@ -70,9 +80,9 @@ def draw_victims(link: Any, shared: Any, seed: Any) -> None:
 
 
 @compiled
-def take_all(link: Any, shared: Any) -> None:
+def take_all(link: Any, first: int, end: int, shared: Any) -> None:
     """Let every flow owe all that came in this step: to be dropped, or marked where it can be."""
-    for c in range(link.first, link.end):
+    for c in range(first, end):
         came = shared[ARRIVED, c] - shared[PREVIOUS, c]
         if link.drop < link.arrivals and shared[MARKABLE, c] == 1.0:
             shared[OWED_MARKS, c] = came
@@ -84,26 +94,28 @@ def take_all(link: Any, shared: Any) -> None:
 
 
 @compiled
-def settle(link: Any, now: float, left: int, quantum: float, net: Any, shared: Any) -> float:
+def settle(
+    link: Any, first: int, end: int, now: float, left: int, quantum: float, net: Any, shared: Any
+) -> float:
     """Drop and mark what flows owe as far as it has come in this step; return what was dropped."""
     dropped = 0.0
     owed = 0.0
-    for c in range(link.first, link.end):
+    for c in range(first, end):
         came = max(0.0, shared[ARRIVED, c] - shared[PREVIOUS, c])
         drop = quantize(min(came, shared[OWED, c]), quantum)
         mark = min(came - drop, shared[OWED_MARKS, c])
         shared[NOW, c] = drop
         dropped += drop
         if drop > 0.0 or mark > 0.0:
-            end = shared[ARRIVED, c] + shared[LOST_HERE, c]
-            record_loss(c, end - came, end, drop, mark, now, left, net, shared)
+            position = shared[ARRIVED, c] + shared[LOST_HERE, c]
+            record_loss(c, position - came, position, drop, mark, now, left, net, shared)
         shared[OWED, c] -= drop
         shared[OWED_MARKS, c] -= mark
         owed += shared[OWED, c] + shared[OWED_MARKS, c]
     link.owed = owed
     if dropped > 0.0:
-        take_from_arrivals(link.first, link.end, shared)
-        for c in range(link.first, link.end):
+        take_from_arrivals(first, end, shared)
+        for c in range(first, end):
             shared[AREA, c] += shared[NOW, c]  # it was never counted as waiting
     return dropped
 
@@ -113,10 +125,16 @@ def manage(
     link: Any, manager: Any, k: int, now: float, h: float, left: int, quantum: float, net: Any,
     order: Any, shared: Any, bands: Any, seed: Any,
 ) -> float:  # fmt: skip
-    """Let a link's manager drop and mark in step k; return how many packets it drops."""
+    """Let a link's manager drop and mark in step k; return how many packets it drops.
+
+    It sees all queues of the link, or those of one class.
+    """
+    first, end = bands[link.first_managed].first, bands[link.end_managed - 1].end
+    if link.end_managed - link.first_managed < link.end_band - link.first_band:
+        link.arrivals = sum_of(first, end, shared[ARRIVED]) - sum_of(first, end, shared[PREVIOUS])
     link.seen[0] = now
     link.seen[1] = h
-    link.seen[2] = link.backlog
+    link.seen[2] = managed_backlog(link, bands)
     link.seen[3] = link.arrivals
     link.seen[4] = link.pace / h
     link.seen[5] = head_delay(link, k, h, bands, order)
@@ -125,12 +143,12 @@ def manage(
     if link.arrivals <= 0.0:
         return 0.0
     if link.drop == link.arrivals or link.mark == link.arrivals:
-        take_all(link, shared)
+        take_all(link, first, end, shared)
     else:  # a packet that is more than came is owed by what comes next; never more than there is room for
         most = link.limit + link.arrivals
         link.due = min(most, link.due + link.drop)
         link.due_marks = min(most, link.due_marks + link.mark)
-        draw_victims(link, shared, seed)
+        draw_victims(link, first, end, shared, seed)
     if link.owed > 0.0:
-        return settle(link, now, left, quantum, net, shared)
+        return settle(link, first, end, now, left, quantum, net, shared)
     return 0.0

@@ -95,6 +95,7 @@ UNIT = np.dtype(
             "i8",
         ),  # first of the ports that count packets of an ingress together: it asks for pauses
         ("mate", "i8"),  # the next of them, in a circle
+        ("managed", "i8"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
     ],
     align=True,
 )

@@ -27,7 +27,15 @@ from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import compiled, entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
-from .managers import CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
+from .managers import (
+    ALL_LANES,
+    CODEL,
+    COUPLED,
+    PROPORTIONAL,
+    SQUARED,
+    admit_lane,
+    update_probability,
+)
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
 from .random_numbers import uniform
@@ -170,12 +178,12 @@ def enqueue(
     time = it.time
     h = flow[it.flow].way + it.hop
     lose = port.loss > 0.0 and it.hop < flow[it.flow].turn and uniform(stream, u) < port.loss
-    if not lose and port.manager != 0:
+    c = np.int64(hop[h].lane)
+    if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
         lose = not admit_lane(
             managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
             is_markable(flow, element, e), is_scalable(flow, element, e), sizes[it.size],
         )  # fmt: skip
-    c = np.int64(hop[h].lane)
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_CLASS:
         busy = busy or lane[c].paused > 0

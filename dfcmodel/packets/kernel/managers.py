@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import call_manager, compiled
@@ -15,12 +17,14 @@ from .random_numbers import uniform
 
 __all__ = [
     "ACCEPT",
+    "ALL_LANES",
     "BEGIN_DROPPING",
     "CODEL",
     "DELIVER",
     "DROP",
     "KEEP_DROPPING",
     "MARK",
+    "NO_LANE",
     "PROPORTIONAL",
     "admit_lane",
     "admit_proportional",
@@ -31,6 +35,7 @@ __all__ = [
 
 NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
 DROP, ACCEPT, MARK = 0, 1, 2
+ALL_LANES, NO_LANE = -1, -2  # in place of the lane that a manager sees
 DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
 
 
@@ -139,9 +144,18 @@ def admit_lane(
     managers, element, unit, lane, transmission, early, control, called, stream, p, e, now,
     listens, scalable, size,
 ):  # fmt: skip
-    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
+    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
+
+    It sees all lanes of the port, or one.
+    """
     port = unit[p]
     queued = port.waiting + port.held
+    first = port.lane
+    end = port.lane + port.lanes
+    if port.managed >= 0:
+        queued = np.int64(lane[port.managed].count)
+        first = port.managed
+        end = first + 1
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
@@ -152,7 +166,7 @@ def admit_lane(
         verdict = coupled_verdict(control, stream, p, scalable, listens, 0.0, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         delay = 0.0
-        for c in range(port.lane, port.lane + port.lanes):
+        for c in range(first, end):
             if lane[c].count > 0:
                 delay = max(delay, now - element[lane[c].head].time)
         capacity = called[p].capacity if port.paused == 0 else 0.0

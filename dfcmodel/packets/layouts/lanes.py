@@ -11,6 +11,7 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.packets.kernel.lanes import BY_CLASS, BY_FLOW, BY_RATE
 from dfcmodel.packets.kernel.layout import FEEDER, LANE
+from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[
     for name, values in (("kind", LANES), ("lane", begin), ("lanes", count),
                          ("by_turns", np.array(TURNS)[by[ports]]), ("levels", 1)):  # fmt: skip
         unit[name][ports] = values
+    _set_managed(plan, unit, hop)
     lane = _empty_lanes(len(rows))
     for_flows = np.isin(own, [KINDS.index(kind) for kind in (Fair, Priority, DFC)])
     lane["flow"][at[for_flows]] = flow[for_flows]
@@ -70,6 +72,15 @@ def lay_out_lanes(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArray[
         unit["levels"][ports] = count
         lane["level"][at[ranked]] = level.reshape(-1) - begin[np.searchsorted(ports, port[ranked])]
     return lane
+
+
+def _set_managed(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> None:
+    """Set the lane that a manager of one class sees, where there is one."""
+    lanes = _class_lanes(plan, hop) if plan.under(PFC) else {}
+    for p in plan.under(PFC):
+        only = plan.ports[p].discipline.managed  # type: ignore[attr-defined]
+        if only is not None:
+            unit["managed"][p] = lanes.get((p, only), NO_LANE)
 
 
 def _lanes_by(plan: Plan) -> NDArray[np.int64]:

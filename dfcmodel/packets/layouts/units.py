@@ -9,6 +9,7 @@ import numpy as np
 
 from dfcmodel.network.managers import RED
 from dfcmodel.packets.kernel.layout import UNIT
+from dfcmodel.packets.kernel.managers import ALL_LANES
 from dfcmodel.packets.layouts.capacities import first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
 from dfcmodel.packets.layouts.managers import MANAGERS
@@ -39,6 +40,7 @@ def lay_out_units(
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
     unit["asks"] = unit["mate"] = np.arange(len(unit))
+    unit["managed"] = ALL_LANES
     ports = unit[:P]
     places = np.minimum(plan.rooms, outstanding(plan))
     is_link = np.array([port.link >= 0 for port in plan.ports])

@@ -165,9 +165,14 @@ def random_switches(seed: int) -> Scenario:
     rng = np.random.default_rng([seed, 78])
     rule = PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4)), counts="switch")
     managers = (None, RampMarking(2.0, 5.0, 0.2), CoDel(target=4e-3, interval=0.02), Own())
+    of_one = (None, RampMarking(1.0, 2.0, 0.9), RED(low=1.0, high=2.5, weight=0.2), Own())
     scenario = random_scenario("pause", seed)
     links = tuple(
         replace(link, buffer=1e3, discipline=replace(rule, manager=managers[(seed + n) % 4]))
+        if seed % 3 or (seed + n) % 4 == 0
+        else replace(
+            link, buffer=1e3, discipline=replace(rule, manager=of_one[(seed + n) % 4], managed=n % 3)
+        )
         for n, link in enumerate(scenario.links)
     )
     hosts = ("unshaped", "direct")
