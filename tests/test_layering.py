@@ -34,7 +34,10 @@ MAY_IMPORT = {
     "markov.models": {"hopflow", "markov.computing"},
     "markov.generators": {"hopflow", "markov.computing", "markov.models"},
     "markov.methods": {"hopflow", "markov.computing"},
-    "markov.sharding": {"hopflow", "markov.computing", "markov.models", "markov.generators"},
+    "markov.sharding": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",
+        "markov.stencils",
+    },
     "markov.proofs": {"hopflow", "markov.computing", "markov.models", "markov.methods"},
     "markov.quasi_birth_death": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",

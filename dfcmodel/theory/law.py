@@ -23,6 +23,8 @@ from dfcmodel.network.disciplines import DFC
 from hopflow.checks import choice, number, one_number, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from dfcmodel.network.networks import Scenario
@@ -130,6 +132,7 @@ def rates(
     gain: Any,
     capacity: Any,
     xp: Any = np,
+    over_flows: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return the rates J of all flows at all nodes, eqs. (1), (2) and (13) of takano2006.
 
@@ -145,6 +148,9 @@ def rates(
         alpha; D / d in 1/s; B in packets/s; () or (L,).
     xp
         The array module, `numpy` or `jax.numpy`.
+    over_flows
+        Returns for each element the sum over the flows of its node, where arrays have another shape than
+        (F, L); None: over the first axis.
 
     Returns
     -------
@@ -159,7 +165,7 @@ def rates(
     """
     unconstrained = diffusive_rate(intensity, target_rate, gain, next_queue, queue)
     weight = xp.where(active & (unconstrained > 0.0), unconstrained, 0.0)
-    total = weight.sum(axis=0)
+    total = weight.sum(axis=0) if over_flows is None else over_flows(weight)
     return weight * (capacity / xp.where(total >= capacity, total, capacity))
 
 

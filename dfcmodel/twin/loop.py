@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.twin import dfc, pause
+from dfcmodel.twin import dfc, orders, pause
+from dfcmodel.twin.links import of_all_links, of_links, over_links
 
 if TYPE_CHECKING:
     from dfcmodel.twin.plans import Shape, TwinPlan
 
-__all__ = ["TwinRun", "compiled"]
+__all__ = ["QueueRecords", "compiled"]
 
 
-class TwinRun(NamedTuple):
+class QueueRecords(NamedTuple):
     """Records of a run, one row per sample, as JAX arrays.
 
-    ``efficiency`` (T, F); ``queued`` packets at the ends of the intervals (T, F, L); ``backlog`` at
-    the hosts (T, F); ``lost`` per interval (T, F, L); ``delivered`` to the receivers, cumulative,
-    (T, F).
+    ``efficiency`` (T, F); ``queued`` packets at the ends of the intervals (T, C); ``backlog`` at the
+    hosts (T, F); ``lost`` per interval (T, C); ``delivered`` to the receivers, cumulative, (T, F).
     """
 
     efficiency: Any
@@ -32,14 +32,16 @@ class TwinRun(NamedTuple):
 
 
 class State(NamedTuple):
-    """State of F flows on L links, in packets."""
+    """State of F flows with C queues, in packets; None: no link of that kind."""
 
-    queue: Any  # (F, L)
-    line: Any  # (F, L, M) packets in transit, by the slot in which they arrive
-    transit: Any  # (F,) their sum
-    control: Any
-    access: Any  # (F, M)
-    acks: Any  # (F, A)
+    queue: Any  # (C,)
+    wire: Any  # (M, C) departures of the last steps, in turn
+    transit: Any  # (F,) packets on links
+    feedback: dfc.Feedback | None
+    order: orders.Order | None
+    paused: pause.Paused | None
+    access: Any  # (M, F)
+    acks: Any  # (A, F)
     backlog: Any  # (F,)
     window: Any  # (F,)
     outstanding: Any  # (F,)
@@ -47,75 +49,78 @@ class State(NamedTuple):
 
 
 @functools.cache
-def compiled() -> Callable[[Shape, TwinPlan, Any], TwinRun]:
+def compiled() -> Callable[[Shape, TwinPlan, Any], QueueRecords]:
     """Return the compiled loop, cached per process and shared by scenarios of equal `Shape`."""
     import jax
 
     return jax.jit(simulate, static_argnums=0)
 
 
-def simulate(shape: Shape, plan: TwinPlan, p: Any) -> TwinRun:
+def simulate(shape: Shape, plan: TwinPlan, p: Any) -> QueueRecords:
     """Run the steps of all samples from an empty network."""
     import jax
     import jax.numpy as jnp
 
-    F, L = len(plan.entry), len(plan.periods)
+    F, C = len(plan.first), len(plan.flow_of)
     p = jax.tree.map(lambda value: jnp.asarray(value, dtype=float), p)
-    none, idle = jnp.zeros((F, L)), jnp.zeros(F)
-    rule = pause if shape.pause else dfc
+    idle = jnp.zeros(F)
     state = State(
-        queue=none,
-        line=jnp.zeros((F, L, shape.slots)),
+        queue=jnp.zeros(C),
+        wire=jnp.zeros((shape.slots, C)),
         transit=idle,
-        control=rule.begin(plan, p, shape),
-        access=jnp.zeros((F, shape.slots)),
-        acks=jnp.zeros((F, shape.acks)),
+        feedback=dfc.begin(plan, p) if shape.diffuses else None,
+        order=orders.begin(plan, shape) if shape.in_order else None,
+        paused=pause.begin(plan, shape) if shape.pauses else None,
+        access=jnp.zeros((shape.slots, F)),
+        acks=jnp.zeros((shape.acks, F)),
         backlog=idle,
         window=jnp.ones(F),
         outstanding=idle,
         delivered=idle,
     )
-    on_path = (plan.entry[:, None] <= np.arange(L)) & (np.arange(L) <= plan.last[:, None])
-    capacity = p.link_rate * plan.step * (on_path * plan.periods).sum(axis=1)
+    delay = plan.delay[plan.link_of]
+    capacity = _over_flows(plan, of_links(plan, p.link_rate) * plan.step * delay)
+    # what the way back leaves of a whole step is on the way there, but it is no part of the path
+    capacity *= _over_flows(plan, plan.lag + plan.part) / _over_flows(plan, delay)
 
     def one_step(carry: Any, k: Any) -> tuple[Any, None]:
         state, transit, lost = carry
         state, dropped = step(shape, plan, p, state, k)
         return (state, transit + state.transit, lost + dropped), None
 
-    def one_sample(state: State, s: Any, size: int = shape.every) -> tuple[State, TwinRun]:
+    def one_sample(state: State, s: Any, size: int = shape.every) -> tuple[State, QueueRecords]:
         steps = s * shape.every + jnp.arange(size)
-        (state, transit, lost), _ = jax.lax.scan(one_step, (state, idle, none), steps)
+        (state, transit, lost), _ = jax.lax.scan(one_step, (state, idle, jnp.zeros(C)), steps)
         efficiency = transit / size / capacity
-        return state, TwinRun(efficiency, state.queue, state.backlog, lost, state.delivered)
+        return state, QueueRecords(efficiency, state.queue, state.backlog, lost, state.delivered)
 
     samples, rest = divmod(shape.steps, shape.every)
     state, run = jax.lax.scan(one_sample, state, jnp.arange(samples))
     if not rest:
         return run
     _, shorter = one_sample(state, samples, rest)
-    whole: TwinRun = jax.tree.map(
+    whole: QueueRecords = jax.tree.map(
         lambda rows, row: jnp.concatenate([rows, row[None]]), run, shorter
     )
     return whole
 
 
 def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State, Any]:
-    """Return the state after step k and the packets dropped in it, (F, L)."""
+    """Return the state after step k and the packets dropped in it, (C,)."""
     import jax.numpy as jnp
 
-    F, L = s.queue.shape
-    own, links = np.arange(F), np.arange(L)
-    on_path = (plan.entry[:, None] <= links) & (links <= plan.last[:, None])
-    rule = pause if shape.pause else dfc
-    control, service, host_service = rule.exchange_feedback(plan, p, s.control, s.queue, k)
+    rate = of_all_links(plan, p.link_rate) * plan.step
+    host_service, feedback = rate[plan.link_of[plan.first]], s.feedback
+    if s.feedback is not None:
+        feedback, host_service = dfc.exchange_feedback(plan, p, s.feedback, s.queue, k)
+    if s.paused is not None:
+        less, host_less = pause.reductions(plan, p, s.paused, k)
+        rate, host_service = rate - less, host_service - host_less
 
     # receivers and sources
-    slot = k % plan.periods
-    due = s.line[:, links, slot]
-    arrived = due[own, plan.last]
-    at = k % plan.ack_delay
-    acked = s.acks[own, at]
+    due = _due(s.wire, plan.lag, plan.part, k)
+    arrived = due[plan.last]
+    acked = s.acks[(k - plan.ack_delay) % shape.acks, np.arange(len(plan.first))]
     window = _window(plan, p, s.window, acked)
     outstanding = s.outstanding - acked
     allowed = _smaller(window, p.max_window) - outstanding
@@ -125,26 +130,36 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
     backlog = s.backlog + emitted
 
     # hosts, then nodes
-    entered = k % plan.periods[plan.entry]
     sent = jnp.where(plan.host == 2, backlog, _smaller(backlog, host_service))
-    entering = jnp.where(plan.host == 2, sent, s.access[own, entered])
-    arrivals = jnp.concatenate([jnp.zeros((F, 1)), due[:, :-1]], axis=1)
-    arrivals = jnp.where(on_path, arrivals, 0.0)
-    arrivals = jnp.where(links == plan.entry[:, None], entering[:, None], arrivals)
+    access = s.access.at[k % shape.slots].set(sent)
+    entering = _due(access, plan.access_lag, plan.access_part, k)
+    arrivals = jnp.where(plan.before < 0, entering[plan.flow_of], due[plan.before])
     held = s.queue + arrivals
-    control, out = rule.serve(control, held, arrivals, service, k)
+    order, out = s.order, None
+    if s.order is not None:
+        order, out = orders.serve(plan, s.order, arrivals, rate, k)
+    if feedback is not None:
+        service = feedback.sends * plan.step
+        own = jnp.where(held < service, held, service)  # every flow has its own queue
+        out = own if out is None else jnp.where(plan.diffuses[plan.link_of], own, out)
     queue = held - out
-    dropped = _dropped(p.buffer, shape.smoothing, arrivals, queue)
+    dropped = _dropped(plan, p.buffer, shape.smoothing, arrivals, queue)
     queue = queue - dropped
-    out = jnp.where(on_path, out, 0.0)
+    if order is not None:
+        order = orders.take_back(plan, order, dropped, k)
+    paused = s.paused
+    if paused is not None:
+        paused = pause.observe(p, paused, over_links(plan, queue), k)
     return (
         State(
             queue=queue,
-            line=s.line.at[:, links, slot].set(out),
-            transit=s.transit + (out - jnp.where(on_path, due, 0.0)).sum(axis=1),
-            control=rule.observe(plan, p, control, queue, dropped, k),
-            access=s.access.at[own, entered].set(sent),
-            acks=s.acks.at[own, at].set(arrived),
+            wire=s.wire.at[k % shape.slots].set(out),
+            transit=s.transit + _over_flows(plan, out - due),
+            feedback=feedback,
+            order=order,
+            paused=paused,
+            access=access,
+            acks=s.acks.at[k % shape.acks].set(arrived),
             backlog=backlog - sent,
             window=window,
             outstanding=outstanding + emitted,
@@ -152,6 +167,20 @@ def step(shape: Shape, plan: TwinPlan, p: Any, s: State, k: Any) -> tuple[State,
         ),
         dropped,
     )
+
+
+def _due(sent: Any, lag: Any, part: Any, k: Any) -> Any:
+    """Return what arrives in step k of what was sent ``lag`` steps ago, and the part of a step before."""
+    size, places = len(sent), np.arange(sent.shape[1])
+    now, then = sent[(k - lag) % size, places], sent[(k - lag - 1) % size, places]
+    return now + part * (then - now)
+
+
+def _over_flows(plan: TwinPlan, values: Any) -> Any:
+    """Return the sums over the queues of each flow, (F,)."""
+    import jax
+
+    return jax.ops.segment_sum(values, plan.flow_of, num_segments=len(plan.first))
 
 
 def _smaller(x: Any, y: Any) -> Any:
@@ -171,16 +200,19 @@ def _window(plan: TwinPlan, p: Any, window: Any, acked: Any) -> Any:
     return window + plan.increase * (acked - slow) / window
 
 
-def _dropped(buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
-    """Return the drops at full buffers, in proportion to the arrivals of the step, (F, L)."""
+def _dropped(plan: TwinPlan, buffer: Any, smoothing: float, arrivals: Any, queue: Any) -> Any:
+    """Return the drops at full buffers, in proportion to the arrivals of the step, (C,)."""
     import jax
     import jax.numpy as jnp
 
-    excess = queue.sum(axis=0) - buffer
+    def of_buffer(values: Any) -> Any:
+        return jax.ops.segment_sum(values, plan.buffer_of, num_segments=len(values))[plan.buffer_of]
+
+    excess = of_buffer(queue) - of_links(plan, buffer)
     if smoothing > 0.0:
         excess = smoothing * jax.nn.softplus(excess / smoothing)
     else:
         excess = jnp.where(excess > 0.0, excess, 0.0)
-    total = arrivals.sum(axis=0)
+    total = of_buffer(arrivals)
     part = _smaller(excess / jnp.where(total > 0.0, total, 1.0), 1.0)
     return _smaller(arrivals * part, queue)

@@ -1,89 +1,116 @@
-"""Constants of the JAX model: time step, delays in steps, feedback clocks, paths of the flows."""
+"""Constants of the JAX model: queues along the paths, delays in steps, feedback clocks, pauses."""
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.flows import CBR
 from dfcmodel.theory.clocks import tick_phases
-from dfcmodel.theory.law import law_of
 from hopflow.checks import number
+from responsefn import AIMD, NewReno, Reno, Tahoe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Shape", "TwinPlan", "common_pause", "plan_of"]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+__all__ = ["Shape", "TwinPlan", "check_scenario", "plan_of", "shape_of"]
+
+ROUNDING = 1e-6
+"""Part of a step: delays that are this near to whole steps are."""
+LARGEST_ROUNDING = 0.01
+"""Part of a feedback period by which it may be rounded, as in the engine."""
 
 
 class TwinPlan(NamedTuple):
-    """F flows on a chain of L links; times in steps."""
+    """F flows over L links, C queues, each of a flow at a link of its path; times in steps."""
 
     step: float  # s
-    periods: NDArray[np.int64]  # (L,) the links' delays
-    entry: NDArray[np.int64]  # (F,) first link
-    last: NDArray[np.int64]  # (F,)
-    start: NDArray[np.int64]  # (F,)
-    ack_delay: NDArray[np.int64]  # (F,)
-    host: NDArray[np.int64]  # (F,) 0 shaped, 1 unshaped, 2 direct
+    flow_of: Ints  # (C,)
+    link_of: Ints  # (C,)
+    before: Ints  # (C,) the queue before on the path, -1: the host
+    after: Ints  # (C,) the next queue, -1: the receiver
+    buffer_of: Ints  # (C,) a queue of those that share its buffer
+    lag: Ints  # (C,) whole steps to the next queue or the receiver
+    part: Floats  # (C,) of a step's departures that arrive a step later
+    delay: Floats  # (L,) of the links
+    first: Ints  # (F,) queue
+    last: Ints  # (F,)
+    access_lag: Ints  # (F,) from the host to its first queue
+    access_part: Floats  # (F,)
+    start: Ints  # (F,)
+    ack_delay: Ints  # (F,)
+    host: Ints  # (F,) 0 shaped, 1 unshaped, 2 direct
     constant: NDArray[np.bool_]  # (F,) constant-rate sources
-    increase: NDArray[np.float64]  # (F,) packets per round trip, of the windows
+    increase: Floats  # (F,) packets per round trip, of the windows
     # diffusion-type flow control
-    feedback_phase: NDArray[np.int64]  # (L,) step of its period of feedback to a node
-    host_phase: NDArray[np.int64]  # (F,) the same for a shaped host
-    # pause
-    pauses: NDArray[np.bool_]  # (L,) whether a link's queue pauses the previous link
-    pause_delay: NDArray[np.int64]  # (L,) until that takes effect
-    host_delay: NDArray[np.int64]  # (F,) until it takes effect at the flow's host
+    diffuses: NDArray[np.bool_]  # (L,)
+    periods: Ints  # (L,) of feedback
+    feedback_phase: Ints  # (L,) step of its period of feedback to a node
+    host_phase: Ints  # (F,) the same for a shaped host
+    # P pairs of a queue that pauses and who is paused
+    pausing: Ints  # (P,) link
+    paused: Ints  # (P,) link, or L + flow for a host
+    wait: Ints  # (P,) whole steps until that takes effect
+    wait_part: Floats  # (P,) and the part of a step beyond
 
 
 class Shape(NamedTuple):
     """Static arguments of the compiled loop."""
 
-    pause: bool  # IEEE 802.3x; otherwise DFC
+    diffuses: bool  # links with DFC
+    in_order: bool  # links that serve flows in order of arrival
+    pauses: bool  # IEEE 802.3x
     oldest: int  # steps since the oldest pause message that may still count
-    slots: int  # steps of the longest link
+    slots: int  # steps that the wires remember
     acks: int  # steps of the longest delay of an acknowledgement
+    waiting: int  # steps for which orders of arrival are remembered
     steps: int  # in all
     every: int  # in a sample; the last one may have fewer
     smoothing: float
 
 
-def common_pause(scenario: Scenario) -> Pause | None:
-    """Return the common `Pause` of all links; None if they have a common DFC.
+def check_scenario(scenario: Scenario) -> None:
+    """Refuse what has no smooth form here, by name.
 
     Raises
     ------
     ValueError
-        If links are not one chain, differ, or have another discipline.
+        For a discipline, or one of its options, that the twin does not have.
+    TypeError
+        For a source that is not smooth.
     """
-    links = scenario.links
-    for one, next_ in itertools.pairwise(links):
-        if one.target != next_.source:
-            raise ValueError(f"links: must be one chain, but {one.name} leads to {next_.name}")
-    rule = links[0].discipline
-    if not isinstance(rule, Pause):
-        for flow in range(len(scenario.flows)):
-            law_of(scenario, flow)
-        return None
-    for link in links:
-        if (link.rate, link.buffer, link.discipline) != (links[0].rate, links[0].buffer, rule):
-            msg = f"must be equal, but differ between {links[0].name} and {link.name}"
-            raise ValueError(f"rate, buffer, discipline: {msg}")
-    if rule.manager is not None:
-        raise ValueError(
-            f"manager = {rule.manager!r}: must be None, the twin has no losses and no marks"
-        )
-    if rule.storm is not None:
-        raise ValueError(f"storm = {rule.storm:g}: must be None, the twin has no faults")
-    if rule.quanta is not None:
-        raise ValueError(f"quanta = {rule.quanta}: must be None (ON and OFF messages)")
-    return rule
+    for link in scenario.links:
+        rule = link.discipline
+        if type(rule) not in (DFC, FIFO, Pause):
+            msg = "must be DFC, FIFO or Pause, the twin has no other"
+            raise ValueError(f"discipline of link {link.name} = {rule!r}: {msg}")
+        if isinstance(rule, DFC) and rule.per != "flow":
+            raise ValueError(f"per of link {link.name} = {rule.per!r}: must be 'flow'")
+        if isinstance(rule, Pause):
+            if rule.manager is not None:
+                msg = "must be None, the twin has no losses and no marks"
+                raise ValueError(f"manager of link {link.name} = {rule.manager!r}: {msg}")
+            if rule.storm is not None:
+                msg = "must be None, the twin has no faults"
+                raise ValueError(f"storm = {rule.storm:g} of link {link.name}: {msg}")
+            if rule.quanta is not None:
+                msg = "must be None (ON and OFF messages)"
+                raise ValueError(f"quanta = {rule.quanta} of link {link.name}: {msg}")
+    for flow in scenario.flows:
+        if not isinstance(flow.source, (CBR, AIMD, Reno, NewReno, Tahoe)):
+            kinds = "CBR, AIMD, Reno, NewReno or Tahoe"
+            raise TypeError(f"source of flow {flow.name!r} = {flow.source!r}: must be {kinds}")
+        if math.isfinite(flow.size):
+            msg = "must be inf, the twin has no transfers that end"
+            raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
 
 
 def plan_of(
@@ -94,53 +121,147 @@ def plan_of(
     Parameters
     ----------
     scenario
-        A chain, see `Twin`.
+        See `Twin`.
     step
         Time step in s.
     rng
         Seed of random feedback phases, drawn as by `simulate`.
     phases
-        Phases of the nodes' clocks in steps, the receiver's last, shape (L + 1,); None: those of the
-        scenario.
+        Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: those of the scenario.
     """
     links, flows = scenario.links, scenario.flows
-    periods = np.array([round(link.delay / step) for link in links])
+    delay = np.array([_in_steps(link, step) for link in links])
     paths = [scenario.path_index(flow) for flow in flows]
-    entry = np.array([path[0] for path in paths])
-    first = periods[entry]
-    rule = common_pause(scenario)
-    feedback_phase, host_phase = np.zeros_like(periods), np.zeros_like(first)
-    if phases is not None:
-        most = np.concatenate([periods[:1], periods])
-        given = number("phases", phases, at_least=0.0).astype(int)
-        if given.shape != most.shape or (given >= most).any():
-            raise ValueError(f"phases = {phases!r}: must be below {most.tolist()}")
-        feedback_phase, host_phase = given[1:], given[entry] % first
-    elif rule is None and not law_of(scenario).synchronous:
-        drawn = tick_phases(scenario, rng)
-        feedback_phase = np.array(
-            [int(drawn[n.target] * d) for n, d in zip(links, periods, strict=True)]
-        )
-        nodes = [flow.path[0] for flow in flows]
-        host_phase = np.array([int(drawn[n] * d) for n, d in zip(nodes, first, strict=True)])
+    queues = [(f, n) for f, path in enumerate(paths) for n in path]
+    number_of = {queue: c for c, queue in enumerate(queues)}
+    flow_of, link_of = np.array(queues, dtype=np.int64).T
+    ends = np.cumsum([len(path) for path in paths])
+    first, last = ends - [len(path) for path in paths], ends - 1
+    before, after = np.arange(len(queues)) - 1, np.arange(len(queues)) + 1
+    before[first], after[last] = -1, -1
+    groups = {n: number_of[f, n] for f, n in reversed(queues)}
     direct = np.array([flow.host == "direct" for flow in flows])
-    signalling = 0 if rule is None else round(rule.signalling / step)
-    follows = {next_ for path in paths for next_ in path[1:]}
+    access = np.where(direct, 0.0, delay[link_of[first]])
+    there = delay[link_of].astype(float)
+    back = np.array([delay[list(path)].sum() for path in paths]) + access
+    whole_back = np.maximum(1, np.floor(back + ROUNDING)).astype(np.int64)
+    there[last] += np.maximum(0.0, back - whole_back)  # what is left of a step, as in the engine
+    lag, part = _whole_and_part(there)
+    access_lag, access_part = _whole_and_part(access)
+    periods = np.maximum(1, np.round(delay)).astype(np.int64)
+    feedback_phase, host_phase = _phases(scenario, periods, link_of[first], rng, phases)
     return TwinPlan(
         step=step,
-        periods=periods,
-        entry=entry,
-        last=np.array([path[-1] for path in paths]),
+        flow_of=flow_of,
+        link_of=link_of,
+        before=before,
+        after=after,
+        buffer_of=np.array(
+            [groups[n] if links[n].shared else c for c, (_, n) in enumerate(queues)]
+        ),
+        lag=lag,
+        part=part,
+        delay=delay,
+        first=first,
+        last=last,
+        access_lag=access_lag,
+        access_part=access_part,
         start=np.array([round(flow.start / step) for flow in flows]),
-        ack_delay=np.array([sum(periods[list(path)]) for path in paths]) + first * ~direct,
+        ack_delay=whole_back,
         host=np.array([("shaped", "unshaped", "direct").index(flow.host) for flow in flows]),
         constant=np.array([isinstance(flow.source, CBR) for flow in flows]),
         increase=np.array(
             [float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]
         ),
+        diffuses=np.array([isinstance(link.discipline, DFC) for link in links]),
+        periods=periods,
         feedback_phase=feedback_phase,
         host_phase=host_phase,
-        pauses=np.array([n in follows for n in range(len(links))]),
-        pause_delay=np.roll(periods, 1) + signalling,
-        host_delay=first + signalling,
+        **_pauses(scenario, delay, step),
     )
+
+
+def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothing: float) -> Shape:
+    """Return the static arguments of a run of so many steps."""
+    pauses = len(plan.pausing) > 0
+    used = [scenario.links[n] for n in np.unique(plan.link_of)]
+    in_order = [link for link in used if not isinstance(link.discipline, DFC)]
+    longest = max((link.buffer / link.rate for link in in_order), default=0.0) / plan.step
+    waiting = steps + 1 if pauses else min(steps + 1, math.ceil(longest) + 4)
+    return Shape(
+        diffuses=bool(plan.diffuses[plan.link_of].any()),
+        in_order=bool(in_order),
+        pauses=pauses,
+        oldest=int(plan.wait.max(initial=0)) + 2,
+        slots=int(max(plan.lag.max(), plan.access_lag.max())) + 2,
+        acks=int(plan.ack_delay.max()),
+        waiting=waiting,
+        steps=steps,
+        every=every,
+        smoothing=smoothing,
+    )
+
+
+def _in_steps(link: Any, step: float) -> float:
+    """Return a link's delay in steps: whole ones for DFC, whose feedback period it is."""
+    delay = float(link.delay / step)
+    whole = max(1, round(delay))
+    if isinstance(link.discipline, DFC):
+        if abs(whole / delay - 1.0) > LARGEST_ROUNDING:
+            msg = f"must be a multiple of the step {step:g} s to 1 %, is {delay:.4g} steps"
+            said = f"delay of link {link.name} = {link.delay:g} s: {msg}"
+            raise ValueError(f"{said}; increase steps_per_delay")
+        return whole
+    return whole if abs(delay - whole) < ROUNDING else delay
+
+
+def _whole_and_part(delay: Floats) -> tuple[Ints, Floats]:
+    """Return delays as whole steps and what is left."""
+    whole = np.floor(delay + ROUNDING).astype(np.int64)
+    part = delay - whole
+    return whole, np.where(part < ROUNDING, 0.0, part)
+
+
+def _phases(
+    scenario: Scenario, periods: Ints, entry: Ints, rng: int, phases: ArrayLike | None
+) -> tuple[Ints, Ints]:
+    """Return in which step of their periods nodes (L,) and shaped hosts (F,) hear and speak."""
+    links, first = scenario.links, periods[entry]
+    if phases is not None:
+        most: dict[Any, int] = {}
+        for ends in ("target", "source"):  # the period of a link to it, else of one from it
+            for link, period in zip(links, periods.tolist(), strict=True):
+                most.setdefault(getattr(link, ends), period)
+        bounds = np.array([most[node] for node in scenario.nodes])
+        given = number("phases", phases, at_least=0.0).astype(int)
+        if given.shape != bounds.shape or (given >= bounds).any():
+            raise ValueError(f"phases = {phases!r}: must be below {bounds.tolist()}")
+        at = dict(zip(scenario.nodes, given, strict=True))
+        hosts = [at[flow.path[0]] for flow in scenario.flows]
+        return np.array([at[link.target] for link in links]) % periods, np.array(hosts) % first
+    drawn = tick_phases(scenario, rng)
+    random = [isinstance(n.discipline, DFC) and n.discipline.phases == "random" for n in links]
+    feedback = np.array([int(drawn[n.target] * d) for n, d in zip(links, periods, strict=True)])
+    hosts = [int(drawn[f.path[0]] * d) for f, d in zip(scenario.flows, first, strict=True)]
+    return np.where(random, feedback, 0), np.where(np.array(random)[entry], np.array(hosts), 0)
+
+
+def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
+    """Return who pauses whom, and after how long."""
+    rows = []
+    for n, link in enumerate(scenario.links):
+        if not isinstance(link.discipline, Pause):
+            continue
+        for u in scenario.feeders(n):
+            if u < 0 and scenario.flows[-1 - u].host == "direct":
+                continue
+            wait = max(1.0, delay[u if u >= 0 else n] + link.discipline.signalling / step)
+            rows.append((n, u if u >= 0 else len(scenario.links) - 1 - u, wait))
+    pausing, paused, waits = np.array(rows).reshape(-1, 3).T
+    wait, part = _whole_and_part(waits)
+    return {
+        "pausing": pausing.astype(np.int64),
+        "paused": paused.astype(np.int64),
+        "wait": wait,
+        "wait_part": part,
+    }

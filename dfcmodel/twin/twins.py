@@ -1,7 +1,7 @@
 """The JAX model of the fluid engine: differentiable, for smooth sources.
 
-It performs the steps of the engine in the same order (see `simulation.simulate`), for chains whose
-links all have DFC or all pause, and for smooth sources: constant rates, and AIMD windows without
+It performs the steps of the engine in the same order (see `simulation.simulate`), for networks of
+links with DFC, FIFO queues and pause, and for smooth sources: constant rates, and AIMD windows without
 losses. Drops at a full buffer can be smoothed, and thresholds are crossed within steps. The result is
 a continuous function of the parameters, with kinks where a branch of the law changes (listed in
 `Twin`).
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.disciplines import DFC, Pause
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.networks import Scenario
-from dfcmodel.theory.law import law_of
-from dfcmodel.twin.loop import TwinRun, compiled
-from dfcmodel.twin.plans import Shape, TwinPlan, common_pause, plan_of
+from dfcmodel.twin.loop import QueueRecords, compiled
+from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, random_generator, whole
-from responsefn import AIMD, NewReno, Reno, Tahoe, WindowRule
+from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,8 @@ class Parameters(NamedTuple):
     ``link_rate`` (packets/s), ``buffer`` (packets), ``max_window`` and ``slow_start_threshold``
     (packets, (F,)), ``rate`` of constant-rate sources (packets/s, (F,)). For DFC: ``diffusion`` D and
     ``intensity`` alpha. For pause: the thresholds ``high`` and ``low`` (packets) and ``paused_rate``
-    (packets/s). Parameters of the other discipline are None.
+    (packets/s). Parameters of links are one number where all links that have them agree, which stands for
+    all, else one per link, (L,); either is taken. Parameters of disciplines that no link has are None.
     """
 
     link_rate: Any
@@ -66,6 +67,21 @@ class Merits(NamedTuple):
     settling_time: Any
 
 
+class TwinRun(NamedTuple):
+    """Records of a run, one row per sample, as JAX arrays.
+
+    ``efficiency`` (T, F); ``queued`` packets at the ends of the intervals (T, F, L); ``backlog`` at
+    the hosts (T, F); ``lost`` per interval (T, F, L); ``delivered`` to the receivers, cumulative,
+    (T, F).
+    """
+
+    efficiency: Any
+    queued: Any
+    backlog: Any
+    lost: Any
+    delivered: Any
+
+
 @dataclass(frozen=True)
 class Twin:
     """A scenario as a differentiable function of its parameters.
@@ -75,13 +91,15 @@ class Twin:
     Parameters
     ----------
     scenario
-        Flows along one chain whose links all have the same DFC, or the same pause without quanta,
-        and equal rates and buffers; delays may differ. Sources: windows (AIMD, Reno, NewReno,
-        Tahoe) or constant rates.
+        Any network of links with `DFC` per flow, `FIFO` or `Pause` without quanta and managers; parameters
+        may differ from link to link. Sources without an end: windows (AIMD, Reno, NewReno, Tahoe) or
+        constant rates.
     duration
         Simulated time in s; None is the scenario's.
     steps_per_delay
-        Steps per shortest link delay; the other delays are rounded to steps.
+        Steps per shortest link delay. Delays of links with DFC, their feedback periods, are rounded to
+        steps; of other delays the part of a step is kept. As in the engine with
+        ``Fluid(store_and_forward=False)`` packets take no time to be transmitted.
     sample
         Interval of the records in s, rounded to whole steps.
     smoothing
@@ -89,13 +107,13 @@ class Twin:
     rng
         Seed of the feedback phases, if these are random.
     phases
-        Phases of the nodes' clocks in steps, the receiver's last, shape (L + 1,); None: those of the
+        Phases of the nodes' clocks in steps, in the order of ``scenario.nodes``; None: those of the
         scenario.
 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        Naming the parameter, its value and what is allowed, and the discipline that the twin does not have.
     TypeError
         For a source that is not smooth.
 
@@ -139,11 +157,7 @@ class Twin:
             number("phases", self.phases, hint="in s")
         if self.duration is not None:
             one_number("duration", self.duration, above=0.0)
-        common_pause(self.scenario)
-        for flow in self.scenario.flows:
-            if not isinstance(flow.source, (CBR, AIMD, Reno, NewReno, Tahoe)):
-                kinds = "CBR, AIMD, Reno, NewReno or Tahoe"
-                raise TypeError(f"source of flow {flow.name!r} = {flow.source!r}: must be {kinds}")
+        check_scenario(self.scenario)
 
     @cached_property
     def step(self) -> float:
@@ -157,28 +171,38 @@ class Twin:
     @cached_property
     def parameters(self) -> Parameters:
         """The parameters of the scenario."""
-        flows, link = self.scenario.flows, self.scenario.links[0]
-        rule = common_pause(self.scenario)
+        flows, links = self.scenario.flows, self.scenario.links
         thresholds = [
             min(flow.source.State().ssthresh, flow.max_window)
             if isinstance(flow.source, WindowRule)
             else flow.max_window
             for flow in flows
         ]
-        parameters = Parameters(
-            link_rate=float(link.rate),
-            buffer=float(link.buffer),
+
+        def common(name: str, kind: type) -> Any:
+            """Return a parameter of the links of a kind: one number, or one per link, 0 for others."""
+            owners = [link if kind is object else link.discipline for link in links]
+            own = [float(getattr(o, name)) if isinstance(o, kind) else None for o in owners]
+            found = {value for value in own if value is not None}
+            return (
+                found.pop()
+                if len(found) == 1
+                else np.array([v or 0.0 for v in own])
+                if found
+                else None
+            )
+
+        return Parameters(
+            link_rate=common("rate", object),
+            buffer=common("buffer", object),
             max_window=np.array([float(flow.max_window) for flow in flows]),
             slow_start_threshold=np.array(thresholds, dtype=float),
             rate=np.array(
                 [flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in flows]
             ),
+            **{name: common(name, DFC) for name in ("diffusion", "intensity")},
+            **{name: common(name, Pause) for name in ("high", "low", "paused_rate")},
         )
-        if rule is None:
-            law = law_of(self.scenario)
-            return parameters._replace(diffusion=law.diffusion, intensity=law.intensity)
-        levels = {name: float(getattr(rule, name)) for name in ("high", "low", "paused_rate")}
-        return parameters._replace(**levels)
 
     @cached_property
     def every(self) -> int:
@@ -206,19 +230,22 @@ class Twin:
 
     def __call__(self, parameters: Parameters | None = None) -> TwinRun:
         """Simulate; ``None`` is the scenario's own parameters."""
+        import jax.numpy as jnp
+
+        plan, run = self._plan, self._run(parameters)
+        nodes = len(self.scenario.flows), len(self.scenario.links)
+
+        def by_link(values: Any) -> Any:
+            dense = jnp.zeros((len(values), *nodes))
+            return dense.at[:, plan.flow_of, plan.link_of].set(values)
+
+        return TwinRun(**run._replace(queued=by_link(run.queued), lost=by_link(run.lost))._asdict())
+
+    def _run(self, parameters: Parameters | None = None) -> QueueRecords:
         plan = self._plan
-        shape = Shape(
-            pause=common_pause(self.scenario) is not None,
-            oldest=int(max(plan.pause_delay.max(), plan.host_delay.max())) + 1,
-            slots=int(plan.periods.max()),
-            acks=int(plan.ack_delay.max()),
-            steps=self.steps,
-            every=self.every,
-            smoothing=float(self.smoothing),
-        )
+        shape = shape_of(self.scenario, plan, self.steps, self.every, float(self.smoothing))
         at = self.parameters if parameters is None else parameters
-        run: TwinRun = compiled()(shape, plan, at)
-        return run
+        return compiled()(shape, plan, at)
 
     def merits(self, parameters: Parameters, since: float = 0.0, tolerance: float = 0.01) -> Merits:
         """Return performance measures as a smooth function of the parameters.
@@ -234,7 +261,8 @@ class Twin:
         """
         lengths = np.diff(self.time, prepend=0.0)
         late = self.time > since
-        merits: Merits = _measures()(self(parameters), late, self.last, tolerance, lengths)
+        run, flow_of = self._run(parameters), self._plan.flow_of
+        merits: Merits = _measures()(run, flow_of, late, self.last, tolerance, lengths)
         return merits
 
 
@@ -246,14 +274,16 @@ def _measures() -> Any:
     def total(values: Any, weights: Any) -> Any:
         return (values * weights.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0)
 
-    def measures(run: TwinRun, late: Any, last: Any, tolerance: Any, lengths: Any) -> Merits:
+    def measures(
+        run: QueueRecords, flow_of: Any, late: Any, last: Any, tolerance: Any, lengths: Any
+    ) -> Merits:
         late_s, last_s = late * lengths, last * lengths
         off = abs(run.efficiency - total(run.efficiency, last_s) / last_s.sum())
         outside = jax.nn.sigmoid(10.0 * (off / tolerance - 1.0))
         return Merits(
             efficiency=total(run.efficiency, late_s) / late_s.sum(),
             queue=total(run.queued, late_s).sum() / late_s.sum(),
-            loss=total(run.lost, late).sum(axis=-1),
+            loss=jax.ops.segment_sum(total(run.lost, late), flow_of, run.delivered.shape[1]),
             settling_time=total(outside, late_s),
         )
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel.twin.loop import _dropped, _window
+from dfcmodel.twin.loop import _dropped, _due, _window
 
 
 def window(cwnd: float, acked: float, threshold: float = 8.0, most: float = 100.0) -> float:
@@ -30,15 +30,31 @@ def test_a_window_grows_as_rfc_5681_says(cwnd: float, acked: float, wanted: floa
     assert window(cwnd, acked) == pytest.approx(wanted, rel=1e-6)
 
 
+PLAN: Any = SimpleNamespace(
+    buffer_of=np.zeros(2, dtype=int), link_of=np.zeros(2, dtype=int), delay=np.ones(1)
+)
+
+
 def test_drops_are_the_excess_in_proportion_to_the_arrivals() -> None:
-    arrivals = jnp.array([[3.0], [1.0]])
-    queue = jnp.array([[60.0], [42.0]])
-    np.testing.assert_allclose(_dropped(100.0, 0.0, arrivals, queue), [[1.5], [0.5]])
-    np.testing.assert_allclose(_dropped(102.0, 0.0, arrivals, queue), [[0.0], [0.0]])
+    arrivals, queue = jnp.array([3.0, 1.0]), jnp.array([60.0, 42.0])
+    np.testing.assert_allclose(_dropped(PLAN, 100.0, 0.0, arrivals, queue), [1.5, 0.5])
+    np.testing.assert_allclose(_dropped(PLAN, 102.0, 0.0, arrivals, queue), [0.0, 0.0])
+
+
+def test_queues_with_buffers_of_their_own_drop_what_is_theirs() -> None:
+    plan: Any = SimpleNamespace(**(vars(PLAN) | {"buffer_of": np.array([0, 1])}))
+    arrivals, queue = jnp.array([3.0, 1.0]), jnp.array([60.0, 42.0])
+    np.testing.assert_allclose(_dropped(plan, 58.5, 0.0, arrivals, queue), [1.5, 0.0])
 
 
 def test_smoothed_drops_tend_to_the_hard_limit() -> None:
-    arrivals, queue = jnp.array([[4.0]]), jnp.array([[102.0]])
-    off = [float(_dropped(100.0, s, arrivals, queue)[0, 0]) - 2.0 for s in (1.0, 0.5, 0.1)]
+    arrivals, queue = jnp.array([4.0, 0.0]), jnp.array([102.0, 0.0])
+    off = [float(_dropped(PLAN, 100.0, s, arrivals, queue)[0]) - 2.0 for s in (1.0, 0.5, 0.1)]
     assert off[0] > off[1] > off[2] >= 0.0
     assert off[2] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_what_is_due_was_sent_whole_and_parts_of_steps_ago() -> None:
+    sent = jnp.array([[8.0], [16.0], [4.0]])  # in steps 6, 7 and 5
+    assert float(_due(sent, np.array([1]), np.array([0.0]), 8)[0]) == 16.0
+    assert float(_due(sent, np.array([1]), np.array([0.25]), 8)[0]) == 14.0

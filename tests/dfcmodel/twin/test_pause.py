@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, chain, simulate, takano2006
+from dfcmodel import CBR, Flow, Fluid, Pause, Scenario, chain, simulate
+from dfcmodel.twin import pause
 from dfcmodel.twin.twins import Twin
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
@@ -122,7 +125,18 @@ def test_bad_input() -> None:
                 (Flow("one", (1, 2, 3), CBR(B)),),
             )
         )
-    with pytest.raises(ValueError, match="one chain"):
-        Twin(Scenario("x", network(40, 20).links[::-1], network(40, 20).flows))
-    with pytest.raises(ValueError, match="discipline"):
-        Twin(takano2006("1", dfc=False))
+
+
+def test_what_was_asked_is_heard_in_parts_of_steps() -> None:
+    """A pause in the last 0.6 of one step and the first 0.3 of the next, 2.25 steps later: 0.35, 0.55, 0."""
+    links = chain(3, rate=B, delay=d, buffer=90.0, discipline=Pause(high=41.3, low=22.7))
+    links = (replace(links[0], delay=2.25 * d), links[1])
+    twin = Twin(Scenario("x", links, [Flow("one", (1, 2, 3), CBR(B))]), steps_per_delay=1)
+    plan = twin._plan
+    assert (plan.wait.tolist(), plan.wait_part.tolist()) == ([2], [0.25])
+    asked = np.zeros((4, 2))
+    asked[0, 1], asked[1, 1] = 0.6, -0.3
+    state = pause.Paused(np.zeros(2, dtype=bool), np.zeros(2), jnp.asarray(asked))
+    p = twin.parameters._replace(paused_rate=0.0)
+    heard = [float(pause.reductions(plan, p, state, k)[0][0]) / (B * d) for k in (2, 3, 4)]
+    np.testing.assert_allclose(heard, [0.35, 0.25 + 0.3, 0.0], atol=1e-12)

@@ -10,7 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, DFC, PFC, Flow, Pause, Scenario, chain, simulate, takano2006
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    PFC,
+    RED,
+    Flow,
+    Fluid,
+    Link,
+    Pause,
+    Scenario,
+    chain,
+    simulate,
+    takano2006,
+)
 from dfcmodel.theory.law import Loop, advance, bare_law
 from dfcmodel.twin.twins import Twin
 from responsefn import AIMD, NewReno
@@ -49,6 +63,102 @@ def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
     np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-6)
     queued = np.asarray(twin.queued).sum(axis=1).T
     np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-5)
+
+
+def parking_lot(rule=None) -> Scenario:
+    """Three links of unequal rates and delays; a long flow and one that crosses each of them."""
+    rule = rule or FIFO()
+    given = {"max_window": 60.0, "host": "unshaped"}
+    links = (
+        Link(1, 2, B, d, 1e3, rule),
+        Link(2, 3, 0.9 * B, 1.3 * d, 1e3, rule),
+        Link(3, 4, 0.8 * B, d, 1e3, rule),
+    )
+    flows = (
+        Flow("long", (1, 2, 3, 4), NewReno(), **given),
+        Flow("one", (1, 2), CBR(4e3), host="direct"),
+        Flow("two", (2, 3), AIMD(0.5, 0.5), start=0.02, **given),
+        Flow("three", (3, 4), CBR(5e3), start=0.05, host="unshaped"),
+    )
+    return Scenario("parking lot", links, flows, duration=0.1)
+
+
+def dumbbell() -> Scenario:
+    """Two access links, a bottleneck, links behind that pause it, and two more with DFC."""
+    law = DFC(phases="synchronous")
+    links = (
+        Link("a", "r", 2 * B, d, 300.0),
+        Link("b", "r", B, 1.5 * d, 300.0),
+        Link("r", "s", B, d, 500.0, Pause(high=61.3, low=37.9)),
+        Link("s", "t", 0.53 * B, d, 300.0, Pause(high=43.7, low=21.1)),
+        Link("s", "u", 0.37 * B, 1.5 * d, 300.0, Pause(high=40.3, low=22.7, paused_rate=100.0)),
+        Link("t", "v", 0.4 * B, d, 300.0, law),
+        Link("v", "w", 0.4 * B, 2 * d, 300.0, law),
+    )
+    flows = (
+        Flow("one", ("a", "r", "s", "t"), CBR(0.713 * B), host="unshaped"),
+        Flow("two", ("b", "r", "s", "u"), NewReno(), start=0.01, max_window=90.0, host="unshaped"),
+        Flow("three", ("b", "r", "s", "t", "v", "w"), CBR(2000.0), host="direct"),
+        Flow("four", ("t", "v", "w"), CBR(3500.0), start=0.02),
+    )
+    return Scenario("dumbbell", links, flows, duration=0.1)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(dumbbell(), id="dumbbell"),
+        pytest.param(parking_lot(), id="parking lot", marks=pytest.mark.slow),
+        pytest.param(parking_lot(Pause(high=31.3, low=17.9)), id="paused", marks=pytest.mark.slow),
+    ],
+)
+def test_twin_takes_the_engines_steps_on_networks(scenario: Scenario) -> None:
+    """FIFO, DFC and pause on links that differ, flows that share some of them; nothing is lost.
+
+    Amounts on the engine's grid of 2^-26 packets drift apart by 1e-6, those that pass thresholds by more.
+    """
+    plain = Fluid(steps_per_delay=2, store_and_forward=False, timeouts=False)
+    engine = simulate(scenario, plain, sample=d)
+    twin = Twin(scenario, sample=d, steps_per_delay=2)()
+    assert engine.lost.sum() == 0.0
+    assert (engine.peak_queue > 20).any()
+    queued = np.asarray(twin.queued).sum(axis=1).T
+    nodes = [link.source for link in scenario.links]
+    at_nodes = [queued[[n == node for n in nodes]].sum(axis=0) for node in engine.occupancy.node]
+    np.testing.assert_allclose(at_nodes, engine.occupancy.values, atol=1e-4)
+    np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(twin.delivered).T, engine.delivered, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_derivatives_on_a_network() -> None:
+    """Delivered packets, queue and loss of a parking lot by the rate and the buffer of each link, rates of flows.
+
+    Central differences over 2e-5 of the parameter, for seven scenarios at once by `jax.vmap`: 1e-6.
+    """
+    scenario = parking_lot()
+    twin = Twin(scenario, sample=d, steps_per_delay=2, smoothing=0.5)
+
+    def outcome(at):
+        p = twin.parameters._replace(
+            link_rate=B * at[:3],
+            buffer=at[3:6] * jnp.array([2.0, 12.0, 4.0]),
+            rate=twin.parameters.rate * jnp.array([1.0, at[6], 1.0, 1.0]),
+        )
+        run = twin(p)
+        return jnp.concatenate([run.delivered[-1], run.queued.mean(0).sum(0), run.lost.sum((0, 1))])
+
+    at = np.array([1.0123, 0.9071, 0.8137, 1.0, 0.9, 1.1, 1.037])
+    step = 1e-5 * np.diag(at)
+    points = np.concatenate([at + step, at - step, np.tile(at, (7, 1))])
+    both = jax.jit(jax.vmap(lambda x, along: jax.jvp(outcome, (x,), (along,))))
+    values, along = both(points, np.concatenate([np.zeros((14, 7)), np.eye(7)]))
+    slopes = np.asarray(along)[14:]
+    apart = np.asarray(values[:7] - values[7:14]) / (2 * np.diag(step)[:, None])
+    scale = np.abs(slopes).max(axis=0)
+    assert (np.abs(slopes).max(axis=1) > 0.1).all()  # every parameter matters
+    np.testing.assert_allclose(slopes, apart, rtol=1e-6, atol=1e-6 * scale.max())
+    np.testing.assert_allclose(outcome(at), values[14], rtol=1e-12)  # one at a time
 
 
 def test_bare_law_is_the_same_in_jax() -> None:
@@ -181,9 +291,22 @@ def test_bad_input() -> None:
         Twin(network(), sample=1e-9)
     with pytest.raises(ValueError, match="phases = nan"):
         Twin(network(), phases=math.nan)
-    with pytest.raises(ValueError, match="discipline of link"):
-        Twin(takano2006("1", dfc=False))
     scenario = network()
+    marking = replace(scenario.links[0], discipline=RED())
+    direct = tuple(replace(flow, host="direct") for flow in scenario.flows)
+    with pytest.raises(
+        ValueError, match=r"discipline of link 1->2 = RED.*: must be DFC, FIFO or P"
+    ):
+        Twin(replace(scenario, links=(marking, *scenario.links[1:]), flows=direct))
+    by_input = [replace(link, discipline=DFC(per="input")) for link in scenario.links]
+    with pytest.raises(ValueError, match="per of link 1->2 = 'input': must be 'flow'"):
+        Twin(replace(scenario, links=tuple(by_input)))
+    uneven = replace(scenario.links[2], delay=1.1 * d)
+    with pytest.raises(ValueError, match=r"delay of link 3->4 .* is 4\.4 steps; increase"):
+        Twin(replace(scenario, links=(*scenario.links[:2], uneven, *scenario.links[3:])))()
+    short = replace(scenario.flows[0], size=10.0)
+    with pytest.raises(ValueError, match="size of flow 'target' = 10: must be inf"):
+        Twin(replace(scenario, flows=(short,)))
     vegas = takano2006("4V")
     with pytest.raises(TypeError, match="source of flow 'target'"):
         Twin(vegas)
@@ -222,5 +345,5 @@ def test_pauses_by_class_are_refused() -> None:
         Twin(scenario)()
     storm = replace(links[1], discipline=Pause(high=4.0, low=2.0, storm=0.1))
     other = replace(links[0], discipline=storm.discipline)
-    with pytest.raises(ValueError, match=r"storm = 0\.1: must be None"):
+    with pytest.raises(ValueError, match=r"storm = 0\.1 of link 1->2: must be None"):
         Twin(replace(scenario, links=[other, storm]))()

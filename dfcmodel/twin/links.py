@@ -1,0 +1,29 @@
+"""From values of links to those of the queues at them, and back to sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dfcmodel.twin.plans import TwinPlan
+
+__all__ = ["of_all_links", "of_links", "over_links"]
+
+
+def of_all_links(plan: TwinPlan, values: Any) -> Any:
+    """Return a parameter for each link, (L,), whether it is one number or one per link."""
+    import jax.numpy as jnp
+
+    return jnp.broadcast_to(jnp.asarray(values, dtype=float), plan.delay.shape)
+
+
+def of_links(plan: TwinPlan, values: Any) -> Any:
+    """Return a parameter of the link of each queue, (C,)."""
+    return of_all_links(plan, values)[plan.link_of]
+
+
+def over_links(plan: TwinPlan, values: Any) -> Any:
+    """Return the sums over the queues of each link, (L,)."""
+    import jax
+
+    return jax.ops.segment_sum(values, plan.link_of, num_segments=len(plan.delay))
