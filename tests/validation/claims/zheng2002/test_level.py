@@ -36,3 +36,10 @@ def test_flows_share_the_link_and_lose_less_on_a_faster_one() -> None:
     slow, fast = (runs(pair(TCP, GENTLE, 4, link)) for link in (Dumbbell((TCP,)).link, FAST))
     assert slow.flows.groupby("seed")["rate"].sum().max() <= 1875.0 * 1.001
     assert fast.link["loss"].mean() < slow.link["loss"].mean()
+
+
+def test_losses_behind_red_are_those_of_ns2() -> None:
+    """RED drops packets 1/p to 2/p arrivals apart, as ns-2's `wait_` has it: 1/p at most would lose half as many again."""
+    found = of_link(Dumbbell((TCP,) * 10), "loss").value
+    seen = where("zheng2002/flows-one-kind", "link", rule=TCP, number=10)["loss"].mean()
+    assert found == pytest.approx(seen, rel=0.05)
