@@ -40,7 +40,7 @@ from validation.verdicts import Judgement, Verdict, packets_only
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FLOWS, RUNS = 4, 8
+FLOWS, RUNS = 4, 6
 """Most flows of the fresh networks run here, of which there is one of each topology, and seeds of each."""
 KINDS = {"default": "fluid", "whole": "fluid with whole packets"}
 MIXED, MODULE = "newreno-cubic", 819 / 1024
