@@ -17,6 +17,7 @@ from scipy.sparse.linalg import splu
 
 from markov.stencils import proof_kernels
 from markov.stencils.coarsening import Halving, halved
+from markov.stencils.continuation import continue_tails
 from markov.stencils.levels import LARGE, ONE, Level, Parts, bound_kernel, unsigned
 from markov.stencils.places import RECURRENT
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["GridBound", "bound_on_grid"]
 
 TAIL = -0.1  # costs grow as this power of the probability
-LEAST = 1e-150  # of the largest probability: what weighs less in equations is not told apart
+LEAST = 1e-250  # of the largest probability: what weighs less in equations is not told apart
 SHARP = 0.5  # of c: an h that proves more is not looked for
 FIRST_CHECK = 3  # cycles before c is looked at
 SWEEPS = (1,) * 6 + (2, 2, 4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
@@ -96,6 +97,7 @@ class _HittingTimes:
         self.reference = int(np.argmax(pi))
         self.h, self.costs = np.zeros(grid.size), np.empty(grid.size, dtype=np.float32)
         largest = float(pi.max())
+        continue_tails(layout, pi)
         raised = TAIL, LEAST * largest, largest, pi, self.costs
         bound_kernel(proof_kernels.costs_and_weights, *raised)()
         self.fine = _Fine(grid, rates, self.reference, pi, self.costs, self.h)

@@ -1,0 +1,43 @@
+"""Weights in tails that were held at a least value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from markov import MatrixFree, PauseTandem, stationary
+from markov.stencils.continuation import TRUSTED, continue_tails
+from tests.markov.stencils.conftest import TANDEM, grid_layout
+
+
+def weights(rate):
+    """Return numbers on TANDEM's grid that fall by a factor per cell along its last axis."""
+    layout = grid_layout(TANDEM)
+    grid = layout.into[0]
+    shares = np.arange(1.0, grid.shape[0] * grid.width + 1).reshape(grid.shape[0], 1, grid.width)
+    return layout, shares * rate ** np.arange(grid.shape[1])[:, None]
+
+
+def test_what_is_trusted_stays_as_it_is():
+    layout, x = weights(0.5)
+    before = x.copy()
+    continue_tails(layout, x.reshape(-1))
+    assert np.array_equal(x, before)
+
+
+def test_a_tail_has_the_shares_of_the_last_hyperplane_that_is_trusted():
+    layout, x = weights(1e-70)
+    before = x.copy()
+    continue_tails(layout, x.reshape(-1))
+    assert np.array_equal(x[:, :3], before[:, :3])
+    assert before[:, 3].max() < TRUSTED * before.max()
+    assert np.all(x[:, 3:7] == before[:, 2:3])
+    assert np.array_equal(x[:, 7:], before[:, 7:])  # paused states, moved along: none is trusted
+
+
+@pytest.mark.slow  # a chain so long that most of its probabilities are below 1e-280
+def test_a_chain_that_underflows_is_proved_in_four_cycles():
+    model = PauseTandem(buffers=(20, 12000), high_threshold=9000)
+    answer = stationary(model, MatrixFree())
+    assert answer.pi.min() < 1e-270
+    assert answer.error_bound < 1e-8
