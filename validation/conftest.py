@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config: Any) -> None:
     """Name the mark of the claims that take longest: ``-m "not slow"`` leaves them out."""
     config.addinivalue_line("markers", "slow: takes more than two seconds")

@@ -126,10 +126,9 @@ class RandomEarly(Manager):
         else:
             chance = (self.average - rule.low) / (rule.high - rule.low) * rule.max_p
         passed = self.since * chance
+        chance = chance / (2.0 - passed) if passed < 2.0 else 1.0
         if passed < 1.0:  # the next one comes 1/p to 2/p packets after the last one, uniformly
             chance = 0.0
-        else:
-            chance = chance / (2.0 - passed) if passed < 2.0 else 1.0
         if rule.mean_packet is not None and chance < 1.0:
             chance *= self.simulation.plan.sizes[packet.size] / rule.mean_packet
         return float(min(chance, 1.0))

@@ -18,10 +18,9 @@ def chance_of(early, p, size):
     else:
         chance = (rule.average - rule.low) / (rule.high - rule.low) * rule.max_p
     passed = float(rule.since) * chance
+    chance = chance / (2.0 - passed) if passed < 2.0 else 1.0
     if passed < 1.0:  # the next one comes 1/p to 2/p packets after the last one, uniformly
         chance = 0.0
-    else:
-        chance = chance / (2.0 - passed) if passed < 2.0 else 1.0
     if rule.mean > 0.0 and chance < 1.0:
         chance *= size / rule.mean
     return min(chance, 1.0)

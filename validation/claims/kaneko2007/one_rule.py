@@ -128,7 +128,7 @@ def other_round_trips() -> Effects:
 @effects("K08", cases=(*ADDED, ADDED_NS2))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
-    packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=4)
+    packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=6)
 
     def kept(frame: object, rule: str) -> Estimate:
         """Return the relative fall of the throughput from no delay to the largest."""
