@@ -253,6 +253,7 @@ def explanations(runs: int, only: str, folder: Path) -> None:
             "scenario", key=lambda names: names.map(order.index), kind="stable"
         )
         table.to_csv(place, index=False, float_format="%.6g", lineterminator="\n")
+        table = pd.read_csv(place)  # as it is written
         text = markdown(table) + "\n" + conclusion(table)
         (folder / "explanations.md").write_text(text, encoding="utf-8")
 
