@@ -4,8 +4,8 @@
 scenarios, and ``results/explanations.md``, the table of the documentation. Every number follows from the seeds.
 
 ``choice`` writes ``dfcmodel/levels/measured.csv``, by which ``simulate(..., method="auto")`` chooses: shares and losses
-of both levels on dumbbells over flows and bandwidth times delay, and CPU seconds. ``costs`` prints predicted and measured
-CPU seconds on other networks.
+of both levels on dumbbells over flows and bandwidth times delay, and CPU seconds, under FIFO, DFC and PFC (``--only``: of one
+discipline, the rows of the others stay). ``costs`` prints predicted and measured CPU seconds on other networks.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from tqdm import tqdm
 
 import dfcmodel.levels.choices
 from dfcmodel import (
+    DFC,
+    FIFO,
+    PFC,
     Flow,
     Fluid,
     Link,
@@ -39,13 +42,19 @@ from dfcmodel import (
 from dfcmodel.levels.choices import choose_level, fluid_work, packet_work
 from dfcmodel.levels.instances import Runs
 from dfcmodel.levels.quantities import Measure
+from dfcmodel.network.disciplines import Discipline
 from dfcmodel.results.trajectories import Trajectory
 from hopflow import gbps, mbps, ms, us
 from responsefn import HSTCP, Fusion, NewReno, Reno, WindowRule
 from validation.packet_networks import dumbbell_scenario, parking_lot_scenario
 
 FOLDER = Path(__file__).parent / "results"
-FLOWS, WINDOWS = (2, 8, 32, 128), (2.0, 5.0, 10.0, 30.0, 100.0)
+GRIDS = {
+    "FIFO": ((2, 8, 32, 128), (2.0, 5.0, 10.0, 30.0, 100.0)),
+    "DFC": ((2, 8, 32), (5.0, 30.0, 100.0)),
+    "PFC": ((2, 8, 32), (5.0, 30.0, 100.0)),
+}
+"""Numbers of flows and packets of bandwidth times delay for each."""
 SECONDS, WARM_UP = 20.0, 5.0
 RUNS = {"explanations": 6, "choice": 4}
 TAKANO = ("1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'")
@@ -61,7 +70,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Yield takano2006 without DFC, two pairs of kaneko2007, TCP over pause, an incast under pause."""
+    """Yield takano2006 without DFC, two pairs of kaneko2007, TCP over pause, an incast under pause and under PFC."""
     for name in TAKANO:
         scenario = takano2006(name, dfc=False)
         end = {} if scenario.links[0].rate < mbps(10_000) else {"duration": 1.0}
@@ -69,7 +78,7 @@ def cases() -> Iterator[Case]:
     for pair in ((Reno(), Fusion()), (Reno(), HSTCP())):
         yield Case(kaneko_pair(*pair), ("share", "losses", "first_loss"), {"since": 20.0})
     fine = {"fluid": Fluid(steps_per_delay=16)}  # transmission times are whole steps on such links
-    for scenario in (tcp_over_pause(), incast()):
+    for scenario in (tcp_over_pause(), incast(), incast(by_class=True)):
         yield Case(scenario, (first_completion, "completion", "paused"), fine)
 
 
@@ -107,38 +116,58 @@ def tcp_over_pause() -> Scenario:
     return Scenario("TCP over pause", links, flows, duration=8.0)
 
 
-def incast(senders: int = 16) -> Scenario:
-    """Return hosts that send 200 packets each to one receiver over a switch that pauses them."""
+def incast(senders: int = 16, by_class: bool = False) -> Scenario:
+    """Return hosts that send 200 packets each to one receiver over a switch that pauses them.
+
+    By class (PFC) each host's packets are counted for themselves, 12 and 6 in the place of 200 and 100 of all.
+    """
     ends: dict[str, Any] = {"rate": gbps(10), "delay": us(5), "buffer": 1000}
+    rule: Discipline = Pause(high=200, low=100)
+    if by_class:
+        rule = PFC((0,), xoff=12.0, xon=6.0, headroom=40.0)
     links = (
         *(Link(f"h{n}", "switch", **ends) for n in range(senders)),
-        Link("switch", "receiver", gbps(10), us(5), 1000, Pause(high=200, low=100)),
+        Link("switch", "receiver", gbps(10), us(5), 1000, rule),
     )
     flows = tuple(
         Flow(f"{n}", (f"h{n}", "switch", "receiver"), NewReno(), 256.0, size=200.0, host="unshaped")
         for n in range(senders)
     )
-    return Scenario("incast under pause", links, flows, duration=10e-3)
+    name = "incast under PFC" if by_class else "incast under pause"
+    return Scenario(name, links, flows, duration=10e-3)
 
 
-def mixed_dumbbell(flows: int, window: float) -> Scenario:
+def mixed_dumbbell(flows: int, window: float, name: str = "FIFO") -> Scenario:
     """Return NewReno flows, half of 20 ms and half of 60 ms, with ``window`` packets of BDP each at 40 ms.
 
-    The buffer is the bandwidth-delay product.
+    The buffer is the bandwidth-delay product. Under PFC the bottleneck pauses each host with xoff at its part of the
+    buffer, in addition to which it has the headroom; all links have DFC or none.
     """
     rate = flows * window / ms(40)
     buffer = max(4.0, flows * window)
     ends: dict[str, Any] = {"rate": 10.0 * rate, "buffer": buffer}
     delays = {"near": ms(5), "far": ms(25)}
+    rule: Discipline = DFC() if name == "DFC" else FIFO()
+    shared = {"buffer": buffer, "discipline": rule}
+    if name == "PFC":
+        paused = PFC((0,), xoff=window, xon=window / 2.0)
+        room = sum(paused.room(ends["rate"], delays[kind]) for kind, _ in hosts(flows))
+        shared = {"buffer": math.ceil(room) + buffer, "discipline": paused}
+        ends["buffer"] = 1e9  # hosts hold what they may not send
     links = (
-        *(Link(f"{kind} {n}", "a", delay=delays[kind], **ends) for kind, n in hosts(flows)),
-        Link("a", "b", rate, ms(5), buffer),
+        *(
+            Link(f"{kind} {n}", "a", delay=delays[kind], discipline=rule, **ends)
+            for kind, n in hosts(flows)
+        ),
+        Link("a", "b", rate, ms(5), **shared),
     )
     senders = tuple(
         Flow(f"{kind} {n}", (f"{kind} {n}", "a", "b"), NewReno(), max_window=8.0 * window * flows)
         for kind, n in hosts(flows)
     )
-    return Scenario(f"{flows} flows, {window:g} packets each", links, senders, duration=SECONDS)
+    return Scenario(
+        f"{flows} flows, {window:g} packets each, {name}", links, senders, duration=SECONDS
+    )
 
 
 def hosts(flows: int) -> list[tuple[str, int]]:
@@ -146,17 +175,17 @@ def hosts(flows: int) -> list[tuple[str, int]]:
     return [("near" if n < flows // 2 else "far", n) for n in range(flows)]
 
 
-def measure(flows: int, window: float, runs: int) -> dict[str, float]:
+def measure(flows: int, window: float, runs: int, name: str = "FIFO") -> dict[str, float | str]:
     """Return errors of the fluid and costs of both levels on a dumbbell."""
-    scenario = mixed_dumbbell(flows, window)
+    scenario = mixed_dumbbell(flows, window, name)
     methods = {"fluid": Fluid(), "packets": Packets()}
-    shares: dict[str, list[np.ndarray]] = {name: [] for name in methods}
-    lost: dict[str, list[float]] = {name: [] for name in methods}
-    seconds: dict[str, list[float]] = {name: [] for name in methods}
+    shares: dict[str, list[np.ndarray]] = {level: [] for level in methods}
+    lost: dict[str, list[float]] = {level: [] for level in methods}
+    seconds: dict[str, list[float]] = {level: [] for level in methods}
     asked = Runs(count=runs, seed=0, duration=SECONDS, sample=0.5, jitter=1.0)
     for seeds in asked.seeds():
         one, seed = asked.instance(scenario, seeds)
-        for name, method in methods.items():
+        for level, method in methods.items():
             began = time.process_time()
             run = simulate(
                 one,
@@ -165,43 +194,52 @@ def measure(flows: int, window: float, runs: int) -> dict[str, float]:
                 packet_jitter=1.0 / scenario.links[-1].rate,
                 rng=seed,
             )
-            seconds[name].append(time.process_time() - began)
+            seconds[level].append(time.process_time() - began)
             sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, WARM_UP)]
             part = sent / (SECONDS - WARM_UP) / scenario.links[-1].rate
-            shares[name].append(np.array([part[: flows // 2].sum(), part[flows // 2 :].sum()]))
-            lost[name].append(run.lost.sum() / (run.lost.sum() + run.delivered[:, -1].sum()))
+            shares[level].append(np.array([part[: flows // 2].sum(), part[flows // 2 :].sum()]))
+            lost[level].append(run.lost.sum() / (run.lost.sum() + run.delivered[:, -1].sum()))
     difference = np.array(shares["fluid"]) - np.array(shares["packets"])
     work = {
         "fluid": fluid_work(scenario, SECONDS, Fluid()), "packets": packet_work(scenario, SECONDS)
     }  # fmt: skip
     return {
+        "discipline": name,
         "flows": flows,
         "window": window,
         "share_error": float(abs(difference.mean(axis=0)).max()),
         "standard_error": float((difference.std(axis=0, ddof=1) / runs**0.5).max()),
         "loss_ratio_packets": float(np.mean(lost["packets"])),
         "loss_ratio_fluid": float(np.mean(lost["fluid"])),
-        **{f"{name}_seconds": statistics.median(seconds[name]) for name in methods},
-        **{f"{name}_work": work[name] for name in methods},
+        **{f"{level}_seconds": statistics.median(seconds[level]) for level in methods},
+        **{f"{level}_work": work[level] for level in methods},
     }
 
 
-def choice(runs: int, folder: Path) -> None:
-    """Measure every cell of the grid and write the table."""
-    measure(2, 10.0, 2)  # compiles
-    grid = [(flows, window) for flows in FLOWS for window in WINDOWS]
-    rows = [measure(flows, window, runs) for flows, window in tqdm(grid, desc="choice")]
+def choice(runs: int, only: str, folder: Path) -> None:
+    """Measure every cell of the grids and write the table; ``only`` of one discipline."""
+    place = folder / "measured.csv"
+    kept = pd.read_csv(place, comment="#") if only else pd.DataFrame({"discipline": []})
+    tables = [kept[kept["discipline"] != only]]
+    for name in [only] if only else GRIDS:
+        measure(2, 10.0, 2, name)  # compiles
+        flows, windows = GRIDS[name]
+        cells = [(many, window) for many in flows for window in windows]
+        rows = [measure(*cell, runs, name) for cell in tqdm(cells, desc=f"choice, {name}")]
+        tables.append(pd.DataFrame(rows))
     head = (
         f"# python -m benchmarks.levels choice: {runs} runs of {SECONDS:g} s in each cell; seconds of "
         "CPU, window in packets\n"
     )
-    text = pd.DataFrame(rows).to_csv(index=False, float_format="%.4g", lineterminator="\n")
-    (folder / "measured.csv").write_text(head + text, encoding="utf-8")
+    text = pd.concat(tables).to_csv(index=False, float_format="%.4g", lineterminator="\n")
+    place.write_text(head + text, encoding="utf-8")
 
 
 def explanations(runs: int, only: str, folder: Path) -> None:
-    """Explain the gap of every case and write the tables."""
-    tables = []
+    """Explain the gap of every case, or of those ``only``, and write the tables; the rows of others stay."""
+    place, order = folder / "explanations.csv", [case.scenario.name for case in cases()]
+    kept = pd.read_csv(place) if only else pd.DataFrame({"scenario": []})
+    tables = [kept[[only not in name for name in kept["scenario"]]]]
     for case in cases():
         if only not in case.scenario.name:
             continue
@@ -210,10 +248,12 @@ def explanations(runs: int, only: str, folder: Path) -> None:
         columns = {"scenario": case.scenario.name, "seconds": end, "runs": runs}
         tables.append(found.table().assign(**columns))
         print(found, flush=True)
-        table = pd.concat(tables)
-        table.to_csv(
-            folder / "explanations.csv", index=False, float_format="%.6g", lineterminator="\n"
+        table = pd.concat([each for each in tables if len(each)])
+        table = table.sort_values(
+            "scenario", key=lambda names: names.map(order.index), kind="stable"
         )
+        table.to_csv(place, index=False, float_format="%.6g", lineterminator="\n")
+        table = pd.read_csv(place)  # as it is written
         text = markdown(table) + "\n" + conclusion(table)
         (folder / "explanations.md").write_text(text, encoding="utf-8")
 
@@ -288,14 +328,16 @@ def costs() -> None:
 def main(
     what: Annotated[str, typer.Argument(help="explanations, choice or costs")],
     runs: Annotated[int | None, typer.Option(help="Seeds of each setting.")] = None,
-    only: Annotated[str, typer.Option(help="Part of a scenario's name.")] = "",
+    only: Annotated[str, typer.Option(help="Part of a scenario's name, or a discipline.")] = "",
     folder: Annotated[Path | None, typer.Option(help="Where the tables go.")] = None,
 ) -> None:
     """Compute one of the tables and write it."""
     if what == "explanations":
         explanations(runs or RUNS[what], only, folder or FOLDER)
     elif what == "choice":
-        choice(runs or RUNS[what], folder or Path(dfcmodel.levels.choices.__file__).parent)
+        if only and only not in GRIDS:
+            raise typer.BadParameter(f"--only {only!r}: must be one of {', '.join(GRIDS)}")
+        choice(runs or RUNS[what], only, folder or Path(dfcmodel.levels.choices.__file__).parent)
     elif what == "costs":
         measure(2, 10.0, 2)  # compiles
         costs()

@@ -3,10 +3,13 @@
 Times are CPU seconds of one thread; set-up is the time to the engine's arrays. ns-2 runs once beside
 us where it is installed, start-up included; its final acknowledgements are compared with ours, and a
 difference is said.
+
+``python -m benchmarks.packets`` writes ``results/packets.md``, the table of the documentation.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import statistics
@@ -19,6 +22,7 @@ import numpy as np
 from tqdm import tqdm
 
 from benchmarks import fabrics
+from benchmarks.machines import this_machine
 from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
 from dfcmodel.network.flows import window_rules
@@ -63,7 +67,7 @@ def diffusive_row() -> Row:
     scenario, method = takano2006("6", dfc=True), Packets(seed=1)
     plan = plan_scenario(scenario, method, duration=1.5, sample=0.01)
     times = []
-    for _ in range(3):
+    for _ in range(2):
         began = time.process_time()
         records = run_engine(plan)
         times.append(_cpu(began))
@@ -127,3 +131,32 @@ def _run_ns2(program: str) -> tuple[float, np.ndarray]:
         flows = np.loadtxt(Path(folder) / "flows.txt", ndmin=2)
     seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return seconds, flows[:, 1]
+
+
+def markdown(found: list[Row], machine: str) -> str:
+    """Return the table of the documentation: CPU times, the fastest and the median, and what was compared."""
+    busy = f"load average {os.getloadavg()[1]:.1f} of {os.cpu_count()} cores"
+    lines = [
+        "| task | alternative | fastest (s) | median (s) | ratio | |",
+        "|---|---|--:|--:|--:|---|",
+        *(
+            f"| {row.task} | {row.name} | {row.fastest:.4g} | {row.seconds:.4g} "
+            f"| {row.ratio:.3g} | {row.note} |"
+            for row in found
+        ),
+        "",
+        f"CPU times of one thread on {machine}; {busy}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run the suite and write the table."""
+    place = Path(__file__).parent / "results" / "packets.md"
+    machine = this_machine()
+    found = rows()
+    place.write_text(markdown(found, machine.processor), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

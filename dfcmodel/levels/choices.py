@@ -1,7 +1,8 @@
 """Which level to simulate a scenario at, from measured errors and costs: ``method="auto"``.
 
 The table ``measured.csv`` beside this module is written by ``python -m benchmarks.levels choice``: dumbbells of NewReno
-flows of two round-trip times over a FIFO queue, by flows and by packets of bandwidth times delay for each.
+flows of two round-trip times over a queue under FIFO, DFC or PFC, by flows and by packets of bandwidth times delay for
+each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import DFC, FIFO
 from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.refusals import check_scenario
@@ -84,8 +86,8 @@ def choose_level(
 
     Packets where they can run the scenario and cost at most a second, or no more than the fluid: they leave
     nothing out that the fluid has. Otherwise the fluid where its shares were measured to be near those of
-    packets; packets where they were not, or where nothing was measured: FIFO queues with AIMD, Reno or
-    NewReno were.
+    packets; packets where they were not, or where nothing was measured: AIMD, Reno and NewReno were over queues under
+    FIFO, DFC with the default diffusion and intensity, and PFC that pauses all flows, without a manager.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def choose_level(
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
     one_number("affordable", affordable, at_least=0.0, hint="in s")
     one_number("tolerance", tolerance, at_least=0.0)
-    table = measured()
+    table = measured(_under(scenario) or "FIFO")
     of_fluid = table.fluid_nanoseconds * 1e-9 * fluid_work(scenario, end, fluid)
     try:
         check_scenario(scenario, Packets())
@@ -127,12 +129,12 @@ def choose_level(
             fluid, f"fluid: packets cannot run this ({refused})", of_fluid, np.nan, np.nan
         )
     of_packets = table.packet_nanoseconds * 1e-9 * packet_work(scenario, end)
-    error = _error(scenario, table)
+    error = _error(scenario)
     costs = f"packets take about {of_packets:.2g} s of CPU, the fluid {of_fluid:.2g} s"
     if of_packets <= max(affordable, of_fluid):
         return LevelChoice(Packets(), f"packets: {costs}", of_fluid, of_packets, error)
     if np.isnan(error):
-        why = "the error of the fluid was measured for FIFO queues with AIMD, Reno or NewReno only"
+        why = "the error of the fluid was measured for AIMD, Reno or NewReno under FIFO, DFC or PFC only"
         return LevelChoice(Packets(), f"packets: {why}; {costs}", of_fluid, of_packets, error)
     off = f"shares of the fluid were measured to be {error:.2g} off"
     if error <= tolerance:
@@ -154,11 +156,12 @@ class Measured:
 
 
 @cache
-def measured() -> Measured:
-    """Return the table, with the medians of the costs per unit of work."""
+def measured(discipline: str = "FIFO") -> Measured:
+    """Return the table of a discipline, FIFO, DFC or PFC, with the medians of the costs per unit of work."""
     text = resources.files("dfcmodel.levels").joinpath("measured.csv").read_text(encoding="utf-8")
     names, *lines = (line.split(",") for line in text.splitlines() if line and line[0] != "#")
-    columns = dict(zip(names, np.array(lines, dtype=float).T, strict=True))
+    values = np.array([line[1:] for line in lines if line[0] == discipline], dtype=float)
+    columns = dict(zip(names[1:], values.T, strict=True))
     flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])
     errors = np.full((len(flows), len(windows)), np.nan)
     places = np.searchsorted(flows, columns["flows"]), np.searchsorted(windows, columns["window"])
@@ -194,28 +197,45 @@ def _crowd(scenario: Scenario) -> Counter[str]:
     return Counter(link.name for flow in scenario.flows for link in scenario.path(flow))
 
 
-def _error(scenario: Scenario, table: Measured) -> float:
+def _under(scenario: Scenario) -> str:
+    """Return under which measured discipline the queues are, beside FIFO; "": none, or others too."""
+    ranks = {flow.priority for flow in scenario.flows}
+    found = set()
+    for link in scenario.links:
+        rule = link.discipline
+        if type(rule) is DFC and (rule.diffusion, rule.intensity) == (DFC.diffusion, DFC.intensity):
+            found.add("DFC")
+        elif type(rule) is PFC and rule.manager is None and ranks <= set(rule.classes):
+            found.add("PFC")
+        elif type(rule) is not FIFO:
+            return ""
+    return "" if len(found) > 1 else found.pop() if found else "FIFO"
+
+
+def _error(scenario: Scenario) -> float:
     """Return the largest measured error over the flows' bottlenecks; nan: not measured.
 
-    A flow's bottleneck is the link of its path with the smallest equal share. Between measured points
-    the error is interpolated in logarithms, beyond them it is that of the nearest.
+    A flow's bottleneck is the link of its path with the smallest equal share; its discipline decides which table
+    holds. Between measured points the error is interpolated in logarithms, beyond them it is that of the nearest.
     """
     if not all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows):
         return np.nan
-    if not all(type(link.discipline) is FIFO for link in scenario.links):
+    if not _under(scenario):
         return np.nan
     crowd = _crowd(scenario)
-    return max(_at(table, *_bottleneck(scenario, flow, crowd)) for flow in scenario.flows)
+    return max(_at(*_bottleneck(scenario, flow, crowd)) for flow in scenario.flows)
 
 
-def _bottleneck(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> tuple[float, float]:
-    """Return the flows at a flow's bottleneck, and bandwidth times delay of each one's share, packets."""
+def _bottleneck(scenario: Scenario, flow: Flow, crowd: Counter[str]) -> tuple[str, float, float]:
+    """Return the discipline of a flow's bottleneck, its flows, and bandwidth times delay of each one's share, packets."""
     link = min(scenario.path(flow), key=lambda each: each.rate / crowd[each.name])
     share = link.rate / crowd[link.name]
-    return float(crowd[link.name]), share * scenario.base_rtt(flow)
+    discipline = type(link.discipline).__name__
+    return discipline, float(crowd[link.name]), share * scenario.base_rtt(flow)
 
 
-def _at(table: Measured, flows: float, window: float) -> float:
+def _at(discipline: str, flows: float, window: float) -> float:
     """Return the interpolated error."""
+    table = measured(discipline)
     by_window = [np.interp(np.log(window), np.log(table.windows), row) for row in table.errors]
     return float(np.interp(np.log(flows), np.log(table.flows), by_window))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.flows import CBR
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import BLOCK, HEADER, SIZES, Plan
+from dfcmodel.packets.plans import BLOCK, ENDLESS, HEADER, SIZES, Plan
 from dfcmodel.packets.ports import Port, Ports
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
@@ -55,10 +56,13 @@ def plan_packets(
     ------
     ValueError
         For a feature that the packet level does not support; the message names it.
+    OverflowError
+        For a source of constant rate that sends more packets than there are sequence numbers, 2^31 - 2.
     """
     check_scenario(scenario, method)
     one_number("duration", end, at_least=SHORTEST, hint="in s")
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
+    _check_numbers(scenario, starts, end)
     sample, samples, every = _division(end, sample)
     ports = Ports(scenario, method)
     forward, backward = [], []
@@ -100,6 +104,17 @@ def plan_packets(
         samples=samples,
         every=every,
     )
+
+
+def _check_numbers(scenario: Scenario, starts: Floats, end: float) -> None:
+    """Raise OverflowError for a source whose rate uses up its sequence numbers, before it is run."""
+    for flow, start in zip(scenario.flows, starts.tolist(), strict=True):
+        if isinstance(flow.source, CBR):
+            sent = min(flow.size, flow.source.rate * max(0.0, end - start))
+            if sent > ENDLESS:
+                place = f"{scenario.name}, flow {flow.name!r}, before t = {end:g} s"
+                msg = f"{sent:.3g} packets, more than {ENDLESS}; shorten the run"
+                raise OverflowError(f"{place}: {msg}")
 
 
 def _division(end: float, sample: float) -> tuple[float, int, int]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import binding
-from numba import _dynfunc  # type: ignore[attr-defined]
+from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
 from numba.core.base import BaseContext
 from numba.core.codegen import CPUCodegen, JITCodeLibrary
@@ -31,8 +31,9 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction
+from numba.np import arrayobj
 
-__all__ = ["KernelCompiler", "PartCompiler"]
+__all__ = ["CountingCompiler", "KernelCompiler", "PartCompiler"]
 
 BEFORE = (
     untyped_passes.TranslateByteCode,
@@ -53,7 +54,12 @@ REMEMBERED = (
     (BaseContext, "mangler"),
 )
 """What is asked for again and again; see `_Memory`."""
-for _owner, _name in (*REMEMBERED, (PostProcessor, "run"), (CPUCodegen, "_pass_builder")):
+for _owner, _name in (
+    *REMEMBERED,
+    (PostProcessor, "run"),
+    (CPUCodegen, "_pass_builder"),
+    (arrayobj, "fix_integer_index"),
+):
     if _name not in _owner.__dict__:
         raise ImportError(f"this Numba has no {_owner.__name__}.{_name}")
 
@@ -271,3 +277,20 @@ class PartCompiler(KernelCompiler):
     """Compile a function of a kernel package that others call."""
 
     lowering = _LowerPart
+
+
+def _as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001
+    """Return an index of an array; one below 0 does not count from the end."""
+    return context.cast(builder, index, kind, types.intp)
+
+
+class CountingCompiler(KernelCompiler):
+    """Compile a function whose indices, and those of all that it calls, are never below 0.
+
+    The test of their signs took a third of the time of a loop over records.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function with all that it calls."""
+        with _replaced(arrayobj, "fix_integer_index", _as_it_is):
+            return super().compile_extra(func)

@@ -9,17 +9,28 @@ import numba.extending
 from numba import types
 
 try:
-    from hopflow.kernels.compilers import KernelCompiler, PartCompiler
+    from hopflow.kernels.compilers import CountingCompiler, KernelCompiler, PartCompiler
 except (
     ImportError
 ):  # a Numba whose inner modules have other names: its own passes, which take longer
     PASSES: dict[str, Any] = {}
     PASSES_OF_PARTS: dict[str, Any] = {}
+    COUNTING: dict[str, Any] = {}
 else:
     PASSES = {"pipeline_class": KernelCompiler}
     PASSES_OF_PARTS = {"pipeline_class": PartCompiler}
+    COUNTING = {"pipeline_class": CountingCompiler}
 
-__all__ = ["call_event", "call_manager", "call_on_array", "compiled", "entry", "inlined", "summing"]
+__all__ = [
+    "call_event",
+    "call_manager",
+    "call_on_array",
+    "compiled",
+    "counting_entry",
+    "entry",
+    "inlined",
+    "summing",
+]
 
 njit: Any = numba.njit  # its stubs lack three of these options
 intrinsic: Any = numba.extending.intrinsic
@@ -33,7 +44,11 @@ _OPTIONS: dict[str, Any] = {
 compiled = njit(**_OPTIONS)
 inlined = njit(forceinline=True, **_OPTIONS)
 summing = njit(forceinline=True, fastmath={"reassoc"}, **_OPTIONS)
-entry = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **PASSES)
+_OF_PYTHON: dict[str, Any] = {
+    "cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True
+}  # fmt: skip
+entry = njit(**_OF_PYTHON, **PASSES)
+counting_entry = njit(**_OF_PYTHON, **COUNTING)
 
 
 def _caller(field: str, given: int) -> Any:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["call_event", "call_manager", "call_on_array", "compiled", "entry", "inlined", "summing"]
+__all__ = [
+    "call_event",
+    "call_manager",
+    "call_on_array",
+    "compiled",
+    "counting_entry",
+    "entry",
+    "inlined",
+    "summing",
+]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -38,6 +47,14 @@ def summing(function: F) -> F:
 
 def entry(function: F) -> F:
     """Mark the function that Python calls."""
+    return function
+
+
+def counting_entry(function: F) -> F:
+    """Mark the function that Python calls, of a package in which no index of an array is below 0.
+
+    Compiled, such an index does not count from the end: it is a place before the array.
+    """
     return function
 
 

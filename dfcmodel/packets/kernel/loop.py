@@ -25,7 +25,7 @@ from .boxes import (
 from .coupled import DROP, MARK, coupled_verdict, update_coupled
 from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
-from .jit import compiled, entry, inlined
+from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
 from .managers import (
     ALL_LANES,
@@ -354,7 +354,7 @@ def look(flow, events, window, round_trip, acked, n):
             round_trip[n, f] = flow[f].rtt if flow[f].rtt > 0.0 else math.nan
 
 
-@entry
+@counting_entry
 def run(
     events, managers, element, unit, slot, flow, history, hop, lane, diffusive, feeder, feedback,
     ring, bits, known, noted, block, transmission, passage, sizes, early, control, called, order,

@@ -122,7 +122,8 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     F = len(plan.starts)
     first, senders = int(arrays["tally"][USED]), len(plan.ports)
     rows = first + np.arange(F)
-    places = box["at"] + ((plan.starts * box["inverse"]).astype(np.int64) & box["mask"])
+    first_slots = np.minimum(plan.starts * box["inverse"], 2.0**62).astype(np.int64)
+    places = box["at"] + (first_slots & box["mask"])
     order = np.lexsort((np.arange(F), plan.starts, places))
     same = places[order[1:]] == places[order[:-1]]
     for name, values in (("time", plan.starts), ("number", WAKE), ("flow", np.arange(F)),

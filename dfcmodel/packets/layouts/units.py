@@ -23,6 +23,8 @@ __all__ = ["lay_out_units"]
 
 MOST_SLOTS = 1 << 14
 """Largest number of slots per calendar queue."""
+LARGEST = 2.0**62
+"""Largest number of samples, and of slots of a calendar queue, up to a time."""
 SLOTS_PER_WINDOW = 256
 """Largest number of slots that a unit looks at in a window."""
 
@@ -35,7 +37,13 @@ def lay_out_units(
     spare: int,
     numbers: list[int],
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
-    """Return the units, the number of slots of their calendar queues, and the departure ring."""
+    """Return the units, the number of slots of their calendar queues, and the departure ring.
+
+    Raises
+    ------
+    ValueError
+        For a port that takes longer to empty than 64 bits count in samples.
+    """
     P = len(plan.ports)
     unit = np.zeros(P + 1, UNIT)
     unit["free"] = -math.inf
@@ -43,6 +51,7 @@ def lay_out_units(
     unit["managed"] = ALL_LANES
     ports = unit[:P]
     places = np.minimum(plan.rooms, outstanding(plan))
+    _check_times(plan, places)
     is_link = np.array([port.link >= 0 for port in plan.ports])
     sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), spare)
     ring = np.cumsum(sizes) - sizes
@@ -54,6 +63,17 @@ def lay_out_units(
     unit["place"][order] = np.arange(len(order))
     slots = _lay_out_slots(plan, unit, inline, order, window, places)
     return unit, slots, np.empty(int(sizes.sum()))
+
+
+def _check_times(plan: Plan, places: NDArray[np.int64]) -> None:
+    """Raise ValueError where a time after the end of the run cannot be counted in samples."""
+    times = (places + 2.0) * plan.transmission[:, 0] + plan.delays
+    slowest = int(times.argmax())
+    if (plan.end + times.sum()) / min(plan.sample, plan.transmission.max(axis=1).min()) > LARGEST:
+        rate = 1.0 / plan.transmission[slowest, 0]
+        msg = f"must be higher: what can queue there takes {times[slowest]:.3g} s"
+        hint = f"too long to be counted in samples of {plan.sample:g} s"
+        raise ValueError(f"rate of {plan.ports[slowest].name} = {rate:.3g}: {msg}, {hint}")
 
 
 def _lay_out_slots(

@@ -9,6 +9,10 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    DFC,
+    PFC,
+    CoDel,
+    Fair,
     Flow,
     Fluid,
     Link,
@@ -63,6 +67,36 @@ def test_between_measured_points_the_error_is_between_theirs() -> None:
     inside = table.errors[1:3, 2:4]
     assert inside.min() < found < inside.max()
     assert choose_level(crowded(2, 1e4)).error == table.errors[0, -1]  # beyond: the nearest
+
+
+@pytest.mark.parametrize("rule", [DFC(), PFC((0,), 100.0, 50.0)])
+def test_dfc_and_pfc_have_tables_of_their_own(rule) -> None:
+    scenario = crowded(8, 30.0)
+    (link,) = scenario.links
+    name, wide = type(rule).__name__, replace(link, discipline=rule, buffer=1e6)
+    table = measured(name)
+    error = table.errors[list(table.flows).index(8), list(table.windows).index(30.0)]
+    given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
+    found = choose_level(replace(scenario, links=(wide,)), **given)
+    assert found.error == pytest.approx(error)
+    assert found.packet_seconds / choose_level(scenario, **given).packet_seconds == pytest.approx(
+        table.packet_nanoseconds / measured().packet_nanoseconds
+    )
+    before = Link("z", "a", 10.0 * link.rate, 1e-3, 1e6)  # FIFO, and not the bottleneck
+    flows = tuple(replace(flow, path=("z", "a", "b")) for flow in scenario.flows)
+    both = choose_level(replace(scenario, links=(before, wide), flows=flows), **given)
+    assert table.errors.min() <= both.error <= table.errors.max()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [DFC(diffusion=0.5), PFC((1,), 100.0, 50.0), PFC((0,), 100.0, 50.0, manager=CoDel()), Fair()],
+)
+def test_of_other_disciplines_nothing_was_measured(rule) -> None:
+    scenario = crowded(8, 30.0)
+    links = (replace(scenario.links[0], discipline=rule, buffer=1e6),)
+    found = choose_level(replace(scenario, links=links), affordable=0.0)
+    assert np.isnan(found.error)
 
 
 def test_where_nothing_was_measured_packets_are_chosen() -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dfcmodel import CBR, Packets, takano2006
+from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
+from dfcmodel.network.disciplines import manager_of
 from dfcmodel.packets import engine
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.simulation import plan_scenario
-from tests.dfcmodel.packets.conftest import plan_of
+from hopflow.kernels import loop_of
+from responsefn import Feedback, NewReno
+from tests.dfcmodel.packets.conftest import Own, plan_of, random_classes, random_scenario
 from validation import evidence
 from validation.generate.packets.networks import CASES, SAMPLE, sample_hash, scenario_of
 
@@ -116,3 +120,99 @@ def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None
             run_engine(plan_of(scenario, Packets(seed=1)))
         whole = replace(scenario, flows=(replace(flow, size=50.0),))
         assert run_engine(plan_of(whole, Packets(seed=1))).total[0] == 50
+
+
+class Row:
+    """A record whose fields come before NumPy's own attributes, such as ``size``."""
+
+    def __init__(self, record: Any) -> None:
+        object.__setattr__(self, "record", record)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field."""
+        return self.record[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field."""
+        self.record[name] = value
+
+
+class Counted(np.ndarray):
+    """An array whose indices may not be below 0."""
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a row or a value."""
+        self.check(index)
+        found = super().__getitem__(index)
+        return Row(found) if isinstance(found, np.void) else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Set a value."""
+        self.check(index)
+        super().__setitem__(index, value)
+
+    @staticmethod
+    def check(index: Any) -> None:
+        """Raise IndexError for an index that would count from the end."""
+        numbers = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(each, (int, np.integer)) and each < 0 for each in numbers):
+            raise IndexError(f"{index} is below 0")
+
+
+def counted(array: np.ndarray) -> np.ndarray:
+    """Return an array as one that refuses indices below 0."""
+    return array.view(Counted)
+
+
+def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
+    """Return the events of rules as Python functions of a flow's record."""
+
+    def event(rule: Any, name: str) -> Any:
+        def apply(s: Any, now: float, rtt: float, acks: float, marks: float) -> None:
+            state = rule.State(
+                *[float(s.cwnd), float(s.ssthresh), *s.rule_state][: len(rule.State._fields)]
+            )
+            seen = Feedback(time=now, rtt=rtt, acks=acks, marks=marks)
+            state = getattr(rule, name)(state, rule.params, seen)
+            s.cwnd, s.ssthresh = state[:2]
+
+        return apply
+
+    names = ("on_ack", "on_loss", "on_timeout", "on_loss")
+    table = np.empty((len(rules), 5), dtype=object)
+    for row, rule in zip(table, rules, strict=True):
+        row[:4] = [event(rule, name) for name in names]
+    return table
+
+
+@pytest.mark.parametrize("name", ["fifo", "red", "pause quanta", "dualpi2", "classes"])
+def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
+    """The compiled kernel does not test the signs of its indices. As plain Python it gives the same."""
+    given = random_classes(3) if name == "classes" else random_scenario(name, 3)
+    links = tuple(  # others would be called by their addresses
+        replace(link, discipline=PFC((0, 1), 4.0, 2.0), buffer=1e3)
+        if isinstance(manager_of(link.discipline), (Own, RampMarking))
+        else link
+        for link in given.links
+    )
+    flows = [
+        replace(f, source=f.source if isinstance(f.source, CBR) else NewReno(), start=0.0)
+        for f in given.flows
+    ]
+    plan = plan_of(
+        replace(given, links=links, flows=tuple(flows), duration=0.1),
+        Packets(seed=1, recovery="sack" if name == "red" else None),
+    )
+    expected = run_engine(plan)
+    plain = loop_of(engine.KERNEL, compiled=False)
+
+    def run(_: Any, managers: Any, *arguments: Any) -> int:
+        guarded = [counted(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        done: int = plain(plain_events((NewReno(),)), managers, *guarded)
+        return done
+
+    monkeypatch.setattr(engine, "loop_of", lambda _: run)
+    found = run_engine(plan)
+    assert found.total.sum() > 5.0
+    for field in ("window", "delivered", "waiting", "lost", "peak"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from dfcmodel import Packets, dumbbell, simulate, takano2006
+from dfcmodel import CBR, Packets, dumbbell, simulate, takano2006
 from tests.dfcmodel.packets.conftest import plan_of
 
 
@@ -36,3 +37,11 @@ def test_times_that_the_kernel_cannot_count_in_samples_are_refused(one_link, giv
     name, value = list(given.items())[-1]
     with pytest.raises(ValueError, match=f"^{name} = {value!r}: must be a finite number >= 1e-12"):
         simulate(one_link, method=Packets(seed=1), **given)
+
+
+def test_a_rate_beyond_the_sequence_numbers_is_refused_before_it_runs(one_link) -> None:
+    """10^12 packets would take hours."""
+    flow = replace(one_link.flows[0], source=CBR(1e18), size=np.inf)
+    scenario = replace(one_link, flows=(flow,))
+    with pytest.raises(OverflowError, match=r"flow 'flow', before t = 1e-06 s: 1e\+12 packets"):
+        simulate(scenario, Packets(seed=1), duration=1e-6)

@@ -14,6 +14,7 @@ import pytest
 from numba.core.codegen import CPUCodegen
 from numba.core.errors import TypingError
 from numba.core.postproc import PostProcessor
+from numba.np import arrayobj
 
 from hopflow.kernels import package
 
@@ -109,6 +110,27 @@ def test_numba_is_as_before_when_a_kernel_is_compiled_or_is_not(written) -> None
         sys.modules[f"{alias}.loop"].run("no array")
     assert [owner.__dict__[name] for owner, name in replaced] == before
     forget(alias)
+
+
+def test_indices_of_a_counting_entry_do_not_count_from_the_end(written, tmp_path) -> None:
+    """Its machine code does not look at their signs."""
+    folder = tmp_path / "kernel_of_counts"
+    folder.mkdir()
+    loop = "from .jit import {0}\n\n@{0}\ndef run(x, k):\n    x[k] *= 2.0\n"
+    before, codes = arrayobj.fix_integer_index, {}
+    for entry in ("entry", "counting_entry"):
+        texts = {"__init__": "", "jit": f"{entry} = lambda f: f\n", "loop": loop.format(entry)}
+        for name, text in texts.items():
+            (folder / f"{name}.py").write_text(text)
+        package._written.cache_clear()
+        run = package.loop_of(folder.name)
+        x = np.array([0.3, -1.0])
+        run(x, 1)
+        assert x.tolist() == [0.3, -2.0]
+        (codes[entry],) = run.inspect_llvm().values()
+        assert arrayobj.fix_integer_index is before
+        forget(package.compiled_package(folder.name).__name__)
+    assert len(codes["counting_entry"]) < len(codes["entry"])
 
 
 def test_names_of_machine_code_do_not_grow_with_the_fields_of_records(written) -> None:
