@@ -297,7 +297,6 @@ class Plan:
                 found[p][self.forward[-1 - u][0] if own else u, priority] = room
         return found
 
-
     @cached_property
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""

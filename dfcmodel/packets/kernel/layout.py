@@ -88,7 +88,10 @@ UNIT = np.dtype(
         ("low", "f8"),
         ("signalling", "f8"),
         ("loss", "f8"),  # probability that an arriving packet is lost at random
-        ("asks", "i8"),  # first of the ports that count packets of an ingress together: it asks for pauses
+        (
+            "asks",
+            "i8",
+        ),  # first of the ports that count packets of an ingress together: it asks for pauses
         ("mate", "i8"),  # the next of them, in a circle
         ("managed", "i8"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
     ],

@@ -17,7 +17,15 @@ from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import compiled, entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow
-from .managers import ALL_LANES, CODEL, COUPLED, PROPORTIONAL, SQUARED, admit_lane, update_probability
+from .managers import (
+    ALL_LANES,
+    CODEL,
+    COUPLED,
+    PROPORTIONAL,
+    SQUARED,
+    admit_lane,
+    update_probability,
+)
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
 from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
 from .random_numbers import uniform
@@ -309,7 +317,9 @@ def next_of_switch(element, unit, slot, u, now, end):
     p = u
     while True:
         port = unit[p]
-        _, e = next_arrival(element, slot, port, int(now * port.inverse), int(end * port.inverse), end)
+        _, e = next_arrival(
+            element, slot, port, int(now * port.inverse), int(end * port.inverse), end
+        )
         time = element[e].time if e >= 0 else end
         key = np.int64(element[e].key) if e >= 0 else np.int64(0)
         if port.waiting > 0 and port.paused == 0 and port.free < time:

@@ -11,7 +11,16 @@ import numpy as np
 from .boxes import SWITCHED, push, release, take
 from .jit import compiled, inlined
 
-__all__ = ["ENDS", "begin_pauses", "count_class", "note_switch", "obey", "renew", "send_message", "watch"]
+__all__ = [
+    "ENDS",
+    "begin_pauses",
+    "count_class",
+    "note_switch",
+    "obey",
+    "renew",
+    "send_message",
+    "watch",
+]
 
 PAUSE, RESUME, RENEW = -3, -4, -5  # numbers of elements: messages, the end of the quanta of a pause
 RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
