@@ -26,10 +26,11 @@ from dfcmodel import (
 from responsefn import DCTCP, NewReno
 
 RULE = PFC(classes=(3,), xoff=60.0, xon=30.0, manager=StepMarking(20.0), managed=3)
+ROCE, TCP = DCTCP(), NewReno()
 METHODS = pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
 
 
-def fabric(rule: PFC = RULE, storage=DCTCP(), web=NewReno(), *, senders: int = 2) -> Scenario:
+def fabric(rule: PFC = RULE, storage=ROCE, web=TCP, *, senders: int = 2) -> Scenario:
     """Return senders of class 3 and one of class 0 over a switch to one host."""
     links = [Link(f"h{n}", "sw", 1e4, 5e-5, 2e3, rule) for n in range(senders + 1)]
     links.append(Link("sw", "x", 1e4, 5e-5, 2e3, rule))

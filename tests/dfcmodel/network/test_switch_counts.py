@@ -56,7 +56,9 @@ def test_all_outputs_together_reach_the_threshold(method: Fluid | Packets) -> No
     for counts in ("switch", "output"):
         run = simulate(two_outputs(replace(RULE, counts=counts)), method, sample=1e-3)
         assert run.lost.sum() == 0.0
-        assert most_inside(run) == pytest.approx(most[counts], abs=4.0 if counts == "switch" else 10.0)
+        assert most_inside(run) == pytest.approx(
+            most[counts], abs=4.0 if counts == "switch" else 10.0
+        )
         assert "sw->x" in run.pauses()["by"].values
 
 
@@ -70,9 +72,7 @@ def test_levels_agree_on_when_links_are_paused() -> None:
 
 
 def test_the_engine_follows_the_reference() -> None:
-    plans = [
-        compile_scenario(two_outputs(), Fluid(), np.random.default_rng(1)) for _ in range(2)
-    ]
+    plans = [compile_scenario(two_outputs(), Fluid(), np.random.default_rng(1)) for _ in range(2)]
     ours, theirs = driver.advance(plans[0], 600, 10), reference.advance(plans[1], 600, 10)
     assert ours.queued.max() > 10.0
     assert len(ours.switches) == len(theirs.switches) > 0

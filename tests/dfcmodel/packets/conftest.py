@@ -171,7 +171,9 @@ def random_switches(seed: int) -> Scenario:
         replace(link, buffer=1e3, discipline=replace(rule, manager=managers[(seed + n) % 4]))
         if seed % 3 or (seed + n) % 4 == 0
         else replace(
-            link, buffer=1e3, discipline=replace(rule, manager=of_one[(seed + n) % 4], managed=n % 3)
+            link,
+            buffer=1e3,
+            discipline=replace(rule, manager=of_one[(seed + n) % 4], managed=n % 3),
         )
         for n, link in enumerate(scenario.links)
     )
