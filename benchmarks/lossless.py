@@ -1,17 +1,24 @@
-"""Headrooms per minute, and shared pools of 64 ports with 8 classes; seconds of CPU time."""
+"""Headrooms per minute, shared pools of 64 ports with 8 classes, deadlock of 1,024 switches; seconds of CPU time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from benchmarks.timing import Row, compare
 from dfcmodel import headroom
 from dfcmodel.lossless import (
     HeadroomPool,
+    buffer_cycles,
+    dragonfly,
+    fat_tree,
     headroom_pool,
+    leaf_spine,
     longest_blocking,
     pool_risk,
+    torus,
     worst_demand,
 )
 
@@ -41,7 +48,32 @@ def rows() -> list[Row]:
         "pool_risk": lambda: pool_risk(pool, 0.01).least_size(1e-9),
     }
     task = "a pool of 64 ports x 8 classes"
-    return found + compare(task, questions, rounds=3, clock=time.process_time)
+    found += compare(task, questions, rounds=3, clock=time.process_time)
+    task = "deadlock by all shortest paths, 1,024 switches"
+    return found + compare(task, fabrics(), rounds=3, note=cycle, clock=time.process_time)
+
+
+def fabrics() -> dict[str, Callable[[], object]]:
+    """Return the search for cycles of buffers in networks of about 1,024 switches."""
+    failed = leaf_spine(992, 32)
+    failed.remove_edges_from([(("leaf", 0), ("spine", 0)), (("spine", 0), ("leaf", 0))])
+    networks = {
+        "torus, 32 x 32": torus([32, 32]),
+        "dragonfly, 16 x 4": dragonfly(16, 4),
+        "fat tree, 28 ports": fat_tree(28),
+        "leaf-spine, 992 x 32, one link failed": failed,
+    }
+    return {name: partial(first_cycle, graph) for name, graph in networks.items()}
+
+
+def first_cycle(graph: Any) -> list[Any] | None:
+    """Return a minimal cycle of buffers, None where there is none."""
+    return next(buffer_cycles(graph), None)
+
+
+def cycle(_name: str, found: object) -> str:
+    """Return whether there is a cycle."""
+    return f"a cycle of {len(found)} buffers" if isinstance(found, list) else "free"
 
 
 def headrooms() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from validation import judge_command, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands import bundled_data, explore_pages
 from validation.commands.bundled_data import WIDE
+from validation.commands.dask_clusters import connected
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
@@ -64,7 +66,7 @@ def _claims(incomplete: str) -> list[str]:
 
 
 def _check(
-    claims: list[Claim], console: Console, *, fresh: bool
+    claims: list[Claim], console: Console, *, fresh: bool, executor: Executor | None = None
 ) -> Iterator[tuple[Claim, Finding]]:
     """Yield the claims with their findings as they are done, under a progress bar."""
     from validation.running import checked
@@ -77,7 +79,7 @@ def _check(
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("checking", total=len(claims))
-        for claim, finding in checked(claims, fresh=fresh):
+        for claim, finding in checked(claims, fresh=fresh, executor=executor):
             progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
             yield claim, finding
 
@@ -105,6 +107,7 @@ def options(
         "hopflow validate",
         "hopflow validate --claim M06 --claim M03 --report my_report",
         "hopflow validate --claim M06 --json",
+        "hopflow validate --dask tcp://scheduler:8786",
     )
 )
 def validate(
@@ -129,6 +132,14 @@ def validate(
             "from 0 to 15, all, none (default with --claim)."
         ),
     ] = None,
+    dask: Annotated[
+        Executor | None,
+        typer.Option(
+            parser=connected,
+            metavar="ADDRESS",
+            help="Check on the workers of this scheduler of Dask.",
+        ),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
@@ -149,7 +160,7 @@ def validate(
     findings: dict[Claim, Finding] = {}
     rows: list[Row] = []
     try:
-        for each, finding in _check(chosen, console, fresh=fresh):
+        for each, finding in _check(chosen, console, fresh=fresh, executor=dask):
             findings[each] = finding
             rows.append(pages.add(each, finding))
             _print_row(rows[-1], console)

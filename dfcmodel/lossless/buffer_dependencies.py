@@ -141,13 +141,12 @@ class Dependencies:
 
         cyclic = self.cyclic()
         part = sp.csr_matrix(self.waits[cyclic][:, cyclic])
-        back, seen = part.T.tocsr(), set[frozenset[int]]()
+        seen = set[frozenset[int]]()
         for vertex in range(len(cyclic)):
-            cycle = _through(part, back, vertex)
-            inside = sp.csr_matrix(part[cycle][:, cycle])
-            if inside.nnz > len(cycle):
-                outside = inside.T.tocsr()
-                found = min((_through(inside, outside, v) for v in range(len(cycle))), key=len)
+            cycle = _through(part, vertex)
+            inside = sp.csr_matrix(part[cycle][:, cycle]) if _has_chord(part, cycle) else None
+            if inside is not None:
+                found = min((_through(inside, v) for v in range(len(cycle))), key=len)
                 cycle = [cycle[v] for v in found]
             if (key := frozenset(cycle)) not in seen:
                 seen.add(key)
@@ -160,16 +159,31 @@ class Dependencies:
         return route
 
 
-def _through(waits: sp.csr_matrix, back: sp.csr_matrix, vertex: int) -> list[int]:
-    """Return a shortest cycle through a vertex that lies on one; ``back`` is the transpose."""
-    from scipy.sparse.csgraph import breadth_first_order
+def _following(waits: sp.csr_matrix, vertex: int) -> list[int]:
+    found: list[int] = waits.indices[waits.indptr[vertex] : waits.indptr[vertex + 1]].tolist()
+    return found
 
-    order, before = breadth_first_order(waits, vertex)
-    into = set(back[vertex].indices.tolist())
-    cycle = [next(v for v in order.tolist() if v in into)]
-    while cycle[-1] != vertex:
-        cycle.append(int(before[cycle[-1]]))
-    return cycle[::-1]
+
+def _through(waits: sp.csr_matrix, vertex: int) -> list[int]:
+    """Return a shortest cycle through a vertex that lies on one: breadth first, until it closes."""
+    before, open_ = {vertex: vertex}, [vertex]
+    for at in open_:
+        for v in _following(waits, at):
+            if v == vertex:
+                cycle = [at]
+                while cycle[-1] != vertex:
+                    cycle.append(before[cycle[-1]])
+                return cycle[::-1]
+            if v not in before:
+                before[v] = at
+                open_.append(v)
+    raise AssertionError(f"no cycle through {vertex}")
+
+
+def _has_chord(waits: sp.csr_matrix, cycle: list[int]) -> bool:
+    """Return whether a buffer of a cycle waits for another one of it than the next."""
+    own = set(cycle)
+    return any(len(own.intersection(_following(waits, v))) > 1 for v in cycle)
 
 
 def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dependencies:
@@ -222,13 +236,11 @@ def dependencies_of_shortest_paths(
     """
     nodes, paths = list(graph.nodes), ShortestPaths(graph, ends)
     channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail, paths.head, strict=True)]
-    arcs = [(int(i), int(j)) for i, j in zip(paths.first, paths.second, strict=True)]
-    made = dict(zip(arcs, paths.towards.tolist(), strict=True))
 
     def witness(i: int, j: int) -> Route:
-        return Route([nodes[v] for v in paths.path(i, j, made[int(i), int(j)])])
+        return Route([nodes[v] for v in paths.path(int(i), int(j))])
 
-    return Dependencies(channels, _matrix(arcs, len(channels)), witness)
+    return Dependencies(channels, paths.waits, witness)
 
 
 def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:

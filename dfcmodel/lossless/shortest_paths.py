@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import shown
+from hopflow.kernels import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import networkx as nx
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
@@ -20,55 +22,62 @@ if TYPE_CHECKING:
 __all__ = ["ShortestPaths", "numbers_of_ends"]
 
 
+INTERPRETED = 100_000
+"""Links times ends up to which loops run as plain Python: compiled ones take longer to load."""
+
+
 class ShortestPaths:
     """Which pairs of consecutive links lie on a shortest path between two ends.
+
+    From each end the distances to it are found by breadth-first search, then the nodes on shortest paths to
+    it; at each of them every link that comes nearer is a dependency of every link that goes on.
 
     Attributes
     ----------
     tail, head
         The nodes of each of E links, by number, shape (E,).
-    first, second
-        The links of each dependency, shape (P,).
-    towards
-        An end to which a shortest path makes that dependency, shape (P,).
+    waits
+        Sparse matrix, shape (E, E): one where some shortest path goes over link i and then over link j.
     """
 
     def __init__(self, graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> None:
-        import scipy.sparse as sp
-        from scipy.sparse.csgraph import shortest_path
-
         number = {node: k for k, node in enumerate(graph.nodes)}
         edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
-        self.tail, self.head = edges.reshape(-1, 2).T
-        n = len(number)
-        adjacency = sp.csr_matrix((np.ones(len(edges)), (self.tail, self.head)), shape=(n, n))
-        self.ends = numbers_of_ends(graph, ends)
-        self.distance = shortest_path(adjacency, unweighted=True)  # from, to
-        first, second = self._consecutive(n)
-        towards = np.full(len(first), -1, dtype=np.int64)
-        open_ = np.arange(len(first))  # dependencies that no path has made so far
-        for end in self.ends:
-            shorter, used = self._towards(int(end))
-            made = shorter[first[open_]] & shorter[second[open_]] & used[self.tail[first[open_]]]
-            towards[open_[made]] = end
-            open_ = open_[~made]
-        kept = np.flatnonzero(towards >= 0)
-        self.first, self.second, self.towards = first[kept], second[kept], towards[kept]
+        self.tail, self.head = (np.ascontiguousarray(nodes) for nodes in edges.reshape(-1, 2).T)
+        self.ends, self._nodes = numbers_of_ends(graph, ends), len(number)
+        self._into, self._out = _by_node(self.head, len(number)), _by_node(self.tail, len(number))
+        self.waits = self._dependencies()
 
-    def _consecutive(self, n: int) -> tuple[Ints, Ints]:
-        """Return all pairs of links of which one begins where the other ends, except back."""
-        order = np.argsort(self.tail, kind="stable")
-        starts = np.searchsorted(self.tail[order], np.arange(n + 1))
-        counts = np.diff(starts)[self.head]
-        first = np.repeat(np.arange(len(self.tail)), counts)
-        offsets = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-        second = order[np.repeat(starts[self.head], counts) + offsets]
-        onwards = self.tail[first] != self.head[second]
-        return first[onwards], second[onwards]
+    def _dependencies(self) -> sp.csr_matrix:
+        import scipy.sparse as sp
+
+        n, links = self._nodes, len(self.tail)
+        quick = links * len(self.ends) > INTERPRETED
+        follows = np.diff(self._out[0])[self.head]  # links that begin where each link ends
+        row = np.concatenate([[0], np.cumsum(follows)])
+        made = np.zeros(int(row[-1]), dtype=np.uint8)
+        queue, nearer, distance = np.empty((3, n), dtype=np.int64)
+        used = np.empty(n, dtype=np.uint8)
+        network = self.tail, self.head, *self._into, *self._out
+        (build(mark_pairs) if quick else mark_pairs)(
+            self.ends, *network, row, queue, nearer, distance, used, made
+        )
+        size = int(np.count_nonzero(made))
+        kind: Any = np.int32 if max(size, links) < 2**31 else np.int64
+        begin, indices = np.zeros(links + 1, dtype=kind), np.empty(size, dtype=kind)
+        (build(collect_pairs) if quick else collect_pairs)(
+            self.head, *self._out, row, made, begin, indices
+        )
+        return sp.csr_matrix((np.ones(size), indices, begin), shape=(links, links))
 
     def _towards(self, end: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which links lead nearer to an end, and which nodes lie on a path to it."""
-        distance = self.distance[:, end]
+        import scipy.sparse as sp
+        from scipy.sparse.csgraph import shortest_path
+
+        back = (np.ones(len(self.tail)), (self.head, self.tail))
+        backwards = sp.csr_matrix(back, shape=(self._nodes, self._nodes))
+        distance = shortest_path(backwards, unweighted=True, indices=end)
         with np.errstate(invalid="ignore"):
             shorter = distance[self.tail] - distance[self.head] == 1.0
         used = np.zeros(len(distance), dtype=bool)
@@ -81,10 +90,14 @@ class ShortestPaths:
             used[self.head[here[used[self.tail[here]]]]] = True
         return shorter, used
 
-    def path(self, i: int, j: int, end: int) -> list[int]:
-        """Return the nodes of a shortest path from an end over links i and j to an end."""
-        shorter, used = self._towards(end)
-        before, after = [int(self.tail[i])], [int(self.head[j])]
+    def path(self, i: int, j: int) -> list[int]:
+        """Return the nodes of a shortest path between two ends over links i and j."""
+        last = int(self.head[j])
+        for end in sorted(self.ends.tolist(), key=lambda end: end != last):  # nearest by
+            shorter, used = self._towards(end)
+            if shorter[i] and shorter[j] and used[self.tail[i]]:
+                break
+        before, after = [int(self.tail[i])], [last]
         while before[0] not in self.ends:
             into = np.flatnonzero(shorter & (self.head == before[0]) & used[self.tail])
             before.insert(0, int(self.tail[into[0]]))
@@ -92,6 +105,73 @@ class ShortestPaths:
             out = np.flatnonzero(shorter & (self.tail == after[-1]))
             after.append(int(self.head[out[0]]))
         return [*before, int(self.head[i]), *after]
+
+
+def _by_node(node_of: Ints, n: int) -> tuple[Ints, Ints]:
+    """Return where each node's links begin, shape (n + 1,), and the links in the order of their nodes."""
+    links = np.argsort(node_of, kind="stable")
+    return np.searchsorted(node_of[links], np.arange(n + 1)), links
+
+
+def mark_pairs(
+    ends: Any, tail: Any, head: Any, in_begin: Any, in_links: Any, out_begin: Any, out_links: Any,
+    row: Any, queue: Any, nearer: Any, distance: Any, used: Any, made: Any,
+) -> None:  # fmt: skip
+    """Mark the pairs of links on shortest paths: ``made[row[i] + b]`` for link i and the b-th that follows.
+
+    ``queue``, ``nearer``, ``distance`` and ``used`` are room for one number per node.
+    """
+    for k in range(len(ends)):
+        for v in range(len(distance)):
+            distance[v] = -1
+            used[v] = 0
+        queue[0] = ends[k]
+        distance[ends[k]] = 0
+        at = 0
+        size = 1
+        while at < size:  # against the links, from the end
+            v = queue[at]
+            at += 1
+            for a in range(in_begin[v], in_begin[v + 1]):
+                u = tail[in_links[a]]
+                if distance[u] < 0:
+                    distance[u] = distance[v] + 1
+                    queue[size] = u
+                    size += 1
+        for other in range(len(ends)):
+            used[ends[other]] = 1
+        for back in range(1, size):  # the farthest first
+            v = queue[size - back]
+            for b in range(out_begin[v], out_begin[v + 1]):
+                w = head[out_links[b]]
+                if used[v] == 1 and distance[w] == distance[v] - 1:
+                    used[w] = 1
+        for at in range(1, size):
+            v = queue[at]
+            count = 0
+            for b in range(out_begin[v], out_begin[v + 1]):
+                if distance[head[out_links[b]]] == distance[v] - 1:
+                    nearer[count] = b - out_begin[v]
+                    count += 1
+            for a in range(in_begin[v], in_begin[v + 1]):
+                i = in_links[a]
+                if used[tail[i]] == 1 and distance[tail[i]] == distance[v] + 1:
+                    for n in range(count):
+                        made[row[i] + nearer[n]] = 1
+
+
+def collect_pairs(
+    head: Any, out_begin: Any, out_links: Any, row: Any, made: Any, begin: Any, indices: Any
+) -> None:
+    """Write the marked pairs as the rows of a sparse matrix."""
+    size = 0
+    for i in range(len(head)):
+        first = out_begin[head[i]]
+        for n in range(row[i], row[i + 1]):
+            if made[n] == 1:
+                indices[size] = out_links[first + n - row[i]]
+                size += 1
+        begin[i + 1] = size
 
 
 def numbers_of_ends(graph: nx.DiGraph[Any], ends: Sequence[Any] | None) -> Ints:

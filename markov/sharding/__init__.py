@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from markov.sharding.driver import ShardedStationary, stationary_sharded
+from markov.sharding.answers import ShardedStationary
+from markov.sharding.driver import stationary_sharded
 
 __all__ = ["ShardedStationary", "stationary_sharded"]

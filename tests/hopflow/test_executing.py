@@ -206,7 +206,9 @@ def test_on_dask_workers_of_which_one_dies(work, tmp_path):
     from functools import partial
 
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         function = partial(work.dying_once, str(tmp_path))
@@ -223,7 +225,9 @@ def test_a_task_that_kills_every_dask_worker_is_named(work):
 
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
         pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"),
     ):

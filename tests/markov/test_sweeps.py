@@ -130,7 +130,9 @@ def test_sweep_on_dask_into_a_store(tmp_path):
     swept = {"high_threshold": range(10, 19), "rtt": np.linspace(0.5, 3.0, 6)}
     alone = sweep(PauseTandem(), **swept)
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         store = tmp_path / "pause.zarr"

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dfcmodel.lossless import torus
+from dfcmodel.lossless import shortest_paths, torus
 from dfcmodel.lossless.buffer_dependencies import dependencies_of_shortest_paths
 from dfcmodel.lossless.shortest_paths import ShortestPaths, numbers_of_ends
 
@@ -17,13 +17,33 @@ def test_each_pair_of_links_has_a_shortest_path_over_it() -> None:
     """Beside networkx's lengths of shortest paths."""
     graph = torus([4, 3])
     nodes, paths = list(graph), ShortestPaths(graph, None)
-    assert len(paths.first) == len(paths.second) == len(paths.towards) > 0
-    for i, j, end in zip(paths.first, paths.second, paths.towards, strict=True):
-        path = [nodes[v] for v in paths.path(i, j, end)]
-        assert len(path) - 1 == nx.shortest_path_length(graph, path[0], nodes[end])
+    assert paths.waits.nnz > 0
+    for i, j in zip(*paths.waits.nonzero(), strict=True):
+        path = [nodes[v] for v in paths.path(i, j)]
+        assert len(path) - 1 == nx.shortest_path_length(graph, path[0], path[-1])
         links = list(itertools.pairwise(path))
         first, second = ((nodes[paths.tail[k]], nodes[paths.head[k]]) for k in (i, j))
         assert (first, second) in itertools.pairwise(links)
+
+
+@pytest.mark.parametrize("interpreted", [10**9, pytest.param(0, marks=pytest.mark.slow)])
+def test_dependencies_are_those_of_all_shortest_paths(monkeypatch, interpreted) -> None:
+    """Beside networkx's list of them, on random graphs with some nodes as ends; as Python and compiled."""
+    monkeypatch.setattr(shortest_paths, "INTERPRETED", interpreted)
+    for seed in range(5):
+        graph = nx.gnp_random_graph(14, 0.2, seed=seed, directed=True)
+        ends = list(graph)[: 14 - 2 * seed]
+        paths, wanted = ShortestPaths(graph, ends), set()
+        for a, b in itertools.permutations(ends, 2):
+            if nx.has_path(graph, a, b):
+                for path in nx.all_shortest_paths(graph, a, b):
+                    wanted.update(zip(path, path[1:], path[2:], strict=False))
+        found = {
+            (int(paths.tail[i]), int(paths.head[i]), int(paths.head[j]))
+            for i, j in zip(*paths.waits.nonzero(), strict=True)
+        }
+        assert found == wanted
+        assert len(wanted) > 10
 
 
 def test_only_ends_send() -> None:
