@@ -18,7 +18,7 @@ import numpy as np
 from dfcmodel.ensembles import Ensemble, mean_interval
 from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
-from hopflow.checks import choice, instance, one_number
+from hopflow.checks import choice, instance, one_number, shown
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -123,10 +123,7 @@ def share_intervals(
     import xarray as xr
 
     instance("many", many, Ensemble, "runs that `ensemble` returned")
-    names = [flow.name for flow in many.scenario.flows]
-    chosen = {name: [name] for name in names} if groups is None else dict(groups)
-    for flow in (flow for each in chosen.values() for flow in each):
-        choice("groups", flow, names)
+    chosen = _chosen(many.scenario, groups)
     end = float(many.time[-1])
     since = one_number("since", since, at_least=0.0, below=end, hint="in s")
     accuracy = measured_accuracies()[_level(many)]
@@ -145,6 +142,27 @@ def share_intervals(
         },
         {"group": list(chosen)}, {"level": accuracy.level},
     )  # fmt: skip
+
+
+def _chosen(
+    scenario: Scenario, groups: Mapping[str, Sequence[str]] | None
+) -> dict[str, Sequence[str]]:
+    """Return the names of the flows of each group, checked."""
+    names = [flow.name for flow in scenario.flows]
+    if groups is None:
+        return {name: [name] for name in names}
+    instance("groups", groups, Mapping, "a mapping of names to lists of flows, or None")
+    if not groups:
+        raise ValueError("groups = {}: must have at least one group")
+    for group, flows in groups.items():
+        instance("groups", group, str, "names of groups")
+        if not isinstance(flows, (list, tuple)) or not flows:
+            raise ValueError(
+                f"groups[{group!r}] = {shown(flows)}: must be a list of names of flows, not empty"
+            )
+        for flow in flows:
+            choice(f"groups[{group!r}]", flow, names)
+    return dict(groups)
 
 
 def _level(many: Ensemble) -> str:

@@ -105,7 +105,10 @@ def test_what_was_not_measured_is_refused(many, message: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"groups": {"both": ["near", "middle"]}}, "groups = 'middle'"),
+        ({"groups": {"both": ["near", "middle"]}}, r"groups\['both'\] = 'middle'"),
+        ({"groups": {"both": "near"}}, r"groups\['both'\] = 'near': must be a list of names"),
+        ({"groups": {"none": []}}, r"groups\['none'\] = \[\]: must be a list of names"),
+        ({"groups": {}}, "groups = {}: must have at least one group"),
         ({"since": 4.0}, "since = 4"),
         ({"since": -1.0}, "since = -1"),
     ],
