@@ -50,7 +50,7 @@ def _most_messages(plan: Plan) -> float:
     if not pairs:
         return 0.0
     own, feeder = np.array(pairs).T
-    signalling = np.array([plan.ports[p].discipline.signalling for p in own.tolist()])  # type: ignore[attr-defined]
+    signalling = np.array([plan.ports[p].discipline.signalling for p in own.tolist()])
     ways = plan.delays[feeder] + signalling
     messages = 3.0 + ways * (plan.bits[feeder] + plan.bits[own]) / (8.0 * HEADER)
     return len(plan.storms()) + float(messages.sum())

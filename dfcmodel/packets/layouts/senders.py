@@ -36,7 +36,8 @@ def lay_out_flows(
     alike: dict[
         Any, int
     ] = {}  # places of the rows of flows that differ in their routes and starts alone
-    kinds, chosen = [], []
+    kinds: list[Any] = []
+    chosen = []
     for f, given in enumerate(scenario.flows):
         rule = given.source
         rtt = scenario.base_rtt(given) if isinstance(rule, WindowRule) else 0.0
