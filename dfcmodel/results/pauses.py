@@ -148,6 +148,8 @@ def deadlock_of(run: Records) -> PauseDeadlock | None:
         return None
     stopped = {}
     for link, by, priority, begin, end in run.paused.tolist():
+        if len(run.scenario.counted_together(by)) > 1:
+            continue  # other outputs of the switch may empty
         if end == np.inf and getattr(run.scenario.links[by].discipline, "paused_rate", 0.0) == 0.0:
             stopped[(link, priority), (by, priority)] = begin
     if not stopped:

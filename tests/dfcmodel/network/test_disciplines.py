@@ -131,6 +131,23 @@ def test_red_drops_the_share_that_balances_constant_traffic() -> None:
     assert run.peak_queue.max() < 100.0
 
 
+def test_red_keeps_the_same_queue_whatever_the_number_of_flows() -> None:
+    """The same load of constant traffic in 1, 10 and 50 flows."""
+    found = []
+    for n in (1, 10, 50):
+        red = Link("a", "b", 1000.0, 2e-3, 400.0, RED(low=20, high=60, max_p=0.2))
+        links = [Link(f"s{i}", "a", 1e5, 1e-3, 1e6) for i in range(n)] + [red]
+        flows = [
+            Flow(f"{i}", (f"s{i}", "a", "b"), CBR(1100.0 / n), start=1e-3 * i / n) for i in range(n)
+        ]
+        run = simulate(Scenario("red", links, flows, duration=30.0), sample=0.01)
+        at = list(run.scenario.senders).index("a")
+        found.append(float(run.queued[at, run.time > 10.0].mean()))
+    # drops 1.5/p = 11 packets apart on the average: p = 0.136, and the queue 20 + 40 p / 0.2 = 47
+    assert found == pytest.approx([found[0]] * 3, rel=0.05)
+    assert 40.0 < found[0] < 56.0
+
+
 def test_marks_replace_losses() -> None:
     law = {"low": 5.0, "high": 40.0, "weight": 0.01}
     lossy = simulate(bottleneck(RED(**law), Reno(), window=60.0))
