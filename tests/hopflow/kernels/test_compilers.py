@@ -18,7 +18,9 @@ from numba.core.postproc import PostProcessor
 from hopflow.kernels import package
 
 compilers = pytest.importorskip(
-    "hopflow.kernels.compilers", reason="older Numba compiles by its own passes", exc_type=ImportError
+    "hopflow.kernels.compilers",
+    reason="older Numba compiles by its own passes",
+    exc_type=ImportError,
 )
 _Part = compilers._Part
 
