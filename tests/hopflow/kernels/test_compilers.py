@@ -19,7 +19,9 @@ from numba.np import arrayobj
 from hopflow.kernels import package
 
 compilers = pytest.importorskip(
-    "hopflow.kernels.compilers", reason="older Numba compiles by its own passes", exc_type=ImportError
+    "hopflow.kernels.compilers",
+    reason="older Numba compiles by its own passes",
+    exc_type=ImportError,
 )
 _Part = compilers._Part
 

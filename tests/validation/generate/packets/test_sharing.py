@@ -38,8 +38,8 @@ def test_options_and_rows() -> None:
 def test_bbrs_shares_beside_those_of_ns3(second: str, most: float) -> None:
     """Median over 16 paths. 0.04 is the target; beside CUBIC it is missed, 0.056 is measured.
 
-    ns-3's CUBIC gets less than ours from NewReno too, by 0.1 in the median, mostly since its PRR recovery
-    ends in a second loss (docs/responses.md). Nothing was fitted.
+    ns-3's CUBIC gets less than ours from NewReno too, by 0.1 in the median: its PRR counts packets twice, and its
+    timer ends recoveries (docs/responses.md). Nothing was fitted.
     """
     runs = table("packets/sharing-ns3", "runs").query("first == 'bbr' and second == @second")
     errors = []
