@@ -13,7 +13,9 @@ from benchmarks.machines import this_machine
 from benchmarks.records import below_floors, save
 from benchmarks.timing import Row
 
-SUITES = ("chains", "choice", "fluid", "laws", "lossless", "packets", "responses")
+SUITES = (
+    "chains", "choice", "fabrics", "first_answers", "fluid", "laws", "lossless", "packets", "responses",
+)  # fmt: skip
 QUICK = ("laws", "lossless", "responses")
 """Suites that take minutes together."""
 
