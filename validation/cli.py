@@ -133,9 +133,8 @@ def validate(
         ),
     ] = None,
     dask: Annotated[
-        Executor | None,
+        str | None,
         typer.Option(
-            parser=connected,
             metavar="ADDRESS",
             help="Check on the workers of this scheduler of Dask.",
         ),
@@ -153,6 +152,7 @@ def validate(
     console = Console(stderr=json)
     parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
     chosen = [find(id) for id in claim] if claim else list(ledger().values())
+    executor = connected(dask) if dask else None
     pages = Report(report, (each.id for each in chosen))
     start = time.perf_counter()
     manifest.verify()
@@ -160,7 +160,7 @@ def validate(
     findings: dict[Claim, Finding] = {}
     rows: list[Row] = []
     try:
-        for each, finding in _check(chosen, console, fresh=fresh, executor=dask):
+        for each, finding in _check(chosen, console, fresh=fresh, executor=executor):
             findings[each] = finding
             rows.append(pages.add(each, finding))
             _print_row(rows[-1], console)

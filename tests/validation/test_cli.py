@@ -82,7 +82,7 @@ def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch) -> Non
 
     from validation import running
 
-    def interrupted(claims, *, fresh):
+    def interrupted(claims, *, fresh, executor):
         yield claims[0], claims[0].check()
         raise KeyboardInterrupt
 

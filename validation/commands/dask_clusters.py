@@ -25,15 +25,19 @@ def connected(address: str) -> Executor:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        raise typer.BadParameter("needs Dask: pip install 'hopflow[scale]'") from None
+        raise _refused("needs Dask: pip install 'hopflow[scale]'") from None
     try:
         client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         msg = f"{address!r}: no scheduler of Dask answers there, such as tcp://host:8786 ({error})"
-        raise typer.BadParameter(msg) from None
+        raise _refused(msg) from None
     if not client.scheduler_info()["workers"]:
         client.close()
         msg = f"{address!r}: the scheduler has no workers; start some: dask worker {address}"
-        raise typer.BadParameter(msg)
+        raise _refused(msg)
     executor: Executor = client.get_executor()
     return executor
+
+
+def _refused(message: str) -> typer.BadParameter:
+    return typer.BadParameter(message, param_hint="--dask")
