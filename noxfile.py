@@ -21,7 +21,7 @@ LOWER = ("numpy==1.24.*", "scipy==1.15.*")
 QUICK = "not slow and not simulators and not browser"
 TOOLS = (
     "pytest>=9", "hypothesis>=6.100", "jupytext>=1.16", "nbclient>=0.10", "ipykernel>=6.29",
-    "packaging>=24", "scapy>=2.6", "hatchling>=1.26",
+    "packaging>=24", "scapy>=2.6", "hatchling>=1.26", "latex2mathml>=3.81", "mdit-py-plugins>=0.4",
 )  # fmt: skip
 """What the tests import; linters and types are not among them."""
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from importlib.metadata import metadata
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))  # mathml.py
 
 os.environ["TQDM_DISABLE"] = "1"  # no progress bars among the outputs of examples
 
@@ -19,11 +23,12 @@ version = release
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "myst_nb",
+    "mathml",
 ]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 
 suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
@@ -50,6 +55,7 @@ html_css_files = ["dark.css"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 nb_execution_mode = "cache"
+nb_render_markdown_format = "myst"  # formulas in outputs, too
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 
