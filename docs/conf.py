@@ -78,6 +78,14 @@ def _escape_bars(
             lines[k] = "".join(parts)
 
 
+def _skip_bare_fields(
+    _app: Any, _what: str, _name: str, obj: Any, _skip: bool, _options: Any
+) -> bool | None:
+    """Leave out the fields of named tuples as members: signature and class docstring have them."""
+    return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
+
+
 def setup(app: Any) -> None:
     """Register the hooks of this file."""
+    app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalogue", "catalogue", "names", "rule_named"]
 
+_FORMULA = '<div class="mathjax_process" style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
+"""A formula in HTML. MathJax on pages that MyST makes skips what has no such class; long ones scroll."""
+
 ENTRIES: tuple[Response, ...] = (
     Tahoe(),
     Reno(),
@@ -172,7 +175,7 @@ class Catalogue(Result):
         head = ("name", "T in packets/s", "capacity", "domain", "source")
         cells = "".join(
             f"<tr><td><code>{html.escape(row['name'])}</code></td>"
-            f"<td>\\({html.escape(self.equation(entry, latex=True))}\\)</td>"
+            f"<td>{_FORMULA.format(html.escape(self.equation(entry, latex=True)))}</td>"
             f"<td>{row['capacity']}</td><td>{html.escape(row['domain'])}</td>"
             f"<td>{html.escape(row['source'])}</td></tr>"
             for row, entry in zip(self.rows(), self.entries, strict=True)

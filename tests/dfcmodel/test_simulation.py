@@ -11,6 +11,7 @@ from dfcmodel import (
     DFC,
     Flow,
     Fluid,
+    Packets,
     Scenario,
     chain,
     simulate,
@@ -29,6 +30,17 @@ from responsefn import NewReno, WindowRule
 def test_simulate(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
         simulate(takano2006("1"), **arguments)
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets()], ids=["fluid", "packets"])
+@pytest.mark.parametrize("sample", [0.06, 0.03, 0.007])
+def test_a_run_ends_when_asked_whatever_its_samples(method, sample: float) -> None:
+    """The last sample is shorter (fluid), or all are a little (packets); the sources stop with the run."""
+    run = simulate(takano2006("1"), method, duration=0.1, sample=sample)
+    assert run.time[-1] == pytest.approx(0.1, rel=1e-9)
+    assert np.diff(run.time, prepend=0.0).max() <= sample * (1 + 1e-9)
+    fine = simulate(takano2006("1"), method, duration=0.1, sample=1e-3)
+    np.testing.assert_allclose(run.delivered[:, -1], fine.delivered[:, -1], rtol=1e-12)
 
 
 def test_beyond_the_stability_limit() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,23 @@ def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
     parts = simulate(scenario, duration=0.2, sample=0.01)
     for key in ("in_transit", "delivered", "window", "queued"):
         np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
+
+
+def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> None:
+    """By a clock that only preparation moves far, and each look at it by a second."""
+    clock = itertools.count()
+    prepare = driver._prepared
+
+    def slowly(*arguments):
+        for _ in range(1000):
+            next(clock)
+        return prepare(*arguments)
+
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(driver, "_prepared", slowly)
+    run = simulate(takano2006("1"), duration=0.01)
+    assert run.seconds == 1.0
+    assert "simulated in 1.00 s" in run.summary()["step"]
 
 
 class Growing(WindowRule):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -85,6 +87,15 @@ def test_texts_are_escaped(tmp_path: Path, toy) -> None:
 def test_the_finding_is_the_headline(tmp_path: Path, toy) -> None:
     report.write(dict([toy()]), tmp_path, 1.0)
     assert "<h1>Found a &lt; b.</h1>" in (tmp_path / "claims/Z01.html").read_text()
+
+
+def test_the_line_of_python_leads_to_the_claim(tmp_path: Path, toy) -> None:
+    report.write(dict([toy()]), tmp_path, 1.0)
+    text = html.unescape((tmp_path / "claims/Z01.html").read_text())
+    (line,) = re.findall(r"In Python: <code>(.+?)\.check\(\)</code>", text)
+    statement, expression = line.split("; ")
+    exec(statement, names := {})  # noqa: S102
+    assert eval(expression, names).id == "Z01"
 
 
 def test_every_table_has_a_caption(tmp_path: Path, pages) -> None:

@@ -17,6 +17,16 @@ def test_a_tfrc_as_quick_as_tcp_contradicts() -> None:
         assert judged["slower"].model is Verdict.CONTRADICTED
 
 
+def test_a_tfrc_quicker_than_tcp_in_packets_contradicts() -> None:
+    """The packets that it misses, or sends too many, after a step."""
+    found = responses_to_change.measure()
+    for name in ("missing", "surplus"):
+        steps = getattr(found, name)
+        quick = dataclasses.replace(steps[REFERENCE], value=steps[REFERENCE].value - 500.0)
+        changed = dataclasses.replace(found, **{name: {**steps, "TFRC": quick}})
+        assert responses_to_change.judge(changed)["slower"].packets is Verdict.CONTRADICTED
+
+
 def test_one_report_missed_contradicts() -> None:
     found = responses_to_change.measure()
     first, replay = next(iter(found.replays.items()))
