@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dfcmodel.lossless.headroom_items import FIBRE
 from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure
 
 __all__ = ["commands"]
@@ -22,10 +23,21 @@ def _ends(text: str) -> str | tuple[str, str]:
     return (low, high) if dots else text
 
 
+def _numbers(name: str, text: str) -> float | tuple[float, float]:
+    """Return a number, or both ends of a range such as ``0..0.5``."""
+    low, dots, high = text.partition("..")
+    try:
+        return (float(low), float(high)) if dots else float(text)
+    except ValueError:
+        msg = f"{name} = {text!r}: must be a number, or a range such as 0..0.5"
+        raise ValueError(msg) from None
+
+
 @commands.command(
     epilog=examples(
         "hopflow headroom --rate 400Gbps --cable 300m",
         "hopflow headroom --rate 100Gbps --cable 100m..300m --response 1.2us --response-measured --json",
+        "hopflow headroom --rate 400Gbps --cable 300m --cell 192 --small-packets 0..0.5",
     )
 )
 def headroom(
@@ -49,7 +61,12 @@ def headroom(
     ] = "0ns",
     pipeline: Annotated[str, typer.Option(help="From threshold crossing to pause frame.")] = "0ns",
     classes: Annotated[int, typer.Option(help="Classes paused separately.")] = 1,
-    small_packets: Annotated[float, typer.Option(help="Fraction of frames of any size.")] = 0.0,
+    velocity: Annotated[
+        str, typer.Option(help="Signal velocity in m/s; 2e8 is 5 ns/m.")
+    ] = f"{FIBRE:g}",
+    small_packets: Annotated[
+        str, typer.Option(help="Fraction of frames that may be small, 0 to 1.")
+    ] = "0",
     json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
 ) -> None:
@@ -68,8 +85,9 @@ def headroom(
         interface=_ends(interface),
         gearbox=_ends(gearbox),
         pipeline=_ends(pipeline),
+        velocity=_numbers("velocity", velocity),
         classes=classes,
-        small_packets=small_packets,
+        small_packets=_numbers("small_packets", small_packets),
     )
     typer.echo(as_json(found.to_dict()) if json else found)
     if plot is not None:

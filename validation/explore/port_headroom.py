@@ -12,7 +12,17 @@ from validation.explore.views import Bars, Chart, Drawing, Knob, Line, View
 
 __all__ = ["VIEW"]
 
-RATES = ("10Gbps", "25Gbps", "40Gbps", "50Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps")
+RATES = (
+    "1Gbps",
+    "10Gbps",
+    "25Gbps",
+    "40Gbps",
+    "50Gbps",
+    "100Gbps",
+    "200Gbps",
+    "400Gbps",
+    "800Gbps",
+)
 CABLES = (
     "1m",
     "3m",

@@ -10,6 +10,7 @@ import numpy as np
 from dfcmodel.lossless.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import number, one_number, whole
+from hopflow.results import table_html, table_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,7 @@ __all__ = ["HeadroomPool", "headroom_pool"]
 MOST_GROUPS = 65_536
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeadroomPool:
     """A headroom pool shared by P ports of K lossless classes each, as `headroom_pool` returns it.
 
@@ -104,6 +105,27 @@ class HeadroomPool:
     def oversubscription(self) -> float:
         """All headrooms over the size of the pool; above 1 the pool can be too small."""
         return self.demand / self.size
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the pool's table, by name."""
+        rows: dict[str, object] = {
+            "ports and classes": "{} x {}".format(*self.headroom.shape),
+            "line rate": _span(self.rates / 1e9, "Gb/s"),
+            "headroom of a group": _span(self.headroom, "B"),
+            "pool": f"{self.size:,.0f} B",
+            "all headrooms": f"{self.demand:,.0f} B, {self.oversubscription:.2f} times the pool",
+            "shared buffer": f"{self.shared:,.0f} B",
+        }
+        if self.xoff is not None:
+            return rows | {"fixed thresholds": _span(self.xoff, "B")}
+        assert self.alpha is not None  # exactly one of them is given
+        return rows | {"dynamic thresholds": f"alpha {_span(self.alpha, '').strip()}"}
+
+    def __repr__(self) -> str:
+        return table_text(type(self).__name__, self.summary())
+
+    def _repr_html_(self) -> str:
+        return table_html(type(self).__name__, self.summary())
 
 
 def headroom_pool(
@@ -191,3 +213,9 @@ def spread_over_groups(name: str, array: Floats, shape: tuple[int, ...]) -> Floa
     except ValueError:
         msg = f"{name} has shape {array.shape}: must broadcast to (ports, classes) = {shape}"
         raise ValueError(msg) from None
+
+
+def _span(values: Floats, unit: str) -> str:
+    """Return the range of some values as text; one number where they are equal."""
+    low, high = (f"{value:,.10g}" for value in (values.min(), values.max()))
+    return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"

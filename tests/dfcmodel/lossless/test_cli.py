@@ -22,6 +22,29 @@ def test_command_prints_the_parts_and_json(tmp_path) -> None:
     assert plot.stat().st_size > 1000
 
 
+def test_ranges_of_all_inputs_and_the_velocity_are_those_of_the_function() -> None:
+    arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192", "--json"]
+    ranges = ["--small-packets", "0..0.5", "--velocity", "1.9e8..2e8"]
+    made = CliRunner().invoke(commands, [*arguments, *ranges], catch_exceptions=False)
+    found = headroom("400Gbps", "300m", cell=192, small_packets=(0.0, 0.5), velocity=(1.9e8, 2e8))
+    assert json.loads(made.output)["bytes"] == list(found.bytes)
+    assert found.bytes[0] == headroom("400Gbps", "300m", cell=192).bytes < found.bytes[1]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--small-packets", "half", "small_packets = 'half': must be a number, or a range"),
+        ("--small-packets", "0..2", "small_packets = 2"),
+        ("--velocity", "5ns", "velocity = '5ns': must be a number, or a range"),
+    ],
+)
+def test_a_wrong_number_is_refused(option: str, value: str, message: str) -> None:
+    arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", option, value]
+    with pytest.raises(ValueError, match=message):
+        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+
+
 POOL = {
     "--headroom": "80 kB", "--rate": "100Gbps", "--ports": "4", "--classes": "2", "--size": "300 kB",
     "--shared": "1 MB", "--xoff": "100 kB",
