@@ -30,6 +30,8 @@ WORDS = {
     Verdict.UNDECIDABLE: "need other data",
     Verdict.OPEN: "have no model yet",
 }
+OF_ONE = {"hold": "holds", "are": "is", "depend": "depends", "need": "needs", "have": "has"}
+"""First words of `WORDS` where there is one claim."""
 
 
 class Table(NamedTuple):
@@ -60,9 +62,17 @@ def in_words(rows: Sequence[Row], side: str) -> list[Count]:
     >>> row = {"paper": "yang2001", "model": "reproduced"}
     >>> [(count.claims, count.words) for count in in_words([row, row], "model")]
     [(2, 'hold')]
+    >>> in_words([row], "model")[0].words
+    'holds'
     """
     seen = [row[side] for row in rows if row["paper"] != OWN]
-    return [Count(seen.count(v), v, words) for v, words in WORDS.items() if v in seen]
+    return [Count(seen.count(v), v, _said(seen.count(v), v)) for v in WORDS if v in seen]
+
+
+def _said(claims: int, verdict: Verdict) -> str:
+    """Return what so many claims do."""
+    verb, *rest = WORDS[verdict].split()
+    return " ".join([OF_ONE.get(verb, verb) if claims == 1 else verb, *rest])
 
 
 def _table(rows: Sequence[Row], side: str) -> Table:

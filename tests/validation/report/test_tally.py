@@ -33,4 +33,4 @@ def test_papers_are_counted_apart_from_own_comparisons() -> None:
 def test_counts_in_words_leave_out_what_does_not_apply() -> None:
     rows = [*ROWS, ROWS[0] | {"model": A}]
     said = [(count.claims, count.words) for count in tally.in_words(rows, "model")]
-    assert said == [(1, "hold"), (1, "are contradicted"), (1, "have no model yet")]
+    assert said == [(1, "holds"), (1, "is contradicted"), (1, "has no model yet")]
