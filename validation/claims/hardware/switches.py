@@ -1,25 +1,30 @@
-"""The queue of a real switch under Linux's Reno and CUBIC against the saw tooth (S07).
+"""The queue of a real switch under Linux's Reno and CUBIC against the saw tooth, fluid and packets (S07).
 
 Source of the measurements: Spang, Arslan and McKeown 2021, see ``published/SOURCES.md``.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
-from validation.claims.effect_claims import Curve, Effects, Statement, effects
+from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.hardware import levels
+from validation.claims.hardware.levels import LINK, NAMES, PACKET, RTT, Queue
 from validation.records import rows
-from validation.statistics import Estimate
+from validation.statistics import Estimate, combine, difference
 from validation.verdicts import Verdict
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 TABLE = "spang2021_queue_depths.csv"
-LINK, PACKET, RTT = 10e9, 9000, 1e-3
-"""Rate of the link in bit/s, bytes of a packet, the delay added at the sender in s."""
 LONGER = 1.2e-3
 """A round-trip time with the hosts' own delay, s, for the experiment."""
 CUTS = {"reno": 0.5, "cubic": 0.3}
 """Part of the window given up at a loss (RFC 5681, RFC 9438)."""
-NAMES = {"reno": "Reno", "cubic": "CUBIC"}
 FEW, MANY = 1, 64
 SHALLOW = 20.0
 """Buffers in packets below which depths of a few packets cannot be distinguished."""
@@ -33,6 +38,36 @@ def trough(buffer: float, cut: float, rtt: float = RTT) -> float:
     """
     product = LINK * rtt / (8 * PACKET)
     return max(0.0, (1.0 - cut) * (product + buffer) - product)
+
+
+def exactly(values: list[float]) -> Estimates:
+    """Return measured values, of one run each, as estimates without an error."""
+    return tuple(Estimate(value, 0.0) for value in values)
+
+
+def at_packet_level(found: list[Queue]) -> tuple[Estimates, Estimates]:
+    """Return what both statements are about at hopflow's packet level, of the settings run there."""
+    by = {(queue.rule, queue.flows, queue.buffer): queue.packets for queue in found}
+    alone = {(rule, size): low for (rule, flows, size), low in by.items() if flows == FEW}
+    return (
+        tuple(
+            combine((low[1], Estimate(trough(size, CUTS[rule]), 0.0)), (1.0 / size, -1.0 / size))
+            for (rule, size), low in alone.items()
+        ),
+        tuple(
+            combine((difference(by[rule, MANY, size][5], low[5]),), (1.0 / size,))
+            for (rule, size), low in alone.items()
+        ),
+    )
+
+
+def with_longer_delay(found: list[Queue]) -> list[Queue]:
+    """Return the settings of one flow with the hosts' own delay on top of the one that was added."""
+    return [
+        replace(queue, packets=levels.estimates("packets", queue.rule, FEW, queue.buffer, LONGER))
+        for queue in found
+        if queue.flows == FEW
+    ]
 
 
 @effects("S07", cases=(), equal=True)
@@ -62,19 +97,18 @@ def queue_depths() -> Effects:
         one, many = (depths(rule, number, "depth_p05") for number in (FEW, MANY))
         gain = ((many - one) / one.index.to_numpy()).dropna()
         raised += gain[gain.index >= SHALLOW].tolist()
+    queues = levels.queues(table)
+    lows, gains = at_packet_level(queues)
+    none = Verdict.NOT_APPLICABLE
     return Effects(
         {
-            "trough": Statement(
-                tuple(Estimate(e, 0.0) for e in apart(RTT)), Verdict.NOT_APPLICABLE, equal=True
-            ),
-            "flows": Statement(
-                tuple(Estimate(e, 0.0) for e in raised), Verdict.NOT_APPLICABLE
-            ),
+            "trough": Statement(exactly(apart(RTT)), none, equal=True, level=lows),
+            "flows": Statement(exactly(raised), none, level=gains),
         },
         {
             NAMES[rule]: Curve(
                 list(sizes),
-                [Estimate(low, 0.0) for low in sizes.values()],
+                exactly(list(sizes.values())),
                 [trough(size, CUTS[rule]) for size in sizes],
             )
             for rule, sizes in found.items()
@@ -83,5 +117,16 @@ def queue_depths() -> Effects:
         values={
             "largest": max(map(abs, apart(RTT))), "longer": max(map(abs, apart(LONGER))),
             "least": min(raised), "most": max(raised), "runs": len(apart(RTT)),
+            "floor": table["depth_p01"].min(), "delayed": with_longer_delay(queues),
+            **levels.summary(queues),
         },
     )  # fmt: skip
+
+
+queue_depths.constants_of(levels)
+
+
+@queue_depths.draw
+def percentiles(found: Effects) -> Figure:
+    """Draw the percentiles of the switch and of both levels."""
+    return levels.draw(found.values["queues"])  # noqa: PD011
