@@ -16,15 +16,20 @@ from validation.claims.takano2006.studies import (
 )
 from validation.claims.takano2006.vegas_runs import END, PatientVegas, VegasRuns
 from validation.keeping import kept
-from validation.statistics import Swing
+from validation.statistics import Swing, Values
 
-__all__ = ["SCENARIOS", "efficiencies", "swings_of", "vegas"]
+__all__ = ["CONVENTIONS", "SCENARIOS", "by_convention", "efficiencies", "swings_of", "vegas"]
 
 SCENARIOS = ("1", "2")
 """Those of a second of CPU time a run; 37 Gb/s takes twenty."""
 RUNS = {True: 3, False: 8}
 """Runs with DFC, which hardly differ, and without."""
 SAMPLE = 0.01
+CONVENTIONS = ("standard", "ns2")
+AGAIN = ("1",)
+"""Scenarios run with both conventions of `Packets`, without DFC, `MORE` runs each."""
+MORE = 16
+"""As many runs as ns-2 has of varied starts."""
 
 
 @kept
@@ -46,6 +51,25 @@ def swings_of(name: str) -> tuple[Swing, Swing] | None:
     if name not in SCENARIOS:
         return None
     return efficiencies(name, True).after(SETTLED), efficiencies(name, False).after(START)
+
+
+@kept
+def _means(name: str, convention: str) -> tuple[float, ...]:
+    """Return the target's mean efficiencies without DFC, by run; ns-2's draws come from its own seed."""
+    scenario = takano2006(name, dfc=False)
+    runs = (
+        simulate(
+            scenario, Packets(seed=n + 1, convention=convention), jitter=SPREAD,
+            packet_jitter=PACKET_JITTER, rng=n, sample=SAMPLE,
+        )
+        for n in range(MORE)
+    )  # fmt: skip
+    return tuple(float(run.efficiency.to_numpy()[0, run.time > START].mean()) for run in runs)
+
+
+def by_convention(name: str) -> dict[str, Values]:
+    """Return the target's mean efficiencies without DFC, (runs,), by convention; empty: not run."""
+    return {c: np.array(_means(name, c)) for c in CONVENTIONS if name in AGAIN}
 
 
 @kept

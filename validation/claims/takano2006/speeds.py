@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from validation.checks import claim
 from validation.claims.takano2006 import axes, studies
 from validation.claims.takano2006.axes import band, efficiency_axes
-from validation.claims.takano2006.level import swings_of
+from validation.claims.takano2006.level import by_convention, swings_of
 from validation.claims.takano2006.matrices import (
     READINGS,
     Hosts,
@@ -39,6 +40,8 @@ class Speed:
         The same of the fluid when node 1 has room for every window: the target does not overshoot.
     level
         The target with DFC and without at hopflow's packet level; None: not run.
+    conventions
+        Its mean efficiencies there without DFC in more runs, by convention; empty: not run.
     """
 
     name: str
@@ -46,6 +49,21 @@ class Speed:
     starts: Sides[Values]
     kept: Values
     level: tuple[Swing, Swing] | None
+    conventions: dict[str, Values]
+
+    @property
+    def share(self) -> float:
+        """The target's mean with DFC at hopflow's packet level; nan: not run."""
+        return float(self.level[0].mean.mean()) if self.level else math.nan
+
+    @property
+    def lows(self) -> dict[str, Verdict]:
+        """Whether the efficiency without DFC is low, by the few runs that are judged and by convention."""
+        if self.level is None:
+            return {}
+        dfc, alone = self.level
+        runs = {"few": alone.mean, **self.conventions}
+        return {name: ranked(dfc.mean, means) for name, means in runs.items()}
 
 
 @claim("D04", "1", cases=Study("1").cases)
@@ -56,7 +74,8 @@ class Speed:
 def measure(name: str) -> Speed:
     """Return the efficiencies of the scenario."""
     kept = studies.without_overshoot(name).target()
-    return Speed(name, matrix(name), Study(name).spread_starts(), kept, swings_of(name))
+    starts = Study(name).spread_starts()
+    return Speed(name, matrix(name), starts, kept, swings_of(name), by_convention(name))
 
 
 measure.constants_of(studies, axes)
