@@ -51,7 +51,7 @@ intersphinx_mapping = {name: (url, None) for name, url in _others.items()} if _o
 html_theme = "furo"
 html_title = f"hopflow {release}"
 html_static_path = ["_static"]
-html_css_files = ["dark.css"]
+html_css_files = ["pages.css"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 nb_execution_mode = "cache"
