@@ -15,7 +15,7 @@ from validation.checks import Subject, subjects
 from validation.claims import ledger
 from validation.records import OWN, entries, recorded_verdicts
 from validation.statistics import Estimate
-from validation.verdicts import Verdict
+from validation.verdicts import Finding, Verdict
 
 CLAIMS = Path(texts.__file__).parent / "claims"
 ledger()  # loads the claims
@@ -151,3 +151,13 @@ def test_where_model_packets_and_paper_differ_the_cause_is_switched_off(id: str)
     sides = set(recorded_verdicts()[id]) - {Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE}
     if sides - {Verdict.REPRODUCED}:
         assert "## Experiments" in subjects()[id].check.text.read_text()
+
+
+@pytest.mark.parametrize("id", list(recorded_verdicts()))
+def test_a_headline_tells_of_packets_that_do_not_bear_out_the_model(id: str) -> None:
+    """The first sentence stands alone in the terminal and above the page."""
+    model, packets = recorded_verdicts()[id]
+    if model is Verdict.REPRODUCED and packets in (Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED):
+        text = subjects()[id].check.text.read_text()
+        summary = text.split("## Summary\n\n")[1].split("\n\n")[0]
+        assert re.search(r"ns-[23]|packets", Finding((), summary).headline), summary

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,14 @@ def test_panels_show_goodput_efficiency_windows_and_occupancy(run) -> None:
     np.testing.assert_array_equal(efficiency.lines[0].get_ydata(), run.efficiency.values[0])
     np.testing.assert_array_equal(windows.lines[1].get_ydata(), run.window[1])
     np.testing.assert_array_equal(nodes.images[0].get_array(), run.queued)
+
+
+def test_one_of_a_kind_is_counted_in_the_singular(run) -> None:
+    counts = np.array([1, 2])
+    rows = replace(run, loss_events=counts, timeouts=counts[::-1]).summary()
+    first, second = (rows[flow.name] for flow in run.scenario.flows)
+    assert first.endswith("1 loss event, 2 timeouts")
+    assert second.endswith("2 loss events, 1 timeout")
 
 
 def test_one_axes_gets_the_goodput_alone(run) -> None:

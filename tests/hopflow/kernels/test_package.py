@@ -31,3 +31,16 @@ def test_an_edited_constant_of_another_module_gives_another_folder(tmp_path, mon
 def test_an_unknown_package_is_refused() -> None:
     with pytest.raises(ImportError, match="no package 'no_such_kernel'"):
         package.compiled_package("no_such_kernel")
+
+
+def test_a_first_compilation_is_announced_once(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
+    write(tmp_path / "announced_kernel", "1.0")
+    code = "def run(): return 1\nrun.overloads = {}\n"
+    (tmp_path / "announced_kernel" / "loop.py").write_text(code)
+    loop = package.loop_of("announced_kernel")
+    assert "compiling announced_kernel, once on this machine" in capsys.readouterr().err
+    loop.overloads["signature"] = loop  # as after compiling
+    assert package.loop_of("announced_kernel")() == 1
+    assert not capsys.readouterr().err
