@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalogue", "catalogue", "names", "rule_named"]
 
-_FORMULA = '<div class="mathjax_process" style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
-"""A formula in HTML. MathJax on pages that MyST makes skips what has no such class; long ones scroll."""
+_FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
+"""A formula in HTML; long ones scroll."""
 
 ENTRIES: tuple[Response, ...] = (
     Tahoe(),
