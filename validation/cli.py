@@ -173,7 +173,8 @@ def validate(
         typer.echo(rows_as_json(rows))
     _print_tally(rows, console)
     different = [row["id"] for row in rows if not row["as_recorded"]]
-    console.print(f"{len(findings)} claims in {seconds:.1f} s; report: {page}")
+    checked = "1 claim" if len(findings) == 1 else f"{len(findings)} claims"
+    console.print(f"{checked} in {seconds:.1f} s; report: {page}")
     repeated = not parts or _recompute(parts, pages, console)
     if record and not claim:
         write_records({each: findings[each] for each in chosen})

@@ -36,7 +36,7 @@ def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
     rows = json.loads((tmp_path / "report/claims.json").read_text())
     assert [row["id"] for row in rows] == ["Z01"]
     assert json.loads(done.stdout) == rows
-    assert "Models: of 1 claim of a paper 1 hold." in done.stderr
+    assert "Models: of 1 claim of a paper 1 holds." in done.stderr
 
 
 def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path) -> None:
