@@ -7,7 +7,8 @@ from dfcmodel.lossless.deadlocks import Deadlock, buffer_cycles, deadlock, line_
 from dfcmodel.lossless.fabrics import dragonfly, fat_tree, leaf_spine, torus, with_hosts
 from dfcmodel.lossless.frames import FrameScenario, Witness, search_worst, witness
 from dfcmodel.lossless.free_routings import UpDown, class_per_hop, class_per_turn, up_down
-from dfcmodel.lossless.headrooms import Headroom, headroom, headroom_table
+from dfcmodel.lossless.headroom_tables import headroom_table
+from dfcmodel.lossless.headrooms import Headroom, headroom
 from dfcmodel.lossless.paused_links import PausedLink
 from dfcmodel.lossless.pools.blocked_times import BlockedTime, longest_blocking
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, headroom_pool

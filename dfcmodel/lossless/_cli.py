@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,11 +38,15 @@ def _numbers(name: str, text: str) -> float | tuple[float, float]:
         "hopflow headroom --rate 400Gbps --cable 300m",
         "hopflow headroom --rate 100Gbps --cable 100m..300m --response 1.2us --response-measured --json",
         "hopflow headroom --rate 400Gbps --cable 300m --cell 192 --small-packets 0..0.5",
+        "hopflow headroom --rate 100Gbps --rate 400Gbps --cable 30m --cable 300m",
     )
 )
 def headroom(
-    rate: Annotated[str, typer.Option(help="Line rate: 400Gbps.")],
-    cable: Annotated[str, typer.Option(help="Length: 300m, 2km, or a range 100m..300m.")],
+    rate: Annotated[list[str], typer.Option(help="Line rate: 400Gbps. Several: a table.")],
+    cable: Annotated[
+        list[str],
+        typer.Option(help="Length: 300m, 2km, or a range 100m..300m. Several: a table."),
+    ],
     mtu: Annotated[str, typer.Option(help="Largest frame of any class, bytes.")] = "9216 B",
     lossless_mtu: Annotated[
         str | None, typer.Option(help="Largest frame of the paused class; default: the MTU.")
@@ -70,25 +74,34 @@ def headroom(
     json: AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
 ) -> None:
-    """Print the headroom: the bytes needed above a pause threshold for zero loss."""
-    from dfcmodel.lossless import headrooms
+    """Print the headroom: the bytes needed above a pause threshold for zero loss.
 
+    Of several rates or cables the headrooms are printed as a table, in bytes.
+    """
+    from dfcmodel.lossless import headroom_tables, headrooms
+
+    several = len(rate) * len(cable) > 1
+    if several and plot is not None:
+        raise ValueError(f"plot = '{plot}': takes one rate and one cable, not a table")
     check_output("plot", plot)
-    found = headrooms.headroom(
-        rate,
-        _ends(cable),
-        _bytes(mtu),
-        None if lossless_mtu is None else _bytes(lossless_mtu),
-        None if cell is None else _bytes(cell),
-        response=None if response is None else _ends(response),
-        response_measured=response_measured,
-        interface=_ends(interface),
-        gearbox=_ends(gearbox),
-        pipeline=_ends(pipeline),
-        velocity=_numbers("velocity", velocity),
-        classes=classes,
-        small_packets=_numbers("small_packets", small_packets),
-    )
+    parameters: dict[str, Any] = {
+        "mtu": _bytes(mtu),
+        "lossless_mtu": None if lossless_mtu is None else _bytes(lossless_mtu),
+        "cell": None if cell is None else _bytes(cell),
+        "response": None if response is None else _ends(response),
+        "response_measured": response_measured,
+        "interface": _ends(interface),
+        "gearbox": _ends(gearbox),
+        "pipeline": _ends(pipeline),
+        "velocity": _numbers("velocity", velocity),
+        "classes": classes,
+        "small_packets": _numbers("small_packets", small_packets),
+    }
+    if several:
+        table = headroom_tables.headroom_table(rate, [_ends(each) for each in cable], **parameters)
+        typer.echo(as_json({"bytes": table.to_dict("index")}) if json else table)
+        return
+    found = headrooms.headroom(rate[0], _ends(cable[0]), **parameters)
     typer.echo(as_json(found.to_dict()) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)

@@ -1,18 +1,28 @@
-"""The components of a headroom, with formula and source, and its sensitivity to each input."""
+"""The components of a headroom and of the least xon, with formula and source; sensitivities."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dfcmodel.lossless.worst_cases import largest_burst
+from dfcmodel.lossless.paused_links import PREAMBLE
+from dfcmodel.lossless.worst_cases import largest_burst, largest_drain
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.paused_links import PausedLink
     from dfcmodel.lossless.worst_cases import Burst
 
-__all__ = ["FIBRE", "Item", "Sensitivity", "items_of", "sensitivities_of"]
+__all__ = [
+    "FIBRE",
+    "Item",
+    "Sensitivity",
+    "items_of",
+    "resume_drain",
+    "resume_items_of",
+    "sensitivities_of",
+]
 
 FIBRE = 2e8
 """Metres per second: 5 ns/m."""
@@ -30,6 +40,8 @@ SOURCES = {
         "lossless_mtu",
         "IEEE 802.3 31B.3.7: a started frame is completed",
     ),
+    "resume frame": ("72 B", "IEEE 802.3 Annex 31B: a pause frame of zero quanta"),
+    "first frame of the sender": ("lossless_mtu + 8 B", "forwarded once it is complete"),
     "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
     "rounding to cells": ("cells x cell - bytes of frames", "the receiver's buffer manager"),
 }
@@ -37,7 +49,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Item:
-    """A component of the headroom.
+    """A component of the headroom, or of the least xon.
 
     Parameters
     ----------
@@ -45,15 +57,18 @@ class Item:
         Name, formula, and source of the formula.
     bytes
         Bytes of buffer at the low and at the high end of the inputs; the items add up to the
-        headroom.
+        headroom (to the least xon).
+    cells
+        The same in cells of the buffer, not rounded; None where no cell was given.
     share
-        Fraction of the headroom at the high end.
+        Fraction of the headroom (of the least xon) at the high end.
     """
 
     name: str
     formula: str
     source: str
     bytes: tuple[float, float]
+    cells: tuple[float, float] | None
     share: float
 
 
@@ -79,11 +94,24 @@ class Sensitivity:
 
 def items_of(links: tuple[PausedLink, PausedLink], bursts: tuple[Burst, Burst]) -> tuple[Item, ...]:
     """Return the components of a headroom, from the links at both ends of the inputs."""
-    low, high = (_parts(*pair) for pair in zip(links, bursts, strict=True))
-    whole = bursts[1].cells * links[1].cell
-    return tuple(
-        Item(name, *SOURCES[name], (low[name], high[name]), high[name] / whole) for name in high
-    )
+    return _items(links, bursts, _parts)
+
+
+def resume_items_of(
+    links: tuple[PausedLink, PausedLink], drains: tuple[Burst, Burst]
+) -> tuple[Item, ...]:
+    """Return the components of the least xon, from the links at both ends of the inputs."""
+    return _items(links, drains, _resume_parts)
+
+
+def resume_drain(link: PausedLink) -> Burst:
+    """Return what departs from a resume until the first frame after it has been received.
+
+    >>> from dfcmodel.lossless import PausedLink
+    >>> resume_drain(PausedLink(10**10, 9216, 2300, response=512 * 67)).cells  # bytes, because cell=1
+    16100
+    """
+    return largest_drain(link, link.window + PREAMBLE + 8 * link.lossless_mtu)
 
 
 def sensitivities_of(low: PausedLink, high: PausedLink, metres: float) -> tuple[Sensitivity, ...]:
@@ -113,10 +141,40 @@ def _swing(low: PausedLink, high: PausedLink, name: str) -> int:
     return (largest_burst(high).cells - largest_burst(less).cells) * high.cell
 
 
-def _parts(link: PausedLink, burst: Burst) -> dict[str, float]:
-    """Return the bytes of buffer of each component; they add up to the burst's cells."""
+def _items(
+    links: tuple[PausedLink, PausedLink],
+    bursts: tuple[Burst, Burst],
+    parts_of: Callable[[PausedLink], dict[str, float]],
+) -> tuple[Item, ...]:
+    """Return the components by name, formula, source, bytes, cells and share."""
+    low, high = (
+        _complete(parts_of(link), link, burst) for link, burst in zip(links, bursts, strict=True)
+    )
+    cell, whole = links[1].cell, bursts[1].cells * links[1].cell
+    return tuple(
+        Item(
+            name, *SOURCES[name], (low[name], high[name]),
+            (low[name] / cell, high[name] / cell) if cell > 1 else None, high[name] / whole,
+        )
+        for name in high
+    )  # fmt: skip
+
+
+def _parts(link: PausedLink) -> dict[str, float]:
+    """Return the bytes at line rate of each cause of arrivals after the threshold is crossed."""
     parts = {name: bits / 8 for name, bits in link.delays.items()}
-    parts["frame leaving the sender"] = float(link.lossless_mtu)
+    return parts | {"frame leaving the sender": float(link.lossless_mtu)}
+
+
+def _resume_parts(link: PausedLink) -> dict[str, float]:
+    """Return the bytes at line rate of each cause of departures before the first arrival."""
+    renamed = {"pause frame": "resume frame"}
+    parts = {renamed.get(name, name): bits / 8 for name, bits in link.delays.items()}
+    return parts | {"first frame of the sender": PREAMBLE / 8 + link.lossless_mtu}
+
+
+def _complete(parts: dict[str, float], link: PausedLink, burst: Burst) -> dict[str, float]:
+    """Return the parts with what frames and cells change; they add up to the burst's cells."""
     parts["preambles, gaps and phase"] = burst.frame_bytes - sum(parts.values())
     parts["rounding to cells"] = float(burst.cells * link.cell - burst.frame_bytes)
     return parts

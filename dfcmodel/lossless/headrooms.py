@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,11 @@ from dfcmodel.lossless.headroom_items import (
     Item,
     Sensitivity,
     items_of,
+    resume_drain,
+    resume_items_of,
     sensitivities_of,
 )
-from dfcmodel.lossless.paused_links import PREAMBLE, PausedLink
+from dfcmodel.lossless.paused_links import PausedLink
 from dfcmodel.lossless.quantities import (
     Given,
     bit_rate,
@@ -25,16 +26,14 @@ from dfcmodel.lossless.quantities import (
     metres,
     response_time,
 )
-from dfcmodel.lossless.worst_cases import Burst, largest_burst, largest_drain
-from hopflow.checks import flag, one_number, shown
+from dfcmodel.lossless.worst_cases import Burst, largest_burst
+from hopflow.checks import flag, one_number
 from hopflow.results import Result, figure
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dfcmodel.lossless.frames import Witness
 
-__all__ = ["Headroom", "headroom", "headroom_table"]
+__all__ = ["Headroom", "headroom"]
 
 Range = Given | tuple[Given, Given]
 
@@ -73,6 +72,11 @@ class Headroom(Result):
         """The largest burst above the threshold, at the low and at the high end."""
         return largest_burst(self.low), largest_burst(self.high)
 
+    @cached_property
+    def drains(self) -> tuple[Burst, Burst]:
+        """The largest departures from a resume to the first arrival, at the low and the high end."""
+        return resume_drain(self.low), resume_drain(self.high)
+
     @property
     def bytes(self) -> int | tuple[int, int]:
         """Bytes above the pause threshold (xoff) for one class; a pair if inputs are ranges."""
@@ -93,17 +97,22 @@ class Headroom(Result):
     @property
     def xon_bytes(self) -> int | tuple[int, int]:
         """Smallest resume threshold (xon) at which a port at line rate never idles."""
-        return self._ends(*(_drain(link) * link.cell for link in (self.low, self.high)))
+        return self._ends(*(drain.cells * self.high.cell for drain in self.drains))
 
     @property
     def xon_cells(self) -> int | tuple[int, int] | None:
         """The same in cells; None where no cell was given."""
-        return self._ends(_drain(self.low), _drain(self.high)) if self.cells_given else None
+        return self._ends(*(drain.cells for drain in self.drains)) if self.cells_given else None
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
         """The components of the headroom; they add up to `bytes`."""
         return items_of((self.low, self.high), self.bursts)
+
+    @cached_property
+    def xon_items(self) -> tuple[Item, ...]:
+        """The components of the least resume threshold; they add up to `xon_bytes`."""
+        return resume_items_of((self.low, self.high), self.drains)
 
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
@@ -122,22 +131,19 @@ class Headroom(Result):
             "bytes": self.bytes, "cells": self.cells, "port_bytes": self.port_bytes,
             "xon_bytes": self.xon_bytes, "xon_cells": self.xon_cells,
             "items": [dataclasses.asdict(item) for item in self.items],
+            "xon_items": [dataclasses.asdict(item) for item in self.xon_items],
             "sensitivities": [dataclasses.asdict(each) for each in self.sensitivities],
             "low": dataclasses.asdict(self.low), "high": dataclasses.asdict(self.high),
         }  # fmt: skip
 
     def summary(self) -> dict[str, object]:
-        """Return the thresholds and the components, by name."""
+        """Return the thresholds, each with its components, by name."""
         rows: dict[str, object] = {"headroom (xoff)": _size(self.bytes, self.cells)}
-        rows["least xon"] = _size(self.xon_bytes, self.xon_cells)
         if self.high.classes > 1:
             rows[f"port, {self.high.classes} classes"] = _size(self.port_bytes, None)
-        for item in self.items:
-            if any(item.bytes):
-                low, high = (f"{value:,.0f}" for value in item.bytes)
-                shown = high if low == high else f"{low} to {high}"
-                rows[item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
-        return rows
+        rows |= _rows(self.items, "")
+        rows["least xon"] = _size(self.xon_bytes, self.xon_cells)
+        return rows | _rows(self.xon_items, "xon: ")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the components of the headroom as bars; return the Axes."""
@@ -252,29 +258,6 @@ def headroom(
     return Headroom(low, high, lengths, cell is not None, ranged)
 
 
-def headroom_table(
-    rates: Iterable[Given], cables: Iterable[Range], **parameters: Any
-) -> pd.DataFrame:
-    """Return the headroom in bytes by rate (rows) and cable (columns); parameters of `headroom`.
-
-    >>> print(headroom_table(["100Gbps", "400Gbps"], ["5m", "300m"], cell=192))
-                5m    300m
-    100Gbps  44160   81024
-    400Gbps  78720  225792
-    """
-    import pandas as pd
-
-    for name, given in (("rates", rates), ("cables", cables)):
-        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-            raise TypeError(f"{name} = {shown(given)}: must be a list")
-    columns = list(cables)
-    rows = {
-        str(rate): [headroom(rate, cable, **parameters).bytes for cable in columns]
-        for rate in rates
-    }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=[str(cable) for cable in columns])
-
-
 def _velocity(name: str, value: Given) -> float:
     hint = "in m/s: 2e8 is 5 ns/m"
     return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
@@ -284,9 +267,15 @@ def _share(name: str, value: Given) -> float:
     return one_number(name, value, at_least=0.0, at_most=1.0, hint="a fraction of the frames")
 
 
-def _drain(link: PausedLink) -> int:
-    """Return the cells that depart until the first frame after a resume has been received."""
-    return largest_drain(link, link.window + PREAMBLE + 8 * link.lossless_mtu)
+def _rows(items: tuple[Item, ...], prefix: str) -> dict[str, object]:
+    """Return bytes, share and source of the components that are not 0, by name."""
+    rows: dict[str, object] = {}
+    for item in items:
+        if any(item.bytes):
+            low, high = (f"{value:,.0f}" for value in item.bytes)
+            shown = high if low == high else f"{low} to {high}"
+            rows[prefix + item.name] = f"{shown} B, {item.share:.1%} ({item.source})"
+    return rows
 
 
 def _size(found: int | tuple[int, int], cells: int | tuple[int, int] | None) -> str:

@@ -73,8 +73,8 @@ def largest_burst(link: PausedLink) -> Burst:
     return (_free_cells if link.small_packets == 1.0 else _mixed_frames)(link, budget)
 
 
-def largest_drain(link: PausedLink, window: int) -> int:
-    """Return the largest number of cells that depart at line rate within a time window.
+def largest_drain(link: PausedLink, window: int) -> Burst:
+    """Return the departures at line rate within a time window that free most cells.
 
     Parameters
     ----------
@@ -82,14 +82,20 @@ def largest_drain(link: PausedLink, window: int) -> int:
         The link, for its frame and cell sizes; frames depart back to back.
     window
         Bit times from the end of a frame; a frame that has started counts in full.
+
+    >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
+    >>> largest_drain(link, 100_000).runs  # 2320 B on the wire each
+    ((2300, 6),)
     """
     budget = max(0, window - 1) // 8  # the last frame begins before the end of the window
     if link.small_packets == 0.0:
-        return (budget // (link.lossless_mtu + WIRE) + 1) * link.cells_of(link.lossless_mtu)
+        frames = budget // (link.lossless_mtu + WIRE) + 1
+        runs = ((link.lossless_mtu, frames),)
+        return Burst(0, 0, runs, frames * link.cells_of(link.lossless_mtu))
     if link.small_packets == 1.0:
         free = _free_bytes if link.cell == 1 else _free_cells
-        return free(link, budget, head=False).cells
-    return _mixed_frames(link, budget, head=False).cells
+        return free(link, budget, head=False)
+    return _mixed_frames(link, budget, head=False)
 
 
 def _equal_frames(link: PausedLink, budget: int) -> Burst:

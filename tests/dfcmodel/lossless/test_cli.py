@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from dfcmodel import headroom
+from dfcmodel import headroom, headroom_table
 from dfcmodel.lossless import headroom_pool, longest_blocking, pool_risk, worst_demand
 from dfcmodel.lossless._cli import commands
 
@@ -29,6 +29,22 @@ def test_ranges_of_all_inputs_and_the_velocity_are_those_of_the_function() -> No
     found = headroom("400Gbps", "300m", cell=192, small_packets=(0.0, 0.5), velocity=(1.9e8, 2e8))
     assert json.loads(made.output)["bytes"] == list(found.bytes)
     assert found.bytes[0] == headroom("400Gbps", "300m", cell=192).bytes < found.bytes[1]
+
+
+def test_several_rates_and_cables_are_a_table(tmp_path) -> None:
+    rates, cables = ["100Gbps", "400Gbps"], ["30m", "100m..300m"]
+    arguments = ["headroom", "--rate", rates[0], "--rate", rates[1], "--cell", "192"]
+    arguments += ["--cable", cables[0], "--cable", cables[1]]
+    table = headroom_table(rates, ["30m", ("100m", "300m")], cell=192)
+    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    assert shown.output == f"{table}\n"
+    made = CliRunner().invoke(commands, [*arguments, "--json"], catch_exceptions=False)
+    found = json.loads(made.output)["bytes"]
+    assert found["400Gbps"]["30m"] == headroom("400Gbps", "30m", cell=192).bytes
+    assert found["100Gbps"]["100m..300m"] == list(table.loc["100Gbps", "100m..300m"])
+    arguments += ["--plot", str(tmp_path / "parts.png")]
+    with pytest.raises(ValueError, match=r"plot = .*one rate and one cable"):
+        CliRunner().invoke(commands, arguments, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(

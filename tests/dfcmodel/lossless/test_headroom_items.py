@@ -42,3 +42,36 @@ def test_a_swing_is_what_the_low_end_of_an_input_saves() -> None:
         (each,) = (each for each in found.sensitivities if each.name == name)
         assert each.swing == found.bytes[1] - less.bytes > 0
     assert not next(each for each in found.sensitivities if each.name == "mtu").swing
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_items_of_the_least_xon_add_up(share: float) -> None:
+    """To `xon_bytes` and `xon_cells`; the cable alone fills what travels in it, both ways."""
+    keywords = {"classes": 2, "pipeline": "200ns", "small_packets": share}
+    for cell in (None, 192):
+        found = headroom("400Gbps", ("100m", "300m"), 9216, 4096, cell, **keywords)
+        parts = {item.name: item for item in found.xon_items}
+        sums = [sum(item.bytes[n] for item in found.xon_items) for n in (0, 1)]
+        assert sums == list(found.xon_bytes)
+        assert parts["cable"].bytes == (2 * 100 * 400 / 8 * 5, 2 * 300 * 400 / 8 * 5)
+        assert parts["resume frame"].bytes[1] == 72.0
+        assert parts["first frame of the sender"].bytes[1] == 4096 + 8
+        assert parts["pipeline"].bytes[1] == 200 * 400 / 8
+        assert sum(item.share for item in found.xon_items) == pytest.approx(1.0, rel=1e-12)
+        if cell is None:
+            assert parts["rounding to cells"].bytes == (0.0, 0.0)
+            assert parts["cable"].cells is None
+        else:
+            cells = [sum(item.cells[n] for item in found.xon_items) for n in (0, 1)]
+            assert cells == pytest.approx(found.xon_cells, rel=1e-12)
+        assert "xon: cable" in repr(found)
+
+
+def test_the_phase_of_the_least_xon_is_less_than_a_frame() -> None:
+    """Frames and their overhead fill the loop to less than a frame: an independent check of its length."""
+    for cable in ("5m", "300m", "10km"):
+        found = headroom("100Gbps", cable, 9216, 4096)
+        (frames,) = (count for _, count in found.drains[1].runs)
+        parts = {item.name: item.bytes[1] for item in found.xon_items}
+        loop = sum(parts.values()) - parts["preambles, gaps and phase"]
+        assert 0 <= frames * (4096 + 20) - loop < 4096 + 20 + 1

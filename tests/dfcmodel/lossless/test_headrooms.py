@@ -1,10 +1,10 @@
-"""Headroom in parts, ranges, tables and bad input."""
+"""Headroom in parts, ranges and bad input."""
 
 from __future__ import annotations
 
 import pytest
 
-from dfcmodel import headroom, headroom_table
+from dfcmodel import headroom
 
 
 def test_without_resume_above_xon_a_port_runs_dry(best_by_enumeration) -> None:
@@ -48,8 +48,3 @@ def test_bad_input_is_named(arguments, part) -> None:
 def test_bad_parameters_are_named(keywords, part) -> None:
     with pytest.raises(ValueError, match=part):
         headroom("400Gbps", "300m", **keywords)
-
-
-def test_table_has_a_row_per_rate_and_a_column_per_cable() -> None:
-    table = headroom_table(["100Gbps", "400Gbps"], ["5m", "300m"], cell=192)
-    assert table.loc["400Gbps", "300m"] == headroom("400Gbps", "300m", cell=192).bytes
