@@ -91,7 +91,7 @@ def split_packets(
     >>> bursts = OnOff(rate=1e4, on=2e-3, off=8e-3, random=True)
     >>> flows = [Flow(f"f{n}", (1, 2), bursts, host="unshaped") for n in range(4)]
     >>> one = Scenario("port", [port], flows, duration=0.1)
-    >>> found = split_packets(one, 20, within=0.02, paths=20, replications=5, rng=1)
+    >>> found = split_packets(one, 20, within=0.02, levels=3, paths=20, replications=5, rng=1)
     >>> found.interval[0] <= found.probability <= found.interval[1]
     True
     """

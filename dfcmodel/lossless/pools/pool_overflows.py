@@ -112,8 +112,10 @@ class OverflowEstimate(Result):
         """95 % confidence interval by Student's t over the replications.
 
         Its coverage is approximate: products of fractions are skewed. More paths make them less so; where some
-        replications are 0, or far below others, there are too few.
+        replications are 0, or far below others, there are too few. If all are 0, they tell nothing: (0, 1).
         """
+        if not self.replications.any():
+            return 0.0, 1.0
         from scipy.stats import t
 
         count = len(self.replications)
