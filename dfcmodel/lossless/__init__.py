@@ -12,6 +12,7 @@ from dfcmodel.lossless.headrooms import Headroom, headroom
 from dfcmodel.lossless.paused_links import PausedLink
 from dfcmodel.lossless.pools.blocked_times import BlockedTime, longest_blocking
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, headroom_pool
+from dfcmodel.lossless.pools.packet_overflows import split_packets
 from dfcmodel.lossless.pools.pool_overflows import (
     OverflowEstimate,
     overflow_passage,
@@ -63,6 +64,7 @@ __all__ = [
     "search_worst",
     "simulate_watchdog",
     "split_overflow",
+    "split_packets",
     "storm_spread",
     "torus",
     "up_down",

@@ -45,7 +45,7 @@ def headroom_table(
     """
     import pandas as pd
 
-    lists = []
+    lists: list[list[Any]] = []
     for name, given in (("rates", rates), ("cables", cables)):
         if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
             raise TypeError(f"{name} = {shown(given)}: must be a list")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +12,11 @@ from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
+from dfcmodel.packets.kernel.timers import WINDOW
 from dfcmodel.packets.layouts.arrays import Layout, lay_out
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
@@ -29,7 +33,7 @@ from responsefn.rules.base import answers_marks
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["run_engine", "sender_events"]
+__all__ = ["PacketRun", "begin_run", "run_engine", "sender_events"]
 
 KERNEL = "dfcmodel.packets.kernel"
 
@@ -59,6 +63,80 @@ def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
     return table
 
 
+@dataclass
+class PacketRun:
+    """A run of the compiled engine, which can be stopped at the end of any sample, copied and continued.
+
+    Attributes
+    ----------
+    plan, layout, records
+        What is run, its whole state, and its records.
+    events, managers
+        Addresses of compiled events of rules and of managers.
+    done
+        Samples that have been completed.
+    keeps
+        Whether its pauses are kept in the records; those of a copy are not.
+    """
+
+    plan: Plan
+    layout: Layout
+    records: Records
+    events: Any
+    managers: Any
+    done: int = 0
+    keeps: bool = True
+
+    def advance(self, until: int) -> bool:
+        """Go on to the end of a sample; False where more came in one window than the arrays had room for.
+
+        Raises
+        ------
+        MemoryError
+            When there are more packets in the network than links and windows can hold.
+        """
+        plan, arrays, records = self.plan, self.layout.arrays, self.records
+        run, tally = loop_of(KERNEL), arrays["tally"]
+        while self.done < until:
+            self.done = run(
+                self.events, self.managers, *arrays.values(), *records.rows(), self.layout.ahead,
+                records.scale, plan.sample, self.done, until,
+            )  # fmt: skip
+            if tally[FAULT]:
+                if tally[CROWDED] or len(arrays["element"]) < self.layout.most:
+                    return False
+                place = f"{plan.scenario.name}, t = {self.done * plan.sample:g} s"
+                msg = "more packets in the network than links and windows can hold"
+                raise MemoryError(f"{place}: {msg}")
+            if self.keeps:
+                records.take_switches(int(tally[SWITCHED]))
+            tally[SWITCHED] = 0
+            if tally[CROWDED]:
+                grow(arrays, self.layout.most)
+        arrays["clock"][WINDOW] = until * plan.sample
+        return True
+
+    def fork(self, rng: np.random.Generator) -> PacketRun:
+        """Return a copy of the state that goes on with other random numbers.
+
+        What is left of exponential periods is drawn anew. The copy overwrites the records, which mean
+        nothing afterwards: only its state does.
+        """
+        arrays = {name: array.copy() for name, array in self.layout.arrays.items()}
+        arrays["stream"][:] = rng.integers(1, 2**63, size=len(arrays["stream"]))
+        redraw_periods(arrays, self.done * self.plan.sample, rng)
+        layout = dataclasses.replace(self.layout, arrays=arrays)
+        return dataclasses.replace(self, layout=layout, keeps=False)
+
+
+def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
+    """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
+    signatures = signatures_of(rules_of(plan.scenario.flows))
+    events = sender_events(signatures)
+    managers = manager_events_of(called_managers(plan))
+    return PacketRun(plan, lay_out(plan, signatures, spare), Records(plan), events, managers)
+
+
 def run_engine(plan: Plan) -> Records:
     """Run a plan from t = 0 and return its records.
 
@@ -74,37 +152,12 @@ def run_engine(plan: Plan) -> Records:
     OverflowError
         When a flow sends more packets than there are sequence numbers, 2^31 - 2.
     """
-    signatures = signatures_of(rules_of(plan.scenario.flows))
-    events = sender_events(signatures)
-    managers = manager_events_of(called_managers(plan))
     spare = 1
-    while (found := _attempt(plan, lay_out(plan, signatures, spare), events, managers)) is None:
+    while not (run := begin_run(plan, spare)).advance(plan.samples):
         spare *= 4
-    return found
-
-
-def _attempt(plan: Plan, layout: Layout, events: Any, managers: Any) -> Records | None:
-    """Return the records of a run; None where more came in one window than its arrays had room for."""
-    records, arrays = Records(plan), layout.arrays
-    run, tally, done = loop_of(KERNEL), arrays["tally"], 0
-    while done < plan.samples:
-        done = run(
-            events, managers, *arrays.values(), *records.rows(), layout.ahead, records.scale,
-            plan.sample, done, plan.samples,
-        )  # fmt: skip
-        if tally[FAULT]:
-            if tally[CROWDED] or len(arrays["element"]) < layout.most:
-                return None
-            place = f"{plan.scenario.name}, t = {done * plan.sample:g} s"
-            msg = "more packets in the network than links and windows can hold"
-            raise MemoryError(f"{place}: {msg}")
-        records.take_switches(int(tally[SWITCHED]))
-        tally[SWITCHED] = 0
-        if tally[CROWDED]:
-            grow(arrays, layout.most)
-    _check_numbers(plan, arrays["flow"])
-    records.take_in(arrays)
-    return records
+    _check_numbers(plan, run.layout.arrays["flow"])
+    run.records.take_in(run.layout.arrays)
+    return run.records
 
 
 def _check_numbers(plan: Plan, flow: Any) -> None:

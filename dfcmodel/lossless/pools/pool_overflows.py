@@ -76,14 +76,15 @@ def overflow_passage(pool: HeadroomPool, starts: float, held: float) -> Passage:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverflowEstimate(Result):
-    """The probability of an overflow within a time, estimated, as `split_overflow` returns it.
+    """The probability of an overflow within a time, estimated, as `split_overflow` and `split_packets` return it.
 
     Attributes
     ----------
     replications
         Independent estimates, shape (R,).
     levels
-        Bytes of demand above which paths are split, ascending; the last is the size of the pool.
+        Demand above which paths are split, ascending, in bytes (of `split_packets` in packets); the last is the
+        size of the pool.
     within
         The time, s.
 
@@ -110,8 +111,11 @@ class OverflowEstimate(Result):
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval by Student's t over the replications.
 
-        Its coverage is approximate: products of fractions are skewed. More paths make them less so.
+        Its coverage is approximate: products of fractions are skewed. More paths make them less so; where some
+        replications are 0, or far below others, there are too few. If all are 0, they tell nothing: (0, 1).
         """
+        if not self.replications.any():
+            return 0.0, 1.0
         from scipy.stats import t
 
         count = len(self.replications)

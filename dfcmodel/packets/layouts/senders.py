@@ -10,7 +10,8 @@ import numpy as np
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.boxes import USED
 from dfcmodel.packets.kernel.layout import FLOW
-from dfcmodel.packets.kernel.timers import WAKE
+from dfcmodel.packets.kernel.sources import RANDOM
+from dfcmodel.packets.kernel.timers import WAKE, wake_at
 from dfcmodel.packets.plans import ENDLESS
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_flows", "wake_all"]
+__all__ = ["lay_out_flows", "redraw_periods", "wake_all"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
@@ -136,3 +137,19 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
     box["count"] += F
     arrays["unit"]["active"][0] = 1  # the senders are the first of the units
     arrays["tally"][USED] += F
+
+
+def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
+    """Draw what is left of exponential on and off periods anew: they have no memory, the law is the same.
+
+    A source whose next packet is due in more than a gap is off: at least until a gap from now, by what its state
+    tells, and then for an exponential time. The event of the old time finds nothing due.
+    """
+    flow = arrays["flow"]
+    rows = np.flatnonzero((flow["onoff"] == RANDOM) & (flow["due"] >= 0.0))
+    off = rows[flow["due"][rows] > now + flow["gap"][rows]]
+    flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
+    flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
+    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    for f in off.tolist():
+        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(flow["due"][f]), f)  # type: ignore[no-untyped-call]

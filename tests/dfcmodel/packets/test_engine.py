@@ -12,7 +12,7 @@ import pytest
 from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
 from dfcmodel.network.disciplines import manager_of
 from dfcmodel.packets import engine
-from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.kernels import loop_of
@@ -216,3 +216,26 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
     assert found.total.sum() > 5.0
     for field in ("window", "delivered", "waiting", "lost", "peak"):
         np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_that_is_stopped_and_copied_goes_on_as_it_would(seed: int) -> None:
+    """With the same random numbers: sample by sample, and from a copy of all arrays."""
+    kind = ("pause", "pause quanta", "fifo", "red", "fair codel", "dualpi2")[seed]
+    plan = plan_of(random_scenario(kind, seed), Packets(seed=seed + 1))
+    run = begin_run(plan)
+    assert run.advance(plan.samples)
+    pieces = begin_run(plan)
+    half = plan.samples // 2
+    for until in range(1, half + 1):
+        assert pieces.advance(until)
+    layout = replace(
+        pieces.layout, arrays={name: each.copy() for name, each in pieces.layout.arrays.items()}
+    )
+    copy = replace(pieces, layout=layout, keeps=False)
+    assert copy.advance(plan.samples)
+    for name in ("next", "sent", "arrived", "timeouts", "cwnd"):
+        np.testing.assert_array_equal(
+            copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name]
+        )
+    np.testing.assert_array_equal(copy.layout.arrays["hop"], run.layout.arrays["hop"])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import ks_2samp
 
-from dfcmodel import CBR, Packets
+from dfcmodel import CBR, OnOff, Packets
+from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.layouts.senders import SACK, lay_out_flows
 from responsefn import CUBIC, NewReno
 from responsefn.responses.rule_events import signatures_of
@@ -39,3 +41,25 @@ def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> N
     assert np.diff(rows["bits"][:3]).tolist() == maps[:2].tolist()
     assert len(bits) > maps.sum()
     assert rows["gap"][3] == 0.2
+
+
+def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
+    """Packets of 1000 sources in 0.1 s: the same distribution, with ten copies on the way and without."""
+    (flow,) = one_link.flows
+    bursts = OnOff(100.0, 0.03, 0.07, random=True)
+    link = replace(one_link.links[0], rate=1e6, buffer=1e4)
+    flows = tuple(replace(flow, name=f"{n}", source=bursts) for n in range(1000))
+    busy = replace(one_link, links=(link,), flows=flows, duration=0.3)
+    sent = []
+    for copies in (False, True):
+        run, rng = begin_run(plan_of(busy, Packets(seed=4))), np.random.default_rng(1)
+        assert run.advance(20)
+        before = run.layout.arrays["flow"]["sent"].astype(float)
+        for n in range(20, 30):
+            run = run.fork(rng) if copies else run
+            assert run.advance(n + 1)
+        sent.append(run.layout.arrays["flow"]["sent"] - before)
+    assert (sent[0] != sent[1]).mean() > 0.5
+    assert ks_2samp(*sent).pvalue > 1e-3
+    # four standard errors of the difference of two means
+    assert abs(sent[0].mean() - sent[1].mean()) < 4.0 * np.sqrt(2.0 * sent[0].var() / 1000)

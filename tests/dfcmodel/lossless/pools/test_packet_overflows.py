@@ -1,0 +1,99 @@
+"""Splitting of packet runs: against plain runs, and what it counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from dfcmodel import CBR, FIFO, PFC, Flow, Link, OnOff, Packets, Pause, Scenario, simulate
+from dfcmodel.lossless import split_packets
+from dfcmodel.lossless.pools.packet_overflows import PausedPackets
+from dfcmodel.packets.engine import begin_run
+from dfcmodel.packets.simulation import plan_scenario
+
+WITHIN, SAMPLE = 5e-4, 2e-5
+
+
+def ports(count: int = 4, senders: int = 2, rule: Any = None) -> Scenario:
+    """Return ports with bursts, each at a node of its own."""
+    rule = Pause(high=5.0, low=2.0) if rule is None else rule
+    links = [Link(f"s{p}", f"h{p}", 1e6, 1e-5, 2000.0, rule) for p in range(count)]
+    bursts = OnOff(1e6, 3e-5, 6e-4, random=True)
+    flows = [
+        Flow(f"{p}.{k}", (f"s{p}", f"h{p}"), bursts, start=1e-4 * k, host="unshaped")
+        for p in range(count)
+        for k in range(senders)
+    ]
+    return Scenario("ports", tuple(links), tuple(flows), duration=WITHIN)
+
+
+def test_splitting_agrees_with_plain_runs_where_overflows_are_not_rare() -> None:
+    """Runs by `simulate`, which have queues at the ends of samples: the same packets above 5."""
+    scenario, size, runs = ports(), 15.0, 200
+    over = 0
+    for seed in range(runs):
+        run = simulate(scenario, Packets(seed=seed), duration=WITHIN, sample=SAMPLE)
+        over += (np.maximum(0.0, run.queued - 5.0).sum(axis=0) > size).any()
+    plain = binomtest(int(over), runs).proportion_ci(0.95)
+    assert 0.01 < over / runs < 0.2
+    given = {"within": WITHIN, "sample": SAMPLE, "paths": 40, "replications": 8}
+    found = split_packets(scenario, size, levels=4, rng=1, **given)
+    low, high = found.interval
+    assert plain.low < found.probability < plain.high
+    assert low < over / runs < high
+    assert found.replications.std() > 0.0
+
+
+def test_the_packets_above_are_those_of_the_queues() -> None:
+    """Of ports with Pause by the records of a run; with PFC one threshold per ingress."""
+    plan = plan_scenario(ports(), Packets(seed=3), duration=WITHIN, sample=SAMPLE)
+    queued = simulate(ports(), Packets(seed=3), duration=WITHIN, sample=SAMPLE).queued
+    run = begin_run(plan)
+    counted, some = PausedPackets(run, [0, 1, 2, 3]), PausedPackets(run, [1])
+    seen = []
+    for n in range(plan.samples):
+        assert run.advance(n + 1)
+        assert counted.count(run) == np.maximum(0.0, queued[:, n] - 5.0).sum()
+        assert some.count(run) == max(0.0, queued[1, n] - 5.0)
+        seen.append(counted.count(run))
+    assert max(seen) > 5.0
+    by_class = ports(rule=PFC(classes=(0,), xoff=3.0, xon=1.0))
+    run = begin_run(plan_scenario(by_class, Packets(seed=3), duration=WITHIN, sample=SAMPLE))
+    counted = PausedPackets(run, [0, 1, 2, 3])
+    assert len(counted.rows) == 8  # two ingresses of each port
+    assert set(counted.xoff) == {3.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"size": 0.0}, "size = 0"),
+        ({"within": -1.0}, "within = -1"),
+        ({"sample": 3e-4}, "sample = 0.0003: within = 0.0005 s must be a multiple"),
+        ({"links": ["s9->h9"]}, "links = 's9->h9'"),
+        ({"levels": 0}, "levels = 0"),
+        ({"paths": 5}, "paths = 5"),
+        ({"replications": 2}, "replications = 2"),
+        ({"method": Packets(backend="reference")}, "method = .*numba"),
+        ({"method": Packets(convention="ns2")}, "method = .*standard"),
+        ({"scenario": ports(rule=FIFO())}, "must have a link with Pause or PFC"),
+    ],
+)
+def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
+    given = {"scenario": ports(), "size": 20.0, "within": WITHIN} | changes
+    with pytest.raises(ValueError, match=message):
+        split_packets(given.pop("scenario"), given.pop("size"), **given)
+
+
+def test_without_chance_the_estimate_is_certain() -> None:
+    """Two constant senders at line rate: above its threshold by 12 packets and more, in any run."""
+    link = Link("s", "h", 1e6, 1e-5, 2000.0, Pause(high=5.0, low=2.0))
+    flows = [Flow(str(k), ("s", "h"), CBR(1e6), host="unshaped") for k in range(2)]
+    scenario = Scenario("certain", (link,), tuple(flows), duration=WITHIN)
+    given = {"within": WITHIN, "paths": 10, "replications": 5}
+    assert split_packets(scenario, 8.0, **given).probability == 1.0
+    never = split_packets(scenario, 100.0, **given)
+    assert (never.probability, never.interval) == (0.0, (0.0, 1.0))
