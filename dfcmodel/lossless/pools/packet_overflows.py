@@ -100,7 +100,7 @@ def split_packets(
     if method.is_ns2 or method.backend != "numba":
         raise ValueError(f'method = {method!r}: must have convention="standard", backend="numba"')
     size = one_number("size", size, above=0.0, hint="in packets")
-    within = one_number("within", within, above=0.0, at_most=1e5, hint="in s")
+    within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
     step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")
     ports = _ports(scenario, links)
     levels = whole("levels", levels, 1, 1000)
@@ -204,5 +204,7 @@ def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
         raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")
     given = [links] if isinstance(links, str) else links
     chosen = pausing if given is None else listed("links", given, str, "the name of a link")
+    if not chosen:
+        raise ValueError(f"links = {links!r}: must name at least one of {', '.join(pausing)}")
     names = [link.name for link in scenario.links]
     return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(chosen)]

@@ -74,6 +74,7 @@ def test_the_packets_above_are_those_of_the_queues() -> None:
         ({"within": -1.0}, "within = -1"),
         ({"sample": 3e-4}, "sample = 0.0003: within = 0.0005 s must be a multiple"),
         ({"links": ["s9->h9"]}, "links = 's9->h9'"),
+        ({"links": []}, r"links = \[\]: must name at least one of"),
         ({"levels": 0}, "levels = 0"),
         ({"paths": 5}, "paths = 5"),
         ({"replications": 2}, "replications = 2"),
