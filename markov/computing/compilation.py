@@ -21,12 +21,16 @@ def compiled(
     helpers: Sequence[Callable[..., Any]] = (),
     snippets: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Return a template compiled for some types of its arguments, or as it is without Numba.
+    """Return a template compiled for some types of its arguments, or as plain Python without Numba.
 
-    ``snippets`` are statements for `hopflow.kernels.build`; templates with some need Numba.
+    ``snippets`` are statements for `hopflow.kernels.build`.
     """
     if not costs.has_numba():
-        return template
+        return (
+            build(template, helpers=helpers, snippets=snippets, compiled=False)
+            if snippets
+            else template
+        )
     return build(template, helpers=helpers, snippets=snippets, salt=types)
 
 

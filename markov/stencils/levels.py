@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from markov.stencils import kernels, sweep_kernels, unrolled
 from markov.stencils.patterns import frequent, of_grid, of_sums
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from markov.stencils.coarsening import Halving
@@ -34,9 +36,14 @@ REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have the
 MANY = 0.25  # of the cells: more are swept once
 
 
-def bound_kernel(kernel: Callable[..., Any], *arguments: Any, **snippets: str) -> Callable[[], Any]:
+def bound_kernel(
+    kernel: Callable[..., Any],
+    *arguments: Any,
+    helpers: Sequence[Callable[..., Any]] = (),
+    **snippets: str,
+) -> Callable[[], Any]:
     """Return a call of a kernel, compiled, with these arguments, and some statements spliced in."""
-    run = compiled(kernel, shape_of(arguments), snippets=snippets)
+    run = compiled(kernel, shape_of(arguments), helpers, snippets)
     return lambda: run(*arguments)
 
 
@@ -76,15 +83,14 @@ class Level:
         lag = max((pattern.lag for pattern in self.patterns), default=1)
         self.together = np.uint64(unrolled.TOGETHER if fast else 1), np.uint64(lag)
 
-    def sweeps(
-        self, kernel: Callable[..., Any], table: tuple[Any, ...], *, flows: bool = False
-    ) -> list[Callable[[], None]]:
-        """Return a sweep forward and one backward."""
-        text = {
-            "unrolled": unrolled.runs(self.patterns, flows=flows),
-            "side_by_side": unrolled.side_by_side(self.patterns, flows=flows),
-        }
-        return [bound_kernel(kernel, *table, back, self.x, **text) for back in (False, True)]
+    def sweeps(self, own: tuple[Any, ...], *, flows: bool) -> list[Callable[[], None]]:
+        """Return a sweep forward and one backward, with what `sweep_kernels.sweep` calls own."""
+        cells = sweep_kernels.cells_by_flows if flows else sweep_kernels.cells_by_rates
+        table = self.row_count, *self.lines, self.cells, self.width, *self.entries, self.repeats
+        table = *table, self.special, own, *self.together, ONE
+        run = partial(bound_kernel, helpers=(sweep_kernels.rows_alike, cells))
+        text = unrolled.sweeps(self.patterns, flows=flows)
+        return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
 
     def sum_rates(
         self,
@@ -174,10 +180,9 @@ class Finest(Level):
         with np.errstate(divide="ignore"):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
         floor = np.where(occupied.ravel(), sweep_kernels.FLOOR, 0.0) * scale
-        place = self.row_count, *self.lines, self.cells, self.width, *self.entries
         jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        smooth = *place, jumps, floor, self.repeats, self.special, *self.together, ONE
-        self.forward, self.backward = self.sweeps(sweep_kernels.sweep_rates, smooth)
+        self.forward, self.backward = self.sweeps((jumps, floor), flows=False)
+        place = self.row_count, *self.lines, self.cells, self.width, *self.entries
         table = *place, rates.rate, rates.exit_rate, self.special, ONE, x
         text = unrolled.balance(self.patterns)
         self._balance = bound_kernel(sweep_kernels.balance, *table, unrolled=text)
@@ -229,10 +234,8 @@ class Coarse(Level):
         place = *self.lines, self.width, *self.entries, self.special, self.values, self.scale
         text = unrolled.outflows(self.patterns)
         self._outflows = bound_kernel(kernels.outflows, *place, ONE, self.x, unrolled=text)
-        smooth = self.row_count, *self.lines, self.cells, self.width, *self.entries, self.repeats
-        smooth = *smooth, self.special, unsigned(grid.segment_begin), begin, self.values
-        smooth = *smooth, self.scale, *self.together, ONE
-        self.forward, self.backward = self.sweeps(sweep_kernels.sweep, smooth, flows=True)
+        own = unsigned(grid.segment_begin), begin, self.values, self.scale
+        self.forward, self.backward = self.sweeps(own, flows=True)
 
     @property
     def nbytes(self) -> int:

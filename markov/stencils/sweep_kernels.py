@@ -1,6 +1,10 @@
 """Gauss-Seidel sweeps over the cells of a grid, and residuals, as templates of kernels.
 
-Tables as in `markov.stencils.kernels`. ``before`` says how many flows a row has before each segment.
+Tables as in `markov.stencils.kernels`. The finest grid and coarse ones share the order of a sweep; what
+differs is where rates come from. ``own`` is what a grid has for that: rates, and floors, of the entries
+of a kind on the finest; on a coarse one how many flows a row has before each segment, where the flows of
+each row begin, the flows, and the scale of each state.
+
 Where statements are spliced in, ``together`` rows of one kind are swept side by side, so that no sum
 waits for the one before it. Each row is ``lag`` cells ahead of the next, so far that what those cells
 read is what it would be if one row were swept after another; before and after the middle of a segment
@@ -12,109 +16,64 @@ by more cells (where states are moved along an axis), may find a neighbour swept
 
 from __future__ import annotations
 
-__all__ = ["FLOOR", "balance", "sweep", "sweep_rates"]
+__all__ = ["FLOOR", "balance", "cells_by_flows", "cells_by_rates", "sweep"]
 
 FLOOR = 1e-280
 
 
-def sweep_rates(
-    rows,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    rate,
-    floor,
-    repeats,
-    special,
-    together,
-    lag,
-    one,
-    backward,
-    x,
-):
-    """Give each state in turn what flows in (Gauss-Seidel), but not less than its floor.
+def rows_alike(rows, row_kind, together, n, row, one, backward):
+    """Return how many rows from the one of number n on are swept side by side: ``together``, or one."""
+    group = one
+    while group < together and n + group < rows:
+        if row_kind[row - group if backward else row + group] != row_kind[row]:
+            return one
+        group += one
+    return group if group == together else one
 
-    Rates, and floors, are those into a state over the rate out of it. ``special`` says for which kinds
-    of cells the spliced statements are.
+
+def cells_by_rates(
+    here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, x
+):
+    """Sweep the cells ``low`` up to ``high`` of a row and segment.
+
+    Rates, and floors, are those into a state over the rate out of it.
     """
+    rate, floor = own
     zero = one - one
-    n = zero
-    while n < rows:
-        row = rows - one - n if backward else n
-        kind = row_kind[row]
-        group = one
-        while group < together and n + group < rows:
-            if row_kind[row - group if backward else row + group] != kind:
-                break
-            group += one
-        if group < together:
-            group = one
-        n += group
-        count = first[kind + one] - first[kind]
-        begun = zero
-        middle = False
-        while begun < count:
-            until = begun + one if middle else begun
-            while until < count:
-                k = first[kind] + (count - one - until if backward else until)
-                if group > one and special[numbers[k]] > zero and ends[k] - starts[k] > lag * group:
-                    break
-                until += one
-            for g in range(zero, group):
-                here = row - g if backward else row + g
-                for i in range(begun, min(until + one, count)):
-                    k = first[kind] + (count - one - i if backward else i)
-                    low = starts[k]
-                    high = ends[k]
-                    if middle and i == begun:
-                        low, high = (low, low + lag * g) if backward else (high - lag * g, high)
-                    if i == until:
-                        m = lag * (group - one - g)
-                        low, high = (high - m, high) if backward else (low, low + m)
-                    base = numbers[k] * width
-                    if special[numbers[k]] > zero:
-                        unrolled()  # type: ignore[name-defined]  # noqa: F821
-                        continue
-                    s = (here * cells + (high if backward else low)) * width
-                    for _ in range(low, high):
-                        if backward:
-                            for m in range(one, width + one):
-                                r = base + width - m
-                                s -= one
-                                total = 0.0
-                                for e in range(begin[r], begin[r + one]):
-                                    total += x[s + step[e]] * rate[e]
-                                x[s] = max(total, floor[r])
-                        else:
-                            for r in range(base, base + width):
-                                total = 0.0
-                                for e in range(begin[r], begin[r + one]):
-                                    total += x[s + step[e]] * rate[e]
-                                x[s] = max(total, floor[r])
-                                s += one
-                        for _ in range(one, repeats[numbers[k]]):
-                            if not backward:
-                                s -= width
-                            for r in range(base, base + width):
-                                total = 0.0
-                                for e in range(begin[r], begin[r + one]):
-                                    total += x[s + step[e]] * rate[e]
-                                x[s] = max(total, floor[r])
-                                s += one
-                            if backward:
-                                s -= width
-            if until < count:
-                k = first[kind] + (count - one - until if backward else until)
-                base = numbers[k] * width
-                side_by_side()  # type: ignore[name-defined]  # noqa: F821
-            begun = until
-            middle = True
+    base = numbers[k] * width
+    s = (here * cells + (high - one if backward else low)) * width
+    for _ in range(low, high):
+        for turn in range(zero, repeats[numbers[k]]):
+            for m in range(zero, width):
+                r = width - one - m if backward and turn == zero else m
+                total = 0.0
+                for e in range(begin[base + r], begin[base + r + one]):
+                    total += x[s + r + step[e]] * rate[e]
+                x[s + r] = max(total, floor[base + r])
+        s = s - width if backward else s + width
+
+
+def cells_by_flows(
+    here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, x
+):
+    """Sweep the cells ``low`` up to ``high`` of a row and segment, which have flows of their own."""
+    before, value_begin, values, scale = own
+    zero = one - one
+    base = numbers[k] * width
+    each = begin[base + width] - begin[base]
+    s = (here * cells + (high - one if backward else low)) * width
+    v = value_begin[here] + before[k] + ((high - one if backward else low) - starts[k]) * each
+    v -= begin[base]
+    for _ in range(low, high):
+        for turn in range(zero, repeats[numbers[k]]):
+            for m in range(zero, width):
+                r = width - one - m if backward and turn == zero else m
+                total = 0.0
+                for e in range(begin[base + r], begin[base + r + one]):
+                    total += x[s + r + step[e]] * values[v + e]
+                x[s + r] = max(total, FLOOR) * scale[s + r]
+        s = s - width if backward else s + width
+        v = v - each if backward else v + each
 
 
 def sweep(
@@ -130,36 +89,30 @@ def sweep(
     step,
     repeats,
     special,
-    before,
-    value_begin,
-    values,
-    scale,
+    own,
     together,
     lag,
     one,
     backward,
     x,
 ):
-    """Give each state in turn what flows in, by flows of its own."""
+    """Give each state in turn what flows in (Gauss-Seidel), but not less than a floor.
+
+    ``special`` says for which kinds of cells the spliced statements are.
+    """
     zero = one - one
     n = zero
     while n < rows:
         row = rows - one - n if backward else n
         kind = row_kind[row]
-        group = one
-        while group < together and n + group < rows:
-            if row_kind[row - group if backward else row + group] != kind:
-                break
-            group += one
-        if group < together:
-            group = one
+        group = rows_alike(rows, row_kind, together, n, row, one, backward)
         n += group
         count = first[kind + one] - first[kind]
         begun = zero
         middle = False
         while begun < count:
             until = begun + one if middle else begun
-            while until < count:
+            while until < count:  # on to a segment that has a middle
                 k = first[kind] + (count - one - until if backward else until)
                 if group > one and special[numbers[k]] > zero and ends[k] - starts[k] > lag * group:
                     break
@@ -177,48 +130,13 @@ def sweep(
                         low, high = (high - m, high) if backward else (low, low + m)
                     base = numbers[k] * width
                     if special[numbers[k]] > zero:
-                        unrolled()  # type: ignore[name-defined]  # noqa: F821
-                        continue
-                    each = begin[base + width] - begin[base]
-                    s = (here * cells + (high if backward else low)) * width
-                    v = value_begin[here] + before[k]
-                    v += ((high if backward else low) - starts[k]) * each
-                    for _ in range(low, high):
-                        if backward:
-                            for m in range(one, width + one):
-                                r = base + width - m
-                                s -= one
-                                v -= begin[r + one] - begin[r]
-                                total = 0.0
-                                for e in range(begin[r], begin[r + one]):
-                                    total += x[s + step[e]] * values[v + e - begin[r]]
-                                x[s] = max(total, FLOOR) * scale[s]
-                        else:
-                            for r in range(base, base + width):
-                                total = 0.0
-                                for e in range(begin[r], begin[r + one]):
-                                    total += x[s + step[e]] * values[v]
-                                    v += one
-                                x[s] = max(total, FLOOR) * scale[s]
-                                s += one
-                        for _ in range(one, repeats[numbers[k]]):
-                            if not backward:
-                                s -= width
-                                v -= each
-                            for r in range(base, base + width):
-                                total = 0.0
-                                for e in range(begin[r], begin[r + one]):
-                                    total += x[s + step[e]] * values[v]
-                                    v += one
-                                x[s] = max(total, FLOOR) * scale[s]
-                                s += one
-                            if backward:
-                                s -= width
-                                v -= each
+                        unrolled(here, base)  # type: ignore[name-defined]  # noqa: F821
+                    else:
+                        one_by_one(here, low, high)  # type: ignore[name-defined]  # noqa: F821
             if until < count:
                 k = first[kind] + (count - one - until if backward else until)
                 base = numbers[k] * width
-                side_by_side()  # type: ignore[name-defined]  # noqa: F821
+                side_by_side(base)  # type: ignore[name-defined]  # noqa: F821
             begun = until
             middle = True
 

@@ -20,16 +20,27 @@ __all__ = [
     "balance",
     "outflows",
     "prolong",
-    "runs",
-    "side_by_side",
     "sums_of_flows",
     "sums_of_rates",
+    "sweeps",
 ]
 
 TOGETHER = 4  # rows that are swept side by side, so that none waits for its last sum
+CELLS = (
+    "here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, x"
+)
 
 
-def runs(patterns: Sequence[Pattern], *, flows: bool) -> str:
+def sweeps(patterns: Sequence[Pattern], *, flows: bool) -> dict[str, str]:
+    """Return the statements of a sweep by name; ``flows``: every cell has flows of its own."""
+    return {
+        "unrolled": _runs(patterns, flows=flows),
+        "one_by_one": f"cells_by_{'flows' if flows else 'rates'}({CELLS})",
+        "side_by_side": _side_by_side(patterns, flows=flows),
+    }
+
+
+def _runs(patterns: Sequence[Pattern], *, flows: bool) -> str:
     """Return a sweep of cells ``low`` up to ``high`` of one row."""
 
     def written(pattern: Pattern) -> list[str]:
@@ -46,7 +57,7 @@ def runs(patterns: Sequence[Pattern], *, flows: bool) -> str:
     return _one_of(patterns, written)
 
 
-def side_by_side(patterns: Sequence[Pattern], *, flows: bool) -> str:
+def _side_by_side(patterns: Sequence[Pattern], *, flows: bool) -> str:
     """Return a sweep of the middle of a segment in ``TOGETHER`` rows."""
 
     def written(pattern: Pattern) -> list[str]:
@@ -75,7 +86,8 @@ def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
 
 def _given(pattern: Pattern, flows: bool) -> list[str]:
     """Return statements for what all cells of a kind have in common."""
-    found = _rows(pattern)
+    found = ["before, value_begin, values, scale = own" if flows else "rate, floor = own"]
+    found += _rows(pattern)
     if not flows:
         found += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
         found += [f"_f{r} = floor[base + _k{r}]" for r in range(len(pattern.sums))]

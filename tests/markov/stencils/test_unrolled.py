@@ -17,8 +17,8 @@ from tests.markov.stencils.conftest import grid_layout
 def interpreted(monkeypatch):
     """Run kernels as plain Python, with statements spliced in."""
 
-    def run(kernel, *arguments, **snippets):
-        function = build(kernel, snippets=snippets or None, compiled=False)
+    def run(kernel, *arguments, helpers=(), **snippets):
+        function = build(kernel, helpers=helpers, snippets=snippets or None, compiled=False)
         return lambda: function(*arguments)
 
     monkeypatch.setattr(levels, "bound_kernel", run)
