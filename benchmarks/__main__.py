@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import time
+import traceback
 from typing import Annotated
 
 import typer
@@ -14,8 +16,10 @@ from benchmarks.records import below_floors, save
 from benchmarks.timing import Row
 
 SUITES = (
-    "chains", "choice", "fabrics", "first_answers", "fluid", "laws", "lossless", "packets", "responses",
+    "lossless", "laws", "responses", "fabrics", "packets", "many_flows", "fluid", "choice", "chains",
+    "first_answers",
 )  # fmt: skip
+"""In the order in which they run."""
 QUICK = ("laws", "lossless", "responses")
 """Suites that take minutes together."""
 
@@ -23,23 +27,36 @@ QUICK = ("laws", "lossless", "responses")
 def main(
     suites: Annotated[list[str] | None, typer.Argument(help=" or ".join(SUITES))] = None,
     quick: Annotated[bool, typer.Option(help=f"Only {', '.join(QUICK)}.")] = False,
-    keep: Annotated[bool, typer.Option("--save", help="Write results/<machine>.json.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--save", help="Write results/<machine>.json after each suite.")
+    ] = False,
     check: Annotated[
         bool, typer.Option(help="Fail where a ratio is below its floor (floors.toml).")
     ] = False,
 ) -> None:
-    """Time hopflow and its peers; ratios are to the first line of each task."""
+    """Time hopflow and its peers; ratios are to the first line of each task.
+
+    A suite that fails is named at the end; the others run.
+    """
     unknown = set(suites or ()) - set(SUITES)
     if unknown:
         raise typer.BadParameter(f"{unknown.pop()!r}: must be one of {', '.join(SUITES)}")
     machine = this_machine()
     found: dict[str, list[Row]] = {}
+    wrong = []
     for suite in suites or (QUICK if quick else SUITES):
-        found[suite] = importlib.import_module(f"benchmarks.{suite}").rows()
+        began = time.perf_counter()
+        try:
+            found[suite] = importlib.import_module(f"benchmarks.{suite}").rows()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the next suite can run
+            traceback.print_exc()
+            wrong.append(f"{suite} failed: {type(error).__name__}: {error}")
+            continue
         Console().print(table(suite, found[suite]))
+        Console().print(f"{suite} took {time.perf_counter() - began:.0f} s")
         if keep:
             Console().print(f"written to {save(machine, {suite: found[suite]})}")
-    wrong = below_floors(found) if check else []
+    wrong += below_floors(found) if check else []
     for line in wrong:
         Console().print(line)
     raise typer.Exit(1 if wrong else 0)
