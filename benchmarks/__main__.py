@@ -1,4 +1,4 @@
-"""``python -m benchmarks [SUITE ...] [--quick] [--save] [--check]``: run suites and print their rows."""
+"""``python -m benchmarks [SUITE ...] [--quick] [--long] [--save] [--check]``: run suites and print their rows."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ SUITES = (
 """In the order in which they run."""
 QUICK = ("laws", "lossless", "responses")
 """Suites that take minutes together."""
+LONG = ("fluid", "first_answers")
+"""Suites that have more repetitions than a whole run can take."""
 
 
 def main(
@@ -30,6 +32,7 @@ def main(
     keep: Annotated[
         bool, typer.Option("--save", help="Write results/<machine>.json after each suite.")
     ] = False,
+    long: Annotated[bool, typer.Option(help=f"All repetitions of {' and '.join(LONG)}.")] = False,
     check: Annotated[
         bool, typer.Option(help="Fail where a ratio is below its floor (floors.toml).")
     ] = False,
@@ -47,7 +50,8 @@ def main(
     for suite in suites or (QUICK if quick else SUITES):
         began = time.perf_counter()
         try:
-            found[suite] = importlib.import_module(f"benchmarks.{suite}").rows()
+            given = {"long": True} if long and suite in LONG else {}
+            found[suite] = importlib.import_module(f"benchmarks.{suite}").rows(**given)
         except Exception as error:  # noqa: BLE001  # whatever it is, the next suite can run
             traceback.print_exc()
             wrong.append(f"{suite} failed: {type(error).__name__}: {error}")
