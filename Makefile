@@ -84,6 +84,7 @@ wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
 	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.bench ## side by side with peers; writes benchmarks/results/<machine>.json
+	$(PY) -m benchmarks.scale
 	$(PY) -m benchmarks --save
 
 bench-quick: $(VENV)/.bench ## the suites that take minutes

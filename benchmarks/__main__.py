@@ -1,8 +1,10 @@
-"""``python -m benchmarks [SUITE ...] [--quick] [--save] [--check]``: run suites and print their rows."""
+"""``python -m benchmarks [SUITE ...] [--quick] [--long] [--save] [--check]``: run suites and print their rows."""
 
 from __future__ import annotations
 
 import importlib
+import time
+import traceback
 from typing import Annotated
 
 import typer
@@ -14,32 +16,51 @@ from benchmarks.records import below_floors, save
 from benchmarks.timing import Row
 
 SUITES = (
-    "chains", "choice", "fabrics", "first_answers", "fluid", "laws", "lossless", "packets", "responses",
+    "lossless", "laws", "responses", "fabrics", "packets", "many_flows", "fluid", "choice", "chains",
+    "first_answers",
 )  # fmt: skip
+"""In the order in which they run."""
 QUICK = ("laws", "lossless", "responses")
 """Suites that take minutes together."""
+LONG = ("fluid", "first_answers")
+"""Suites that have more repetitions than a whole run can take."""
 
 
 def main(
     suites: Annotated[list[str] | None, typer.Argument(help=" or ".join(SUITES))] = None,
     quick: Annotated[bool, typer.Option(help=f"Only {', '.join(QUICK)}.")] = False,
-    keep: Annotated[bool, typer.Option("--save", help="Write results/<machine>.json.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--save", help="Write results/<machine>.json after each suite.")
+    ] = False,
+    long: Annotated[bool, typer.Option(help=f"All repetitions of {' and '.join(LONG)}.")] = False,
     check: Annotated[
         bool, typer.Option(help="Fail where a ratio is below its floor (floors.toml).")
     ] = False,
 ) -> None:
-    """Time hopflow and its peers; ratios are to the first line of each task."""
+    """Time hopflow and its peers; ratios are to the first line of each task.
+
+    A suite that fails is named at the end; the others run.
+    """
     unknown = set(suites or ()) - set(SUITES)
     if unknown:
         raise typer.BadParameter(f"{unknown.pop()!r}: must be one of {', '.join(SUITES)}")
     machine = this_machine()
     found: dict[str, list[Row]] = {}
+    wrong = []
     for suite in suites or (QUICK if quick else SUITES):
-        found[suite] = importlib.import_module(f"benchmarks.{suite}").rows()
+        began = time.perf_counter()
+        try:
+            given = {"long": True} if long and suite in LONG else {}
+            found[suite] = importlib.import_module(f"benchmarks.{suite}").rows(**given)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the next suite can run
+            traceback.print_exc()
+            wrong.append(f"{suite} failed: {type(error).__name__}: {error}")
+            continue
         Console().print(table(suite, found[suite]))
+        Console().print(f"{suite} took {time.perf_counter() - began:.0f} s")
         if keep:
             Console().print(f"written to {save(machine, {suite: found[suite]})}")
-    wrong = below_floors(found) if check else []
+    wrong += below_floors(found) if check else []
     for line in wrong:
         Console().print(line)
     raise typer.Exit(1 if wrong else 0)

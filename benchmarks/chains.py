@@ -16,7 +16,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from benchmarks import first_answers
 from benchmarks.timing import Row, compare
 from markov import (
     GTH,
@@ -96,7 +95,6 @@ def rows() -> list[Row]:
         + large((160, 320))
         + million()
         + many_levels()
-        + first_answers.rows()
     )
 
 

@@ -167,6 +167,6 @@ def of_gallery(rounds: int) -> list[Row]:
     return found
 
 
-def rows(rounds: int = 3) -> list[Row]:
-    """Time old against new, then the gallery."""
-    return against_former(rounds) + of_gallery(rounds)
+def rows(long: bool = False) -> list[Row]:
+    """Time old against new, then the gallery: each once, ``long``: three times."""
+    return against_former(3) + of_gallery(3 if long else 1)

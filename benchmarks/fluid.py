@@ -20,28 +20,23 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 from tqdm import tqdm
 
 from benchmarks.timing import Row
-from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, from_networkx, simulate, takano2006
+from dfcmodel import Fluid, Scenario, takano2006
 from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.lossless import fat_tree, with_hosts
 from dfcmodel.step_checks import check_step
 from dfcmodel.theory.ring_arrays import advance_rings
 from hopflow import mbps
-from responsefn import NewReno
-from validation.packet_networks import dumbbell_scenario
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "validation/data/takano2006"
-DUMBBELLS = {2: 30, 8: 15, 32: 15, 128: 17}
-"""Pairs of a dumbbell, and how many times cheaper than ns-2 a run should be."""
 SCENARIOS = ("1", "2", "3", "4", "5", "6")
 SPEEDS = (370.0, 3_700.0, 37_000.0, 123_000.0, 10e6)
 NS2_SEEDS = (1, 2, 3)
+"""Of runs of ns-2, two minutes each: the first alone unless all are asked for."""
 LAW_FLOWS, LAW_NODES, LAW_PERIODS = 1000, 100_000, 4
 
 USER_RULE = """
@@ -83,10 +78,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
 """
 
 
-def rows() -> list[Row]:
-    """Return the table of the fluid engine."""
+def rows(long: bool = False) -> list[Row]:
+    """Return the table of the fluid engine; ``long``: beside three runs of ns-2 instead of one."""
     return [
-        *scenarios(), *speeds(), *many_flows(), *fabric(), *beside_ns2(), *beside_ns3(),
+        *scenarios(), *speeds(), *beside_ns2(NS2_SEEDS if long else NS2_SEEDS[:1]), *beside_ns3(),
         *bare_law(), *starts(),
     ]  # fmt: skip
 
@@ -189,83 +184,7 @@ def recorded(case: str) -> tuple[float, float]:
     return seconds / int(facts["runs"]), seconds / float(facts["simulated_seconds"])
 
 
-def many_flows() -> list[Row]:
-    """Dumbbells of NewReno flows against ns-2, and full FIFO queues of 64 flows.
-
-    The runs of ns-2 are recorded together: 100 Mb/s are full in all, so that its mean per simulated
-    second is near that of each. All are sampled every 10 ms.
-    """
-    theirs = recorded("../packets/dumbbells-ns2")[1]
-    found = []
-    for pairs, least in DUMBBELLS.items():
-        scenario = dumbbell_scenario("newreno", pairs, 1)
-        times = tuple(t / scenario.duration for t in seconds_of(scenario, rounds=5, interval=0.01))
-        middle = statistics.median(times)
-        cost = 1e9 * middle * Fluid().step_of(scenario) / pairs
-        note = (
-            f"{cost:.0f} ns per flow and step, {cost / 3:.1f} per node; {theirs / middle:,.0f} times "
-            f"cheaper than ns-2's mean; {target('6 ns per node', cost <= 18.0)}, "
-            f"{target(f'{least} times', theirs / middle >= least)}"
-        )
-        task = f"dumbbell, {pairs} NewReno flows, a simulated second"
-        found.append(row(task, "hopflow, 4 steps per delay", times, theirs, note))
-    return [*found, *full_queues()]
-
-
-def fat_tree_scenario(flows: int = 1000, seed: int = 1) -> Scenario:
-    """Return NewReno flows between random hosts of a fat tree of 128, each on a random shortest path."""
-    graph, random = with_hosts(fat_tree(8)), np.random.default_rng(seed)
-    links = from_networkx(graph, rate=mbps(10_000), delay=1e-6, buffer=100.0)
-    given = []
-    for n in range(flows):
-        ends = [("host", int(host)) for host in random.choice(128, 2, replace=False)]
-        ways = list(nx.all_shortest_paths(graph, *ends))
-        way, start = ways[random.integers(len(ways))], float(random.uniform(0.0, 1e-3))
-        given.append(Flow(f"{n}", tuple(way), NewReno(), 64.0, start))
-    return Scenario(f"fat tree, {flows} flows", links, given, duration=2e-3, min_rto=1e-3)
-
-
-def fabric() -> list[Row]:
-    """1,000 flows over a 3-tier fat tree of 128 hosts: fluid and packets."""
-    scenario = fat_tree_scenario()
-    fluid = seconds_of(scenario, rounds=2, interval=5e-4)
-    hops = sum(len(flow.path) - 1 for flow in scenario.flows)
-    cost = 1e9 * min(fluid) / hops / (scenario.duration / 0.25e-6)
-    packets = []
-    for _ in range(4):
-        start = time.process_time()
-        run = simulate(scenario, Packets(seed=1), sample=5e-4)
-        packets.append(time.process_time() - start)
-    crossed = 1e9 * min(packets) / run.carried.sum()
-    note = f"{cost:.0f} ns per flow, link of its path and step"
-    other = f"{crossed:.0f} ns per packet and link; with its preparation"
-    return [
-        row(scenario.name, "fluid, 4 steps per delay", fluid, None, note),
-        row(scenario.name, "packets", tuple(packets[1:]), statistics.median(fluid), other),
-    ]
-
-
-def full_queues(flows: int = 64) -> list[Row]:
-    """What a FIFO queue costs that is never empty: chains of one and of three, without windows.
-
-    The cost of the sources is that of the shorter chain; each link is 3 % slower than the one before.
-    """
-    times = {}
-    for nodes in (1, 3):
-        links = tuple(Link(n, n + 1, 1e4 * 0.97**n, 1e-3, 2500) for n in range(nodes))
-        sources = tuple(
-            Flow(f"{n}", tuple(range(nodes + 1)), CBR(1.1e4 / flows)) for n in range(flows)
-        )
-        scenario = Scenario("full queues", links, sources, duration=2.0)
-        times[nodes] = seconds_of(scenario, interval=0.01)
-    steps = scenario.duration / 0.25e-3 * flows
-    cost = 1e9 * (min(times[3]) - min(times[1])) / 2 / steps
-    note = f"{cost:.1f} ns per flow and step of a queue; {target('4 ns', cost <= 4.0)}"
-    task = f"full FIFO queues of {flows} flows"
-    return [row(task, f"{n} links", found, None, note) for n, found in times.items()]
-
-
-def beside_ns2() -> list[Row]:
+def beside_ns2(seeds: tuple[int, ...]) -> list[Row]:
     """ns-2 without DFC; ours at 4 and 64 steps per delay. Scenario 5 with runs of ns-2 of today."""
     found = []
     for name in SCENARIOS:
@@ -274,8 +193,8 @@ def beside_ns2() -> list[Row]:
         runs: tuple[float, ...] = (before,)
         note = "recorded, mean per run"
         if name == "5" and shutil.which("ns"):
-            runs = _ns2_today("scenario-5-without-dfc")
-            note = f"median of {len(runs)} runs now, seeds {', '.join(map(str, NS2_SEEDS))}"
+            runs = _ns2_today("scenario-5-without-dfc", seeds)
+            note = f"median of runs now, seeds {', '.join(map(str, seeds))}"
         elif name == "5":
             note += "; ns is not installed here"
         theirs = statistics.median(runs)
@@ -291,12 +210,12 @@ def beside_ns2() -> list[Row]:
     return found
 
 
-def _ns2_today(case: str) -> tuple[float, ...]:
-    """Return the CPU seconds of ns-2, one per seed of a case's ensemble."""
+def _ns2_today(case: str, seeds: tuple[int, ...]) -> tuple[float, ...]:
+    """Return the CPU seconds of ns-2 for seeds of a case's ensemble."""
     from validation.generate.takano2006 import fifo_chain
 
     times = []
-    for seed in tqdm(NS2_SEEDS, desc=f"ns-2, {case}", leave=False):
+    for seed in tqdm(seeds, desc=f"ns-2, {case}", leave=False):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with tempfile.TemporaryDirectory() as folder:
             (words,) = fifo_chain.calls({"case": case, "seed": seed})

@@ -4,7 +4,7 @@ Each cell is a process of its own. It solves the chain once to load what is comp
 with the bound on the error, and writes CPU seconds (also of the bound alone), bytes that the solution
 held by the size of its arrays, and the process's peak. Beside them the bandwidth of one core by the
 STREAM triad, a[i] = b[i] + 3 c[i], measured in the same process. The tables go to
-``benchmarks/results/scale.json`` and ``scale.md``.
+``benchmarks/results/scale.json`` and ``scale.md`` after each cell; cells not measured again stay.
 """
 
 from __future__ import annotations
@@ -61,6 +61,12 @@ def cell(states: float, method: str) -> dict[str, Any]:
     }
 
 
+def merged(held: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return cells in order of size, those found in place of the ones held of the same size and method."""
+    cells = {(c["states"], c["method"]): c for c in [*held, *found]}
+    return [cells[key] for key in sorted(cells, key=lambda key: (key[0], key[1] == "MatrixFree"))]
+
+
 def table(cells: list[dict[str, Any]]) -> str:
     """Return the cells as a table in Markdown."""
     columns = ["states", "method", "us per state", "with the bound", "bytes per state"]
@@ -80,23 +86,26 @@ def main(
     largest: Annotated[float, typer.Option(help="Largest number of states, up to 1e9.")] = 1e7,
     only: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Measure every size up to the largest, and write the tables."""
+    """Measure every size up to the largest, and write the tables after each."""
     if only is not None:
         size, method = only.split(",")
         sys.stdout.write(json.dumps(cell(float(size), method)))
         return
-    cells = []
+    path = RESULTS / "scale.json"
+    found: list[dict[str, Any]] = []
     for size in SIZES:
         for method in ("Multilevel", "MatrixFree"):
             if size > largest or (method == "Multilevel" and size > MOST_WITH_MATRIX):
                 continue
             command = [sys.executable, "-m", "benchmarks.scale", "--only", f"{size},{method}"]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            cells.append(json.loads(done.stdout))
-            sys.stdout.write(table(cells[-1:]).splitlines()[-1] + "\n")
+            found.append(json.loads(done.stdout))
+            sys.stdout.write(table(found[-1:]).splitlines()[-1] + "\n")
             sys.stdout.flush()
-    RESULTS.joinpath("scale.json").write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
-    RESULTS.joinpath("scale.md").write_text(table(cells), encoding="utf-8")
+            held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+            cells = merged(held, found)
+            path.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+            path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
 
 
 if __name__ == "__main__":

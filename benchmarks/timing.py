@@ -12,7 +12,11 @@ from tqdm import tqdm
 
 @dataclass(frozen=True)
 class Row:
-    """One alternative: median and range of its seconds, and the ratio of medians to the first."""
+    """One alternative: median and range of its seconds, and the ratio of medians to the first.
+
+    Where tasks differ in size alone (flows, nodes), ``size`` is that, and ``moved`` the bytes that the task cannot help
+    writing and reading: with the bandwidth of the machine they are its physical limit.
+    """
 
     task: str
     name: str
@@ -21,6 +25,8 @@ class Row:
     slowest: float
     ratio: float
     note: str = ""
+    size: float | None = None
+    moved: float | None = None
 
 
 def compare(

@@ -10,8 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from benchmarks import fresh_networks, levels, network_accuracies
+import benchmarks.__main__ as main
+from benchmarks import fresh_networks, laws, levels, network_accuracies, responses, scale
 from benchmarks.__main__ import SUITES
 from benchmarks.machines import Machine
 from benchmarks.records import FLOORS, below_floors, save
@@ -68,6 +71,38 @@ def test_results_of_a_suite_replace_its_own_alone(tmp_path) -> None:
     suites = json.loads(path.read_text(encoding="utf-8"))["suites"]
     assert [suites[name]["rows"][1]["ratio"] for name in ("chains", "laws")] == [3.0, 5.0]
     assert suites["laws"]["machine"] == machine.to_dict()
+
+
+def test_a_suite_that_fails_is_named_and_the_next_is_written(tmp_path, monkeypatch) -> None:
+    def fails() -> list[Row]:
+        raise RuntimeError("no peer")
+
+    monkeypatch.setattr(laws, "rows", fails)
+    monkeypatch.setattr(responses, "rows", lambda: rows(3.0))
+    monkeypatch.setattr(main, "save", lambda *given: save(*given, tmp_path))
+    app = typer.Typer()
+    app.command()(main.main)
+    done = CliRunner().invoke(app, ["laws", "responses", "--save"])
+    assert done.exit_code == 1
+    assert "laws failed: RuntimeError: no peer" in done.output
+    (path,) = tmp_path.iterdir()
+    assert list(json.loads(path.read_text(encoding="utf-8"))["suites"]) == ["responses"]
+
+
+def test_sizes_that_are_not_measured_again_stay() -> None:
+    held = [{"states": n, "method": m, "run": 1} for n in (10, 100) for m in ("A", "MatrixFree")]
+    new = [
+        {"states": 100, "method": "A", "run": 2},
+        {"states": 5, "method": "MatrixFree", "run": 2},
+    ]
+    cells = scale.merged(held, new)
+    assert [(c["states"], c["run"]) for c in cells] == [
+        (5, 2),
+        (10, 1),
+        (10, 1),
+        (100, 2),
+        (100, 1),
+    ]
 
 
 def test_the_table_of_explanations_is_made_from_its_values() -> None:

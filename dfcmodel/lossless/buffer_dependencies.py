@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.lossless.minimal_cycles import minimal_cycles
 from dfcmodel.lossless.shortest_paths import ShortestPaths
 from hopflow.checks import shown
 
@@ -132,58 +133,17 @@ class Dependencies:
         return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
 
     def cycles(self) -> Iterator[list[int]]:
-        """Yield cycles of buffers by number, each without a shorter one within it, none twice.
-
-        For every buffer on a cycle a shortest cycle through it is sought; where that has a chord, the
-        shortest cycle among its buffers is taken instead.
-        """
+        """Yield cycles of buffers by number, each without a shorter one within it, none twice (`minimal_cycles`)."""
         import scipy.sparse as sp
 
         cyclic = self.cyclic()
-        part = sp.csr_matrix(self.waits[cyclic][:, cyclic])
-        seen = set[frozenset[int]]()
-        for vertex in range(len(cyclic)):
-            cycle = _through(part, vertex)
-            inside = sp.csr_matrix(part[cycle][:, cycle]) if _has_chord(part, cycle) else None
-            if inside is not None:
-                found = min((_through(inside, v) for v in range(len(cycle))), key=len)
-                cycle = [cycle[v] for v in found]
-            if (key := frozenset(cycle)) not in seen:
-                seen.add(key)
-                first = cycle.index(min(cycle))
-                yield [int(cyclic[v]) for v in cycle[first:] + cycle[:first]]
+        for cycle in minimal_cycles(sp.csr_matrix(self.waits[cyclic][:, cyclic])):
+            yield [int(cyclic[v]) for v in cycle]
 
     def route_through(self, i: int, j: int) -> Route:
         """Return a route that makes buffer i wait for buffer j."""
         route: Route = self.witnesses(i, j)
         return route
-
-
-def _following(waits: sp.csr_matrix, vertex: int) -> list[int]:
-    found: list[int] = waits.indices[waits.indptr[vertex] : waits.indptr[vertex + 1]].tolist()
-    return found
-
-
-def _through(waits: sp.csr_matrix, vertex: int) -> list[int]:
-    """Return a shortest cycle through a vertex that lies on one: breadth first, until it closes."""
-    before, open_ = {vertex: vertex}, [vertex]
-    for at in open_:
-        for v in _following(waits, at):
-            if v == vertex:
-                cycle = [at]
-                while cycle[-1] != vertex:
-                    cycle.append(before[cycle[-1]])
-                return cycle[::-1]
-            if v not in before:
-                before[v] = at
-                open_.append(v)
-    raise AssertionError(f"no cycle through {vertex}")
-
-
-def _has_chord(waits: sp.csr_matrix, cycle: list[int]) -> bool:
-    """Return whether a buffer of a cycle waits for another one of it than the next."""
-    own = set(cycle)
-    return any(len(own.intersection(_following(waits, v))) > 1 for v in cycle)
 
 
 def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dependencies:

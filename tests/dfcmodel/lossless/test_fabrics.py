@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from benchmarks.fluid import fat_tree_scenario
+from benchmarks.many_flows import fat_tree_scenario
 from dfcmodel import Fluid, Packets, simulate
 from dfcmodel.lossless import deadlock, dragonfly, fat_tree, leaf_spine, torus, with_hosts
 

@@ -1,0 +1,97 @@
+"""Minimal cycles of a directed graph: a shortest one through each vertex, by breadth-first search.
+
+All of them cannot be listed: their number grows exponentially with their length.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.kernels import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import scipy.sparse as sp
+
+__all__ = ["close_cycle", "minimal_cycles"]
+
+INTERPRETED = 2_000
+"""Arcs up to which loops run as plain Python: compiled ones take longer to load."""
+
+
+def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
+    """Yield cycles without a shorter one within them, none twice: at most as many as there are vertices.
+
+    For every vertex a shortest cycle through it is sought; where that has a chord, a shortest cycle among its
+    vertices is taken instead.
+
+    Parameters
+    ----------
+    waits
+        Sparse matrix of a graph of which every vertex lies on a cycle.
+    """
+    close = build(close_cycle) if waits.nnz > INTERPRETED else close_cycle
+    count = waits.shape[0]
+    before, queue, cycle = np.full(count, -1, dtype=np.int64), *np.empty((2, count), dtype=np.int64)
+    seen = set[frozenset[int]]()
+    for vertex in range(count):
+        length = close(waits.indptr, waits.indices, vertex, before, queue, cycle)
+        found = _without_chords(waits, cycle[length - 1 :: -1].tolist())
+        if (key := frozenset(found)) not in seen:
+            seen.add(key)
+            first = found.index(min(found))
+            yield found[first:] + found[:first]
+
+
+def _without_chords(waits: sp.csr_matrix, cycle: list[int]) -> list[int]:
+    """Return a shortest cycle among the vertices of a cycle: itself if it has no chord."""
+    place = {v: k for k, v in enumerate(cycle)}
+    inside = [
+        [place[v] for v in waits.indices[waits.indptr[u] : waits.indptr[u + 1]].tolist() if v in place]
+        for u in cycle
+    ]  # fmt: skip
+    if all(len(following) == 1 for following in inside):
+        return cycle
+    indptr = np.cumsum([0, *map(len, inside)])
+    indices = np.concatenate(inside)
+    found = []
+    for k in range(len(cycle)):
+        before, queue, own = np.full((3, len(cycle)), -1)
+        length = close_cycle(indptr, indices, k, before, queue, own)  # type: ignore[no-untyped-call]
+        found.append(own[length - 1 :: -1].tolist())
+    return [cycle[k] for k in min(found, key=len)]
+
+
+def close_cycle(indptr, indices, vertex, before, queue, cycle):  # type: ignore[no-untyped-def]
+    """Template: write a shortest cycle through a vertex, last vertex first; return its length, 0: there is none.
+
+    ``before`` is -1 everywhere, before and afterwards.
+    """
+    queue[0] = vertex
+    before[vertex] = vertex
+    head = 0
+    tail = 1
+    length = 0
+    while length == 0 and head < tail:
+        at = queue[head]
+        head += 1
+        for k in range(indptr[at], indptr[at + 1]):
+            v = indices[k]
+            if v == vertex:
+                while at != vertex:
+                    cycle[length] = at
+                    length += 1
+                    at = before[at]
+                cycle[length] = vertex
+                length += 1
+                break
+            if before[v] < 0:
+                before[v] = at
+                queue[tail] = v
+                tail += 1
+    for k in range(tail):
+        before[queue[k]] = -1
+    return length
