@@ -17,6 +17,8 @@ from markov.files.scopes import Scope
 from markov.files.values import LARGE, Value, boolean, constant
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from markov.files.syntax import Expression
 
 __all__ = ["Bound", "Range", "bound", "constants_of"]
@@ -63,6 +65,9 @@ class Bound:
         What names mean.
     weights
         By how much a state's number grows with each variable; the last one varies fastest.
+    shifts
+        How many bits stand behind those of each variable in the number; None: variables have no bits of
+        their own, since they would be more than 62.
     """
 
     program: Program
@@ -70,6 +75,31 @@ class Bound:
     ranges: tuple[Range, ...]
     scope: Scope
     weights: tuple[int, ...]
+    shifts: tuple[int, ...] | None
+
+    @property
+    def span(self) -> int:
+        """One more than the largest number of a state."""
+        return self.weights[0] * self.ranges[0].count if self.ranges else 1
+
+    def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the variables in states given by their numbers, shape (variables, states)."""
+        codes = np.empty((len(self.ranges), len(numbers)), dtype=np.int64)
+        rest = numbers
+        for k in range(len(codes) - 1, -1, -1):
+            r = self.ranges[k]
+            if self.shifts is None:
+                rest, codes[k] = np.divmod(rest, r.count)
+            else:
+                np.right_shift(numbers, self.shifts[k], out=codes[k])
+                codes[k] &= (1 << (r.count - 1).bit_length()) - 1
+            codes[k] += r.low
+        return codes
+
+    def valid(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of some numbers that are a state's."""
+        highest = np.array([[r.high] for r in self.ranges]).reshape(-1, 1)
+        return numbers[(self.codes(numbers) <= highest).all(axis=0)]
 
     @property
     def size(self) -> int:
@@ -203,8 +233,13 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
         return boolean(scope.value(program.labels[name]), (program.file, line), f'"{name}"')
 
     scope.labels = labelled
+    widths = [(count - 1).bit_length() for count in counts]
+    shifts = tuple(sum(widths[k + 1 :]) for k in range(len(counts)))
+    if sum(widths) <= BITS:
+        weights = tuple(1 << shift for shift in shifts)
+        return Bound(program, constants, tuple(ranges), scope, weights, shifts)
     weights = tuple(math.prod(counts[k + 1 :]) for k in range(len(counts)))
-    return Bound(program, constants, tuple(ranges), scope, weights)
+    return Bound(program, constants, tuple(ranges), scope, weights, None)
 
 
 def _variable(k: int, r: Range) -> Value:
@@ -214,4 +249,5 @@ def _variable(k: int, r: Range) -> Value:
     def truth(c: Columns) -> Any:
         return c.codes[k] != 0
 
-    return Value(r.kind, truth if r.kind == "bool" else whole, r.low, r.high)
+    run = truth if r.kind == "bool" else whole
+    return Value(r.kind, run, r.low, r.high, reads=frozenset([k]))

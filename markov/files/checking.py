@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.files.columns import Columns
-    from markov.files.state_space import Explored
+    from markov.files.states.state_space import Explored
 
 __all__ = ["Evaluation"]
 

@@ -23,7 +23,7 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.state_space import MAX_STATES
+from markov.files.states.state_space import MAX_STATES
 from markov.files.syntax import Chain, Choice, Expression, Literal, Name
 from markov.files.tokens import read_text
 

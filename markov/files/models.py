@@ -23,7 +23,7 @@ from markov.files.prism_parsing import parse_prism
 from markov.files.program import Program
 from markov.files.property_parsing import parse_properties, parse_property
 from markov.files.queries import Properties
-from markov.files.state_space import MAX_STATES, Explored, explored
+from markov.files.states.state_space import MAX_STATES, Explored, explored
 from markov.files.values import Value, boolean, constant
 from markov.files.views import chain_of
 

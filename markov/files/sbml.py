@@ -28,7 +28,7 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.state_space import MAX_STATES
+from markov.files.states.state_space import MAX_STATES
 from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation
 from markov.files.tokens import read_text
 

@@ -44,6 +44,8 @@ class Value:
         Whether it does not depend on the state.
     fails
         Whether it may fail in a state.
+    reads
+        Numbers of the variables that it depends on.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class Value:
     high: int = LARGE
     fixed: bool = False
     fails: bool = False
+    reads: frozenset[int] = frozenset()
 
     def single(self) -> Any:
         """Return the value of one that does not depend on the state."""
@@ -82,7 +85,9 @@ def _numbers(values: list[Value], place: Any, sign: str) -> None:
 def _made(kind: str, parts: list[Value], run: Run, **about: Any) -> Value:
     """Return an expression of others; one of fixed parts is evaluated once for all."""
     fails = about.pop("fails", False) or any(part.fails for part in parts)
-    made = Value(kind, run, fixed=all(part.fixed for part in parts), fails=fails, **about)
+    reads = frozenset[int]().union(*(part.reads for part in parts))
+    fixed = all(part.fixed for part in parts)
+    made = Value(kind, run, fixed=fixed, fails=fails, reads=reads, **about)
     if not made.fixed:
         return made
     with np.errstate(all="ignore"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from markov.files.binding import Bound
     from markov.files.program import Program
-    from markov.files.state_space import Explored
+    from markov.files.states.state_space import Explored
     from markov.files.values import Value
 
 __all__ = ["FileStates", "chain_of"]

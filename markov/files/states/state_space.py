@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.costs import has_numba, loading
 from markov.computing.memory import TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
-from markov.files.moves import WRONG_RATE, Moves, Rows, moves_of
+from markov.files.states.commands import WRONG_RATE, Rows
+from markov.files.states.moves import Moves, moves_of
+from markov.files.states.table_search import TableSearch
+from markov.files.states.tables import tabulated
 from markov.files.values import boolean
 from markov.generators.assembly import from_edges
 
@@ -25,6 +29,10 @@ __all__ = ["Explored", "explored"]
 MAX_STATES = 50_000_000
 CHUNK = 1 << 15  # states whose transitions are found at once
 TABLE = 1 << 27  # states of a product space that a table has a place for each of
+FEW, FEW_UNLOADED = (
+    1 << 10,
+    1 << 15,
+)  # states up to which tables do not pay, with Numba or without yet
 RUNS = 1 << 15  # numbers in the shortest sorted run
 BYTES_PER_EDGE = 40.0
 
@@ -116,7 +124,7 @@ class _Search:
         self.bound, self.most = bound, most
         self.moves: Moves = moves_of(bound)
         items = (i for rewards in bound.program.rewards.values() for i in rewards)
-        self.actions = {item.action for item in items if item.action is not None}
+        self.actions = sorted({item.action for item in items if item.action is not None})
         self.numbers: list[NDArray[np.int64]] = []  # of states, in the order of their discovery
         self.edges: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         self.earned: list[tuple[str | int, NDArray[np.int64], NDArray[np.float64]]] = []
@@ -124,25 +132,53 @@ class _Search:
 
     def run(self) -> Explored:
         initial = self._initial()
-        known = _Known(self.bound.size)
+        known = _Known(self.bound.span)
         frontier = known.add_new(initial)
+        few = True
         with Counter(f"states of {self.bound.program.file}") as bar:
             while len(frontier):
                 found = []
                 for low in range(0, len(frontier), CHUNK):
                     targets = self._expand(frontier[low : low + CHUNK])
                     found.append(known.add_new(targets))
-                    self._check_size(bar)
+                    self._check_size(bar, self.count, self.transitions)
                 frontier = np.concatenate(found)
+                if few and self.count > (FEW if loading() == 0.0 else FEW_UNLOADED):
+                    few = False
+                    if (compiled := self._by_tables(initial, bar)) is not None:
+                        return compiled
         return self._assembled(initial)
 
-    def _check_size(self, bar: Counter) -> None:
-        bar.show(self.count)
-        if self.count > self.most:
+    def _check_size(self, bar: Counter, states: int, transitions: int) -> None:
+        bar.show(states)
+        if states > self.most:
             said = f"{self.bound.program.file}: more than {self.most} states (most={self.most})"
-            raise TooLargeError(said, 8.0 * self.count, 8.0 * self.count)
-        room = BYTES_PER_EDGE * self.transitions + 32.0 * self.count
-        check_room(f"{self.bound.program.file}: more than {self.count} states", room)
+            raise TooLargeError(said, 8.0 * states, 8.0 * states)
+        room = BYTES_PER_EDGE * transitions + 32.0 * states
+        check_room(f"{self.bound.program.file}: more than {states} states", room)
+
+    def _by_tables(self, initial: NDArray[np.int64], bar: Counter) -> Explored | None:
+        """Return what a compiled search finds; None where the transitions are not tabulated."""
+        tables = tabulated(self.moves, self.bound, self.actions) if has_numba() else None
+        if tables is None:
+            return None
+        search = TableSearch(tables, self.bound, np.unique(initial), len(self.actions))
+        failed = search.run(lambda *sizes: self._check_size(bar, *sizes))
+        if failed >= 0:
+            alone = _Search(self.bound, self.most)
+            alone._expand(np.array([failed]))  # raises, but for faults that do not count
+            return None
+        check_room(f"{self.bound.program.file}: {search.count} states", 24.0 * search.transitions)
+        found = search.assembled()
+        return Explored(
+            self.bound,
+            self._columns(found.numbers),
+            found.Q,
+            found.loops,
+            np.searchsorted(found.numbers, np.unique(initial)),
+            dict(zip(self.actions, found.earned, strict=True)),
+            np.zeros((0, len(found.numbers))),
+        )
 
     def _initial(self) -> NDArray[np.int64]:
         bound = self.bound
@@ -152,31 +188,25 @@ class _Search:
         place = bound.place(bound.program.start.line)
         if any(r.open for r in bound.ranges):
             raise FileError(place, "init with variables without bounds: give them a range")
-        if bound.size > TABLE:
+        if bound.span > TABLE:
             raise FileError(place, f"init over {bound.size:.3g} combinations: too many to look at")
         condition = boolean(bound.scope.value(bound.program.start), place, "init")
         found = []
-        for low in range(0, bound.size, CHUNK):
-            numbers = np.arange(low, min(low + CHUNK, bound.size))
-            holds = np.broadcast_to(condition.run(self.columns(numbers)), len(numbers))
+        for low in range(0, bound.span, CHUNK):
+            numbers = bound.valid(np.arange(low, min(low + CHUNK, bound.span)))
+            holds = np.broadcast_to(condition.run(self._columns(numbers)), len(numbers))
             found.append(numbers[holds])
         numbers = np.concatenate(found)
         if not len(numbers):
             raise FileError(place, "init: no state is an initial state")
         return numbers
 
-    def columns(self, numbers: NDArray[np.int64]) -> Columns:
-        """Return the variables in states given by their numbers."""
-        rest, codes = numbers, np.empty((len(self.bound.ranges), len(numbers)), dtype=np.int64)
-        for k in range(len(codes) - 1, -1, -1):
-            r = self.bound.ranges[k]
-            rest, code = np.divmod(rest, r.count)
-            codes[k] = code + r.low
-        return Columns(codes, numbers)
+    def _columns(self, numbers: NDArray[np.int64]) -> Columns:
+        return Columns(self.bound.codes(numbers), numbers)
 
     def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Note the transitions out of some states; return where they lead."""
-        c = self.columns(numbers)
+        c = self._columns(numbers)
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
             by_action = self.moves.rows(c)
         targets = [numbers[:0]]
@@ -242,7 +272,7 @@ class _Search:
             row += np.bincount(rank[where], amounts, minlength=n)
         return Explored(
             self.bound,
-            self.columns(ascending),
+            self._columns(ascending),
             from_edges(sources, targets, rates, n),
             loops,
             np.searchsorted(ascending, np.unique(initial)),

@@ -1,0 +1,217 @@
+"""The transitions out of many states at once, command by command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from markov.computing.memory import check_room
+from markov.files.binding import Bound
+from markov.files.errors import FileError
+from markov.files.program import Branch, Command, Module
+from markov.files.values import Value, boolean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.files.columns import Columns
+
+__all__ = ["Guarded", "ModuleMoves", "Rows", "joined", "together"]
+
+WRONG_RATE, OUTSIDE = 1, 2
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Transitions out of some states.
+
+    Attributes
+    ----------
+    source
+        Which of the states, ascending, shape (rows,).
+    rate
+        In 1/s, shape (rows,).
+    change
+        By how much the state's number changes, shape (rows,).
+    fault
+        0, or line * 4 plus what is wrong with the command there; None: nothing is.
+    gains
+        Rewards that are earned on the way, shape (rewards, rows); None: nothing.
+    """
+
+    source: NDArray[np.int64]
+    rate: NDArray[np.float64]
+    change: NDArray[np.int64]
+    fault: NDArray[np.int64] | None = None
+    gains: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def at(self, source: NDArray[np.int64]) -> Rows:
+        """Return the rows with other sources."""
+        return replace(self, source=source)
+
+    def taken(self, places: NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        fault = None if self.fault is None else self.fault[places]
+        gains = None if self.gains is None else self.gains[:, places]
+        return Rows(self.source[places], self.rate[places], self.change[places], fault, gains)
+
+
+def together(parts: list[Rows]) -> Rows:
+    """Return rows of several parts, in the order of their sources."""
+    if len(parts) == 1:
+        return parts[0]
+    fault = gains = None
+    if any(part.fault is not None for part in parts):
+        fault = np.concatenate(
+            [np.zeros(len(p), np.int64) if p.fault is None else p.fault for p in parts]
+        )
+    widths = [len(part.gains) for part in parts if part.gains is not None]
+    if widths:
+        shape = widths[0]
+        gains = np.concatenate(
+            [np.zeros((shape, len(p))) if p.gains is None else p.gains for p in parts], axis=1
+        )
+    sources = np.concatenate([part.source for part in parts])
+    rates = np.concatenate([part.rate for part in parts])
+    changes = np.concatenate([part.change for part in parts])
+    rows = Rows(sources, rates, changes, fault, gains)
+    return rows.taken(np.argsort(sources, kind="stable"))
+
+
+def joined(a: Rows, b: Rows, states: int) -> Rows:
+    """Return every pair of rows with the same source: rates multiply, changes add up."""
+    counts = np.bincount(b.source, minlength=states)
+    starts = np.cumsum(counts) - counts
+    times = counts[a.source]
+    total = int(times.sum())
+    check_room("synchronised transitions", 64.0 * total)
+    left = np.repeat(np.arange(len(a)), times)
+    within = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
+    x, y = a.taken(left), b.taken(starts[a.source[left]] + within)
+    fault = (
+        x.fault if y.fault is None else y.fault if x.fault is None else np.maximum(x.fault, y.fault)
+    )
+    gains = x.gains if y.gains is None else y.gains if x.gains is None else x.gains + y.gains
+    return Rows(x.source, x.rate * y.rate, x.change + y.change, fault, gains)
+
+
+class _Branch:
+    """One outcome of a command."""
+
+    def __init__(self, owner: Bound, branch: Branch, command: Command, renamed: Any) -> None:
+        self.line, names = command.line, {r.name: k for k, r in enumerate(owner.ranges)}
+        place = owner.place(command.line)
+        self.rate = owner.scope.value(branch.rate, renamed)
+        if self.rate.kind == "bool":
+            raise FileError(place, "a rate is a truth value: must be a number")
+        self.changes: list[tuple[int, Value]] = []
+        self.ranges = owner.ranges
+        self.weights = owner.weights
+        for change in branch.changes:
+            name, where = renamed.get(change.name, change.name), owner.place(change.line)
+            if name not in names:
+                raise FileError(where, f"{name!r} is no variable")
+            value = owner.scope.value(change.value, renamed)
+            kind = owner.ranges[names[name]].kind
+            if value.kind != kind:
+                raise FileError(where, f"{name}' = a {value.kind}: must be {kind}")
+            if names[name] in self.writes:
+                raise FileError(where, f"{name}' is assigned twice")
+            self.changes.append((names[name], value))
+        rewards = {name: k for k, name in enumerate(owner.program.transient)}
+        self.width = len(rewards)
+        self.gains = [
+            (rewards[gain.name], owner.scope.value(gain.value, renamed)) for gain in branch.gains
+        ]
+
+    @property
+    def writes(self) -> set[int]:
+        return {k for k, _ in self.changes}
+
+    @property
+    def reads(self) -> set[int]:
+        """Variables that its row depends on: those that it changes, too."""
+        values = [self.rate, *(value for _, value in self.changes)]
+        return self.writes.union(*(value.reads for value in values))
+
+    def rows(self, c: Columns, sources: NDArray[np.int64]) -> Rows:
+        """Return one row for each of the states of ``c``, which are called ``sources``."""
+        given = np.asarray(self.rate.run(c), dtype=np.float64)
+        rate = np.broadcast_to(given, c.count)
+        fault = None
+        wrong = ~(np.isfinite(given) & (given >= 0.0))
+        if np.any(wrong):
+            fault = np.where(np.broadcast_to(wrong, c.count), 4 * self.line + WRONG_RATE, 0)
+        change = np.zeros(c.count, dtype=np.int64)
+        for k, value in self.changes:
+            new = np.asarray(value.run(c))
+            r = self.ranges[k]
+            if not (r.low <= value.low and value.high <= r.high):
+                out = (new < r.low) | (new > r.high)
+                if np.any(out):
+                    fault = np.zeros(c.count, np.int64) if fault is None else fault
+                    fault[np.broadcast_to(out, c.count)] = 4 * self.line + OUTSIDE
+            change += self.weights[k] * (new.astype(np.int64) - c.codes[k])
+        gains = None
+        if self.width:
+            gains = np.zeros((self.width, c.count))
+            for k, value in self.gains:
+                gains[k] = value.run(c)
+        return Rows(sources, rate, change, fault, gains)
+
+
+class Guarded(NamedTuple):
+    """A command: a condition and its outcomes."""
+
+    guard: Value
+    branches: list[_Branch]
+
+    @property
+    def reads(self) -> set[int]:
+        """Variables that its rows depend on."""
+        return set(self.guard.reads).union(*(branch.reads for branch in self.branches))
+
+    def rows(self, c: Columns, everywhere: NDArray[np.int64]) -> list[Rows]:
+        """Return its rows in some states, one part per outcome; ``everywhere`` counts the states."""
+        holds = self.guard.run(c)
+        if isinstance(holds, np.ndarray):
+            places = np.flatnonzero(np.broadcast_to(holds, c.count))
+        else:
+            places = everywhere if holds else everywhere[:0]
+        if not len(places):
+            return []
+        part = c.take(places)
+        return [branch.rows(part, places) for branch in self.branches]
+
+
+class ModuleMoves:
+    """Transitions of a module, by action."""
+
+    def __init__(self, owner: Bound, module: Module) -> None:
+        self.alphabet = module.alphabet
+        self.writes: dict[str, set[int]] = {}
+        self.commands: dict[str, list[Guarded]] = {}
+        for command in module.commands:
+            action = module.renamed.get(command.action, command.action)
+            guard = owner.scope.value(command.guard, module.renamed)
+            boolean(guard, owner.place(command.line), "a guard")
+            if guard.fixed and not guard.single():
+                self.commands.setdefault(action, [])
+                continue
+            made = [_Branch(owner, b, command, module.renamed) for b in command.branches]
+            self.commands.setdefault(action, []).append(Guarded(guard, made))
+            self.writes.setdefault(action, set()).update(*(b.writes for b in made))
+
+    def rows(self, c: Columns) -> dict[str, Rows]:
+        """Return its transitions out of some states, by their actions."""
+        everywhere = np.arange(c.count)
+        found = {
+            action: [rows for command in commands for rows in command.rows(c, everywhere)]
+            for action, commands in self.commands.items()
+        }
+        return {action: together(parts) for action, parts in found.items() if parts}

@@ -1,0 +1,185 @@
+"""The loops of a search by tables (`markov.files.states.tables`), as templates of kernels.
+
+States are numbered in the order of their discovery; their numbers in the product space have the values
+of the variables, counted from 0, in bits of their own. ``slots`` has 0 or 1 + a state: at that number, or,
+where the product space is large, in an open-addressing hash table, there with the number behind it. Four
+numbers in a row share a cache line; ``mask`` is the length of the table less 1, -1 without one.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+__all__ = ["compress", "emit", "expand", "fill", "gather", "insert", "locate", "look_up", "rehash"]
+
+SPREAD = 0x1E3779B97F4A7C15
+INFINITE = float("inf")
+
+
+def expand(
+    progress, shifts, masks, digits, tables, numbers, degrees, slots, mask, targets, rates, earned, room
+):  # fmt: skip
+    """Note the transitions out of the states that wait, as long as there is room for them.
+
+    ``progress`` has the first state that waits, how many were found, the transitions noted, and whether
+    a transition has a fault.
+    """
+    source, count, noted = progress[0], progress[1], 0
+    while (
+        source < count
+        and noted + tables.most <= len(targets)
+        and count + tables.most <= len(numbers)
+        and (mask < 0 or 2 * (count + tables.most) <= mask + 1)
+    ):
+        number, before = numbers[source], noted
+        for k in range(len(shifts)):
+            digits[k] = (number >> shifts[k]) & masks[k]
+        for group in range(len(tables.rewarded)):
+            made = gather(group, tables, digits, room)
+            if made == 0:
+                continue
+            total = 0.0
+            for j in range(made):
+                rate = room.rates[j]
+                total += rate
+                if not 0.0 <= rate < INFINITE:
+                    made = -1
+                    break
+                if rate > 0.0:
+                    rates[noted] = rate
+                    count = emit(
+                        number + room.changes[j], count, noted, numbers, slots, mask, targets
+                    )
+                    noted += 1
+            if made < 0:
+                progress[3] = 1
+                return
+            if tables.rewarded[group] >= 0:
+                earned[tables.rewarded[group], source] += total
+        degrees[source] = noted - before
+        source += 1
+        progress[0], progress[1], progress[2] = source, count, noted
+
+
+def gather(group, tables, digits, room):
+    """Write the rows of a group in a state into ``room``; return how many, -1: one has a fault.
+
+    Of participants every combination of their rows is one: rates multiply, changes add up.
+    """
+    made, fault = -1, False
+    for p in range(tables.group_parts[group], tables.group_parts[group + 1]):
+        part, more = tables.parts[p], 0
+        for table in range(tables.part_tables[part], tables.part_tables[part + 1]):
+            begin, end = look_up(table, tables, digits)
+            for row in range(begin, end):
+                fault |= tables.faults[row]
+                room.new_rates[more] = tables.rates[row]
+                room.new_changes[more] = tables.changes[row]
+                more += 1
+        if more == 0:
+            return 0
+        if made < 0:
+            for i in range(more):
+                room.rates[i] = room.new_rates[i]
+                room.changes[i] = room.new_changes[i]
+            made = more
+            continue
+        for j in range(made - 1, -1, -1):  # from behind: none is overwritten before it is read
+            rate, change = room.rates[j], room.changes[j]
+            for i in range(more):
+                room.rates[j * more + i] = rate * room.new_rates[i]
+                room.changes[j * more + i] = change + room.new_changes[i]
+        made *= more
+    return -1 if fault else made
+
+
+def look_up(table, tables, digits):
+    """Return the first row of a table in a state, and the one behind the last."""
+    entry = tables.first[table]
+    for k in range(tables.table_reads[table], tables.table_reads[table + 1]):
+        entry += tables.strides[k] * digits[tables.variables[k]]
+    return tables.indptr[entry], tables.indptr[entry + 1]
+
+
+def emit(number, count, noted, numbers, slots, mask, targets):
+    """Note a transition to a state by its number; return how many states there are then."""
+    place = locate(number, slots, mask)
+    target = slots[place] - 1
+    if target < 0:
+        target = count
+        numbers[count] = number
+        slots[place] = count + 1
+        if mask >= 0:
+            slots[place + 1] = number
+        count += 1
+    targets[noted] = target
+    return count
+
+
+def locate(number, slots, mask):
+    """Return where a state is noted, or the free place where it belongs."""
+    if mask < 0:
+        return number
+    line = (number >> 2) * SPREAD
+    slot = (((line ^ (line >> 29)) << 2) | (number & 3)) & mask
+    while slots[2 * slot] != 0 and slots[2 * slot + 1] != number:
+        slot = (slot + 1) & mask
+    return 2 * slot
+
+
+def rehash(numbers, count, slots, mask):
+    """Enter the states into an empty table."""
+    for s in range(count):
+        place = locate(numbers[s], slots, mask)
+        slots[place] = s + 1
+        slots[place + 1] = numbers[s]
+
+
+def fill(source, end, degrees, targets, rates, rank, start, indices, values, counts, loops):
+    """Write the rows of the generator of some states: sorted, each target once, with the diagonal.
+
+    Row r begins at ``start[r]`` and gets ``counts[r]`` entries.
+    """
+    edge = 0
+    for s in range(source, end):
+        row, held = rank[s], 0
+        begin = start[row]
+        for k in range(edge, edge + degrees[s]):
+            target = rank[targets[k]]
+            if target == row:
+                loops[row] += rates[k]
+            else:
+                held = insert(begin, held, target, rates[k], indices, values)
+        edge += degrees[s]
+        if held > 0:
+            leaves = 0.0
+            for k in range(begin, begin + held):
+                leaves += values[k]
+            held = insert(begin, held, row, -leaves, indices, values)
+        counts[row] = held
+
+
+def insert(begin, held, target, value, indices, values):
+    """Add a value to a sorted row of ``held`` entries; return how many there are then."""
+    place = begin + held
+    while place > begin and indices[place - 1] > target:
+        place -= 1
+    if place > begin and indices[place - 1] == target:
+        values[place - 1] += value
+        return held
+    for k in range(begin + held, place, -1):
+        indices[k] = indices[k - 1]
+        values[k] = values[k - 1]
+    indices[place] = target
+    values[place] = value
+    return held + 1
+
+
+def compress(start, indptr, indices, values):
+    """Move rows that begin at ``start`` to where they belong, in place."""
+    for row in range(len(indptr) - 1):
+        shift = start[row] - indptr[row]
+        if shift > 0:
+            for k in range(indptr[row], indptr[row + 1]):
+                indices[k] = indices[k + shift]
+                values[k] = values[k + shift]
