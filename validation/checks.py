@@ -140,6 +140,12 @@ class Check(Generic[T]):
         """The names of the functions that draw."""
         return tuple(self._pictures)
 
+    def modules(self) -> set[str]:
+        """Return the names of the modules of the functions that measure, judge and draw."""
+        functions = (self.measure, self._judge, self._readings, self._process, self._level)
+        found = {each.__module__ for each in (*functions, *self._pictures.values()) if each}
+        return found | {module.__name__ for module in self._modules}
+
     def constants_of(self, *modules: ModuleType) -> None:
         """Make the constants of these modules available to the text."""
         self._modules[:0] = modules
@@ -267,7 +273,7 @@ def claim(
     Parameters
     ----------
     id
-        As in ``published/claims.csv`` or ``own_claims.csv``.
+        As in ``published/claims.csv`` or ``own_claims.csv``, written out in the module.
     arguments
         Arguments of the function for this claim.
     cases

@@ -120,7 +120,8 @@ def validate(
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Check all anew, also where nothing has changed.")
+        bool,
+        typer.Option("--fresh", help="Forget what was computed before; kernels stay compiled."),
     ] = False,
     record: Annotated[
         bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
@@ -143,7 +144,7 @@ def validate(
 ) -> None:
     """Check every claim against the models and the bundled packet data; write the report.
 
-    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
+    The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
     from validation import recomputing
     from validation.report import Report

@@ -122,7 +122,8 @@ def maps(
         for (row, column), value in np.ndenumerate(values[n]):
             colour = "white" if value > low + 0.6 * (high - low) else "black"
             text = f"{value:.{digits}f}"
-            ax.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
+            centred = {"ha": "center", "va": "center", "fontsize": 7, "in_layout": False}
+            ax.text(column, row, text, color=colour, **centred)
             if framed is not None and framed[n, row, column]:
                 edge = np.array([-0.46, 0.46, 0.46, -0.46, -0.46])
                 ax.plot(column + edge, row + np.roll(edge, 1), color=RED, lw=1.5)

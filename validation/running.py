@@ -1,8 +1,10 @@
 """Checking many claims: side by side in processes, and not again where nothing has changed.
 
-A finding with its figures is kept under the hash of everything that it is made from: the sources of
-the models, of `validation` and of the claims of its paper, the published tables, the bundled data
-(their manifest), and the versions of Python and of the libraries. There is nothing to invalidate.
+A finding with its figures is kept under the hash of everything that it is made from: the code that its
+claim uses, of the models too (`validation.code_hashes`), the texts, the published tables, the bundled
+data (their manifest), and the versions of Python and of the libraries. There is nothing to
+invalidate: after a change, the claims that use what was changed are checked again, with those results of
+models that do not use it (`validation.keeping`).
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import TYPE_CHECKING
 
 from hopflow.executing import completed, cores
 from hopflow.kernels.loading import folder as cache_folder
-from validation import keeping
+from validation import keeping, pickles
+from validation.checks import subjects
 from validation.claims import find
+from validation.code_hashes import hash_of_code
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN
 from validation.svg import drawn
@@ -33,10 +37,8 @@ __all__ = ["checked", "key_of"]
 HERE = Path(__file__).parent
 RECORDED = ("verdicts.csv", "thresholds.csv")
 """Published tables that are written from findings."""
-OTHERS = (
-    "cli.py", "judge_command.py", "judging.py", "packet_networks.py", "recomputing.py", "running.py",
-)  # fmt: skip
-"""Modules of `validation` that findings do not depend on."""
+MAKING = ("validation.checks", "validation.svg")
+"""Modules that make findings of what claims measure."""
 
 
 def checked(
@@ -120,7 +122,7 @@ def _check(id: str) -> Finding:
         for n, picture in enumerate(found.pictures)
     )
     finding = replace(found, pictures=pictures)
-    keeping.write(place, finding)
+    pickles.write(place, finding)
     for old in place.parent.glob(f"{id}-*.pickle"):
         if old != place:
             old.unlink(missing_ok=True)
@@ -133,23 +135,36 @@ def _redraw(id: str, n: int) -> Figure:
 
 def key_of(claim: Claim) -> str:
     """Return the hash of everything that the finding of a claim is made from."""
-    own = _of_folder("." if claim.paper == OWN else claim.paper)
-    return hashlib.sha256(f"{claim.id} {_common()} {own}".encode()).hexdigest()
+    code = hash_of_code([*MAKING, *_modules_of(claim)])
+    texts = keeping.hash_of([subjects()[claim.id].check.text, *_shared_texts()])
+    return hashlib.sha256(f"{claim.id} {_common()} {code} {texts}".encode()).hexdigest()
+
+
+def _modules_of(claim: Claim) -> list[str]:
+    """Return the modules that register a claim, and those of the functions that check it."""
+    folder = HERE / "claims" / ("." if claim.paper == OWN else claim.paper)
+    naming = [path for path in folder.rglob("*.py") if f'"{claim.id}"' in _text(path)]
+    own = [".".join(path.relative_to(HERE.parent).with_suffix("").parts) for path in naming]
+    return [*own, *subjects()[claim.id].check.modules()]
 
 
 @functools.cache
-def _of_folder(name: str) -> str:
-    return keeping.hash_of(keeping.sources(HERE / "claims" / name))
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache
+def _shared_texts() -> tuple[Path, ...]:
+    """Return the texts that others include."""
+    own = {subject.check.text for subject in subjects().values()}
+    return tuple(path for path in sorted((HERE / "claims").rglob("*.md")) if path not in own)
 
 
 @functools.cache
 def _common() -> str:
-    files = [path for path in HERE.glob("*.py") if path.name not in OTHERS]
-    published = keeping.sources(HERE / "published")
-    files += [path for path in published if path.name not in RECORDED]
-    files += keeping.sources(HERE / "statistics")
-    files += sorted((HERE / "claims").glob("*.*"))
-    made_from = f"{MANIFEST_SHA256} {keeping.sources_of_models()} {keeping.hash_of(files)}"
+    published = (HERE / "published").rglob("*.*")
+    files = sorted(path for path in published if path.name not in RECORDED)
+    made_from = f"{MANIFEST_SHA256} {keeping.versions()} {keeping.hash_of(files)}"
     return hashlib.sha256(made_from.encode()).hexdigest()
 
 
@@ -158,5 +173,5 @@ def _place(claim: Claim) -> Path:
 
 
 def _load(claim: Claim) -> Finding | None:
-    finding = keeping.read(_place(claim))
+    finding = pickles.read(_place(claim))
     return finding if isinstance(finding, Finding) else None

@@ -20,12 +20,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def asked(monkeypatch: pytest.MonkeyPatch, folder: Path):
     calls: list[float] = []
 
-    @keeping.kept
     def square(x: float, power: int = 2) -> float:
         calls.append(x)
         return x**power
 
-    return calls, square
+    square.__module__ = "validation.keeping"
+    return calls, keeping.kept(square)
 
 
 def another_process() -> None:
@@ -45,36 +45,40 @@ def test_one_computation_serves_all_ways_to_ask_and_all_processes(asked) -> None
 def test_what_is_incomplete_is_computed_again(asked, folder: Path) -> None:
     calls, square = asked
     square(3.0)
-    (file,) = folder.glob("*/*.pickle")
+    (file,) = folder.glob("*.pickle")
     file.write_bytes(file.read_bytes()[:5])
     another_process()
     assert square(3.0) == 9.0
     assert calls == [3.0, 3.0]
 
 
-def test_other_sources_give_another_result_in_the_place_of_the_old(
+def test_other_code_gives_another_result_in_the_place_of_the_old(
     asked, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, square = asked
     square(3.0)
-    (before,) = folder.iterdir()
-    monkeypatch.setattr(keeping, "_sources_of_claims", lambda: "0" * 64)
+    square(4.0)
+    before = set(folder.iterdir())
+    monkeypatch.setattr(keeping, "_made_from", lambda module: "0" * 64)
     another_process()
     square(3.0)
-    assert calls == [3.0, 3.0]
-    (after,) = folder.iterdir()
-    assert after != before
+    assert calls == [3.0, 4.0, 3.0]
+    assert len(set(folder.iterdir()) & before) == 1
+    assert len(set(folder.iterdir())) == 2
 
 
-def test_a_changed_file_changes_the_hash_of_the_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_result_is_made_from_the_code_that_its_module_uses(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    file = tmp_path / "model.py"
-    file.write_text("a = 1\n")
-    monkeypatch.setattr(keeping, "sources", lambda folder: [file])
-    first = keeping.sources_of_models.__wrapped__()
-    file.write_text("a = 2\n")
-    assert keeping.sources_of_models.__wrapped__() != first
+    seen: list[list[str]] = []
+    monkeypatch.setattr(keeping, "hash_of_code", lambda modules: f"{seen.append(modules)}")
+    keeping._made_from.__wrapped__("validation.claims.malhotra2005.chain")
+    assert seen == [["validation.claims.malhotra2005.chain"]]
+
+
+def test_functions_of_other_packages_are_refused(folder: Path) -> None:
+    with pytest.raises(ValueError, match="must be one of hopflow, dfcmodel"):
+        keeping.kept(another_process)()
 
 
 def test_forgetting_computes_anew(asked, folder: Path) -> None:

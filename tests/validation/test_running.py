@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from validation import running
 from validation.claims import find
+from validation.code_hashes import ROOT, _file, modules_used
+from validation.svg import drawn
 
 
 @pytest.fixture
@@ -34,14 +39,45 @@ def test_what_is_incomplete_is_checked_again(kept: Path) -> None:
     assert running._load(claim) is None
 
 
-def test_the_key_follows_the_sources_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", ["hash_of_code", "_common", "keeping.hash_of"])
+def test_the_key_follows_code_data_and_texts(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = find("Y11")
     before = running.key_of(claim)
     assert running.key_of(find("Y12")) != before
-    monkeypatch.setattr(running.keeping, "sources", lambda folder: [])
-    running._common.cache_clear()
+    monkeypatch.setattr(f"validation.running.{part}", lambda *_: "another")
     assert running.key_of(claim) != before
-    running._common.cache_clear()
+
+
+def test_a_claim_does_not_depend_on_models_that_it_does_not_use() -> None:
+    def used(id: str) -> set[str]:
+        return {name for each in running._modules_of(find(id)) for name in modules_used(each)}
+
+    assert "markov.driver" in used("M04")
+    assert "responsefn.simulation.coexistence" in used("K05")
+    assert not {name for name in used("Y11") if name.startswith(("markov", "dfcmodel"))}
+    assert "validation.claims.takano2006.vegas" not in used("D05")
+
+
+@pytest.mark.parametrize("id", ["D03", "Y11"])
+def test_what_a_claim_runs_is_what_its_key_is_made_from(id: str) -> None:
+    claim = find(id)
+    modules = [*running.MAKING, *running._modules_of(claim)]
+    files = {str(_file(name)) for each in modules for name in modules_used(each)}
+    ran: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # no module or class
+            ran.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        for picture in claim.check().pictures:
+            drawn(picture)
+    finally:
+        sys.setprofile(None)
+    own = {name for name in ran if name.startswith(str(ROOT)) and name.endswith(".py")}
+    assert own - {__file__} <= files
+    assert len(own) > 8
 
 
 @pytest.mark.slow

@@ -1,0 +1,26 @@
+"""Files of results: read whole or not at all, written in one step."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from pathlib import Path
+from typing import Any
+
+__all__ = ["read", "write"]
+
+
+def read(place: Path) -> Any:
+    """Return what was written to a file; None if it is not there, incomplete or of other classes."""
+    try:
+        return pickle.loads(place.read_bytes())
+    except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, TypeError):
+        return None
+
+
+def write(place: Path, found: object) -> None:
+    """Write a result to a file in one step."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        pickle.dump(found, file)
+    Path(file.name).replace(place)
