@@ -59,6 +59,8 @@ FINEST = 26
 """Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
 MAX_ROWS = 2**20
 """Rows of the order of what waits; beyond them steps share a row."""
+SPARE_ROWS = 8
+"""More rows than steps of a full buffer. Where a link waits longer, paused or at a rate of DFC, steps share a row."""
 STRETCHES = 1024
 """Stretches with losses that a queue remembers until the receiver knows of them; more are joined."""
 SWITCHES = 2**14
@@ -388,11 +390,12 @@ def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: f
 
 
 def _rows(links: Any, layout: Layout, quantum: float) -> int:
-    """Return how many steps the orders of queues remember: for as long as a full buffer lasts."""
+    """Return how many steps the orders of queues remember: for as long as full buffers last."""
     longest = 1.0
     for link, _ in zip(links, layout.order, strict=False):
-        longest = max(longest, link["limit"] / max(link["rate"], quantum))
-    return _power_of_two(int(min(longest, MAX_ROWS)) + 8)
+        buffers = 1.0 if link["shared"] else float(link["end"] - link["first"])
+        longest = max(longest, buffers * link["limit"] / max(link["rate"], quantum))
+    return _power_of_two(int(min(longest, MAX_ROWS)) + SPARE_ROWS)
 
 
 def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSignature, ...]:

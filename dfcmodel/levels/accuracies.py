@@ -6,16 +6,15 @@ that the levels were developed on, with the same random instances at both sides.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dfcmodel.ensembles import Ensemble, mean_interval
+from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
 from hopflow.checks import choice, instance, one_number, shown
@@ -65,14 +64,12 @@ def measured_accuracies() -> dict[str, Accuracy]:
     >>> list(measured_accuracies())
     ['fluid', 'fluid with whole packets', 'packet level']
     """
-    text = resources.files("dfcmodel.levels").joinpath("accuracies.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     kinds = {"level": str, "networks": int, "shares": int}
     return {
         row["level"]: Accuracy(
             **{f.name: kinds.get(f.name, float)(row[f.name]) for f in fields(Accuracy)}
         )
-        for row in rows
+        for row in measured_rows("accuracies.csv")
     }
 
 

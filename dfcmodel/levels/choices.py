@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO
@@ -158,10 +158,9 @@ class Measured:
 @cache
 def measured(discipline: str = "FIFO") -> Measured:
     """Return the table of a discipline, FIFO, DFC or PFC, with the medians of the costs per unit of work."""
-    text = resources.files("dfcmodel.levels").joinpath("measured.csv").read_text(encoding="utf-8")
-    names, *lines = (line.split(",") for line in text.splitlines() if line and line[0] != "#")
-    values = np.array([line[1:] for line in lines if line[0] == discipline], dtype=float)
-    columns = dict(zip(names[1:], values.T, strict=True))
+    rows = [row for row in measured_rows("measured.csv") if row["discipline"] == discipline]
+    names = rows[0].keys() - {"discipline"}
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
     flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])
     errors = np.full((len(flows), len(windows)), np.nan)
     places = np.searchsorted(flows, columns["flows"]), np.searchsorted(windows, columns["window"])

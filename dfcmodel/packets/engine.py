@@ -17,6 +17,7 @@ from dfcmodel.packets.layouts.arrays import Layout, lay_out
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.senders import redraw_periods
+from dfcmodel.packets.planning import check_numbers
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
@@ -155,15 +156,8 @@ def run_engine(plan: Plan) -> Records:
     spare = 1
     while not (run := begin_run(plan, spare)).advance(plan.samples):
         spare *= 4
-    _check_numbers(plan, run.layout.arrays["flow"])
+    flow, sizes = run.layout.arrays["flow"], np.array([each.size for each in plan.scenario.flows])
+    used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
+    check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     run.records.take_in(run.layout.arrays)
     return run.records
-
-
-def _check_numbers(plan: Plan, flow: Any) -> None:
-    """Raise OverflowError for a flow that has used up its sequence numbers."""
-    for f in np.flatnonzero(np.maximum(flow["next"], flow["sent"]) >= ENDLESS):
-        given = plan.scenario.flows[f]
-        if given.size > ENDLESS:
-            place = f"{plan.scenario.name}, flow {given.name!r}, before t = {plan.end:g} s"
-            raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")

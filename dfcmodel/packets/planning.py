@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["plan_packets"]
+__all__ = ["check_numbers", "plan_packets"]
 
 SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
@@ -62,7 +62,7 @@ def plan_packets(
     check_scenario(scenario, method)
     one_number("duration", end, at_least=SHORTEST, hint="in s")
     one_number("sample", sample, at_least=SHORTEST, hint="in s")
-    _check_numbers(scenario, starts, end)
+    check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     ports = Ports(scenario, method)
     forward, backward = [], []
@@ -106,15 +106,29 @@ def plan_packets(
     )
 
 
-def _check_numbers(scenario: Scenario, starts: Floats, end: float) -> None:
-    """Raise OverflowError for a source whose rate uses up its sequence numbers, before it is run."""
-    for flow, start in zip(scenario.flows, starts.tolist(), strict=True):
-        if isinstance(flow.source, CBR):
-            sent = min(flow.size, flow.source.rate * max(0.0, end - start))
-            if sent > ENDLESS:
-                place = f"{scenario.name}, flow {flow.name!r}, before t = {end:g} s"
-                msg = f"{sent:.3g} packets, more than {ENDLESS}; shorten the run"
-                raise OverflowError(f"{place}: {msg}")
+def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:
+    """Raise OverflowError for a flow that sends more packets than there are sequence numbers.
+
+    Parameters
+    ----------
+    scenario
+        Whose flows they are.
+    too_many
+        Whether each does, shape (F,).
+    end
+        Of the run, s.
+    """
+    for f in np.flatnonzero(too_many):
+        place = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
+        raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")
+
+
+def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:
+    """Return the packets that constant rates send up to the end; 0 of sources that listen."""
+    rates = [flow.source.rate if isinstance(flow.source, CBR) else 0.0 for flow in scenario.flows]
+    sizes = [flow.size for flow in scenario.flows]
+    sent: Floats = np.minimum(sizes, rates * np.maximum(0.0, end - starts))
+    return sent
 
 
 def _division(end: float, sample: float) -> tuple[float, int, int]:

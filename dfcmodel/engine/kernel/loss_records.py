@@ -62,6 +62,11 @@ def record_loss(
         full = queue.losses_end - queue.losses_first > mask
         touches = last.end == begin and last.end - last.first < 1.0
         if last.end == end or full or touches:
+            if (
+                last.end == end and last.marked > 0.0
+            ):  # of packets that are lost here marks are, too
+                left = last.end - last.first - last.lost
+                last.marked *= max(0.0, 1.0 - amount / left) if left > 0.0 else 0.0
             last.end = end
             last.lost += amount
             last.marked += marked
@@ -121,20 +126,27 @@ def count_back(queue: Any, losses: Any, flow: Any, amount: float, quantum: float
     return came, marked
 
 
+@inlined
+def marked_once(marked: float, seen: float, piece: float, left: float) -> float:
+    """Return how many of ``piece`` packets are marked: ``marked`` at later queues, and some of the others here.
+
+    ``seen`` of ``left`` packets were marked here, which lost ones and those that are marked later share evenly.
+    """
+    return marked + seen * (piece / left) * (1.0 - marked / piece)
+
+
 @compiled
 def pass_lost(flow: Any, n: int, quantum: float, net: Any) -> Any:
     """Return what `find_losses` does where all of a stretch was lost, at the n-th queue of paths: none arrives."""
     queue, losses = net.queues[net.path[n]], net.losses[net.path[n]]
     sent = losses[queue.losses_first & (losses.shape[0] - 1)].end - queue.cursor
-    marked = 0.0
     queue.cursor += sent
     queue.losses_first += 1
     flow.pending -= 1
     for m in range(n - 1, flow.path_first - 1, -1):
         c = net.path[m]
-        sent, seen = count_back(net.queues[c], net.losses[c], flow, sent, quantum)
-        marked += seen
-    return 0.0, sent, marked
+        sent, _ = count_back(net.queues[c], net.losses[c], flow, sent, quantum)
+    return 0.0, sent, 0.0
 
 
 @inlined
@@ -163,6 +175,8 @@ def find_losses(flow: Any, arrived: float, quantum: float, net: Any) -> Any:
     marked = 0.0
     for n in range(flow.path_end - 1, flow.path_first - 1, -1):
         c = net.path[n]
-        sent, seen = count_back(net.queues[c], net.losses[c], flow, sent, quantum)
-        marked += seen
+        left = sent
+        sent, seen = count_back(net.queues[c], net.losses[c], flow, left, quantum)
+        if seen > 0.0:
+            marked = marked_once(marked, seen, piece, left)
     return piece, sent, marked

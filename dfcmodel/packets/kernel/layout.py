@@ -90,10 +90,7 @@ UNIT = np.dtype(
         ("loss", "f8"),  # probability that an arriving packet is lost at random
         ("place", "i8"),  # in the order of processing
         ("active", "i8"),  # bits of the 32 units at places from 32 times its row on: what has work
-        (
-            "asks",
-            "i8",
-        ),  # first of the ports that count packets of an ingress together: it asks for pauses
+        ("asks", "i8"),  # first of the ports that count an ingress together: it asks for pauses
         ("mate", "i8"),  # the next of them, in a circle
         ("managed", "i8"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
     ],

@@ -97,8 +97,7 @@ def test_naive_reference_agrees_for_a_rule_that_goes_by_the_delay() -> None:
     scenario = Scenario("vegas", chain(3, rate=RATE, delay=DELAY, buffer=1e4), flows)
     fast, slow = (advance(plan_of(scenario), 200, 20)[0] for advance in ADVANCE.values())
     assert fast[-1, :, 2].max() > 64.0
-    # 200 steps of rounding to the grid, in delays of which Vegas makes windows
-    np.testing.assert_allclose(fast, slow, atol=1e-3)
+    np.testing.assert_allclose(fast, slow, rtol=1e-12)
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.75])

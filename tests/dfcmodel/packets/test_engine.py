@@ -11,7 +11,7 @@ import pytest
 
 from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
 from dfcmodel.network.disciplines import manager_of
-from dfcmodel.packets import engine
+from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.simulation import plan_scenario
@@ -109,7 +109,7 @@ def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
 
 def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None:
     """A run of 2^31 packets takes minutes: here there are 50 numbers."""
-    for module in (engine, senders):
+    for module in (engine, planning, senders):
         monkeypatch.setattr(module, "ENDLESS", 50)
     for source in (one_link.flows[0].source, CBR(200.0)):
         flow = replace(one_link.flows[0], source=source, size=np.inf)

@@ -1,0 +1,58 @@
+"""A window rule in the reference: its own functions on its own state, called as a user wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from responsefn import Feedback
+from responsefn.rules.base import Event, answers_marks
+
+if TYPE_CHECKING:
+    from responsefn import WindowRule
+
+__all__ = ["Window"]
+
+LARGEST_GROWTH = 0.125
+"""Part of a window by which it grows, at most, between two calls of its rule."""
+
+
+class Window:
+    """A rule and its state; ``most`` is the receiver's window in packets."""
+
+    def __init__(self, rule: WindowRule, rtt: float, most: float) -> None:
+        self.rule, self.most = rule, most
+        self.state: Any = rule.start(rtt)
+        self.answers_marks = answers_marks(type(rule))
+
+    @property
+    def cwnd(self) -> float:
+        """The congestion window in packets."""
+        return float(self.state.cwnd)
+
+    def grow(self, now: float, rtt: float, acks: float) -> None:
+        """Let the rule see so many ACKs: they move its state by that multiple of what one does."""
+        left = acks
+        while left > 0.0:
+            amount = min(left, max(1.0, LARGEST_GROWTH * self.cwnd))
+            old = self.state
+            new = self.rule.on_ack(old, self.rule.params, Event(now, rtt))
+            self.state = type(old)(
+                *(
+                    after if name in self.rule.assigned or after == before
+                    else before + amount * (after - before)
+                    for name, before, after in zip(old._fields, old, new, strict=True)
+                )
+            )  # fmt: skip
+            left -= amount
+
+    def reduce(self, event: str, now: float, rtt: float) -> None:
+        """Let the rule answer ``on_loss``, ``on_drop`` or ``on_timeout``."""
+        state = self.state._replace(cwnd=min(self.cwnd, self.most))
+        self.state = getattr(self.rule, event)(state, self.rule.params, Event(now, rtt))
+
+    def hear_marks(self, now: float, rtt: float, acks: float, marks: float) -> bool:
+        """Let a rule that answers marks itself do so; return whether its window became smaller."""
+        before = self.cwnd
+        seen = Feedback(now, rtt, acks, marks)
+        self.state = self.rule.on_mark(self.state, self.rule.params, seen)
+        return self.cwnd < before
