@@ -1,4 +1,4 @@
-"""The page on the architecture names what is there, and all of it; claims are made of short functions."""
+"""The page on the architecture names what is there, and all of it; claims and the fluid's kernel are made of short functions."""
 
 from __future__ import annotations
 
@@ -47,11 +47,28 @@ def test_the_glossary_and_the_page_are_in_the_documentation() -> None:
     assert "\nglossary\n" in index
 
 
-def test_no_function_of_a_claim_is_longer_than_a_page() -> None:
+@pytest.mark.parametrize("folder", ["validation/claims", "dfcmodel/engine/kernel"])
+def test_no_function_is_longer_than_a_page(folder: str) -> None:
     long = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
-        for path in sorted((ROOT / "validation" / "claims").rglob("*.py"))
+        for path in sorted((ROOT / folder).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 60  # type: ignore[operator]
     ]
     assert long == []
+
+
+def test_claims_use_the_rules_and_settings_that_users_get() -> None:
+    """One rule of a claim's own is an experiment, the agent of ns-2 in the place of AIMD; no verdict is by it (S08)."""
+    own, private = [], []
+    for path in sorted((ROOT / "validation" / "claims").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base) for base in node.bases]
+                own += [
+                    node.name for base in bases if base.endswith(("Rule", "Discipline", "Manager"))
+                ]
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
+                private += [each.name for each in node.names if each.name.startswith("_")]
+    assert own == ["HalvingAIMD"]
+    assert private == []

@@ -33,7 +33,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction
 from numba.np import arrayobj
 
-__all__ = ["CountingCompiler", "KernelCompiler", "PartCompiler"]
+__all__ = ["CountingCompiler", "KernelCompiler", "PartCompiler", "UnaliasedCompiler"]
 
 BEFORE = (
     untyped_passes.TranslateByteCode,
@@ -294,3 +294,15 @@ class CountingCompiler(KernelCompiler):
         """Compile a function with all that it calls."""
         with _replaced(arrayobj, "fix_integer_index", _as_it_is):
             return super().compile_extra(func)
+
+
+class UnaliasedCompiler(CountingCompiler):
+    """Compile a function as `CountingCompiler` does, whose array arguments share no memory.
+
+    Fields of records that are in registers stay there when another array is written.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function with all that it calls."""
+        self.state.flags.noalias = True
+        return super().compile_extra(func)

@@ -9,17 +9,24 @@ import numba.extending
 from numba import types
 
 try:
-    from hopflow.kernels.compilers import CountingCompiler, KernelCompiler, PartCompiler
+    from hopflow.kernels.compilers import (
+        CountingCompiler,
+        KernelCompiler,
+        PartCompiler,
+        UnaliasedCompiler,
+    )
 except (
     ImportError
 ):  # a Numba whose inner modules have other names: its own passes, which take longer
     PASSES: dict[str, Any] = {}
     PASSES_OF_PARTS: dict[str, Any] = {}
     COUNTING: dict[str, Any] = {}
+    UNALIASED: dict[str, Any] = {}
 else:
     PASSES = {"pipeline_class": KernelCompiler}
     PASSES_OF_PARTS = {"pipeline_class": PartCompiler}
     COUNTING = {"pipeline_class": CountingCompiler}
+    UNALIASED = {"pipeline_class": UnaliasedCompiler}
 
 __all__ = [
     "call_event",
@@ -30,6 +37,7 @@ __all__ = [
     "entry",
     "inlined",
     "summing",
+    "unaliased_entry",
 ]
 
 njit: Any = numba.njit  # its stubs lack three of these options
@@ -49,6 +57,7 @@ _OF_PYTHON: dict[str, Any] = {
 }  # fmt: skip
 entry = njit(**_OF_PYTHON, **PASSES)
 counting_entry = njit(**_OF_PYTHON, **COUNTING)
+unaliased_entry = njit(_nrt=False, **_OF_PYTHON, **UNALIASED)
 
 
 def _caller(field: str, given: int) -> Any:

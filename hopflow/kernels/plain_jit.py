@@ -22,6 +22,7 @@ __all__ = [
     "entry",
     "inlined",
     "summing",
+    "unaliased_entry",
 ]
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -54,6 +55,15 @@ def counting_entry(function: F) -> F:
     """Mark the function that Python calls, of a package in which no index of an array is below 0.
 
     Compiled, such an index does not count from the end: it is a place before the array.
+    """
+    return function
+
+
+def unaliased_entry(function: F) -> F:
+    """Mark the function that Python calls, as `counting_entry` does; its arrays share no memory.
+
+    Compiled, what it writes to one array is not looked for in another, and references to arrays are not counted:
+    it allocates nothing.
     """
     return function
 

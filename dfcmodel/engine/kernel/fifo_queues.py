@@ -4,7 +4,8 @@ A row holds what has come from each flow up to a step. How far the queue has bee
 `band.served`; its place in the sums of the rows is the head, and what each flow has sent is its own
 curve there, rounded down to the quantum (of one flow or two: exactly what was served). The curves are
 cumulative, so that rounding never adds up.
-Loops over the flows are over neighbours in memory and have no branches: they are vectorized.
+Loops over the flows are over neighbours in memory and have no branches: they are vectorized. Where a queue
+has two flows callers say so (``first + TWO``): the loops are gone then, which takes a fifth off a dumbbell of two.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from .jit import inlined, summing
 from .quantum import quantize
-from .records import AREA, ARRIVED, LOST_HERE, NOW, SENT
+from .records import AREA, ARRIVED, LOST_HERE, NOW, ONE, SENT, TWO
 
 __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
 
@@ -41,19 +42,21 @@ def sum_of(first: int, end: int, amounts: Any) -> float:
 
 
 @inlined
-def append_arrivals(band: Any, b: int, total: float, order: Any, shared: Any) -> None:
+def append_arrivals(
+    band: Any, b: int, first: int, end: int, total: float, order: Any, shared: Any
+) -> None:
     """Append this step's row to the order of a band; a full ring joins rows."""
     mask = order.rows.shape[0] - 1
     if band.tail == band.head:  # nothing waited: what has been sent is where the order begins
         band.head = 0
         band.tail = 1
-        order.total[0, b] = sum_of(band.first, band.end, shared[SENT])
-        copy(band.first, band.end, shared[SENT], order.rows[0])
+        order.total[0, b] = sum_of(first, end, shared[SENT])
+        copy(first, end, shared[SENT], order.rows[0])
     if band.tail - band.head <= mask:
         band.tail += 1
     row = (band.tail - 1) & mask
     order.total[row, b] = total
-    copy(band.first, band.end, shared[ARRIVED], order.rows[row])
+    copy(first, end, shared[ARRIVED], order.rows[row])
 
 
 @inlined
@@ -89,8 +92,9 @@ def curve_at_head(
 @inlined
 def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
     """Let what two flows have sent add up to what was served: the second gets what rounding left."""
-    now[first + 1] = min(served - now[first], high[first + 1])
-    now[first] = served - now[first + 1]
+    second = first + ONE
+    now[second] = min(served - now[first], high[second])
+    now[first] = served - now[second]
 
 
 @inlined
@@ -142,50 +146,61 @@ def put_whole(
 
 @inlined
 def leave(
-    link: Any, band: Any, k: int, now: Any, before: Any, quantum: float, queues: Any, wire: Any
+    link: Any,
+    first: int,
+    end: int,
+    k: int,
+    now: Any,
+    before: Any,
+    quantum: float,
+    queues: Any,
+    wire: Any,
 ) -> None:
     """Put what has left a band on its way; ``before`` is what had left a step ago."""
     if link.whole_packets == 1:
-        put_whole(band.first, band.end, k, now, before, quantum, queues, wire)
+        put_whole(first, end, k, now, before, quantum, queues, wire)
     elif link.lag < 0:
-        put_apart(band.first, band.end, k, now, before, quantum, queues, wire)
+        put_apart(first, end, k, now, before, quantum, queues, wire)
     else:
         there = wire[(k + link.lag) & (wire.shape[0] - 1)]
-        put_on_wire(band.first, band.end, now, before, link.weight, quantum, there)
+        put_on_wire(first, end, now, before, link.weight, quantum, there)
 
 
 @inlined
-def depart(link: Any, band: Any, b: int, quantum: float, order: Any, shared: Any) -> None:
+def depart(
+    link: Any, band: Any, b: int, first: int, end: int, quantum: float, order: Any, shared: Any
+) -> None:
     """Set ``now`` to what a band has sent when it is served at its pace, first come first served."""
     band.served = min(band.served + band.pace, band.arrivals)
-    if band.end == band.first + 1:
-        shared[NOW, band.first] = band.served
-    if band.end > band.first + 1 or link.manager >= 0:
+    if end - first == ONE:
+        shared[NOW, first] = band.served
+    if end - first > ONE or link.manager >= 0:
         part = find_head(band, b, order)
-    if band.end > band.first + 1:
+    if end - first > ONE:
         mask = order.rows.shape[0] - 1
         low = order.rows[band.head & mask]
         high = order.rows[(band.head + 1) & mask] if part > 0.0 else low
-        curve_at_head(band.first, band.end, low, high, part, quantum, shared[NOW])
-        if band.end == band.first + 2:
-            divide_exactly(band.first, band.served, high, shared[NOW])
+        curve_at_head(first, end, low, high, part, quantum, shared[NOW])
+        if end - first == TWO:
+            divide_exactly(first, band.served, high, shared[NOW])
 
 
 @inlined
 def serve_band(
-    link: Any, band: Any, b: int, k: int, quantum: float, net: Any, order: Any, shared: Any
-) -> None:
+    link: Any, band: Any, b: int, first: int, end: int, k: int, quantum: float, net: Any,
+    order: Any, shared: Any,
+) -> None:  # fmt: skip
     """Let a band take in and send what it does in step k."""
     column = NOW
     if band.tail == band.head and band.arrivals <= band.served + band.pace:  # all may pass
         band.served = band.arrivals
         column = ARRIVED
     else:
-        append_arrivals(band, b, band.arrivals, order, shared)
-        depart(link, band, b, quantum, order, shared)
-    leave(link, band, k, shared[column], shared[SENT], quantum, net.queues, net.wire)
+        append_arrivals(band, b, first, end, band.arrivals, order, shared)
+        depart(link, band, b, first, end, quantum, order, shared)
+    leave(link, first, end, k, shared[column], shared[SENT], quantum, net.queues, net.wire)
     if column == NOW:
-        add_backlog(band.first, band.end, shared[ARRIVED], shared[SENT], shared[AREA])
+        add_backlog(first, end, shared[ARRIVED], shared[SENT], shared[AREA])
         if band.served == band.arrivals:
             band.head = 0
             band.tail = 0

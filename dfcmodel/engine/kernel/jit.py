@@ -6,9 +6,9 @@ from hopflow.kernels.plain_jit import (
     call_event,
     call_manager,
     compiled,
-    entry,
     inlined,
     summing,
+    unaliased_entry,
 )
 
-__all__ = ["call_event", "call_manager", "compiled", "entry", "inlined", "summing"]
+__all__ = ["call_event", "call_manager", "compiled", "inlined", "summing", "unaliased_entry"]

@@ -14,7 +14,7 @@ from typing import Any
 from .dfc_per_flow import receive_feedback, send_feedback
 from .dfc_per_input import receive_input_feedback, send_input_feedback
 from .endpoints import advance_endpoints
-from .jit import compiled, entry, inlined
+from .jit import compiled, inlined, unaliased_entry
 from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks
@@ -33,29 +33,12 @@ from .shared_queues import serve_shared
 __all__ = ["run"]
 
 
-@entry
+@unaliased_entry
 def run(
-    first_step: int,
-    steps: int,
-    total: int,
-    every: int,
-    h: float,
-    quantum: float,
-    min_rto: float,
-    first_shared: int,
-    end_shared: int,
-    net: Any,
-    transport: Any,
-    service: Any,
-    order: Any,
-    shared: Any,
-    feedback: Any,
-    host_pace: Any,
-    record: Any,
-    queued: Any,
-    lost_at: Any,
-    fault: Any,
-) -> int:
+    first_step: int, steps: int, total: int, every: int, h: float, quantum: float, min_rto: float,
+    first_shared: int, end_shared: int, net: Any, transport: Any, service: Any, order: Any, shared: Any,
+    feedback: Any, host_pace: Any, record: Any, queued: Any, lost_at: Any, fault: Any,
+) -> int:  # fmt: skip
     """Advance the state by ``steps`` steps from ``first_step`` of ``total``; record every ``every`` steps.
 
     Records, one row per interval: ``record[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's

@@ -30,6 +30,8 @@ WHOLE = -1
 LOG_FULL, BAD_WINDOW, BAD_QUEUE, SWITCHES_FULL = 1, 2, 3, 4
 """Why a run stops: an emission log is full, a window or a queue is not a number; or, before a step, to
 make room for pauses and resumes."""
+ONE, TWO = np.uint64(1), np.uint64(2)
+"""Numbers of queues, unsigned as places are: compiled, a signed one makes a sum with them a floating-point number."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
 """Numbers that a window rule or a queue manager may have, and that a manager sees."""
 
@@ -44,21 +46,20 @@ def _record(**fields: str) -> np.dtype[Any]:
 FLOW = np.dtype(
     [
         *_record(
-            wholes="start source exit ack_lag pending in_recovery partial_ack_seen",
-            reals="delivered entered snd_una snd_nxt snd_max emitted offset rcv_nxt rcv_max "
-            "rcv_position deadline rtt dup_acks inflation recover timed_seq timed_at",
-            more_reals="srtt rttvar rto backoff max_window flow_size resent_held resent_held_lost "
-            "fractional_loss scanned_to all_lost lost_area first_loss finished pipe acks_each jitter "
-            "wait_begin wait_end waited released",
-        ).descr,
-        *_record(
-            wholes="sent_before seed whole_packets lost_in_pipe sack_scanned sack_next rule recovery timeouts loss_events log_first log_end log_at log_mask "
-            "holes_at holes_mask path_first path_end schedule_now schedule_end"
+            wholes="start source exit ack_lag pending in_recovery sent_before rule log_first log_end whole_packets",
+            reals="delivered entered rcv_nxt rcv_max rcv_position offset snd_una snd_nxt snd_max emitted "
+            "deadline rtt timed_seq timed_at rto backoff max_window flow_size acks_each jitter dup_acks",
         ).descr,
         ("cwnd", np.float64),
         ("ssthresh", np.float64),
         ("rule_state", np.float64, (MAX_STATE - 2,)),
         ("parameters", np.float64, (MAX_PARAMETERS,)),
+        *_record(
+            reals="inflation recover srtt rttvar resent_held resent_held_lost fractional_loss scanned_to all_lost "
+            "lost_area first_loss finished pipe wait_begin wait_end waited released",
+            more_wholes="partial_ack_seen seed lost_in_pipe sack_scanned sack_next recovery timeouts loss_events "
+            "log_at log_mask holes_at holes_mask path_first path_end schedule_now schedule_end",
+        ).descr,
     ],
     align=True,
 )

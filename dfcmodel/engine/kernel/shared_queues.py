@@ -14,7 +14,7 @@ from .jit import compiled, inlined
 from .managers import manage
 from .overflow import set_backlog
 from .quantum import quantize
-from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT
+from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT, TWO
 from .whole_packets import drop_whole
 
 __all__ = ["serve_shared"]
@@ -100,6 +100,15 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 
 
 @inlined
+def take_in(link: Any, first: int, end: int, here: Any, net: Any, shared: Any) -> float:
+    """Set what has arrived at the queues of a link, its first to ``end`` - 1; return the sum."""
+    copy(first, end, shared[ARRIVED], shared[PREVIOUS])
+    if link.shared == 0:
+        copy(first, end, shared[SENT], shared[BEFORE])
+    return gather_arrivals(first, end, here, net.origin, shared)
+
+
+@inlined
 def serve_shared(
     i: int, k: int, now: float, h: float, left: int, n_overflowing: int, quantum: float, net: Any,
     service: Any, order: Any, shared: Any, pauses: Any,
@@ -107,11 +116,11 @@ def serve_shared(
     """Serve the queues of link i, ``left`` steps before the next record; return how many links overflow."""
     link, bands = net.links[i], service.bands
     here = net.wire[k & (net.wire.shape[0] - 1)]
-    copy(link.first, link.end, shared[ARRIVED], shared[PREVIOUS])
-    if link.shared == 0:
-        copy(link.first, link.end, shared[SENT], shared[BEFORE])
     waited = link.pooled
-    arrivals = gather_arrivals(link.first, link.end, here, net.origin, shared)
+    if link.end - link.first == TWO:
+        arrivals = take_in(link, link.first, link.first + TWO, here, net, shared)
+    else:
+        arrivals = take_in(link, link.first, link.end, here, net, shared)
     link.arrivals = arrivals - link.total
     link.total = arrivals
     if link.manager >= 0:
@@ -129,7 +138,11 @@ def serve_shared(
         sum_bands(link, bands, shared)
         set_paces(link, bands, net.queues, quantum)
     for b in range(link.first_band, link.end_band):
-        serve_band(link, bands[b], b, k, quantum, net, order, shared)
+        band = bands[b]
+        if band.end - band.first == TWO:
+            serve_band(link, band, b, band.first, band.first + TWO, k, quantum, net, order, shared)
+        else:
+            serve_band(link, band, b, band.first, band.end, k, quantum, net, order, shared)
     if link.end_ingress > link.first_ingress:
         limit_ingress(link, k, now, h, left, quantum, net, order, shared, bands, pauses)
     longest = longest_backlog(link, bands, shared)

@@ -192,16 +192,9 @@ def transmit(
 
 @compiled
 def send(
-    flow: Any,
-    log: Any,
-    holes: Any,
-    events: Any,
-    now: float,
-    h: float,
-    ack: Any,
-    min_rto: float,
+    flow: Any, log: Any, holes: Any, events: Any, now: float, h: float, ack: Any, min_rto: float,
     quantum: float,
-) -> bool:
+) -> bool:  # fmt: skip
     """Let the sender of a flow act in a step.
 
     Parameters

@@ -8,14 +8,22 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    DFC,
+    FIFO,
+    PFC,
+    RED,
+    Fair,
     Flow,
+    Fluid,
+    Pause,
     Scenario,
     chain,
     simulate,
     takano2006,
 )
 from dfcmodel.engine import driver
-from responsefn import WindowRule
+from dfcmodel.engine.plans import compile_scenario
+from responsefn import Reno, WindowRule
 
 
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
@@ -42,6 +50,38 @@ def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> No
     run = simulate(takano2006("1"), duration=0.01)
     assert run.seconds == 1.0
     assert "simulated in 1.00 s" in run.summary()["step"]
+
+
+LINKS = {
+    "FIFO": FIFO(),
+    "DFC": DFC(),
+    "DFC per input": DFC(per="input"),
+    "fair": Fair(),
+    "pause": Pause(high=20.0, low=10.0),
+    "PFC": PFC(xoff=20.0, xon=10.0),
+    "RED": RED(low=5.0, high=15.0),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_arrays_of_a_run_share_no_memory(name: str) -> None:
+    """The loop is compiled for arrays that are apart (`unaliased_entry`)."""
+    links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=LINKS[name])
+    flows = [Flow(f"{n}", (1, 2, 3), Reno(), host="unshaped") for n in range(2)]
+    plan = compile_scenario(
+        Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0)
+    )
+    groups = driver._prepared(plan, compiled=False)[1]
+    named = {
+        f"{type(group).__name__}.{field}": getattr(group, field)
+        for group in groups
+        if not isinstance(group, np.ndarray)
+        for field in group._fields
+    }
+    named |= {"shared": plan.shared, "host_pace": plan.host_pace}
+    assert len(named) > 30
+    pairs = itertools.combinations(named, 2)
+    assert [pair for pair in pairs if np.may_share_memory(named[pair[0]], named[pair[1]])] == []
 
 
 class Growing(WindowRule):

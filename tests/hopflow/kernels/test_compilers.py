@@ -135,6 +135,37 @@ def test_indices_of_a_counting_entry_do_not_count_from_the_end(written, tmp_path
     assert len(codes["counting_entry"]) < len(codes["entry"])
 
 
+def test_arrays_of_an_unaliased_entry_are_apart_and_references_not_counted(
+    written, tmp_path
+) -> None:
+    """What it reads of one array is not read again after it wrote to another; nothing is kept or leaked."""
+    folder = tmp_path / "kernel_of_two"
+    folder.mkdir()
+    loop = "from .jit import {0}\n\n@{0}\ndef run(x, y):\n    y[0] = x[0] + 1.0\n    y[1] = x[0]\n"
+    codes = {}
+    for entry in ("counting_entry", "unaliased_entry"):
+        texts = {"__init__": "", "jit": f"{entry} = lambda f: f\n", "loop": loop.format(entry)}
+        for name, text in texts.items():
+            (folder / f"{name}.py").write_text(text)
+        package._written.cache_clear()
+        run = package.loop_of(folder.name)
+        x, y = np.array([0.3, -1.0]), np.zeros(2)
+        run(x, y)
+        before = sys.getrefcount(x), sys.getrefcount(y)
+        for _ in range(10):
+            run(x, y)
+        assert (sys.getrefcount(x), sys.getrefcount(y)) == before
+        assert y.tolist() == [1.3, 0.3]
+        whole = weakref.ref(x)
+        del x
+        gc.collect()
+        assert whole() is None
+        (codes[entry],) = run.inspect_llvm().values()
+        forget(package.compiled_package(folder.name).__name__)
+    reads = {entry: code.count("load double") for entry, code in codes.items()}
+    assert reads["unaliased_entry"] < reads["counting_entry"]
+
+
 def test_names_of_machine_code_do_not_grow_with_the_fields_of_records(written) -> None:
     many = np.zeros(3, dtype=[(f"field_of_a_long_name_{n}", float) for n in range(50)])
     package.loop_of(written)

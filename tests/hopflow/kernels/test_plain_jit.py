@@ -7,7 +7,9 @@ import pytest
 from hopflow.kernels import plain_jit
 
 
-@pytest.mark.parametrize("name", ["compiled", "inlined", "summing", "entry", "counting_entry"])
+@pytest.mark.parametrize(
+    "name", ["compiled", "inlined", "summing", "entry", "counting_entry", "unaliased_entry"]
+)
 def test_a_function_stays_as_it_is(name: str) -> None:
     def double(x: float) -> float:
         return 2.0 * x
