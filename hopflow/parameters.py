@@ -15,14 +15,17 @@ A class declares its parameters once, in an inner ``NamedTuple``::
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 
 from hopflow.units import Dimension, quantity
 
-__all__ = ["Parametrized"]
+__all__ = ["Parametrized", "canonical_text"]
+
+
+P = TypeVar("P", bound="Parametrized")
 
 
 class _NoParams(NamedTuple):
@@ -89,13 +92,19 @@ class Parametrized:
     ...         b: float = 0.5
     >>> Window(b=0.25), Window(b=0.25).replace(a=2.0).a
     (Window(b=0.25), 2.0)
+
+    The printed form shows what was given, and `canonical_text` what makes a difference:
+
+    >>> Window(b=0.5), canonical_text(Window(b=0.5))
+    (Window(b=0.5), 'Window()')
     """
 
     Params: ClassVar[type[Any]] = _NoParams
     UNITS: ClassVar[Mapping[str, Dimension]] = {}
     """Dimensions of the parameters that may be given as texts with a unit, such as ``"40ms"``."""
     params: Any
-    __slots__ = ("__dict__", "params")
+    _given: set[str]
+    __slots__ = ("__dict__", "_given", "params")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -117,6 +126,7 @@ class Parametrized:
         frozen = {k: _frozen(v, declared.get(k, "")) for k, v in params._asdict().items()}
         frozen |= {name: _in_units(name, frozen[name], of) for name, of in self.UNITS.items()}
         object.__setattr__(self, "params", params._replace(**frozen))
+        object.__setattr__(self, "_given", {*self.Params._fields[: len(args)], *kwargs})
         self.check()
 
     def check(self) -> None:
@@ -124,7 +134,7 @@ class Parametrized:
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed."""
-        return type(self)(**{**self.params._asdict(), **changes})
+        return _made(type(self), {**self.params._asdict(), **changes}, {*self._given, *changes})
 
     def __getattr__(self, name: str) -> Any:
         if name != "params" and name in self.Params._fields:
@@ -149,14 +159,31 @@ class Parametrized:
         return hash((type(self), _key(self.params)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self.params)
+        return _made, (type(self), self.params._asdict(), self._given)
 
     def __repr__(self) -> str:
-        """Name the class and the parameters that differ from their defaults."""
-        defaults = self.Params._field_defaults
-        shown = [
-            f"{name}={value!r}"
-            for name, value in self.params._asdict().items()
-            if name not in defaults or _key(value) != _key(_frozen(defaults[name]))
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        """Name the class and the parameters that were given."""
+        return _text(self, self._given)
+
+
+def canonical_text(value: object) -> str:
+    """Return the printed form without parameters that have their defaults: equal for equal objects."""
+    return _text(value, ()) if isinstance(value, Parametrized) else repr(value)
+
+
+def _text(value: Parametrized, given: Collection[str]) -> str:
+    """Name the class, its given parameters and those that differ from their defaults."""
+    defaults = value.Params._field_defaults
+    shown = [
+        f"{name}={part!r}"
+        for name, part in value.params._asdict().items()
+        if name in given or name not in defaults or _key(part) != _key(_frozen(defaults[name]))
+    ]
+    return f"{type(value).__name__}({', '.join(shown)})"
+
+
+def _made(kind: type[P], params: Mapping[str, Any], given: set[str]) -> P:
+    """Return an object of all parameters, of which some count as given."""
+    made = kind(**params)
+    object.__setattr__(made, "_given", given)
+    return made

@@ -188,14 +188,16 @@ _LOADED_ON_USE = {
 """Modules that a stationary distribution does not need, with their public names."""
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use; a stationary distribution needs half of the modules."""
-    for module, names in _LOADED_ON_USE.items():
-        if name == module or name in names:
-            loaded = importlib.import_module(f"markov.{module}")
-            return loaded if name == module else getattr(loaded, name)
-    msg = f"module 'markov' has no attribute {name!r}"
-    raise AttributeError(msg)
+if not TYPE_CHECKING:  # who checks types sees the imports above, and names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name on first use; a stationary distribution needs half of the modules."""
+        for module, names in _LOADED_ON_USE.items():
+            if name == module or name in names:
+                loaded = importlib.import_module(f"markov.{module}")
+                return loaded if name == module else getattr(loaded, name)
+        msg = f"module 'markov' has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

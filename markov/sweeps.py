@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopflow.grids import Grid, Row, source_of
+from hopflow.parameters import canonical_text
 from hopflow.sweeping import over_grid
 from markov.chains import MarkovChain
 from markov.driver import stationary
@@ -87,7 +88,7 @@ def sweep(
             raise ValueError(f"{name}: {type(model).__name__} has no such parameter, but {known}")
     for _ in grid:  # each model checks its parameters
         pass
-    about = {"model": repr(model)}
+    about = {"model": canonical_text(model)}
     if store is not None:
         about |= {"method": repr(method), "rules": source_of(type(model))}
     rows = functools.partial(_rows, method=method)

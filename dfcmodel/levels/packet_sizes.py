@@ -45,7 +45,7 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
     >>> from dfcmodel import shrink_packets, takano2006
     >>> small = shrink_packets(takano2006("1", dfc=False, tcp="newreno"), 4)
     >>> small.packet_size, small.links[0].buffer, small.flows[0].source
-    (375.0, 7200.0, AIMD(a=4.0))
+    (375.0, 7200.0, AIMD(a=4.0, form='sqrt'))
     """
     instance("scenario", scenario, Scenario)
     k = one_number("factor", factor, at_least=1.0, at_most=1e4)
@@ -85,7 +85,7 @@ def _flow(flow: Flow, k: float) -> Flow:
     elif type(source) is AIMD:
         source = source.replace(a=source.params.a * k)
     elif type(source) is NewReno:
-        source = AIMD(k, 0.5, source.params.form)
+        source = AIMD(k, form=source.params.form)
     else:
         msg = "must be AIMD, NewReno, CBR or OnOff: the growth of others in smaller packets is not known"
         raise ValueError(f"source of flow {flow.name!r} = {source!r}: {msg}")

@@ -16,6 +16,7 @@ from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import listed, one_number, unboxed, whole
 from hopflow.grids import Grid, Row, source_of
+from hopflow.parameters import canonical_text
 from hopflow.sweeping import over_grid
 from hopflow.units import in_units
 from responsefn import WindowRule
@@ -137,7 +138,7 @@ def coexist_sweep(
     grid = Grid(several, task)
     for _ in grid:  # each path checks its parameters
         pass
-    about = {"rules": ", ".join(map(repr, flows)), "seed": repr(first)}
+    about = {"rules": ", ".join(map(canonical_text, flows)), "seed": repr(first)}
     about |= {name: repr(value) for name, value in common.items()}
     if store is not None:
         about["source"] = ", ".join(source_of(kind) for kind in dict.fromkeys(map(type, flows)))

@@ -169,7 +169,9 @@ class Response(Parametrized):
         formula = formula_of(self)
         p, rtt = np.asarray(p, dtype=np.float64), np.asarray(rtt, dtype=np.float64)
         shape = np.broadcast_shapes(p.shape, rtt.shape)
-        if formula is None or formula.everywhere or not formula.condition.free_symbols:
+        from responsefn.responses.closed_forms.evaluation import names
+
+        if formula is None or formula.everywhere or not names(formula.condition):
             return np.full(shape, formula is not None and bool(formula.condition))
         return np.broadcast_to(self.value_of(formula.condition, p=p, R=rtt), shape)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow import maximum, minimum, where
 from hopflow.checks import choice, one_number
+from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
 

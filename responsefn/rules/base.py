@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hopflow import maximum, where
 from hopflow.checks import one_number
+from hopflow.functions import maximum, where
 from responsefn.responses.base import Response, formula_of
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import (
@@ -406,19 +407,22 @@ def _holds_at_ends(
 
     That is so for bounds of p, of which all or, where they are upper bounds, one must hold.
     """
+    if p.size < MANY or rtt.ndim or not _holds_between(formula.condition):
+        return False
+    return bool(rule.closed_form_holds(np.array(ends), rtt).all())
+
+
+@cache  # SymPy looks for the symbols of an expression anew each time
+def _holds_between(condition: Any) -> bool:
+    """Return whether a condition that holds for two p holds for those between."""
     import sympy as sp
 
     from responsefn.responses.closed_forms.symbolic import p as loss
 
-    if p.size < MANY or rtt.ndim:
-        return False
-    condition = formula.condition
     parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
     if not all(_bounds(part, loss) for part in parts):
         return False
-    if isinstance(condition, sp.Or) and any(part.gts == loss for part in parts):
-        return False
-    return bool(rule.closed_form_holds(np.array(ends), rtt).all())
+    return not (isinstance(condition, sp.Or) and any(part.gts == loss for part in parts))
 
 
 def _bounds(condition: Any, symbol: Any) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow import maximum
 from hopflow.checks import choice, one_number
+from hopflow.functions import maximum
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 

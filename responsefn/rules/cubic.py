@@ -6,8 +6,8 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow import maximum, minimum, where
 from hopflow.checks import choice, one_number
+from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 

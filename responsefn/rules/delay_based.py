@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow import maximum, minimum, where
 from hopflow.checks import one_number
+from hopflow.functions import maximum, minimum, where
 from responsefn.rules.base import WindowRule, cut
 
 __all__ = ["BandRule", "QueueRule", "kept_in_band", "queued"]

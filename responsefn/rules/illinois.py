@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow import maximum, minimum, where
+from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 

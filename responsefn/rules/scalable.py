@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hopflow import where
 from hopflow.checks import choice, one_number
+from hopflow.functions import where
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 

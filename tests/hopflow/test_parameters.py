@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hopflow.checks import one_number
-from hopflow.parameters import Parametrized
+from hopflow.parameters import Parametrized, canonical_text
 
 
 class Point(Parametrized):
@@ -88,6 +88,15 @@ class TestParametrized:
         assert repr(Point(3.0, rates=(1.0,))) == "Point(x=3.0, rates=(1.0,))"
         assert repr(Bare()) == "Bare()"
         assert eval(repr(Point(3.0, 5.0))) == Point(3.0, 5.0)
+
+    def test_repr_shows_a_default_that_was_given_and_the_canonical_text_does_not(self):
+        given = Point(3.0, y=Point(3.0).y)
+        assert given == Point(3.0)
+        assert repr(given) == f"Point(x=3.0, y={given.y!r})"
+        assert canonical_text(given) == canonical_text(Point(3.0)) == "Point(x=3.0)"
+        assert repr(Point(3.0).replace(y=given.y)) == repr(given)
+        assert repr(pickle.loads(pickle.dumps(given))) == repr(copy.copy(given)) == repr(given)
+        assert canonical_text(3.0) == "3.0"
 
     def test_copies_and_pickles(self):
         point = Point(3.0, rates=(7.0,))

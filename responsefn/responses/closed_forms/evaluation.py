@@ -24,7 +24,7 @@ from responsefn.responses.input_checks import PIECE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "names"]
 
 LAMBERT_W = FunctionType(lambert_w.__code__, {"math": np}, "lambert_w")
 """The same steps for arrays: SciPy's `lambertw` works in complex numbers and takes ten times as long."""
@@ -37,7 +37,7 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
 
     Values that the expression does not contain are ignored; the others broadcast.
     """
-    used = {name: values[name] for name in _names(expression)}
+    used = {name: values[name] for name in names(expression)}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
     if len(arrays) > 1:  # a number that was broadcast stays one
         shape = np.broadcast_shapes(*(each.shape for each in arrays.values()))
@@ -73,8 +73,8 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
 
 
 @cache
-def _names(expression: sp.Basic) -> frozenset[str]:
-    """Return the names of the symbols of an expression, which SymPy collects anew in each call."""
+def names(expression: sp.Basic) -> frozenset[str]:
+    """Return the names of the symbols of an expression or a condition, which SymPy collects anew in each call."""
     return frozenset(str(symbol) for symbol in expression.free_symbols)
 
 

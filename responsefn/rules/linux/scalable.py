@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hopflow import minimum
 from hopflow.checks import one_number
+from hopflow.functions import minimum
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
 

@@ -1,0 +1,25 @@
+# The names of hopflow for type checkers and editors; those of the packages are loaded on first use.
+# isort: skip_file
+from dfcmodel import *
+from markov import *  # type: ignore[assignment] # from_networkx is dfcmodel's
+from responsefn import *  # type: ignore[assignment] # RuleError is markov's
+from dfcmodel import from_networkx as from_networkx
+from markov import RuleError as RuleError
+
+from hopflow.functions import maximum as maximum, minimum as minimum, where as where
+from hopflow.status import NotSolvedError as NotSolvedError, Status as Status
+from hopflow.units import gbps as gbps, mbps as mbps, ms as ms, to_mbps as to_mbps, us as us
+
+__version__: str
+__all__ = [
+    "NotSolvedError",
+    "Status",
+    "gbps",
+    "maximum",
+    "mbps",
+    "minimum",
+    "ms",
+    "to_mbps",
+    "us",
+    "where",
+]
