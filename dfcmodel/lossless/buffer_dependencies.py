@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.lossless.minimal_cycles import minimal_cycles
+from dfcmodel.lossless.cycle_searches import minimal_cycles
 from dfcmodel.lossless.shortest_paths import ShortestPaths
 from hopflow.checks import shown
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dfcmodel.lossless import dragonfly, minimal_cycles
+from dfcmodel.lossless import cycle_searches, dragonfly
 from dfcmodel.lossless.buffer_dependencies import dependencies_of_shortest_paths
 
 
@@ -24,7 +24,7 @@ def strong(nodes: int, p: float, seed: int) -> sp.csr_matrix:
 def test_each_vertex_is_tried_and_no_cycle_has_a_chord(seed: int) -> None:
     waits = strong(40, 0.06, seed)
     graph = nx.DiGraph(waits)
-    found = list(minimal_cycles.minimal_cycles(waits))
+    found = list(cycle_searches.minimal_cycles(waits))
     assert len({frozenset(cycle) for cycle in found}) == len(found) <= waits.shape[0]
     for cycle in found:
         assert nx.DiGraph(graph.subgraph(cycle)).number_of_edges() == len(cycle)
@@ -33,9 +33,9 @@ def test_each_vertex_is_tried_and_no_cycle_has_a_chord(seed: int) -> None:
 
 def test_the_compiled_search_gives_the_same_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = strong(60, 0.08, 1)
-    plain = list(minimal_cycles.minimal_cycles(waits))
-    monkeypatch.setattr(minimal_cycles, "INTERPRETED", 0)
-    assert list(minimal_cycles.minimal_cycles(waits)) == plain
+    plain = list(cycle_searches.minimal_cycles(waits))
+    monkeypatch.setattr(cycle_searches, "INTERPRETED", 0)
+    assert list(cycle_searches.minimal_cycles(waits)) == plain
 
 
 def test_a_shortest_cycle_is_as_long_as_the_distances_say() -> None:
@@ -43,7 +43,7 @@ def test_a_shortest_cycle_is_as_long_as_the_distances_say() -> None:
     graph = nx.DiGraph(waits)
     before, queue, cycle = np.full(waits.shape[0], -1), *np.empty((2, waits.shape[0]), dtype=int)
     for vertex in graph:
-        length = minimal_cycles.close_cycle(
+        length = cycle_searches.close_cycle(
             waits.indptr, waits.indices, vertex, before, queue, cycle
         )
         back = nx.single_target_shortest_path_length(graph, vertex)

@@ -5,7 +5,7 @@ All of them cannot be listed: their number grows exponentially with their length
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
     waits
         Sparse matrix of a graph of which every vertex lies on a cycle.
     """
-    close = build(close_cycle) if waits.nnz > INTERPRETED else close_cycle
+    close: Any = build(close_cycle) if waits.nnz > INTERPRETED else close_cycle
     count = waits.shape[0]
     before, queue, cycle = np.full(count, -1, dtype=np.int64), *np.empty((2, count), dtype=np.int64)
     seen = set[frozenset[int]]()
