@@ -23,9 +23,11 @@ from markov.files.prism_parsing import parse_prism
 from markov.files.program import Program
 from markov.files.property_parsing import parse_properties, parse_property
 from markov.files.queries import Properties
+from markov.files.resets import explored_with_resets
 from markov.files.states.state_space import MAX_STATES, Explored, explored
 from markov.files.values import Value, boolean, constant
 from markov.files.views import chain_of
+from markov.transients.timed_jumps import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,7 +130,18 @@ class FileModel:
     @cached_property
     def explored(self) -> Explored:
         """The states that the initial states lead to, and the rates between them."""
-        return explored(self.bound, self.most)
+        return self._explored[0]
+
+    @cached_property
+    def _explored(self) -> tuple[Explored, tuple[TimedJump, ...]]:
+        if self.program.resets:
+            return explored_with_resets(self.bound, self.most)
+        return explored(self.bound, self.most), ()
+
+    @property
+    def timed_jumps(self) -> tuple[TimedJump, ...]:
+        """Events at given times (SBML), with which `transient` alone deals."""
+        return self._explored[1] if self.program.resets else ()
 
     @cached_property
     def chain(self) -> MarkovChain:
@@ -137,12 +150,24 @@ class FileModel:
         Raises
         ------
         FileError
-            Of a model with discrete time: its properties are read, but it is no such chain.
+            Of a model with discrete time: its properties are read, but it is no such chain. And of one
+            with events at given times: its rates are constant between them only.
         """
+        self._check_no_resets()
+        return self.chain_between_events
+
+    @cached_property
+    def chain_between_events(self) -> MarkovChain:
+        """The chain, which events at given times (SBML) interrupt."""
         if self.program.kind != "ctmc":
             said = "a model with discrete time: must be a ctmc"
             raise FileError((self.name, None), said)
         return chain_of(self)
+
+    def _check_no_resets(self) -> None:
+        if self.program.resets:
+            said = "events at given times: only transient, from the model's start, takes them"
+            raise FileError((self.name, None), said)
 
     @cached_property
     def checker(self) -> Checker:
@@ -184,6 +209,7 @@ class FileModel:
             With the reason, where it is no property of CSL on this model.
         """
         begin = time.perf_counter()
+        self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
                 (self.name, None), "properties of models with discrete time are not read"
