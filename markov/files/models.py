@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import instance, whole
+from hopflow.checks import choice, instance, whole
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
 from markov.files.answers import PropertyResult, answered
@@ -24,6 +24,7 @@ from markov.files.program import Program
 from markov.files.property_parsing import parse_properties, parse_property
 from markov.files.queries import Properties
 from markov.files.resets import explored_with_resets
+from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
 from markov.files.values import Value, boolean, constant
 from markov.files.views import chain_of
@@ -134,9 +135,17 @@ class FileModel:
 
     @cached_property
     def _explored(self) -> tuple[Explored, tuple[TimedJump, ...]]:
+        self._check_names(self.given)
         if self.program.resets:
             return explored_with_resets(self.bound, self.most)
         return explored(self.bound, self.most), ()
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        """Raise ValueError for constants of neither the file nor its properties."""
+        others = () if self.properties is None else self.properties.constants
+        known = (*self.program.constants, *others)
+        for name in given:
+            choice("constants", name, known)
 
     @property
     def timed_jumps(self) -> tuple[TimedJump, ...]:
@@ -226,6 +235,7 @@ class FileModel:
         return result
 
     def _evaluation(self, given: Properties, constants: Mapping[str, Any] | None) -> Evaluation:
+        self._check_names({} if constants is None else constants)
         values = {**self.given, **(constants or {})}
         declared = constants_of(
             given.file,
@@ -278,29 +288,7 @@ class FileModel:
             raise FileError(
                 place, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}"
             )
-        return self._rewards_of(name)
-
-    def _rewards_of(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        c, scope = self.explored.columns, self.explored.bound.scope
-        states, moves = np.zeros(c.count), np.zeros(c.count)
-        for item in self.program.rewards[name]:
-            place = self.name, item.line
-            guard = boolean(scope.value(item.guard), place, "the condition of a reward")
-            value = scope.value(item.value)
-            if value.kind == "bool":
-                raise FileError(place, "a reward is a truth value: must be a number")
-            with np.errstate(all="ignore"):
-                holds = np.flatnonzero(np.broadcast_to(np.asarray(guard.run(c)), c.count))
-                part = np.broadcast_to(np.asarray(value.run(c.take(holds)), float), len(holds))
-            if not np.isfinite(part).all():
-                raise FileError(place, "a reward that is no finite number")
-            if item.action is None:
-                states[holds] += part
-            else:
-                moves[holds] += part * self.explored.action_rates[item.action][holds]
-        if name in self.program.transient:
-            moves += self.explored.gains[self.program.transient.index(name)]
-        return states, states + moves
+        return rewards_of(name, self.program, self.explored)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in self.bound.constants.items())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from markov import FileError, transient
-from tests.markov.files.test_sbml_events import assigned, at, event, number, read
+from tests.markov.files.reactions.test_events import assigned, at, event, number, read
 
 __all__ = ["read"]
 

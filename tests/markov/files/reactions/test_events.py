@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from markov import ChainModel, FileError, explore, passage, read_sbml, stationary, transient
-from markov.files.sbml_events import shifted
+from markov.files.reactions.events import shifted
 from markov.files.syntax import Chain, Literal, Name, Negation
-from tests.markov.files.test_sbml import BIRTH, DEATH, MU, SPECIES, network
+from tests.markov.files.reactions.test_sbml import BIRTH, DEATH, MU, SPECIES, network
 
 NOW = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markov.files.program import Assignment, Branch, Command, Reset
-from markov.files.sbml_formulas import CLOCK, mapped, names_in
+from markov.files.reactions.formulas import CLOCK, mapped, names_in
 from markov.files.syntax import Chain, Expression, Literal, Name, Negation
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.sbml_events import Trigger, read_event, triggered
-from markov.files.sbml_formulas import Formulas, names_in
+from markov.files.reactions.events import Trigger, read_event, triggered
+from markov.files.reactions.formulas import Formulas, names_in
 from markov.files.states.state_space import MAX_STATES
 from markov.files.syntax import Chain, Expression, Literal, Name, Negation
 from markov.files.tokens import read_text

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from markov.files.errors import FileError
-from markov.files.sbml_formulas import CLOCK, Formulas, names_in
+from markov.files.reactions.formulas import CLOCK, Formulas, names_in
 from markov.files.syntax import Chain, Literal, Name, Negation
 
 TIME = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
