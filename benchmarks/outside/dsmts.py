@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -48,8 +50,8 @@ def _question(folder: Path, results: Path, column: str) -> Question:
             raise ValueError(f"{column}: neither a mean nor a standard deviation")
         limits = tuple((name, _limit(wanted, name)) for name in dict.fromkeys(names))
         found, bound = _answers(folder, limits, tuple(wanted["time"]))
-        mean, second, largest = found[species]
-        ours = mean if quantity == "mean" else np.sqrt(np.maximum(second - mean**2, 0.0))
+        mean, variance, largest = found[species]
+        ours = mean if quantity == "mean" else np.sqrt(variance)
         beyond = np.abs(ours - wanted[column].to_numpy()) - digits[column].to_numpy()
         error = bound * (largest if quantity == "mean" else math.sqrt(largest))
         return float(max(beyond.max(), 0.0)), error
@@ -72,9 +74,23 @@ def _wanted(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the suite's values, and the unit of the last digit that each is printed with.
 
     By the most decimals and the most significant digits of any value in its column, without zeros at
-    the end: some files leave them out, others add them.
+    the end: some files leave them out, others add them. Before an event and from it on apart: 00028 has
+    values of 7 digits before it and of 12 after.
     """
     frame, texts = pd.read_csv(results), pd.read_csv(results, dtype=str)
+    ends = [0, *np.searchsorted(frame["time"], _event_times(results)).tolist(), len(frame)]
+    parts = itertools.pairwise(ends)
+    units = [_units(frame[low:high], texts[low:high]) for low, high in parts if low < high]
+    return frame, pd.concat(units)
+
+
+def _event_times(results: Path) -> list[float]:
+    """Return the times of a model's events, as its shorthand file (``@events``) has them."""
+    shorthand = next(results.parent.glob("dsmts-*.mod")).read_text(encoding="utf-8")
+    return sorted(float(time) for time in re.findall(r"=\s*t>=([0-9.]+)\s*:", shorthand))
+
+
+def _units(frame: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
     digits = {}
     for name in frame.columns[1:]:
         words = [w.rstrip("0") if "." in w else w for w in texts[name].str.strip()]
@@ -84,7 +100,7 @@ def _wanted(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         digits[name] = 10.0 ** np.maximum(sizes - significant, -decimals)
         if name.endswith("-sd"):
             digits[name] = np.maximum(digits[name], _of_rounded_variance(frame[name].to_numpy()))
-    return frame, pd.DataFrame(digits)
+    return pd.DataFrame(digits)
 
 
 def _of_rounded_variance(sd: Any) -> Any:
@@ -102,7 +118,7 @@ def _of_rounded_variance(sd: Any) -> Any:
 def _answers(
     folder: Path, limits: tuple[tuple[str, int], ...], times: tuple[float, ...]
 ) -> tuple[dict[str, tuple[Any, Any, float]], float]:
-    """Return first and second moments of each species with its largest value, and a bound in TV."""
+    """Return mean and variance of each species with its largest value, and a bound in TV."""
     path = folder / f"{folder.name}-sbml-l3v1.xml"
     if not path.exists():
         raise ValueError("no file of level 3 version 1")
@@ -114,7 +130,9 @@ def _answers(
     for name, _ in limits:
         values = np.asarray(_values(found, states, name), dtype=float)
         most = float(np.abs(values).max())
-        moments[name] = found.pi @ values, found.pi @ values**2, most
+        mean = found.pi @ values
+        variance = [p @ (values - m) ** 2 for p, m in zip(found.pi, mean, strict=True)]
+        moments[name] = mean, np.array(variance), most
     return moments, float(found.error_bound.max() + outside.max())
 
 

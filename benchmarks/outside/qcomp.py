@@ -70,6 +70,8 @@ def _prism(path: Path, props: Path, given: tuple[tuple[str, Any], ...]) -> FileM
 
 @lru_cache(maxsize=2)
 def _jani(path: Path, given: tuple[tuple[str, Any], ...]) -> FileModel:
+    """Read with those of the parameters that are constants: of others there is a file for each value."""
     from markov.files import read_jani
 
-    return read_jani(path, constants=dict(given))
+    declared = {c["name"] for c in json.loads(path.read_text(encoding="utf-8-sig"))["constants"]}
+    return read_jani(path, constants={name: v for name, v in given if name in declared})

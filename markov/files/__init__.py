@@ -13,7 +13,7 @@ from markov.files.explicit import (
 )
 from markov.files.jani import read_jani
 from markov.files.models import FileModel, read_prism
-from markov.files.sbml import read_sbml
+from markov.files.reactions.sbml import read_sbml
 
 __all__ = [
     "ExplicitModel",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import instance, whole
+from hopflow.checks import choice, instance, whole
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
 from markov.files.answers import PropertyResult, answered
@@ -23,9 +23,12 @@ from markov.files.prism_parsing import parse_prism
 from markov.files.program import Program
 from markov.files.property_parsing import parse_properties, parse_property
 from markov.files.queries import Properties
+from markov.files.resets import explored_with_resets
+from markov.files.rewards import rewards_of
 from markov.files.states.state_space import MAX_STATES, Explored, explored
 from markov.files.values import Value, boolean, constant
 from markov.files.views import chain_of
+from markov.transients.timed_jumps import TimedJump
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,7 +131,26 @@ class FileModel:
     @cached_property
     def explored(self) -> Explored:
         """The states that the initial states lead to, and the rates between them."""
-        return explored(self.bound, self.most)
+        return self._explored[0]
+
+    @cached_property
+    def _explored(self) -> tuple[Explored, tuple[TimedJump, ...]]:
+        self._check_names(self.given)
+        if self.program.resets:
+            return explored_with_resets(self.bound, self.most)
+        return explored(self.bound, self.most), ()
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        """Raise ValueError for constants of neither the file nor its properties."""
+        others = () if self.properties is None else self.properties.constants
+        known = (*self.program.constants, *others)
+        for name in given:
+            choice("constants", name, known)
+
+    @property
+    def timed_jumps(self) -> tuple[TimedJump, ...]:
+        """Events at given times (SBML), with which `transient` alone deals."""
+        return self._explored[1] if self.program.resets else ()
 
     @cached_property
     def chain(self) -> MarkovChain:
@@ -137,12 +159,24 @@ class FileModel:
         Raises
         ------
         FileError
-            Of a model with discrete time: its properties are read, but it is no such chain.
+            Of a model with discrete time: its properties are read, but it is no such chain. And of one
+            with events at given times: its rates are constant between them only.
         """
+        self._check_no_resets()
+        return self.chain_between_events
+
+    @cached_property
+    def chain_between_events(self) -> MarkovChain:
+        """The chain, which events at given times (SBML) interrupt."""
         if self.program.kind != "ctmc":
             said = "a model with discrete time: must be a ctmc"
             raise FileError((self.name, None), said)
         return chain_of(self)
+
+    def _check_no_resets(self) -> None:
+        if self.program.resets:
+            said = "events at given times: only transient, from the model's start, takes them"
+            raise FileError((self.name, None), said)
 
     @cached_property
     def checker(self) -> Checker:
@@ -184,6 +218,7 @@ class FileModel:
             With the reason, where it is no property of CSL on this model.
         """
         begin = time.perf_counter()
+        self._check_no_resets()
         if self.program.kind != "ctmc":
             raise FileError(
                 (self.name, None), "properties of models with discrete time are not read"
@@ -200,6 +235,7 @@ class FileModel:
         return result
 
     def _evaluation(self, given: Properties, constants: Mapping[str, Any] | None) -> Evaluation:
+        self._check_names({} if constants is None else constants)
         values = {**self.given, **(constants or {})}
         declared = constants_of(
             given.file,
@@ -252,29 +288,7 @@ class FileModel:
             raise FileError(
                 place, f"rewards {name!r}: must be one of {', '.join(map(repr, names))}"
             )
-        return self._rewards_of(name)
-
-    def _rewards_of(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        c, scope = self.explored.columns, self.explored.bound.scope
-        states, moves = np.zeros(c.count), np.zeros(c.count)
-        for item in self.program.rewards[name]:
-            place = self.name, item.line
-            guard = boolean(scope.value(item.guard), place, "the condition of a reward")
-            value = scope.value(item.value)
-            if value.kind == "bool":
-                raise FileError(place, "a reward is a truth value: must be a number")
-            with np.errstate(all="ignore"):
-                holds = np.flatnonzero(np.broadcast_to(np.asarray(guard.run(c)), c.count))
-                part = np.broadcast_to(np.asarray(value.run(c.take(holds)), float), len(holds))
-            if not np.isfinite(part).all():
-                raise FileError(place, "a reward that is no finite number")
-            if item.action is None:
-                states[holds] += part
-            else:
-                moves[holds] += part * self.explored.action_rates[item.action][holds]
-        if name in self.program.transient:
-            moves += self.explored.gains[self.program.transient.index(name)]
-        return states, states + moves
+        return rewards_of(name, self.program, self.explored)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in self.bound.constants.items())

@@ -16,6 +16,7 @@ __all__ = [
     "Constant",
     "Module",
     "Program",
+    "Reset",
     "RewardItem",
     "Variable",
 ]
@@ -121,6 +122,25 @@ class RewardItem:
 
 
 @dataclass(frozen=True)
+class Reset:
+    """Assignments at a given time, from the values before it (SBML).
+
+    Attributes
+    ----------
+    time
+        In s, > 0, without variables.
+    after
+        Whether the state at that very time is the one before the assignments.
+    changes
+        To variables.
+    """
+
+    time: Expression
+    after: bool
+    changes: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """All that a model file says.
 
@@ -138,6 +158,8 @@ class Program:
         How the modules run in parallel.
     transient
         Names of rewards that transitions earn (JANI).
+    resets
+        What happens at given times (SBML).
     """
 
     file: str
@@ -151,6 +173,7 @@ class Program:
     start: Expression | None = None
     composition: Composition | None = None
     transient: tuple[str, ...] = ()
+    resets: tuple[Reset, ...] = ()
 
     def names(self) -> set[str]:
         """Return all names that are taken."""

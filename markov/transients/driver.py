@@ -14,6 +14,7 @@ from markov.driver import stationary
 from markov.selections import as_chain, distribution
 from markov.transients.rational import Resolvents, cheaper_order
 from markov.transients.results import Transient
+from markov.transients.timed_jumps import TimedJump, through
 from markov.transients.uniformization import Limit, Uniformized, check_horizon
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def transient(
     ----------
     model
         A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
-        generator matrix.
+        generator matrix. One with events at given times (`read_sbml`) goes through them.
     times
         In s (or the unit of the rates), >= 0, ascending, shape (times,); or one time.
     start
@@ -82,14 +83,16 @@ def transient(
     begin = clock.perf_counter()
     moments = ascending("times", times)
     tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
-    chain = as_chain(model)
+    timed: tuple[TimedJump, ...] = getattr(model, "timed_jumps", ())
+    chain = as_chain(model.chain_between_events if timed else model)
     begins = distribution(chain, start)
     jumps = Uniformized(chain.Q)
     check_horizon("times", jumps, float(moments[-1]))
-    limit = limit_of(chain, begins, jumps.rate * float(moments[-1]))
-    found = _by_resolvents(jumps, chain.Q, begins, moments, tolerance, limit)
-    if found is None:
-        found = _by_powers(jumps, begins, moments, tolerance, limit)
+
+    def solve(first: NDArray[np.float64], later: NDArray[np.float64]) -> _Found:
+        return _between(chain, jumps, first, later, tolerance / (len(timed) + 1))
+
+    found = through(timed, begins, moments, solve) if timed else solve(begins, moments)
     pi, errors, steps, method = found
     good = errors[-1] <= max(1000.0 * tolerance, 1e-6)
     result = Transient(
@@ -102,10 +105,24 @@ def transient(
         status=Status.CONVERGED if good else Status.INACCURATE,
         steps=steps,
         method=method,
+        timed=bool(timed),
         seconds=clock.perf_counter() - begin,
     )
     deliver(result, on_failure)
     return result
+
+
+def _between(
+    chain: MarkovChain,
+    jumps: Uniformized,
+    start: NDArray[np.float64],
+    moments: NDArray[np.float64],
+    tolerance: float,
+) -> _Found:
+    """Return the distributions at some times, as is cheaper."""
+    limit = limit_of(chain, start, jumps.rate * float(moments[-1]))
+    found = _by_resolvents(jumps, chain.Q, start, moments, tolerance, limit)
+    return _by_powers(jumps, start, moments, tolerance, limit) if found is None else found
 
 
 class _Found(NamedTuple):

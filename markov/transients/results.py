@@ -52,6 +52,8 @@ class Transient(Result):
         How it was found, in words.
     seconds
         Wall-clock time, in s.
+    timed
+        Whether the state jumps at given times besides: then there is no `occupancy`.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Transient(Result):
     steps: int
     method: str
     seconds: float
+    timed: bool = False
 
     @property
     def states(self) -> Any:
@@ -135,6 +138,8 @@ class Transient(Result):
 
     @cached_property
     def _occupied(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if self.timed:
+            raise ValueError("occupancy: of a model with events at given times it is not found")
         jumps, before = Uniformized(self.chain.Q), 0.0
         total, error = np.zeros(self.chain.size), 0.0
         found, errors = np.empty_like(self.pi), np.empty(len(self.times))

@@ -68,8 +68,19 @@ class Explored:
     gains: NDArray[np.float64]
 
 
-def explored(bound: Bound, most: int = MAX_STATES) -> Explored:
+def explored(
+    bound: Bound, most: int = MAX_STATES, more: NDArray[np.int64] | None = None
+) -> Explored:
     """Return the states that the initial states lead to, and the rates between them.
+
+    Parameters
+    ----------
+    bound
+        The program.
+    most
+        Give up beyond so many states.
+    more
+        Numbers of other states to begin with.
 
     Raises
     ------
@@ -80,7 +91,7 @@ def explored(bound: Bound, most: int = MAX_STATES) -> Explored:
     """
     while True:
         try:
-            return _Search(bound, most).run()
+            return _Search(bound, most).run(more)
         except _OutsideError as left:
             bound = bound.widened()  # refuses what does not fit into 62 bits
             del left
@@ -130,10 +141,11 @@ class _Search:
         self.earned: list[tuple[str | int, NDArray[np.int64], NDArray[np.float64]]] = []
         self.count = self.transitions = 0
 
-    def run(self) -> Explored:
+    def run(self, more: NDArray[np.int64] | None) -> Explored:
         initial = self._initial()
+        first = initial if more is None else np.union1d(initial, more)
         known = _Known(self.bound.span)
-        frontier = known.add_new(initial)
+        frontier = known.add_new(first)
         few = True
         with Counter(f"states of {self.bound.program.file}") as bar:
             while len(frontier):
@@ -145,7 +157,7 @@ class _Search:
                 frontier = np.concatenate(found)
                 if few and self.count > (FEW if loading() == 0.0 else FEW_UNLOADED):
                     few = False
-                    if (compiled := self._by_tables(initial, bar)) is not None:
+                    if (compiled := self._by_tables(initial, first, bar)) is not None:
                         return compiled
         return self._assembled(initial)
 
@@ -157,12 +169,14 @@ class _Search:
         room = BYTES_PER_EDGE * transitions + 32.0 * states
         check_room(f"{self.bound.program.file}: more than {states} states", room)
 
-    def _by_tables(self, initial: NDArray[np.int64], bar: Counter) -> Explored | None:
+    def _by_tables(
+        self, initial: NDArray[np.int64], first: NDArray[np.int64], bar: Counter
+    ) -> Explored | None:
         """Return what a compiled search finds; None where the transitions are not tabulated."""
         tables = tabulated(self.moves, self.bound, self.actions) if has_numba() else None
         if tables is None:
             return None
-        search = TableSearch(tables, self.bound, np.unique(initial), len(self.actions))
+        search = TableSearch(tables, self.bound, np.unique(first), len(self.actions))
         failed = search.run(lambda *sizes: self._check_size(bar, *sizes))
         if failed >= 0:
             alone = _Search(self.bound, self.most)

@@ -137,7 +137,7 @@ def test_concentrations_boundary_species_and_assignment_rules(read):
         ('<!DOCTYPE a [<!ENTITY b "c">]><sbml/>', "entities are not read"),
         (network(SPECIES.format("X", 0), ""), "has no reactions"),
         (network(SPECIES.format("X", 0.5), BIRTH), "'X', initial amount: 0.5: a whole number"),
-        (network(SPECIES.format("X", 0), BIRTH, MU, "<listOfEvents/>"), "listOfEvents: not read"),
+        (network(SPECIES.format("X", 0), BIRTH, MU, "<listOfConstraints/>"), "listOfConstraints: not read"),
         (network(SPECIES.format("X", 0), DEATH), "'mu' is not defined"),
         (
             network(SPECIES.format("X", 0), reaction("r", {}, {"Z": 1}, "<cn>1</cn>")),

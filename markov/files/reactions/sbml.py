@@ -14,7 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hopflow.checks import file_path, whole
+from markov.files.binding import Bound
+from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.models import FileModel
 from markov.files.program import (
@@ -25,28 +29,29 @@ from markov.files.program import (
     Constant,
     Module,
     Program,
+    Reset,
     RewardItem,
     Variable,
 )
+from markov.files.reactions.events import Trigger, read_event, triggered
+from markov.files.reactions.formulas import Formulas, names_in
 from markov.files.states.state_space import MAX_STATES
-from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation
+from markov.files.syntax import Chain, Expression, Literal, Name, Negation
 from markov.files.tokens import read_text
+from markov.files.values import boolean
 
 __all__ = ["read_sbml"]
 
 OUTSIDE = "outside"
-DEEPEST = 60
-JOINED = {"plus": "+", "times": "*", "divide": "/", "minus": "-"}
-CALLED = {"power": "pow", "floor": "floor", "ceiling": "ceil", "min": "min", "max": "max"}
 READ = {
     "compartments": ("listOfCompartments", "compartment"),
     "species": ("listOfSpecies", "species"),
     "parameters": ("listOfParameters", "parameter"),
     "reactions": ("listOfReactions", "reaction"),
     "rules": ("listOfRules", None),
+    "events": ("listOfEvents", "event"),
 }
 UNREAD = (
-    "listOfEvents",
     "listOfConstraints",
     "listOfInitialAssignments",
     "listOfFunctionDefinitions",
@@ -79,13 +84,15 @@ def read_sbml(
     -------
     FileModel
         Each species is a component and a reward (zero in the state ``outside``), each assignment rule a
-        reward; ``property`` evaluates CSL.
+        reward; ``property`` evaluates CSL. An event that a reaction triggers is part of that reaction. A
+        model with events at given times is no chain with constant rates: `transient` alone takes it.
 
     Raises
     ------
     FileError
-        A ValueError, with the element and the reason, where the file cannot be used: events, rate rules,
-        functions, initial amounts or stoichiometries that are not whole.
+        A ValueError, with the element and the reason, where the file cannot be used: rate rules,
+        functions, delays, several events that states trigger, initial amounts or stoichiometries that
+        are not whole.
 
     Examples
     --------
@@ -107,7 +114,20 @@ def read_sbml(
     1.103638
     """
     path = file_path("path", path)
-    return FileModel(_Reader(path.name, _model(path), limits).program(), constants, most)
+    reader = _Reader(path.name, _model(path), limits)
+    model = FileModel(reader.program(), constants, most)
+    if reader.trigger is not None and reader.trigger.at_start:
+        _refuse_at_start(reader.trigger, model.bound)
+    return model
+
+
+def _refuse_at_start(event: Trigger, bound: Bound) -> None:
+    """Raise FileError where the event happens at time 0."""
+    place = bound.program.file, None
+    start = Columns(np.array([[r.start] for r in bound.ranges]))
+    condition = boolean(bound.scope.value(event.condition), place, "a trigger")
+    if np.any(condition.run(start)):
+        raise FileError(place, "an event at time 0 is not read: give its values as initial ones")
 
 
 def _model(path: Path) -> ET.Element:
@@ -140,6 +160,8 @@ class _Reader:
         self.amount_of: dict[str, Expression] = {}
         self.rules = self._rules()
         self.counts = self._counts(limits)
+        self.formulas = Formulas(self.amount_of, self.wrong)
+        self.resets, self.trigger = self._events()
 
     def wrong(self, where: str, reason: str) -> FileError:
         return FileError((self.file, None), f"{where}: {reason}")
@@ -184,6 +206,21 @@ class _Reader:
             found[variable] = rule
         return found
 
+    def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
+        """Return the events at given times, or the one that reactions trigger."""
+        math = Formulas(self.amount_of, self.wrong, timed=True).read
+        found = [
+            read_event(event, math, self.counts.keys(), self.wrong) for event in self.each("events")
+        ]
+        resets = tuple(event for event in found if isinstance(event, Reset))
+        triggers = [event for event in found if isinstance(event, Trigger)]
+        if len(triggers) > 1 or (triggers and resets):
+            said = "several, and one of them depends on the state: their order is not given"
+            raise self.wrong("listOfEvents", said)
+        if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
+            raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
+        return resets, triggers[0] if triggers else None
+
     def _counts(self, limits: int | Mapping[str, int]) -> dict[str, tuple[int, int]]:
         """Return start and limit of each species that reactions change; the others are constants."""
         found: dict[str, tuple[int, int]] = {}
@@ -220,7 +257,7 @@ class _Reader:
     def program(self) -> Program:
         """Return the program of the file."""
         alone = Composition("interleaved", (Composition("module", ("network",)),))
-        found = Program(self.file, "ctmc", composition=alone)
+        found = Program(self.file, "ctmc", composition=alone, resets=self.resets)
         for parameter in self.each("parameters"):
             name = self.named(parameter)
             if name not in self.rules:
@@ -238,7 +275,7 @@ class _Reader:
         inside = Negation("!", Name(OUTSIDE, 1), 1)
         for name, rule in self.rules.items():
             found.check_new(name, 1)
-            found.formulas[name] = self.math(rule, f"rule of {name!r}", {})
+            found.formulas[name] = self.formulas.read(rule, f"rule of {name!r}")
         for name in (*self.counts, *self.rules):
             found.rewards[name] = (RewardItem(None, inside, Name(name, 1), 1),)
         found.labels[OUTSIDE] = Name(OUTSIDE, 1)
@@ -268,7 +305,7 @@ class _Reader:
                 name = self.named(parameter)
                 own[name] = f"{reaction.get('id')}.{name}"
                 self._constant(found, own[name], self.real(parameter, "value", None))
-        rate = self.math(law, where, own)
+        rate = self.formulas.read(law, where, own)
         changes = self._changes(reaction, where)
         inside: Expression = Negation("!", Name(OUTSIDE, 1), 1)
         fits, exceeds = inside, []
@@ -283,7 +320,8 @@ class _Reader:
         )
         if not step:
             return
-        yield Command("", fits, (Branch(rate, step),), 1)
+        plain = Command("", fits, (Branch(rate, step),), 1)
+        yield from ((plain,) if self.trigger is None else triggered(plain, changes, self.trigger))
         if exceeds:
             leaves: Expression = exceeds[0]
             for each in exceeds[1:]:
@@ -306,49 +344,6 @@ class _Reader:
                 elif name not in self.fixed:
                     raise self.wrong(where, f"{name!r} is no species that reactions may change")
         return {name: change for name, change in found.items() if change}
-
-    def math(self, element: ET.Element, where: str, own: Mapping[str, str]) -> Expression:
-        """Return the formula in an element."""
-        found = element.find("math")
-        if found is None or len(found) != 1:
-            raise self.wrong(where, "one formula (math) is expected")
-        return self._tree(found[0], where, own, 0)
-
-    def _tree(self, node: ET.Element, where: str, own: Mapping[str, str], deep: int) -> Expression:
-        if deep > DEEPEST:
-            raise self.wrong(where, f"a formula is nested more than {DEEPEST} deep")
-        if node.tag == "ci":
-            name = (node.text or "").strip()
-            return self.amount_of.get(name) or Name(own.get(name, name), 1)
-        if node.tag == "cn":
-            return self._number(node, where)
-        if node.tag != "apply" or not len(node):
-            raise self.wrong(where, f"{node.tag} is not read")
-        operator, parts = node[0].tag, [self._tree(part, where, own, deep + 1) for part in node[1:]]
-        if operator == "minus" and len(parts) == 1:
-            return Negation("-", parts[0], 1)
-        if operator in JOINED and len(parts) >= 1:
-            joined = JOINED[operator]
-            rest = tuple((joined, part) for part in parts[1:])
-            return Chain(parts[0], rest, 1) if rest else parts[0]
-        if operator in CALLED and parts:
-            return Call(CALLED[operator], tuple(parts), 1)
-        raise self.wrong(where, f"{operator} with {len(parts)} arguments is not read")
-
-    def _number(self, node: ET.Element, where: str) -> Expression:
-        parts = [node.text or "", *(part.tail or "" for part in node)]
-        try:
-            kind = node.get("type", "real")
-            if kind == "integer":
-                return Literal(int(parts[0]), 1)
-            if kind == "e-notation":
-                return Literal(float(f"{parts[0].strip()}e{parts[1].strip()}"), 1)
-            if kind == "rational":
-                top, bottom = Literal(float(parts[0]), 1), Literal(float(parts[1]), 1)
-                return Chain(top, (("/", bottom),), 1)
-            return Literal(float(parts[0]), 1)
-        except (ValueError, IndexError):
-            raise self.wrong(where, f"cn {' '.join(parts)!r}: a number is expected") from None
 
 
 def _and(one: Expression, other: Expression) -> Expression:

@@ -1,0 +1,1 @@
+"""Reaction networks in SBML."""

@@ -1,0 +1,119 @@
+"""Events of SBML: assignments at given times, and such as a reaction triggers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from markov.files.program import Assignment, Branch, Command, Reset
+from markov.files.reactions.formulas import CLOCK, mapped, names_in
+from markov.files.syntax import Chain, Expression, Literal, Name, Negation
+
+if TYPE_CHECKING:
+    import xml.etree.ElementTree as ET
+    from collections.abc import Callable, Collection, Mapping
+
+__all__ = ["Trigger", "read_event", "shifted", "triggered"]
+
+UNREAD = ("delay", "priority")
+LATE = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): True}
+"""Comparisons with the time on the left (0) or right, and whether they hold only after it."""
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """An event that reactions trigger: what becomes true, and what is assigned then.
+
+    ``at_start`` tells whether it happens at time 0 if the condition holds there.
+    """
+
+    condition: Expression
+    changes: tuple[Assignment, ...]
+    at_start: bool
+
+
+def read_event(
+    event: ET.Element,
+    math: Callable[[ET.Element, str], Expression],
+    variables: Collection[str],
+    refuse: Callable[[str, str], Exception],
+) -> Reset | Trigger:
+    """Return an event.
+
+    Parameters
+    ----------
+    event
+        The element.
+    math
+        Reads the formula in an element, for a place in messages.
+    variables
+        What may be assigned and what conditions may depend on: species that reactions change.
+    refuse
+        Makes the error of a place and a reason.
+
+    Raises
+    ------
+    FileError
+        For delays and priorities, assignments to others, and conditions of the time that are not
+        ``time >= number`` or ``time > number``.
+    """
+    where = f"event {event.get('id', '')!r}"
+    for tag in UNREAD:
+        if event.find(tag) is not None:
+            raise refuse(where, f"{tag} is not read")
+    trigger = event.find("trigger")
+    if trigger is None:
+        raise refuse(where, "has no trigger")
+    condition = math(trigger, where)
+    changes: list[Assignment] = []
+    for assignment in event.iterfind("listOfEventAssignments/eventAssignment"):
+        name = assignment.get("variable", "")
+        if name not in variables or name in {change.name for change in changes}:
+            raise refuse(where, f"assigns {name!r}: must be a species that reactions change, once")
+        changes.append(Assignment(name, math(assignment, where), 1))
+    if CLOCK in (name for change in changes for name in names_in(change.value)):
+        raise refuse(where, "assigns a value that depends on the time: not read")
+    if CLOCK not in names_in(condition):
+        return Trigger(condition, tuple(changes), trigger.get("initialValue", "true") == "false")
+    match condition:
+        case Chain(first, ((sign, second),)):
+            sides = first, second
+            for side, other in ((0, second), (1, first)):
+                late = LATE.get((sign, side))
+                if sides[side] != Name(CLOCK, 1) or late is None:
+                    continue
+                if not {*variables, CLOCK} & set(names_in(other)):
+                    return Reset(other, late, tuple(changes))
+    raise refuse(where, "a trigger by time must be time >= or > a number")
+
+
+def triggered(command: Command, step: Mapping[str, int], event: Trigger) -> tuple[Command, Command]:
+    """Return a reaction's command in states where it does not trigger the event, and where it does.
+
+    Parameters
+    ----------
+    command
+        Of the reaction, with one branch.
+    step
+        By how much it changes each species.
+    event
+        Happens when its condition becomes true: its values are those after the reaction.
+    """
+    before, after = event.condition, shifted(event.condition, step)
+    fires = Chain(Negation("!", before, 1), (("&", after),), 1)
+    stays = Chain(before, (("|", Negation("!", after, 1)),), 1)
+    (branch,) = command.branches
+    changes = {change.name: change for change in branch.changes}
+    changes |= {c.name: replace(c, value=shifted(c.value, step)) for c in event.changes}
+    then = Branch(branch.rate, tuple(changes.values()))
+    return (
+        replace(command, guard=Chain(command.guard, (("&", stays),), 1)),
+        replace(command, guard=Chain(command.guard, (("&", fires),), 1), branches=(then,)),
+    )
+
+
+def shifted(tree: Expression, step: Mapping[str, int]) -> Expression:
+    """Return an expression of the values after a step, in terms of those before it."""
+    if isinstance(tree, Name) and tree.name in step:
+        return Chain(tree, (("+", Literal(step[tree.name], 1)),), 1)
+    return mapped(tree, lambda part: shifted(part, step))

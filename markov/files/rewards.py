@@ -1,0 +1,50 @@
+"""Rewards of a file's model, in its states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markov.files.errors import FileError
+from markov.files.values import boolean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.files.program import Program
+    from markov.files.states.state_space import Explored
+
+__all__ = ["rewards_of"]
+
+
+def rewards_of(
+    name: str, program: Program, found: Explored
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rewards per second, shape (states,) each: of states, and of transitions besides.
+
+    Raises
+    ------
+    FileError
+        When a reward is a truth value, or no finite number in a state that has it.
+    """
+    c, scope = found.columns, found.bound.scope
+    states, moves = np.zeros(c.count), np.zeros(c.count)
+    for item in program.rewards[name]:
+        place = program.file, item.line
+        guard = boolean(scope.value(item.guard), place, "the condition of a reward")
+        value = scope.value(item.value)
+        if value.kind == "bool":
+            raise FileError(place, "a reward is a truth value: must be a number")
+        with np.errstate(all="ignore"):
+            holds = np.flatnonzero(np.broadcast_to(np.asarray(guard.run(c)), c.count))
+            part = np.broadcast_to(np.asarray(value.run(c.take(holds)), float), len(holds))
+        if not np.isfinite(part).all():
+            raise FileError(place, "a reward that is no finite number")
+        if item.action is None:
+            states[holds] += part
+        else:
+            moves[holds] += part * found.action_rates[item.action][holds]
+    if name in program.transient:
+        moves += found.gains[program.transient.index(name)]
+    return states, states + moves
