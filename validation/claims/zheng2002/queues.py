@@ -88,7 +88,7 @@ def smoother_with_red() -> Effects:
     )
 
 
-@effects("Z18", cases=(CASE,))
+@effects("Z18", cases=(CASE,), least=VISIBLE)
 def throughput_with_red() -> Effects:
     """Measure the utilisation with both queues."""
 
@@ -97,7 +97,7 @@ def throughput_with_red() -> Effects:
         own = _compared(_both("link"), "utilisation", 1.0).values()
         return Statement(
             tuple(beyond(e, VISIBLE) for e in found), (Estimate(-VISIBLE, 0.0),),
-            level=tuple(beyond(e, VISIBLE) for e in own),
+            level=tuple(beyond(e, VISIBLE) for e in own), least=VISIBLE,
         )  # fmt: skip
 
     frame = _chosen("link")
@@ -129,7 +129,7 @@ def _marked(one: str, other: str, number: int) -> float:
     return loss if loss < SLOW.most else 0.0
 
 
-@effects("Z16", cases=(ECN,))
+@effects("Z16", cases=(ECN,), least=VISIBLE)
 def marks_instead_of_drops() -> Effects:
     """Measure utilisation and loss with and without marks."""
 
@@ -152,6 +152,7 @@ def marks_instead_of_drops() -> Effects:
             "utilisation": Statement(
                 tuple(used), (Estimate(-VISIBLE, 0.0),),
                 level=tuple(beyond(_ecn(n, "utilisation"), VISIBLE) for n in OWN),
+                least=VISIBLE,
             ),
             "loss": Statement(
                 tuple(fewer), tuple(Estimate(p, 0.0) for e in spared for p in e),
