@@ -11,6 +11,7 @@ import ast
 import functools
 import hashlib
 import re
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -198,11 +199,13 @@ def _known() -> dict[str, str]:
 
 
 def _place() -> Path:
-    return cache_folder() / "code_hashes.pickle"
+    how = hashlib.sha256(f"{sys.version} {_text(__name__)}".encode()).hexdigest()[:20]
+    return cache_folder() / f"code_hashes-{how}.pickle"
 
 
 def _remember() -> None:
-    """Keep new hashes for later processes."""
+    """Keep new hashes, with those of other processes, for later ones."""
     if _changed:
+        _known().update(pickles.read(_place()) or {})
         pickles.write(_place(), _known())
         _changed.clear()

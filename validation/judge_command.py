@@ -78,6 +78,9 @@ def _named(sides: Sides[Verdict]) -> dict[str, str]:
 def _about(found: Rejudged, *, seeds: bool) -> dict[str, Any]:
     """Return everything that is printed, as in JSON."""
     before, after = found.verdicts
+    turns = list(found.turns())
+    stay = set(found.thresholds) - {turn.threshold for turn in turns}
+    tried = {name: found.tried(name) for name in found.thresholds if name in stay}
     return {
         "claim": found.claim,
         "before": _named(before),
@@ -94,8 +97,9 @@ def _about(found: Rejudged, *, seeds: bool) -> dict[str, Any]:
         ],
         "turns": [
             {"threshold": turn.threshold, "value": turn.value} | _named(turn.verdicts)
-            for turn in found.turns()
+            for turn in turns
         ],
+        "unturned": {name: (below[-1], above[-1]) for name, (below, above) in tried.items()},
         "readings": [reading.name for reading in found.before.readings],
         "without_seed": {str(seed): _named(sides) for seed, sides in found.without_a_seed()}
         if seeds
@@ -125,6 +129,9 @@ def _print(found: Rejudged, about: dict[str, Any]) -> None:
     for turn in about["turns"]:
         said = f"model {turn['model']}, packets {turn['packets']}"
         console.print(f"  {turn['threshold']} = {turn['value']:.3g}: {said}", highlight=False)
+    for name, (least, most) in about["unturned"].items():
+        said = f"{name} from {least:.2g} to {most:.2g}: the verdicts stay"
+        console.print(f"  {said}", highlight=False)
     for name in about["readings"]:
         console.print(f"other reading: {_escaped(name)}", highlight=False)
     for seed, sides in about["without_seed"].items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -73,16 +74,20 @@ class Rejudged:
         subject = subjects()[self.claim]
         measured = subject.measured()
         before, _ = self.verdicts
-        for name, value in subject.check.thresholds().items():
-            for direction in (-1, 1):
-                for factor in FACTORS:
-                    tried = value * factor**direction
-                    if name == "level" and tried >= LARGEST_LEVEL:
-                        break
+        for name in subject.check.thresholds():
+            for values in self.tried(name):
+                for tried in values:
                     found = subject.check.in_all_readings(measured, {name: tried})
                     if (verdicts := Sides(found.model, found.simulation)) != before:
                         yield Turn(name, tried, verdicts)
                         break
+
+    def tried(self, name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return the values of a threshold that `turns` tries, below the one used and above."""
+        value = subjects()[self.claim].check.thresholds()[name]
+        above = (value * factor for factor in FACTORS)
+        largest = LARGEST_LEVEL if name == "level" else math.inf
+        return tuple(value / f for f in FACTORS), tuple(v for v in above if v < largest)
 
     def without_a_seed(self) -> Iterator[tuple[int, Sides[Verdict]]]:
         """Yield each seed of the packet runs, and the verdicts when its runs are left out.

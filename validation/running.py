@@ -22,7 +22,7 @@ from hopflow.executing import completed, cores
 from hopflow.kernels.loading import folder as cache_folder
 from validation import keeping, pickles
 from validation.checks import subjects
-from validation.claims import find
+from validation.claims import find, ledger
 from validation.code_hashes import hash_of_code
 from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN
@@ -136,7 +136,8 @@ def _redraw(id: str, n: int) -> Figure:
 def key_of(claim: Claim) -> str:
     """Return the hash of everything that the finding of a claim is made from."""
     code = hash_of_code([*MAKING, *_modules_of(claim)])
-    texts = keeping.hash_of([subjects()[claim.id].check.text, *_shared_texts()])
+    own = subjects().get(claim.id)
+    texts = keeping.hash_of([*([own.check.text] if own else []), *_shared_texts()])
     return hashlib.sha256(f"{claim.id} {_common()} {code} {texts}".encode()).hexdigest()
 
 
@@ -145,7 +146,8 @@ def _modules_of(claim: Claim) -> list[str]:
     folder = HERE / "claims" / ("." if claim.paper == OWN else claim.paper)
     naming = [path for path in folder.rglob("*.py") if f'"{claim.id}"' in _text(path)]
     own = [".".join(path.relative_to(HERE.parent).with_suffix("").parts) for path in naming]
-    return [*own, *subjects()[claim.id].check.modules()]
+    registered = subjects().get(claim.id)
+    return [*own, *(registered.check.modules() if registered else ())]
 
 
 @functools.cache
@@ -156,7 +158,7 @@ def _text(path: Path) -> str:
 @functools.cache
 def _shared_texts() -> tuple[Path, ...]:
     """Return the texts that others include."""
-    own = {subject.check.text for subject in subjects().values()}
+    own = {subjects()[id].check.text for id in ledger()}
     return tuple(path for path in sorted((HERE / "claims").rglob("*.md")) if path not in own)
 
 

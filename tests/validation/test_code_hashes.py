@@ -23,6 +23,7 @@ FILES = {
     "markov/paths.py": "def walk(): pass\n",
     "markov/table.csv": "a,b\n",
     "validation/__init__.py": "",
+    "validation/code_hashes.py": "",
     "validation/one.py": "from hopflow import total\n",
     "validation/two.py": "from hopflow import (\n    mean,  # of numbers\n)\n",
     "validation/three.py": "from markov import walk\n",
@@ -103,6 +104,13 @@ def test_hashes_are_kept_by_the_text_of_a_module(
     forget()
     monkeypatch.setattr(code_hashes, "_bare", None)  # nothing is compiled again
     assert hash_of_code(["validation.two"]) == before
+
+
+def test_another_way_of_hashing_does_not_use_the_hashes_of_the_old_one(tree: Path) -> None:
+    before = code_hashes._place()
+    (tree / "validation/code_hashes.py").write_text("CHANGED = 1\n")
+    forget()
+    assert code_hashes._place() != before
 
 
 def test_sets_hash_alike_in_all_processes() -> None:

@@ -31,6 +31,13 @@ def test_it_shows_the_readings_and_takes_one() -> None:
     assert {each["statement"] for each in about["statements"]}
 
 
+def test_it_says_where_nothing_turns() -> None:
+    """Z16 is contradicted by statements that no one threshold changes."""
+    said = judge("Z16")
+    assert "level from 9.8e-06 to 0.45: the verdicts stay" in said
+    assert "least from 9.8e-07 to 1: the verdicts stay" in said
+
+
 def test_it_leaves_out_seeds() -> None:
     assert "without seed 3: model reproduced" in judge("Z02", "--seeds")
 

@@ -8,26 +8,30 @@ the name of the function.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from validation import evidence
 from validation.checks import Check, claim
+from validation.claims.effect_statements import (
+    EQUAL,
+    Curve,
+    Effects,
+    Estimates,
+    Statement,
+    beyond,
+)
 from validation.drawing import COLOURS, figure, label, legend_beside, points, reference
 from validation.statistics import (
     LEVEL,
     Estimate,
-    combine,
     difference,
-    everywhere,
     of_runs,
     ratio,
-    weakest,
 )
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.verdicts import Judgement, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,109 +52,13 @@ __all__ = [
     "where",
 ]
 
-Estimates = tuple[Estimate, ...]
-EQUAL = 0.1
-"""Largest relative difference of quantities that count as equal."""
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Quantities that decide a statement, in the model and in packet runs; None: no data.
-
-    Attributes
-    ----------
-    model, packets
-        Quantities that are all positive if the statement holds; for a statement of equality,
-        relative deviations that are all within a margin of zero. A verdict is used as is.
-    equal
-        Whether the statement is one of equality.
-    level
-        The same quantities at hopflow's own packet level.
-    """
-
-    packets: Estimates | Verdict | None = None
-    model: Estimates | Verdict | None = None
-    equal: bool = False
-    level: Estimates | Verdict | None = None
-
-    @property
-    def weakest(self) -> Estimate:
-        """The packets' estimate that is least certainly positive."""
-        assert isinstance(self.packets, tuple)
-        return weakest(self.packets)
-
-    def judged(self, level: float, margin: float, otherwise: Verdict) -> Sides[Verdict]:
-        """Return the verdicts; ``otherwise`` is the model's verdict if it has no quantities."""
-        return Sides(
-            self._judged(self.model, level, margin, otherwise),
-            self._judged(self.packets, level, margin, Verdict.NOT_APPLICABLE),
-        )
-
-    def judged_level(self, level: float, margin: float) -> Verdict:
-        """Return the verdict of hopflow's own packet level."""
-        return self._judged(self.level, level, margin, Verdict.NOT_APPLICABLE)
-
-    def _judged(
-        self,
-        estimates: Estimates | Verdict | None,
-        level: float,
-        margin: float,
-        otherwise: Verdict,
-    ) -> Verdict:
-        if not estimates:
-            return otherwise
-        if isinstance(estimates, Verdict):
-            return estimates
-        if self.equal:
-            exact = Estimate(margin, 0.0)
-            signs = (1.0, -1.0)
-            estimates = tuple(combine((exact, e), (1.0, s)) for e in estimates for s in signs)
-        return everywhere(estimates, level)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A quantity over numbers or names: from packet runs with errors, and from the model.
-
-    ``level`` is the same at hopflow's own packet level.
-    """
-
-    x: Sequence[float | str]
-    packets: Sequence[Estimate] = ()
-    model: Sequence[float] = ()
-    level: Sequence[Estimate] = ()
-
-
-@dataclass(frozen=True)
-class Effects:
-    """Measurement for a claim: statements, curves, other values.
-
-    Attributes
-    ----------
-    statements
-        Statements by their keys in the text.
-    curves
-        Curves by their labels.
-    axes
-        Labels of the axes of the curves.
-    log
-        Logarithmic axes, such as ``"x"``.
-    values
-        Other numbers of the text, by name.
-    readings
-        Statements that differ in other readings, by the name of the reading.
-    """
-
-    statements: Mapping[str, Statement]
-    curves: Mapping[str, Curve]
-    axes: tuple[str, str]
-    log: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    readings: Mapping[str, Mapping[str, Statement]] = field(default_factory=dict)
-
 
 def effects(
-    id: str, *arguments: object, cases: tuple[str, ...], equal: bool | float = False
+    id: str,
+    *arguments: object,
+    cases: tuple[str, ...],
+    equal: bool | float = False,
+    least: float = 0.0,
 ) -> Callable[[Callable[..., Effects]], Check[Effects]]:
     """Register the function below as the measurement of a claim of this kind.
 
@@ -161,6 +69,8 @@ def effects(
     equal
         Whether one of its statements is one of equality, which makes its margin a threshold; the
         margin itself where it is not `EQUAL`.
+    least
+        The smallest difference that counts, where statements have one, which makes it a threshold.
     """
 
     def register(measure: Callable[..., Effects]) -> Check[Effects]:
@@ -169,7 +79,8 @@ def effects(
         text = f"{measure.__name__}.md"
         check = claim(id, *arguments, cases=cases, text=text)(measure)
         margin = EQUAL if isinstance(equal, bool) else equal
-        check.judge(judging_equality(margin) if equal else judge)
+        others = judging_differences(least) if least else judge
+        check.judge(judging_equality(margin) if equal else others)
         check.readings(judging_readings(margin))
         check.packet_level(judging_level(margin))
         check.draw(curves)
@@ -185,6 +96,20 @@ def judge(found: Effects, *, level: float = LEVEL) -> Judgement:
         key: statement.judged(level, EQUAL, Verdict.OPEN)
         for key, statement in found.statements.items()
     }
+
+
+def judging_differences(standard: float) -> Callable[..., Judgement]:
+    """Return the function that judges signs beyond the smallest difference that counts."""
+
+    def judge_differences(
+        found: Effects, *, level: float = LEVEL, least: float = standard
+    ) -> Judgement:
+        return {
+            key: statement.counting_from(least).judged(level, EQUAL, Verdict.OPEN)
+            for key, statement in found.statements.items()
+        }
+
+    return judge_differences
 
 
 def judging_equality(standard: float) -> Callable[..., Judgement]:
@@ -203,11 +128,15 @@ def judging_readings(standard: float) -> Callable[..., dict[str, Judgement]]:
     """Return the function that judges other readings, of the statements that they change."""
 
     def readings(
-        found: Effects, *, level: float = LEVEL, margin: float = standard
+        found: Effects,
+        *,
+        level: float = LEVEL,
+        margin: float = standard,
+        least: float | None = None,
     ) -> dict[str, Judgement]:
         return {
             name: {
-                key: statement.judged(level, margin, Verdict.NOT_APPLICABLE)
+                key: statement.counting_from(least).judged(level, margin, Verdict.NOT_APPLICABLE)
                 for key, statement in statements.items()
             }
             for name, statements in found.readings.items()
@@ -220,10 +149,14 @@ def judging_level(standard: float) -> Callable[..., dict[str, Verdict]]:
     """Return the function that judges hopflow's own packet level."""
 
     def of_level(
-        found: Effects, *, level: float = LEVEL, margin: float = standard
+        found: Effects,
+        *,
+        level: float = LEVEL,
+        margin: float = standard,
+        least: float | None = None,
     ) -> dict[str, Verdict]:
         return {
-            key: statement.judged_level(level, margin)
+            key: statement.counting_from(least).judged_level(level, margin)
             for key, statement in found.statements.items()
         }
 
@@ -281,11 +214,6 @@ def by(frame: pd.DataFrame, columns: str | list[str], value: str) -> dict[Any, E
     runs = frame.groupby([*keys, "seed"])[value].mean()
     names = keys[0] if len(keys) == 1 else keys
     return {key: of_runs(seeds.to_numpy()) for key, seeds in runs.groupby(names)}
-
-
-def beyond(estimate: Estimate, least: float) -> Estimate:
-    """Return by how much an estimate exceeds the least difference that counts."""
-    return combine((estimate, Estimate(least, 0.0)), (1.0, -1.0))
 
 
 def where(case: str, name: str | None = None, **columns: object) -> pd.DataFrame:

@@ -11,11 +11,14 @@ from validation.claims.effect_claims import (
     Curve,
     Effects,
     Statement,
+    beyond,
     by,
     curves,
     deviation,
     judge,
+    judging_differences,
     judging_equality,
+    judging_level,
     judging_readings,
 )
 from validation.statistics import Estimate
@@ -46,6 +49,15 @@ def test_equality_needs_both_sides_within_the_margin(value, error, verdict: Verd
     found = of(Statement((Estimate(value, error),), equal=True))
     assert judging_equality(EQUAL)(found)["it"].packets is verdict
     assert judging_equality(EQUAL)(found, margin=1.0)["it"].packets is R
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(0.1, C), (0.05, N), (0.01, R)])
+def test_the_smallest_difference_that_counts_is_a_threshold(least, verdict: Verdict) -> None:
+    seen = beyond(Estimate(0.05, 0.001, 9), 0.1)
+    found = of(Statement((seen,), (seen,), level=(seen,), least=0.1), it=Statement((seen,)))
+    assert judging_differences(0.1)(found, least=least)["it"] == (verdict, verdict)
+    assert judging_level(EQUAL)(found, least=least)["it"] is verdict
+    assert judging_readings(EQUAL)(found, least=least)["other"]["it"].packets is C
 
 
 def test_a_reading_leaves_the_model_as_it_is() -> None:

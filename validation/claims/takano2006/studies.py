@@ -126,9 +126,8 @@ class Efficiencies:
     @classmethod
     def of_packets(cls, table: pd.DataFrame) -> Efficiencies:
         """Return the efficiencies of a bundled table; its runs differ in the seed."""
-        wide = {
-            f: table[table["flow"] == f].pivot_table("efficiency", "seed", "time") for f in FLOWS
-        }
+        runs = table.set_index(["flow", "seed", "time"])["efficiency"]
+        wide = {flow: runs[flow].unstack("time") for flow in FLOWS}  # noqa: PD010
         time = wide["target"].columns.to_numpy(float)
         return cls(time, {flow: rows.to_numpy(float) for flow, rows in wide.items()})
 

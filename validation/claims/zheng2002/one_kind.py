@@ -29,7 +29,7 @@ OTHERS = {"ns-2's decrease setting is b": (MANY, "b"), "RED thresholds of 5 and 
 """Readings beside the default: the case, and what ns-2's ``decrease_num_`` means."""
 
 
-@effects("Z03", cases=(SWEEP,))
+@effects("Z03", cases=(SWEEP,), least=VISIBLE)
 def one_flow_by_its_window() -> Effects:
     """Measure utilisation and loss of one flow by its largest window."""
     frame = where(SWEEP, "link", background=0)
@@ -48,7 +48,8 @@ def one_flow_by_its_window() -> Effects:
     return Effects(
         {
             "rises": Statement(
-                tuple(rises), tuple(Estimate(value, 0.0) for value in grows), level=tuple(climb)
+                tuple(rises), tuple(Estimate(value, 0.0) for value in grows), level=tuple(climb),
+                least=VISIBLE,
             ),
             "lossless": Statement(
                 tuple(beyond(-lost[window], -1e-5) for window in below),
@@ -61,6 +62,7 @@ def one_flow_by_its_window() -> Effects:
             "lower": Statement(
                 tuple(beyond(difference(used[FULL], used[w]), VISIBLE) for w in above),
                 level=tuple(beyond(difference(own[FULL], own[w]), VISIBLE) for w in above),
+                least=VISIBLE,
             ),
             "plateau": Statement(
                 (difference(used[above[-1]], Estimate(used[above[0]].value, 0.0)),),
@@ -127,7 +129,7 @@ def _grows(values: list[float]) -> tuple[Estimate, ...]:
     return tuple(Estimate(b - a, 0.0) for a, b in itertools.pairwise(values))
 
 
-@effects("Z04", cases=(MANY, LOW, LATE))
+@effects("Z04", cases=(MANY, LOW, LATE), least=VISIBLE)
 def number_of_tcp_flows() -> Effects:
     """Measure utilisation and loss of TCP flows by their number."""
 
@@ -142,7 +144,10 @@ def number_of_tcp_flows() -> Effects:
         rises = [difference(own_lost[b], own_lost[a]) for a, b in itertools.pairwise(own_lost)]
         return {
             "peak": Statement(
-                tuple(falls), tuple(Estimate(-VISIBLE, 0.0) for _ in others), level=tuple(less)
+                tuple(falls),
+                tuple(Estimate(-VISIBLE, 0.0) for _ in others),
+                level=tuple(less),
+                least=VISIBLE,
             ),
             "loss": Statement(tuple(steps), _grows(exact), level=tuple(rises)),
         }
@@ -172,7 +177,7 @@ def _ends(case: str) -> tuple[Estimate, Estimate]:
     return difference(used[PEAK], used[min(used)]), difference(used[PEAK], used[max(used)])
 
 
-@effects("Z05", cases=(MANY, LOW, *(f"zheng2002/{case}" for case in LAWS.values())))
+@effects("Z05", cases=(MANY, LOW, *(f"zheng2002/{case}" for case in LAWS.values())), least=VISIBLE)
 def kinds_of_flows() -> Effects:
     """Measure utilisation and loss of flows of one kind."""
 
@@ -191,16 +196,13 @@ def kinds_of_flows() -> Effects:
         model = {rule: _losses(case, rule, numbers) for rule in RULES}
         own = {rule: own_by_number(rule) for rule in SENDERS}
         apart = [(own[a], own[b]) for a, b in itertools.pairwise(own)]
+        above = [
+            beyond(difference(a[n], b[n]), VISIBLE) for (a, _), (b, _) in apart for n in NUMBERS
+        ]
         orders = [b - a for one, two in pairs for a, b in zip(model[one], model[two], strict=True)]
         return {
             "utilisation": Statement(
-                tuple(order),
-                (Estimate(-VISIBLE, 0.0),),
-                level=tuple(
-                    beyond(difference(a[n], b[n]), VISIBLE)
-                    for (a, _), (b, _) in apart
-                    for n in NUMBERS
-                ),
+                tuple(order), (Estimate(-VISIBLE, 0.0),), level=tuple(above), least=VISIBLE
             ),
             "loss": Statement(
                 tuple(reverse),

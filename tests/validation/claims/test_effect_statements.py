@@ -1,0 +1,33 @@
+"""Statements of differences: the smallest one that counts, and the weakest estimate."""
+
+from __future__ import annotations
+
+import pytest
+
+from validation.claims.effect_statements import Statement, beyond
+from validation.statistics import Estimate
+from validation.verdicts import Verdict
+
+SEEN = Estimate(0.05, 0.001, 9)
+
+
+def test_another_smallest_difference_moves_all_sides() -> None:
+    seen = beyond(SEEN, 0.1)
+    moved = Statement((seen,), (seen,), level=(seen,), least=0.1).counting_from(0.02)
+    for side in (moved.packets, moved.model, moved.level):
+        assert isinstance(side, tuple)
+        assert side[0].value == pytest.approx(0.03)
+        assert side[0].error == pytest.approx(SEEN.error)
+    assert moved.least == 0.02
+
+
+def test_statements_without_one_and_verdicts_stay() -> None:
+    signs = Statement((SEEN,))
+    assert signs.counting_from(0.02) is signs
+    limited = Statement(Verdict.OPEN, least=0.1)
+    assert limited.counting_from(None) is limited
+    assert limited.counting_from(0.02).packets is Verdict.OPEN
+
+
+def test_the_weakest_estimate_is_the_least_certain() -> None:
+    assert Statement((SEEN, Estimate(0.05, 0.1, 9))).weakest.error == 0.1

@@ -1,0 +1,130 @@
+"""Statements that certain differences are positive, or that certain ratios are one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from validation.statistics import Estimate, combine, everywhere, weakest
+from validation.verdicts import Sides, Verdict
+
+__all__ = ["EQUAL", "Curve", "Effects", "Estimates", "Statement", "beyond"]
+
+Estimates = tuple[Estimate, ...]
+EQUAL = 0.1
+"""Largest relative difference of quantities that count as equal."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Quantities that decide a statement, in the model and in packet runs; None: no data.
+
+    Attributes
+    ----------
+    model, packets
+        Quantities that are all positive if the statement holds; for a statement of equality,
+        relative deviations that are all within a margin of zero. A verdict is used as is.
+    equal
+        Whether the statement is one of equality.
+    level
+        The same quantities at hopflow's own packet level.
+    least
+        The smallest difference that counts, which has been taken off all quantities (`beyond`).
+    """
+
+    packets: Estimates | Verdict | None = None
+    model: Estimates | Verdict | None = None
+    equal: bool = False
+    level: Estimates | Verdict | None = None
+    least: float = 0.0
+
+    @property
+    def weakest(self) -> Estimate:
+        """The packets' estimate that is least certainly positive."""
+        assert isinstance(self.packets, tuple)
+        return weakest(self.packets)
+
+    def counting_from(self, least: float | None) -> Statement:
+        """Return the statement with another smallest difference, if it has one; None: the same."""
+        if least is None or not self.least:
+            return self
+
+        def shifted(found: Estimates | Verdict | None) -> Estimates | Verdict | None:
+            if not isinstance(found, tuple):
+                return found
+            return tuple(beyond(e, least - self.least) for e in found)
+
+        sides = (shifted(side) for side in (self.packets, self.model, self.level))
+        packets, model, level = sides
+        return replace(self, packets=packets, model=model, level=level, least=least)
+
+    def judged(self, level: float, margin: float, otherwise: Verdict) -> Sides[Verdict]:
+        """Return the verdicts; ``otherwise`` is the model's verdict if it has no quantities."""
+        return Sides(
+            self._judged(self.model, level, margin, otherwise),
+            self._judged(self.packets, level, margin, Verdict.NOT_APPLICABLE),
+        )
+
+    def judged_level(self, level: float, margin: float) -> Verdict:
+        """Return the verdict of hopflow's own packet level."""
+        return self._judged(self.level, level, margin, Verdict.NOT_APPLICABLE)
+
+    def _judged(
+        self, estimates: Estimates | Verdict | None, level: float, margin: float, otherwise: Verdict
+    ) -> Verdict:
+        if not estimates:
+            return otherwise
+        if isinstance(estimates, Verdict):
+            return estimates
+        if self.equal:
+            exact = Estimate(margin, 0.0)
+            signs = (1.0, -1.0)
+            estimates = tuple(combine((exact, e), (1.0, s)) for e in estimates for s in signs)
+        return everywhere(estimates, level)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity over numbers or names: from packet runs with errors, and from the model.
+
+    ``level`` is the same at hopflow's own packet level.
+    """
+
+    x: Sequence[float | str]
+    packets: Sequence[Estimate] = ()
+    model: Sequence[float] = ()
+    level: Sequence[Estimate] = ()
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Measurement for a claim: statements, curves, other values.
+
+    Attributes
+    ----------
+    statements
+        Statements by their keys in the text.
+    curves
+        Curves by their labels.
+    axes
+        Labels of the axes of the curves.
+    log
+        Logarithmic axes, such as ``"x"``.
+    values
+        Other numbers of the text, by name.
+    readings
+        Statements that differ in other readings, by the name of the reading.
+    """
+
+    statements: Mapping[str, Statement]
+    curves: Mapping[str, Curve]
+    axes: tuple[str, str]
+    log: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    readings: Mapping[str, Mapping[str, Statement]] = field(default_factory=dict)
+
+
+def beyond(estimate: Estimate, least: float) -> Estimate:
+    """Return by how much an estimate exceeds the least difference that counts."""
+    return combine((estimate, Estimate(least, 0.0)), (1.0, -1.0))
