@@ -254,6 +254,15 @@ class Scenario:
 
         Links as from `feeders`; of a host it is its access link, like the first link of the path.
         """
+        if n not in self._ingress:
+            self._ingress[n] = self._ingress_of(n)
+        return self._ingress[n]
+
+    @cached_property
+    def _ingress(self) -> dict[int, list[tuple[int, int, float]]]:
+        return {}
+
+    def _ingress_of(self, n: int) -> list[tuple[int, int, float]]:
         link = self.links[n]
         if not isinstance(link.discipline, PFC):
             return []

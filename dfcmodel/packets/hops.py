@@ -30,7 +30,8 @@ class Hops(NamedTuple):
     before
         The port of the hop before, of ACKs that of the last hop of the packets; -1: none.
     row
-        Number of the hop where the receiver of each flow has one too, between packets and ACKs.
+        Number of the hop where the receiver of each flow has one too, between packets and ACKs, and its sender
+        one after them.
     """
 
     flow: Integers
@@ -48,7 +49,7 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     --------
     >>> hops = hops_of([(0, 1), (1,)], [(2,), ()])
     >>> hops.port.tolist(), hops.before.tolist(), hops.row.tolist()
-    ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 4])
+    ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 5])
     """
 
     def whole(values: Any) -> Integers:
@@ -65,4 +66,4 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     before = np.concatenate([[-1], port[:-1]])
     before[place == 0] = -1
     begins = (place == 0) | (place == there[flow])
-    return Hops(flow, port, is_ack, begins, before, place + is_ack + start[flow] + flow)
+    return Hops(flow, port, is_ack, begins, before, place + is_ack + start[flow] + 2 * flow)

@@ -120,17 +120,24 @@ class Plan:
         return hops_of(self.forward, self.backward)
 
     @cached_property
-    def _disciplines(self) -> tuple[dict[Any, Discipline], list[Any]]:
-        """The disciplines by what tells them apart, and that of each port: ports share them."""
-        each = [port.discipline for port in self.ports]
-        own = [FIFO if type(rule) is FIFO else id(rule) for rule in each]
-        return dict(zip(own, each, strict=True)), own
+    def _disciplines(self) -> tuple[list[Discipline], NDArray[np.int64]]:
+        """The disciplines, and the place of that of each port among them: ports share them."""
+        place: dict[Any, int] = {}
+        found: list[Discipline] = []
+        own = []
+        for port in self.ports:
+            rule = port.discipline
+            key = FIFO if type(rule) is FIFO else id(rule)
+            if key not in place:
+                place[key] = len(found)
+                found.append(rule)
+            own.append(place[key])
+        return found, np.array(own)
 
     def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
         """Return a value that follows from the discipline of each port, (P,)."""
         disciplines, own = self._disciplines
-        values = {key: value(each) for key, each in disciplines.items()}
-        return np.array([values[key] for key in own])
+        return np.array([value(each) for each in disciplines])[own]
 
     def under(self, *kinds: type) -> list[int]:
         """Return the ports with disciplines of some kinds."""
@@ -288,8 +295,10 @@ class Plan:
     @cached_property
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
+        alone = tuple((p,) for p in range(len(self.ports)))
+        if all(getattr(each, "counts", "output") == "output" for each in self._disciplines[0]):
+            return alone
         place = {port.link: p for p, port in enumerate(self.ports) if port.link >= 0}
-        alone = [(p,) for p in range(len(self.ports))]
         return tuple(
             tuple(place[n] for n in self.scenario.counted_together(port.link))
             if port.link >= 0 and isinstance(port.discipline, PFC)
@@ -300,6 +309,8 @@ class Plan:
     def pool(self, p: int) -> float:
         """Return for how many packets of classes that are never paused port p has room."""
         together = self.counting[p]
+        if len(together) == 1:
+            return float(self.ports[p].room - sum(self.ingress(p).values()))
         rooms = {key: room for m in together for key, room in self.ingress(m).items()}
         part = self.ports[p].room / sum(self.ports[m].room for m in together)
         return float(self.ports[p].room - part * sum(rooms.values()))

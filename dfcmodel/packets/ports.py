@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
@@ -30,8 +29,7 @@ def has_lanes(discipline: Discipline) -> bool:
     return managed or isinstance(discipline, (DFC, Pause, PFC, Fair, Priority, DualPI2))
 
 
-@dataclass(frozen=True)
-class Port:
+class Port(NamedTuple):
     """A directed link at packet level and the queue in front of it.
 
     Attributes

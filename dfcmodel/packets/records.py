@@ -24,7 +24,7 @@ SWITCHES = 2**13
 class Records:
     """Recorded arrays for F flows, P ports, S samples and H hops.
 
-    The hops of a flow are those of its packets, its receiver, and those of its ACKs.
+    The hops of a flow are those of its packets, its receiver, those of its ACKs, and its sender.
 
     Attributes
     ----------
@@ -33,6 +33,8 @@ class Records:
         the last ACK in s (nan: none); highest cumulatively acknowledged packet (-1: none).
     delivered
         Packets delivered in order in each sample, (S + 1, F); the last row is beyond the end.
+    started
+        Packets whose transmission started at each hop in each sample, less those at the hop before, (S + 1, H).
     transit
         Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F).
     lost
@@ -58,12 +60,13 @@ class Records:
         self.plan = plan
         self.scale = 1.0 / plan.sample
         ways = zip(plan.forward, plan.backward, strict=True)
-        self.first_hop = np.cumsum([0, *(len(out) + 1 + len(back) for out, back in ways)])
+        self.first_hop = np.cumsum([0, *(len(out) + len(back) + 2 for out, back in ways)])
         H = int(self.first_hop[-1])
         self.window, self.round_trip = np.zeros((S, F)), np.full((S, F), np.nan)
         self.acked = np.full((S, F), -1, dtype=np.int64)
         self.delivered, self.transit = np.zeros((S + 1, F)), np.zeros((S + 1, F))
         self.lost = np.zeros((S + 1, H), dtype=np.int32)
+        self.started = np.zeros((S + 1, H), dtype=np.int32)
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
         self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
@@ -79,7 +82,7 @@ class Records:
     def rows(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays that the compiled engine fills, in the order of its arguments."""
         return (
-            self.window, self.round_trip, self.acked, self.delivered, self.transit, self.waiting,
+            self.window, self.round_trip, self.acked, self.delivered, self.started, self.waiting,
             self.lost, self.switches,
         )  # fmt: skip
 
@@ -105,19 +108,22 @@ class Records:
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
-        self.peak = arrays["unit"]["peak"][:P].copy()
-        self.carried, self.waited = hop["carried"].copy(), hop["waited"].copy()
+        real = hop["port"] >= 0
+        self.peak = arrays["unit"]["peak"][:P].astype(np.int64)
+        self.waited = arrays["waited"].copy()
+        self.add_up()
         self.imbalance = self._imbalance(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation
         self.drops = np.zeros(P, dtype=np.int64)
-        np.add.at(self.drops, hop["port"], self.lost.sum(axis=0))
+        np.add.at(self.drops, hop["port"][real], self.lost.sum(axis=0)[real])
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
 
     def _imbalance(self, arrays: dict[str, Any]) -> NDArray[np.float64]:
         """Return the packets emitted less arrived, dropped and in the network, relative, (F,)."""
         flow, used = arrays["flow"], arrays["element"][: arrays["tally"][1]]
-        inside = used[(used["number"] >= 0) & (used["hop"] <= flow["turn"][used["flow"]])]
+        inside = used[used["number"] >= 0]
+        inside = inside[inside["hop"] <= flow["turn"][inside["flow"]]]
         missing = flow["emitted"].astype(float) - flow["arrived"]
         missing -= np.bincount(inside["flow"], minlength=len(flow))
         missing += flow["pending"] >= 0  # it has arrived
@@ -125,6 +131,16 @@ class Records:
         for f, out in enumerate(self.plan.forward):
             missing[f] -= dropped[self.first_hop[f] : self.first_hop[f] + len(out)].sum()
         return np.asarray(np.abs(missing) / np.maximum(flow["emitted"], 1))
+
+    def add_up(self) -> None:
+        """Set what follows from the packets started at each hop: those carried, and the time in transit."""
+        counts = np.cumsum(self.started[:-1], axis=1, dtype=np.int32)
+        self.carried = counts.sum(axis=0, dtype=np.int64)
+        ports = self.plan.ports
+        for f, out in enumerate(self.plan.forward):
+            first = self.first_hop[f]
+            delays = np.array([ports[p].delay * (ports[p].link >= 0) for p in out])
+            self.transit[:-1, f] = counts[:, first : first + len(out)] @ delays
 
     def bin_of(self, time: float) -> int:
         """Return the index of the sample that contains a time; S for times beyond the end."""
@@ -152,11 +168,10 @@ class Records:
         if first != last:
             self.waiting[first, p] += 1
             self.waiting[last, p] -= 1
-        if not packet.is_ack:
-            port = self.plan.ports[p]
-            self.transit[last, packet.flow] += port.delay * (port.link >= 0)
-        self.carried[self.hop_of(packet)] += 1
-        self.waited[self.hop_of(packet)] += now - came
+        h = self.hop_of(packet)
+        self.started[last, h] += 1
+        self.started[last, h + 1] -= 1
+        self.waited[h] += now - came
 
     def wait_until(self, p: int, came: float, now: float) -> None:
         """Record that a packet queued since ``came`` is dropped at time ``now``."""

@@ -190,3 +190,4 @@ class Simulation:
         for queue in self.queues:
             for came in queue.arrivals():
                 self.records.wait_on(queue.p, came)
+        self.records.add_up()

@@ -32,7 +32,12 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
     for name in method.loss or {}:
         choice("loss: link", name, [link.name for link in scenario.links])
+    checked = set()  # disciplines that links share
     for link in scenario.links:
+        key = (id(link.discipline), link.shared)
+        if key in checked:
+            continue
+        checked.add(key)
         kind = type(link.discipline)
         if kind not in KINDS and not issubclass(kind, QueueManager):
             names = ", ".join(known.__name__ for known in KINDS) + " and queue managers"

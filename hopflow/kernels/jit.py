@@ -36,6 +36,7 @@ __all__ = [
     "counting_entry",
     "entry",
     "inlined",
+    "prefetch",
     "summing",
     "unaliased_entry",
 ]
@@ -100,6 +101,33 @@ def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-d
 @inlined
 def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: D103
     _call_manager(manager, link)
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    signature = types.void(array, types.intp)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        from llvmlite import ir
+        from numba.np.arrayobj import make_array
+
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind_of_array: Any = make_array(signature.args[0])  # type: ignore[no-untyped-call]
+        first = kind_of_array(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(first, [arguments[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        builder.call(
+            fetch, [place, *(ir.Constant(number, n) for n in (0, 3, 1))]
+        )  # to read, all levels, data
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@inlined
+def prefetch(array, index):  # type: ignore[no-untyped-def]  # noqa: D103
+    _prefetch(array, index)
 
 
 @intrinsic

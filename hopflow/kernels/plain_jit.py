@@ -21,6 +21,7 @@ __all__ = [
     "counting_entry",
     "entry",
     "inlined",
+    "prefetch",
     "summing",
     "unaliased_entry",
 ]
@@ -76,6 +77,10 @@ def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks
 def call_manager(manager: Any, link: Any) -> None:
     """Let a queue manager see a link's arrivals; see `dfcmodel.network.manager_events`."""
     manager(link)
+
+
+def prefetch(array: Any, index: int) -> None:
+    """Have the cache line of an array's element fetched, without waiting for it: it is read soon."""
 
 
 def call_on_array(function: Any, array: Any, a: float, b: float, c: float, d: float) -> None:

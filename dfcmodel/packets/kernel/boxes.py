@@ -51,15 +51,16 @@ def push(element, unit, slot, e, u, time, key):
         unit[box.place >> PLACES].active |= 1 << (box.place & PLACE)
     box.count += 1
     b = box.at + (int(time * box.inverse) & box.mask)
-    j = slot[b, 0]
+    place = slot[b]
+    j = place.head
     if j < 0:
-        slot[b, 0] = e
-        slot[b, 1] = e
+        place.head = e
+        place.tail = e
         return
-    tail = element[slot[b, 1]]
+    tail = element[place.tail]
     if tail.time < time or (tail.time == time and tail.key <= key):
         tail.next = e
-        slot[b, 1] = e
+        place.tail = e
         return
     before = -1
     while element[j].time < time or (element[j].time == time and element[j].key <= key):
@@ -67,7 +68,7 @@ def push(element, unit, slot, e, u, time, key):
         j = element[j].next
     it.next = j
     if before < 0:
-        slot[b, 0] = e
+        place.head = e
     else:
         element[before].next = e
 
@@ -109,7 +110,7 @@ def least_time(element, unit, slot, now, end):
         if box.count > 0:
             first = int(now * box.inverse)
             for b in range(first, first + box.mask + 1):
-                e = slot[box.at + (b & box.mask), 0]
+                e = slot[box.at + (b & box.mask)].head
                 if e >= 0 and element[e].time < least:
                     least = element[e].time
                 if b >= int(least * box.inverse):

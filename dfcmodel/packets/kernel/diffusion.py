@@ -98,7 +98,7 @@ def adjust(unit, lane, diffusive, p, time):
 def tell(element, unit, lane, diffusive, feedback, p, e):
     """Report the nominal rates and the packets of the lanes of a port to those lanes that feed them."""
     part = want(unit, lane, diffusive, p, True)
-    for k in range(element[e].hop, element[e].size):
+    for k in range(element[e].hop, element[e].flow):
         d = diffusive[feedback[k, 0]]
         rate = part * d.wanted if d.active == 1 else math.nan
         to = diffusive[feedback[k, 1]]
@@ -113,7 +113,7 @@ def tell(element, unit, lane, diffusive, feedback, p, e):
 @inlined
 def listen(element, unit, lane, diffusive, feedback, p, e):
     """Receive what was reported to the lanes of a port, and set their rates."""
-    for k in range(element[e].hop, element[e].size):
+    for k in range(element[e].hop, element[e].flow):
         d = diffusive[feedback[k, 1]]
         rate = d.rate_0 if element[e].marked == 0 else d.rate_1
         if rate >= 0.0:  # of an inactive flow nothing is reported
@@ -123,10 +123,10 @@ def listen(element, unit, lane, diffusive, feedback, p, e):
 
 
 @compiled
-def exchange(element, unit, slot, lane, diffusive, feedback, p, e):
+def exchange(element, sent_at, unit, slot, lane, diffusive, feedback, p, e):
     """Process feedback that port p reports or receives; the next follows after a period.
 
-    A report takes a period to arrive: of two places the one is written while the other is read.
+    A report takes a period to arrive, which stands in ``sent_at``: of two places the one is written while the other is read.
     """
     if element[e].number == TELL:
         tell(element, unit, lane, diffusive, feedback, p, e)
@@ -134,7 +134,7 @@ def exchange(element, unit, slot, lane, diffusive, feedback, p, e):
         listen(element, unit, lane, diffusive, feedback, p, e)
     it = element[e]
     it.marked = 1 - it.marked
-    push(element, unit, slot, e, p, it.time + it.sent, it.key)
+    push(element, unit, slot, e, p, it.time + sent_at[e], it.key)
 
 
 @inlined

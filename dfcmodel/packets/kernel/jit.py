@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from hopflow.kernels.plain_jit import call_event, call_manager, compiled, counting_entry, inlined
+from hopflow.kernels.plain_jit import (
+    call_event,
+    call_manager,
+    compiled,
+    counting_entry,
+    inlined,
+    prefetch,
+)
 
-__all__ = ["call_event", "call_manager", "compiled", "counting_entry", "inlined"]
+__all__ = ["call_event", "call_manager", "compiled", "counting_entry", "inlined", "prefetch"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from .coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict
 from .diffusion import leave_rated
-from .jit import compiled, inlined
+from .jit import compiled, inlined, prefetch
 from .managers import CODEL, COUPLED, DELIVER, control_delay
 from .pauses import count_class
 from .ports import drop, is_markable
@@ -67,7 +67,7 @@ def discard(element, flow, waiting, lost, tally, p, e, time, scale, rows):
     row = min(int(time * scale), rows)
     waiting[min(int(element[e].time * scale), rows), p] += 1
     waiting[row, p] -= 1
-    drop(element, flow, lost, tally, e, flow[element[e].flow].way + element[e].hop, row, time)
+    drop(element, flow, lost, tally, e, np.int64(element[e].hop), row, time)
 
 
 @inlined
@@ -138,10 +138,13 @@ def leave_lane(element, unit, lane, sizes, p, level):
     e = np.int64(it.head)
     it.head = element[e].next
     it.count -= 1
-    it.deficit -= sizes[element[e].size]
+    size = sizes[element[e].size]
+    it.deficit -= size
     port.waiting -= 1
-    port.bytes -= sizes[element[e].size]
-    if it.count == 0:
+    port.bytes -= size
+    if it.count > 0:
+        prefetch(element, it.head)
+    else:
         level.first = it.next
         if level.first < 0:
             level.last = -1

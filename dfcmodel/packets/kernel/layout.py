@@ -6,6 +6,7 @@ import numpy as np
 
 __all__ = [
     "CALLED",
+    "CLASSES",
     "CONTROL",
     "DIFFUSIVE",
     "EARLY",
@@ -23,8 +24,12 @@ __all__ = [
     "ON_LOSS",
     "ON_MARK",
     "ON_TIMEOUT",
+    "RECEIVER",
     "SAMPLE",
     "SEEN",
+    "SENDER",
+    "SLOT",
+    "TIMES",
     "UNIT",
 ]
 
@@ -40,63 +45,74 @@ MORE, SAMPLE = 32, 11
 ELEMENT = np.dtype(
     [
         ("time", "f8"),  # when it arrives, s
-        ("sent", "f8"),  # when its data left the sender, s
         ("number", "i4"),  # of the packet, or of the last one acknowledged; WAKE
         ("flow", "i4"),
         ("next", "i4"),  # next element of its slot, or of the free list; -1: none
         ("key", "i4"),  # order of elements with equal times
-        ("hop", "i4"),  # index in the flow's route
-        ("size", "i4"),  # size class
-        ("marked", "i4"),  # 1: congestion was experienced; of an ACK: its echo (RFC 3168, CE, ECE)
-        ("ecn", "i4"),  # REDUCED, UNMARKABLE
+        ("hop", "i4"),  # row of `HOP`; of a message the lane or feeder that it is for
+        ("size", "i1"),  # size class
+        ("marked", "i1"),  # 1: congestion was experienced; of an ACK: its echo (RFC 3168, CE, ECE)
+        ("ecn", "i1"),  # REDUCED, UNMARKABLE
     ],
     align=True,
 )
-"""A packet, an ACK, a pause message or a timer event of a sender."""
+"""A packet, an ACK, a pause message or a timer event of a sender: what every hop reads, two to a cache line.
+
+When its data left the sender is in an array of its own, which only the ends of flows read.
+"""
+
+SLOT = np.dtype([("head", "i4"), ("tail", "i4")])
+"""First and last element of a slot of a calendar queue; -1: none."""
+
+TIMES = np.dtype([("transmission", "f8"), ("passage", "f8")])
+"""Of a size class at a port, s: its transmission, and with the propagation; CLASSES rows per port."""
+CLASSES = 8
 
 UNIT = np.dtype(
     [
         ("free", "f8"),  # end of the last scheduled transmission, s
+        ("begun", "f8"),  # its start, s; -inf: it did not wait
         ("inverse", "f8"),  # slots of the calendar queue per second
-        ("delay", "f8"),  # propagation, s
-        ("counted", "f8"),  # the same, 0 for the links of hosts: what is there is not in transit
-        ("at", "i8"),  # first slot of the calendar queue
-        ("mask", "i8"),  # number of slots minus 1
-        ("count", "i8"),  # elements in the calendar queue
-        ("room", "i8"),  # capacity of the queue, packets
-        ("ring", "i8"),  # offset of the ring of start times of queued packets
-        ("ring_mask", "i8"),
-        ("alarm", "i8"),  # number of queued packets from which the ring should grow
-        ("first", "i8"),  # first queued packet in the ring
-        ("last", "i8"),  # one past the last queued packet
-        ("rank", "i8"),  # order of simultaneous arrivals from this port
-        ("peak", "i8"),
-        ("kind", "i8"),  # FIFO, EARLY, LANES
-        ("waiting", "i8"),  # packets in those of its lanes that are not paused
-        ("held", "i8"),  # packets in its other lanes
+        ("at", "i4"),  # first slot of the calendar queue
+        ("mask", "i4"),  # number of slots minus 1
+        ("count", "i4"),  # elements in the calendar queue
+        ("waiting", "i4"),  # packets in those of its lanes that are not paused
+        ("paused", "i4"),  # number of ports that pause it with all its lanes
+        ("held", "i4"),  # packets in its other lanes
+        ("peak", "i4"),
+        ("plain", "i4"),  # 1: without lanes, RED and random loss, and with room for a packet
+        ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
+        ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # in its lanes
-        ("manager", "i8"),  # of its lanes: see `managers`
-        ("lane", "i8"),  # its first lane
-        ("lanes", "i8"),
-        ("levels", "i8"),
-        ("by_turns", "i8"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
-        ("paused", "i8"),  # number of ports that pause it with all its lanes
-        ("pausing", "i8"),  # 1: it pauses its feeders
-        ("feeder", "i8"),  # first of the feeders that it pauses all together
-        ("feeders", "i8"),
+        ("loss", "f8"),  # probability that an arriving packet is lost at random
+        ("room", "i8"),  # capacity of the queue, packets
+        ("feeders", "i4"),
+        ("pausing", "i4"),  # 1: it pauses its feeders
+        ("rank", "i4"),  # order of simultaneous arrivals from this port
+        ("place", "i4"),  # in the order of processing
+        ("kind", "i4"),  # FIFO, EARLY, LANES
+        ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
+        ("lane", "i4"),  # its first lane
+        ("lanes", "i4"),
+        ("feeder", "i4"),  # first of the feeders that it pauses all together
+        ("levels", "i4"),
         ("high", "f8"),
         ("low", "f8"),
         ("signalling", "f8"),
-        ("loss", "f8"),  # probability that an arriving packet is lost at random
-        ("place", "i8"),  # in the order of processing
+        ("delay", "f8"),  # propagation, s
+        ("ring", "i8"),  # offset of the ring of start times of waiting packets but the last
+        ("ring_mask", "i8"),
+        ("first", "i8"),  # first of them
+        ("last", "i8"),  # one past the last of them
+        ("alarm", "i8"),  # number of queued packets from which the ring should grow
         ("active", "i8"),  # bits of the 32 units at places from 32 times its row on: what has work
-        ("asks", "i8"),  # first of the ports that count an ingress together: it asks for pauses
-        ("mate", "i8"),  # the next of them, in a circle
-        ("managed", "i8"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
+        ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
+        ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
+        ("spare", "i8", (5,)),  # up to four cache lines: an index is a shift
     ],
     align=True,
 )
-"""A port with its calendar queue; the last row is the calendar queue of the senders."""
+"""A port with its calendar queue, what is read most first; the last row is the calendar queue of the senders."""
 
 LANE = np.dtype(
     [
@@ -106,10 +122,7 @@ LANE = np.dtype(
         ("count", "i4"),
         ("next", "i4"),  # next lane in the round-robin order
         ("level", "i4"),
-        (
-            "first",
-            "i4",
-        ),  # head of the round-robin list of a level (stored in the port's first lanes)
+        ("first", "i4"),  # head of a level's round-robin list (in the port's first lanes)
         ("last", "i4"),
         ("flow", "i4"),
         ("paused", "i4"),  # number of ports that pause it
@@ -122,7 +135,7 @@ FEEDER = np.dtype(
     [
         ("room", "f8"),  # packets of it for which there is room
         ("span", "f8"),  # for how long a message pauses it, s; 0: until the next message
-        ("count", "i8"),  # packets of it that wait
+        ("count", "i4"),  # packets of it that wait
         ("port", "i4"),  # over which they come; -1: none that can be paused
         ("lane", "i4"),  # which lane of it is paused; -1: all
         ("priority", "i4"),  # class of traffic; -1: all
@@ -178,10 +191,7 @@ CONTROL = np.dtype(
         ("target", "f8"),  # s
         ("interval", "f8"),  # of CoDel; between updates of PIE; s
         ("next", "f8"),  # time of CoDel's next drop, of PIE's next update, s
-        (
-            "deadline",
-            "f8",
-        ),  # CoDel: when drops begin unless the delay falls below the target; 0: none
+        ("deadline", "f8"),  # CoDel: drops begin unless the delay is below the target; 0: none
         ("dropping", "i8"),
         ("count", "f8"),  # drops since CoDel began to drop
         ("last_count", "f8"),
@@ -220,28 +230,24 @@ CALLED = np.dtype(
 )
 """A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
 
+RECEIVER, SENDER = -1, -2  # ports of the hops at the ends of a flow
 HOP = np.dtype(
     [
-        ("port", "i4"),
+        ("port", "i4"),  # or RECEIVER, SENDER
         ("inline", "i4"),  # 1: arrivals are already ordered and need no calendar queue
-        ("carried", "i8"),  # packets whose transmission started
-        ("waited", "f8"),  # sum of their queueing delays, s
         ("lane", "i4"),  # lane of the flow at the port
         ("ingress", "i4"),  # row of `feeder` that counts the flow at the port
     ],
     align=True,
 )
-"""A hop of a flow's route: those of its packets, its receiver, then those of its ACKs."""
+"""A hop of a flow's route: those of its packets, its receiver, those of its ACKs, its sender."""
 
 FLOW = np.dtype(
     [
         ("most", "f8"),  # largest window
         ("rtt", "f8"),  # s, of the last ACK
         ("deadline", "f8"),  # of the retransmission timer, s
-        (
-            "pace_at",
-            "f8",
-        ),  # when the next packet of a paced sender is due, or was sent by a rate rule, s
+        ("pace_at", "f8"),  # next packet of a paced sender is due, or of a rate rule was sent, s
         ("timed_at", "f8"),
         ("current", "f8"),  # srtt and four variances, s
         ("srtt", "f8"),
@@ -265,9 +271,9 @@ FLOW = np.dtype(
         ("not_ect", "i4"),  # 1: no packet is ECN-capable
         ("reduced", "i4"),  # 1: the next new packet says that the window was reduced (CWR)
         ("echo", "i4"),  # receiver, 1: ACKs echo congestion up to a packet with CWR (RFC 3168)
-        ("turn", "i4"),  # hops to the receiver
-        ("end", "i4"),  # hops to the receiver and back
-        ("way", "i4"),  # first hop
+        ("turn", "i4"),  # row of `HOP` of the receiver
+        ("end", "i4"),  # that of the sender
+        ("way", "i4"),  # the first one
         ("size", "i4"),  # packets to send
         ("came", "i4"),  # receiver: next packet expected
         ("seen", "i4"),  # receiver: highest packet received
@@ -309,10 +315,7 @@ FLOW = np.dtype(
         ("parameters", "f8", (MAX_PARAMETERS,)),
         ("more", "f8", (MORE,)),
         ("sample", "f8", (SAMPLE,)),
-        (
-            "pace_start",
-            "f8",
-        ),  # windows per round trip of a paced sender in slow start; 0: its rule's rate
+        ("pace_start", "f8"),  # paced slow start: windows per round trip; 0: the rule's rate
         ("pace_after", "f8"),  # and above half of ssthresh
         ("line_gap", "f8"),  # least time between packets of a rate rule, s
         ("clocked", "f8"),  # of a rate rule: when its clocks were last moved on, s

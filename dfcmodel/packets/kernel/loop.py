@@ -27,6 +27,7 @@ from .deliveries import remember
 from .diffusion import TELL, begin_of, enter_rated, exchange
 from .jit import compiled, counting_entry, inlined
 from .lanes import BY_CLASS, BY_FLOW, BY_RATE, dequeue, enter_lane, overflow, wait_on
+from .layout import CLASSES
 from .managers import (
     ALL_LANES,
     CODEL,
@@ -37,8 +38,9 @@ from .managers import (
     update_probability,
 )
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
-from .ports import DUE, LANES, answer_late, drop, is_markable, is_scalable, travel
+from .ports import LANES, count_starts, drop, is_markable, is_scalable, travel
 from .random_numbers import uniform
+from .receivers import DUE, answer_late
 from .senders import receive
 from .sources import RATED, feed_back, look_at_timers, wake
 from .timers import CHECK, END, NOW, NS2, WINDOW
@@ -62,8 +64,8 @@ EMPTY_WINDOWS = 8
 
 @inlined
 def act(
-    element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream, out, f, e,
-    key,
+    element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream,
+    out, f, e, key,
 ):  # fmt: skip
     """Process an event at the ends of flow f; list in ``out`` what they send.
 
@@ -82,25 +84,25 @@ def act(
         answer_late(element, flow, tally, out, f, e)
         return
     elif flow[f].recovery == RATED:
-        feed_back(flow, events, f, clock[NOW], element[e].sent, float(element[e].marked))
+        feed_back(flow, events, f, clock[NOW], sent_at[e], float(element[e].marked))
     else:
         receive(
-            element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream,
-            out, f, e,
+            element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock, tally,
+            stream, out, f, e,
         )  # fmt: skip
     release(element, tally, e)
 
 
 @inlined
-def new_packet(element, flow, clock, tally, f, number, flags):
+def new_packet(element, sent_at, flow, clock, tally, f, number, flags):
     """Return the element of a packet that enters the network."""
     e = take(element, tally)
     it = element[e]
     it.flow = f
     it.number = number
     it.ecn = flags
-    it.sent = clock[NOW]
-    it.hop = 0
+    it.hop = flow[f].way
+    sent_at[e] = clock[NOW]
     it.marked = 0
     it.size = 0
     if clock[NS2] == 1.0 and number == 0 and flow[f].end > flow[f].turn + 1:
@@ -111,8 +113,9 @@ def new_packet(element, flow, clock, tally, f, number, flags):
 
 @inlined
 def handle(
-    element, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, transmission,
-    passage, sizes, early, stream, out, clock, tally, delivered, transit, waiting, lost, scale, u, now, end,
+    element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, times,
+    sizes, early, stream, out, clock, tally, delivered, started, waited, waiting, lost, scale, u, now,
+    end,
 ):  # fmt: skip
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     senders = len(unit) - 1
@@ -121,9 +124,9 @@ def handle(
     at = unit[u].at
     for b in range(int(now * inverse), int(end * inverse) + 1):
         place = at + (b & mask)
-        e = np.int64(slot[place, 0])
+        e = np.int64(slot[place].head)
         while e >= 0 and element[e].time < end:
-            slot[place, 0] = element[e].next
+            slot[place].head = element[e].next
             unit[u].count -= 1
             time = element[e].time
             key = np.int64(element[e].key)
@@ -132,8 +135,8 @@ def handle(
             if u == senders:
                 clock[NOW] = time
                 act(
-                    element, unit, slot, flow, history, events, bits, noted, block, clock, tally,
-                    stream, out, f, e, key,
+                    element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock,
+                    tally, stream, out, f, e, key,
                 )  # fmt: skip
                 packets = tally[OUT]
             for i in range(packets):
@@ -142,25 +145,25 @@ def handle(
                     number = np.int64(out[i, 0])
                     flags = np.int64(out[i, 1])
                     if number >= 0:
-                        e = new_packet(element, flow, clock, tally, f, number, flags)
+                        e = new_packet(element, sent_at, flow, clock, tally, f, number, flags)
                         if flow[f].samples == 1:
                             remember(flow, history, clock, f, number)
                     else:
                         e = -1 - number
                         begin = flags
                 travel(
-                    element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-                    sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, e,
-                    time, key, begin,
+                    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, times, sizes,
+                    early, stream, clock, delivered, started, waited, waiting, lost, tally, scale, e, time,
+                    key, begin,
                 )  # fmt: skip
-            e = np.int64(slot[place, 0])
+            e = np.int64(slot[place].head)
 
 
 @inlined
 def next_arrival(element, slot, port, b, past, end):
     """Return the slot from ``b`` on that has the next arrival of a window and its element; -1: none."""
     while port.count > 0 and b <= past:
-        e = np.int64(slot[port.at + (b & port.mask), 0])
+        e = np.int64(slot[port.at + (b & port.mask)].head)
         if e >= 0 and element[e].time < end:
             return b, e
         b += 1
@@ -169,19 +172,19 @@ def next_arrival(element, slot, port, b, past, end):
 
 @inlined
 def enqueue(
-    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, transmission, sizes, early,
-    control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
+    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, early, control, called,
+    stream, tally, waiting, lost, switches, scale, rows, u, e,
 ):  # fmt: skip
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
     port = unit[u]
     it = element[e]
     time = it.time
-    h = flow[it.flow].way + it.hop
+    h = np.int64(it.hop)
     lose = port.loss > 0.0 and it.hop < flow[it.flow].turn and uniform(stream, u) < port.loss
     c = np.int64(hop[h].lane)
     if not lose and port.manager != 0 and (port.managed == ALL_LANES or port.managed == c):
         lose = not admit_lane(
-            managers, element, unit, lane, transmission, early, control, called, stream, u, e, time,
+            managers, element, unit, lane, early, control, called, stream, u, e, time,
             is_markable(flow, element, e), is_scalable(flow, element, e), sizes[it.size],
         )  # fmt: skip
     busy = port.free >= time or port.paused > 0
@@ -225,35 +228,31 @@ def enqueue(
 
 
 @inlined
-def depart(
-    element, unit, flow, hop, transmission, transit, waiting, scale, rows, u, e, came, time
-):  # fmt: skip
+def depart(element, unit, times, started, waited, waiting, scale, rows, u, e, came, time):
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
     it = element[e]
-    h = flow[it.flow].way + it.hop
+    h = np.int64(it.hop)
     first = min(int(came * scale), rows)
     row = min(int(time * scale), rows)
     if first != row:
         waiting[first, u] += 1
         waiting[row, u] -= 1
     if row < rows:
-        hop[h].carried += 1
-        hop[h].waited += time - came
-        if it.hop < flow[it.flow].turn:
-            transit[row, it.flow] += unit[u].counted
-    unit[u].free = time + transmission[u, it.size]
-    it.hop += 1
+        waited[h] += time - came
+        count_starts(started, row, h, h + 1)
+    unit[u].free = time + times[u * CLASSES + it.size].transmission
+    it.hop = h + 1
 
 
 @inlined
 def turn_of(
-    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits, known,
-    block, transmission, passage, sizes, early, control, called, stream, clock, tally, delivered,
-    transit, waiting, lost, switches, scale, u, now, end, once,
+    managers, element, sent_at, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits,
+    known, block, times, sizes, early, control, called, stream, clock, tally, delivered, started,
+    waited, waiting, lost, switches, scale, u, now, end, once,
 ):  # fmt: skip
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
     port = unit[u]
-    rows = len(transit) - 1
+    rows = len(lost) - 1
     b = int(now * port.inverse)
     past = int(end * port.inverse)
     did = False
@@ -276,19 +275,18 @@ def turn_of(
         sent = -1
         came = time
         if not queued:
-            slot[port.at + (b & port.mask), 0] = element[e].next
+            slot[port.at + (b & port.mask)].head = element[e].next
             port.count -= 1
             if element[e].number <= TELL:
-                exchange(element, unit, slot, lane, diffusive, feedback, u, e)
+                exchange(element, sent_at, unit, slot, lane, diffusive, feedback, u, e)
             elif element[e].number == RENEW:
                 renew(element, unit, slot, feeder, tally, switches, u, e)
             elif element[e].number <= PAUSE:
                 obey(element, unit, lane, tally, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif enqueue(
-                managers, element, unit, slot, flow, hop, lane, diffusive, feeder, transmission,
-                sizes, early, control, called, stream, tally, waiting, lost, switches, scale, rows,
-                u, e,
+                managers, element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, early,
+                control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
             ):  # fmt: skip
                 sent = e
         did = True
@@ -301,15 +299,12 @@ def turn_of(
                 came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
         if sent >= 0:
-            depart(
-                element, unit, flow, hop, transmission, transit, waiting, scale, rows, u, sent,
-                came, time,
-            )  # fmt: skip
+            depart(element, unit, times, started, waited, waiting, scale, rows, u, sent, came, time)
             it = element[sent]
             travel(
-                element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-                sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, sent,
-                time + passage[u, it.size], port.rank, len(unit) - 1,
+                element, sent_at, unit, slot, flow, hop, ring, bits, known, block, times, sizes,
+                early, stream, clock, delivered, started, waited, waiting, lost, tally, scale, sent,
+                time + times[u * CLASSES + it.size].passage, np.int64(port.rank), len(unit) - 1,
             )  # fmt: skip
         if once:
             return True
@@ -356,9 +351,9 @@ def look(flow, events, window, round_trip, acked, n):
 
 @counting_entry
 def run(
-    events, managers, element, unit, slot, flow, history, hop, lane, diffusive, feeder, feedback,
-    ring, bits, known, noted, block, transmission, passage, sizes, early, control, called, order,
-    stream, out, clock, tally, window, round_trip, acked, delivered, transit, waiting, lost, switches,
+    events, managers, element, sent_at, unit, slot, flow, history, hop, waited, lane, diffusive,
+    feeder, feedback, ring, bits, known, noted, block, times, sizes, early, control, called, order,
+    stream, out, clock, tally, window, round_trip, acked, delivered, started, waiting, lost, switches,
     ahead, scale, sample, first, samples,
 ):  # fmt: skip
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
@@ -389,9 +384,9 @@ def run(
                         if p < 0:
                             break
                     if (unit[p].waiting > 0 or unit[p].count > 0) and turn_of(
-                        managers, element, unit, slot, flow, hop, lane, diffusive, feeder, feedback,
-                        ring, bits, known, block, transmission, passage, sizes, early, control,
-                        called, stream, clock, tally, delivered, transit, waiting, lost, switches,
+                        managers, element, sent_at, unit, slot, flow, hop, lane, diffusive, feeder,
+                        feedback, ring, bits, known, block, times, sizes, early, control, called,
+                        stream, clock, tally, delivered, started, waited, waiting, lost, switches,
                         scale, p, begin, end, together,
                     ):  # fmt: skip
                         idle = 0
@@ -400,9 +395,9 @@ def run(
             elif unit[u].count > 0:
                 before = unit[u].count
                 handle(
-                    element, unit, slot, flow, history, hop, events, ring, bits, known, noted, block,
-                    transmission, passage, sizes, early, stream, out, clock, tally, delivered,
-                    transit, waiting, lost, scale, u, now, end,
+                    element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known,
+                    noted, block, times, sizes, early, stream, out, clock, tally, delivered, started,
+                    waited, waiting, lost, scale, u, now, end,
                 )  # fmt: skip
                 if unit[u].count != before:
                     idle = 0

@@ -141,8 +141,8 @@ def ask(managers, called, stream, p, now, waiting, most, capacity, delay):
 
 @compiled
 def admit_lane(
-    managers, element, unit, lane, transmission, early, control, called, stream, p, e, now,
-    listens, scalable, size,
+    managers, element, unit, lane, early, control, called, stream, p, e, now, listens, scalable,
+    size,
 ):  # fmt: skip
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it.
 

@@ -111,7 +111,7 @@ def count_class(
 ):  # fmt: skip
     """Count a packet that enters or leaves the lane of its class; pause or resume where it came from."""
     port = unit[p]
-    k = np.int64(hop[flow[element[e].flow].way + element[e].hop].ingress)
+    k = np.int64(hop[element[e].hop].ingress)
     row = feeder[k]
     row.count += more
     if row.port < 0:

@@ -1,4 +1,4 @@
-"""Ports and receivers: the path of a packet up to the next unit with a calendar queue."""
+"""Ports without lanes: the path of a packet up to the next unit with a calendar queue."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -7,31 +7,31 @@ import math
 
 import numpy as np
 
-from .boxes import CROWDED, FAULT, OUT, push, release
+from .boxes import CROWDED, FAULT, push, release
 from .early import admit_early
-from .emission import REDUCED, UNMARKABLE
-from .jit import inlined
+from .emission import UNMARKABLE
+from .jit import inlined, prefetch
+from .layout import CLASSES, SENDER
 from .random_numbers import uniform
-from .timers import ACK_DELAY, NS2, schedule
+from .receivers import receive_data
 
 __all__ = [
-    "DUE",
-    "answer_late",
-    "deliver",
+    "admit",
+    "count_starts",
+    "count_waiting",
     "detect_early",
     "drop",
     "enter_ring",
     "is_markable",
     "is_scalable",
-    "receive_data",
-    "report",
     "travel",
 ]
 
-SACK, BLIND = 3, 4
+BLIND = 4
 FIFO, EARLY, LANES = 0, 1, 2  # kinds of units
-MOST_BLOCKS = 3
-ARRIVED, DUE = -1, -2  # where `travel` begins, besides at ports and senders
+LATEST = (
+    1.0 - 2.0**-48
+)  # of the end of a sample: times before it are in the sample whatever was rounded
 
 
 @inlined
@@ -42,162 +42,6 @@ def drop(element, flow, lost, tally, e, h, row, time):
     if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss <= time:
         s.first_loss = time
     release(element, tally, e)
-
-
-@inlined
-def deliver(flow, bits, f, number):
-    """Deliver a packet to its receiver; return the number of packets now delivered in order."""
-    s = flow[f]
-    if number > s.seen:
-        s.seen = number
-    if number == s.came and s.held == 0:
-        s.came = number + 1
-        return 1
-    if number < s.came:
-        return 0
-    at = s.bits + ((number & s.bit_mask) >> 3)
-    bit = 1 << (number & 7)
-    if bits[at] & bit == 0:
-        bits[at] |= bit
-        s.held += 1
-    before = s.came
-    n = before
-    while s.held > 0:
-        at = s.bits + ((n & s.bit_mask) >> 3)
-        bit = 1 << (n & 7)
-        if bits[at] & bit == 0:
-            break
-        bits[at] ^= bit
-        s.held -= 1
-        n += 1
-    s.came = n
-    return n - before
-
-
-@inlined
-def report(flow, bits, known, block, e, f, number):
-    """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
-    s = flow[f]
-    last = s.came - 1
-    if last >= s.seen:
-        s.blocks = 0
-        return 0
-    left = 0
-    right = number + 1
-    if number > last:
-        if s.blocks > 0 and known[f, 1] == number:
-            left = max(known[f, 0], s.came)
-        else:
-            left = number
-            while left - 1 > last and bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
-                1 << ((left - 1) & 7)
-            ):
-                left -= 1
-        while right <= s.seen and bits[s.bits + ((right & s.bit_mask) >> 3)] & (1 << (right & 7)):
-            right += 1
-    else:
-        right = s.came
-    told = 0
-    if number > last:
-        block[e, 0] = left
-        block[e, 1] = right
-        told = 1
-    kept = 0
-    n = 0
-    while n < s.blocks and told < MOST_BLOCKS and known[f, 2 * n + 1] <= s.seen + 1:
-        a = known[f, 2 * n]
-        b = known[f, 2 * n + 1]
-        if not (left <= a and right >= b):
-            block[e, 2 * told] = a
-            block[e, 2 * told + 1] = b
-            told += 1
-            known[f, 2 * kept] = a
-            known[f, 2 * kept + 1] = b
-            kept += 1
-        n += 1
-    while n < s.blocks:
-        known[f, 2 * kept] = known[f, 2 * n]
-        known[f, 2 * kept + 1] = known[f, 2 * n + 1]
-        kept += 1
-        n += 1
-    if number > last:
-        kept = min(kept, MOST_BLOCKS - 1)
-        for k in range(kept, 0, -1):
-            known[f, 2 * k] = known[f, 2 * k - 2]
-            known[f, 2 * k + 1] = known[f, 2 * k - 1]
-        known[f, 0] = left
-        known[f, 1] = right
-        kept += 1
-    s.blocks = kept
-    return told
-
-
-@inlined
-def receive_data(
-    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, key,
-    rows, at,
-):  # fmt: skip
-    """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
-    it = element[e]
-    f = np.int64(it.flow)
-    s = flow[f]
-    if s.delayed == 1 and at >= 0:
-        push(element, unit, slot, e, len(unit) - 1, time, key)
-        return False
-    if at != DUE:
-        s.arrived += 1
-        came = 1
-        if s.recovery < BLIND:
-            came = deliver(flow, bits, f, it.number)
-        row = int(time * scale)
-        if came > 0 and row < rows:
-            delivered[row, f] += came
-            s.total += came
-            if s.total >= s.size and not s.finished >= 0.0:
-                s.finished = time
-        if s.recovery == BLIND:
-            release(element, tally, e)
-            return False
-        if it.ecn & REDUCED != 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
-            s.echo = 0
-        if it.marked == 1:
-            s.echo = 1
-        if s.delayed == 1:
-            new = it.number > 0 if clock[NS2] == 1.0 else came > 0
-            if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
-                s.pending = e
-                s.ack_due = time + clock[ACK_DELAY]
-                schedule(element, unit, slot, clock, tally, f, s.ack_due, len(flow) + f)
-                return False
-            if s.pending >= 0:
-                release(element, tally, np.int64(s.pending))
-    if s.delayed == 1:
-        s.pending = -1
-        s.ack_due = math.inf
-    if s.accurate == 0:
-        it.marked = s.echo
-    it.hop += 1
-    it.size = 1
-    if s.recovery == SACK:
-        it.size = 1 + report(flow, bits, known, block, e, f, it.number)
-    it.number = s.came - 1
-    return True
-
-
-@inlined
-def answer_late(element, flow, tally, out, f, e):
-    """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
-
-    Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
-    """
-    s = flow[f]
-    if s.accurate == 1 and s.pending >= 0 and element[s.pending].marked != element[e].marked:
-        out[0, 0] = -1 - s.pending
-        out[0, 1] = DUE
-        tally[OUT] = 1
-    out[tally[OUT], 0] = -1 - e
-    out[tally[OUT], 1] = ARRIVED
-    tally[OUT] += 1
 
 
 @inlined
@@ -216,14 +60,11 @@ def is_scalable(flow, element, e):
 
 
 @inlined
-def detect_early(element, unit, flow, sizes, early, stream, e, p, n, time):
+def detect_early(element, unit, flow, sizes, early, stream, e, p, queued, time):
     """Return the decision of RED on a packet at a port without lanes: 0 for a drop."""
-    port = unit[p]
     idle = -1.0
-    queued = port.last - n
-    if port.free < time:
-        idle = time - max(0.0, port.free)
-        queued = 0
+    if unit[p].free < time:
+        idle = time - max(0.0, unit[p].free)
     listens = is_markable(flow, element, e)
     verdict = admit_early(early, stream, p, queued, idle, sizes[element[e].size], listens)
     if verdict == 2:
@@ -232,32 +73,79 @@ def detect_early(element, unit, flow, sizes, early, stream, e, p, n, time):
 
 
 @inlined
-def enter_ring(unit, hop, ring, waiting, tally, scale, rows, h, p, n, time, row):
-    """Queue a packet at a port without lanes; return the sample in which its transmission starts."""
+def count_waiting(unit, ring, p, time):
+    """Return the packets whose transmission at a port without lanes begins at a time or later.
+
+    The last one stands in ``begun``, those before it in the ring of start times.
+    """
+    port = unit[p]
+    if port.begun < time:
+        return 0
+    n = port.first
+    while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
+        n += 1
+    port.first = n
+    return port.last - n + 1
+
+
+@inlined
+def admit(element, unit, flow, ring, sizes, early, stream, p, e, time):
+    """Return how many wait before a packet that arrives at a port without lanes; -1: it is dropped."""
+    port = unit[p]
+    f = np.int64(element[e].flow)
+    if port.loss > 0.0 and element[e].hop < flow[f].turn and uniform(stream, p) < port.loss:
+        return -1
+    queued = count_waiting(unit, ring, p, time)
+    if (
+        port.kind == EARLY
+        and detect_early(element, unit, flow, sizes, early, stream, e, p, queued, time) == 0
+    ):
+        return -1
+    return queued if port.free < time or queued < port.room else -1
+
+
+@inlined
+def enter_ring(unit, ring, waited, waiting, tally, scale, rows, h, p, queued, time):
+    """Queue a packet at a port without lanes behind ``queued`` ones that wait."""
     port = unit[p]
     start = port.free
-    ring[port.ring + (port.last & port.ring_mask)] = start
-    port.last += 1
-    queued = port.last - n
-    if queued > port.alarm:
-        tally[CROWDED] = 1
-        if queued > port.ring_mask + 1:
-            tally[FAULT] = 1
+    if queued > 0:
+        ring[port.ring + (port.last & port.ring_mask)] = port.begun
+        port.last += 1
+        inside = port.last - port.first
+        if inside > port.alarm:
+            tally[CROWDED] = 1
+            if inside > port.ring_mask + 1:
+                tally[FAULT] = 1
+    else:
+        port.first = 0
+        port.last = 0
+    row = min(int(time * scale), rows)
     if row < rows:
-        port.peak = max(port.peak, queued)
+        port.peak = max(port.peak, queued + 1)
     later = min(int(start * scale), rows)
     if later < rows:
-        hop[h].waited += start - time
+        waited[h] += start - time
     if later != row:
         waiting[row, p] += 1
         waiting[later, p] -= 1
-    return later
+
+
+@inlined
+def count_starts(started, row, first, past):
+    """Count a packet that started its transmission, in a sample, at the hops from ``first`` to before ``past``.
+
+    ``started`` has the changes of the counts from hop to hop.
+    """
+    if past > first:
+        started[row, first] += 1
+        started[row, past] -= 1
 
 
 @inlined
 def travel(
-    element, unit, slot, flow, hop, ring, bits, known, block, transmission, passage,
-    sizes, early, stream, clock, delivered, transit, waiting, lost, tally, scale, e, time, key, at,
+    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, times, sizes, early, stream,
+    clock, delivered, started, waited, waiting, lost, tally, scale, e, time, key, at,
 ):  # fmt: skip
     """Advance an arriving element hop by hop until a calendar queue, a lane, or its end.
 
@@ -265,52 +153,61 @@ def travel(
     receiver that delays ACKs, which share the calendar queue of the senders; DUE for a delayed ACK.
     """
     it = element[e]
-    f = np.int64(it.flow)
-    s = flow[f]
-    rows = len(transit) - 1
+    rows = len(lost) - 1
+    h = np.int64(it.hop)
+    size = np.int64(it.size)
+    first = h  # of the hops that are not counted yet: in the sample ``row``, which lasts until ``until``
+    row = np.int64(0)
+    until = -math.inf
     while True:
-        if it.hop == s.turn and not receive_data(
-            element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time,
-            key, rows, at,
-        ):  # fmt: skip
-            return
-        if it.hop == s.end:
-            push(element, unit, slot, e, len(unit) - 1, time, key)
-            return
-        h = s.way + it.hop
         p = np.int64(hop[h].port)
+        if p < 0:
+            count_starts(started, row, first, h)
+            it.hop = h
+            if p == SENDER:
+                push(element, unit, slot, e, len(unit) - 1, time, key)
+                prefetch(sent_at, e)
+                return
+            if not receive_data(
+                element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e,
+                time, key, rows, at,
+            ):  # fmt: skip
+                return
+            h += 1
+            first = h
+            size = np.int64(it.size)
+            continue
         if hop[h].inline == 0 and p != at:
+            count_starts(started, row, first, h)
+            it.hop = h
             push(element, unit, slot, e, p, time, key)
             return
         at = len(unit) - 1
         port = unit[p]
-        start = time
-        row = min(int(time * scale), rows)
-        if port.loss > 0.0 and it.hop < s.turn and uniform(stream, p) < port.loss:
-            drop(element, flow, lost, tally, e, h, row, time)
-            return
-        n = port.first
-        if port.free >= time:
-            while n < port.last and ring[port.ring + (n & port.ring_mask)] < time:
-                n += 1
-            port.first = n
-        admitted = 1
-        if port.kind == EARLY:
-            admitted = detect_early(element, unit, flow, sizes, early, stream, e, p, n, time)
-        if port.free >= time or admitted == 0:
-            if admitted == 0 or port.last - n >= port.room:
-                drop(element, flow, lost, tally, e, h, row, time)
-                return
-            start = port.free
-            row = enter_ring(unit, hop, ring, waiting, tally, scale, rows, h, p, n, time, row)
+        busy = port.free >= time
+        start = max(time, port.free)
+        if port.plain == 1 and port.begun < time and start < until:  # nothing else waits
+            if row < rows:
+                waited[h] += start - time
+                port.peak = max(np.int64(port.peak), np.int64(busy))
         else:
-            port.first = 0
-            port.last = 0
-        port.free = start + transmission[p, it.size]
-        time = start + passage[p, it.size]
-        if row < rows:
-            hop[h].carried += 1
-            if it.hop < s.turn:
-                transit[row, f] += port.counted
-        it.hop += 1
-        key = port.rank
+            it.hop = h
+            queued = admit(element, unit, flow, ring, sizes, early, stream, p, e, time)
+            if queued < 0:
+                count_starts(started, row, first, h)
+                drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+                return
+            if busy:
+                enter_ring(unit, ring, waited, waiting, tally, scale, rows, h, p, queued, time)
+            later = min(int(start * scale), rows)
+            if later != row or until < 0.0:
+                count_starts(started, row, first, h)
+                first = h
+                row = later
+                until = (row + 1) / scale * LATEST if row < rows else math.inf
+        port.begun = start if busy else -math.inf
+        spent = times[p * CLASSES + size]
+        port.free = start + spent.transmission
+        time = start + spent.passage
+        h += 1
+        key = np.int64(port.rank)

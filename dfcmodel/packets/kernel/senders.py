@@ -290,12 +290,13 @@ def receive_selective(
 
 @inlined
 def receive(
-    element, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream, out, f, e
+    element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock, tally, stream,
+    out, f, e,
 ):  # fmt: skip
     """Process an ACK and send the packets it permits."""
     s = flow[f]
     number = np.int64(element[e].number)
-    s.rtt = clock[NOW] - element[e].sent
+    s.rtt = clock[NOW] - sent_at[e]
     marked = element[e].marked == 1
     if marked and s.accurate == 0 and number > s.recover:
         cut_back(flow, events, clock, f, ON_MARK)
@@ -334,7 +335,7 @@ def receive(
     if s.recovery == SACK:
         if s.samples == 1:
             report_deliveries(
-                events, flow, history, bits, clock, tally, stream, len(unit) - 1, f, element[e].sent,
+                events, flow, history, bits, clock, tally, stream, len(unit) - 1, f, sent_at[e],
                 float(element[e].marked),
             )  # fmt: skip
         if act > 0:

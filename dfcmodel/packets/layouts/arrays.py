@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.packets.kernel.layout import ELEMENT, HISTORY, HOP
-from dfcmodel.packets.layouts.capacities import first_elements, most_elements
+from dfcmodel.packets.kernel.layout import (
+    CLASSES,
+    ELEMENT,
+    HISTORY,
+    HOP,
+    RECEIVER,
+    SENDER,
+    SLOT,
+    TIMES,
+)
+from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
 from dfcmodel.packets.layouts.lookahead import ordered_ports, windows
@@ -24,6 +33,8 @@ from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.methods import SELECTIVE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dfcmodel.packets.plans import Plan
     from responsefn.responses.rule_events import RuleSignature
 
@@ -55,9 +66,10 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     numbers = manager_numbers(plan)
     unit, slots, ring = lay_out_units(plan, inline, order, ahead, spare, numbers)
     F = len(flow)
-    hop = np.zeros(len(plan.hops.port) + F, HOP)
+    hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
+    hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
     hop["port"][plan.hops.row] = plan.hops.port
-    hop["inline"] = inline[hop["port"]]
+    hop["inline"][plan.hops.row] = inline[plan.hops.port]
     lane = lay_out_lanes(plan, unit, hop)
     feeder = lay_out_feeders(plan, unit, hop)
     clocks = plan.clocks
@@ -66,12 +78,14 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     selective = any(kind in SELECTIVE for kind in plan.recoveries)
     window = max((int(f.max_window) for f in plan.scenario.flows), default=1)
     arrays = {
-        "element": np.empty(size, ELEMENT),
+        "element": aligned(size, ELEMENT),
+        "sent_at": np.empty(size),
         "unit": unit,
-        "slot": np.full((slots, 2), -1, dtype=np.int32),
+        "slot": np.full(2 * slots, -1, dtype=np.int32).view(SLOT),
         "flow": flow,
         "history": np.zeros(max(1, sent), HISTORY),
         "hop": hop,
+        "waited": np.zeros(len(hop)),
         "lane": lane,
         "diffusive": lay_out_rates(plan, unit, lane),
         "feeder": feeder,
@@ -81,8 +95,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "known": np.full((F, 8), -1, dtype=np.int32),
         "noted": np.full((F, 6), -1, dtype=np.int32),
         "block": np.empty((size if selective else 1, 6), dtype=np.int32),
-        "transmission": plan.transmission,
-        "passage": plan.passage,
+        "times": _times(plan),
         "sizes": plan.sizes,
         "early": lay_out_early(plan, numbers),
         "control": lay_out_control(plan, numbers),
@@ -102,3 +115,11 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)
+
+
+def _times(plan: Plan) -> NDArray[Any]:
+    """Return transmission and passage times by port and size class, one after the other."""
+    found = aligned(CLASSES * len(plan.ports), TIMES)
+    for name in ("transmission", "passage"):
+        found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = getattr(plan, name)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,23 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["first_elements", "first_places", "grow", "most_elements", "outstanding"]
+__all__ = ["aligned", "first_elements", "first_places", "grow", "most_elements", "outstanding"]
 
 ELEMENTS, PLACES = 2048, 8192
 """Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
 FEWEST = 32
 """Places in the queue of a port without lanes, at first."""
 NEVER = 2**62
+LINE = 64
+"""Bytes of a cache line."""
+
+
+def aligned(count: int, dtype: Any) -> NDArray[Any]:
+    """Return an array without values that begins with a cache line, (count,)."""
+    size = count * np.dtype(dtype).itemsize
+    room = np.empty(size + LINE, dtype=np.uint8)
+    begin = -room.ctypes.data % LINE
+    return room[begin : begin + size].view(dtype)
 
 
 def most_elements(plan: Plan) -> int:
@@ -78,7 +89,7 @@ def first_elements(plan: Plan, spare: int, most: int) -> tuple[int, int]:
 
 
 def first_places(
-    places: NDArray[np.int64], spare: int
+    places: NDArray[np.int64], flows: NDArray[np.int64], spare: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sizes of the rings of queued packets at first, powers of 2, and from how many on they should grow.
 
@@ -86,12 +97,15 @@ def first_places(
     ----------
     places
         The most packets that can be in each; 0 where there is no ring.
+    flows
+        The flows that come there: at first each may send two packets at once.
     spare
         How much larger than at the first attempt they are.
     """
     full = 1 << np.ceil(np.log2(np.where(places > 0, places + 2, 1))).astype(np.int64)
     share = 1 << int(max(FEWEST, PLACES // len(places))).bit_length() - 1
-    sizes = np.minimum(full, share * spare)
+    bursts = 1 << np.ceil(np.log2(np.maximum(2 * flows, 1))).astype(np.int64)
+    sizes = np.minimum(full, np.maximum(share, bursts) * spare)
     return sizes, np.where(sizes < full, sizes // 4, NEVER)
 
 
@@ -109,7 +123,7 @@ def grow(arrays: dict[str, Any], most: int) -> None:
         old = len(arrays["element"])
         size = min(2 * old, most)
         tally[ALARM] = size // 2 if size < most else NEVER
-        for name in ("element", "block"):
+        for name in ("element", "sent_at", "block"):
             if len(arrays[name]) == old:
                 arrays[name] = _longer(arrays[name], size)
     queued = unit["last"] - unit["first"]
@@ -126,6 +140,6 @@ def grow(arrays: dict[str, Any], most: int) -> None:
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     """Return an array with further rows."""
-    found = np.empty((size, *array.shape[1:]), array.dtype)
+    found = aligned(size * math.prod(array.shape[1:]), array.dtype).reshape(size, *array.shape[1:])
     found[: len(array)] = array
     return found

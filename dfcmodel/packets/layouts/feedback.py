@@ -52,7 +52,7 @@ def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
     """Schedule the first report of each node, and its arrival."""
     from dfcmodel.packets.kernel.boxes import push, take
 
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
     row = 0
     for clock in clocks:
         end = row + len(clock.keys)
@@ -63,7 +63,8 @@ def begin_clocks(clocks: list[Clock], arrays: dict[str, Any]) -> None:
         for number, p, time, key in events:
             e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
             it = element[e]
-            it.number, it.flow, it.marked, it.sent = number, 0, 0, clock.period
-            it.hop, it.size = row, end
-            push(element, unit, arrays["slot"], e, p, time, key)  # type: ignore[no-untyped-call]
+            it.number, it.marked = number, 0
+            it.hop, it.flow = row, end  # what it reports about, from row to row
+            arrays["sent_at"][e] = clock.period
+            push(element, unit, slot, e, p, time, key)  # type: ignore[no-untyped-call]
         row = end

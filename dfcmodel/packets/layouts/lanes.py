@@ -117,8 +117,9 @@ def lay_out_feeders(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArra
             pools[p] = len(rows)
             rows.append((plan.pool(p), -1, -1, ALL, 0.0))
             together = plan.counting[p]
-            unit["asks"][p] = together[0]
-            unit["mate"][p] = (*together, *together)[together.index(p) + 1]
+            if len(together) > 1:
+                unit["asks"][p] = together[0]
+                unit["mate"][p] = (*together, *together)[together.index(p) + 1]
             for (q, priority), room in rooms.items():
                 if (together[0], q, priority) not in place:
                     place[together[0], q, priority] = len(rows)
@@ -168,10 +169,10 @@ def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     storms = plan.storms()
     if not storms:
         return
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
     lanes = _class_lanes(plan, arrays["hop"])
     for p, q, priority, time in storms:
         e = take(element, arrays["tally"])  # type: ignore[no-untyped-call]
         element[e].number, element[e].flow = PAUSE, 0
         element[e].hop = lanes.get((q, priority), -1)
-        push(element, unit, arrays["slot"], e, q, time, -1 - p)  # type: ignore[no-untyped-call]
+        push(element, unit, slot, e, q, time, -1 - p)  # type: ignore[no-untyped-call]

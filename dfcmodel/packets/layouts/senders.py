@@ -51,9 +51,10 @@ def lay_out_flows(
         chosen.append(alike[key])
     flow = np.array(kinds, dtype=FLOW)[chosen]
     flow["phase"], flow["delayed"] = plan.phases, plan.delayed
-    flow["turn"] = [len(ports) for ports in plan.forward]
-    ends = np.bincount(hops.flow, minlength=len(flow)) + 1
-    flow["end"], flow["way"] = ends, np.cumsum(ends) - ends
+    count = np.bincount(hops.flow, minlength=len(flow)) + 2
+    flow["way"] = np.cumsum(count) - count
+    flow["turn"] = flow["way"] + [len(ports) for ports in plan.forward]
+    flow["end"] = flow["way"] + count - 1
     window = np.array([isinstance(given.source, WindowRule) for given in scenario.flows])
     flow["due"] = np.where(window, plan.starts, -1.0)
     maps = np.where(flow["recovery"] == SACK, 2, 1)
@@ -132,8 +133,8 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
                          ("key", senders + np.arange(F)), ("next", -1)):  # fmt: skip
         element[name][rows] = values
     element["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
-    slot[places[order], 1] = rows[order]  # the last one of each slot stays
-    slot[places[order[::-1]], 0] = rows[order[::-1]]
+    slot["tail"][places[order]] = rows[order]  # the last one of each slot stays
+    slot["head"][places[order[::-1]]] = rows[order[::-1]]
     box["count"] += F
     arrays["unit"]["active"][0] = 1  # the senders are the first of the units
     arrays["tally"][USED] += F
@@ -150,6 +151,6 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
-    element, unit = (arrays[name].view(np.recarray) for name in ("element", "unit"))
+    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
     for f in off.tolist():
-        wake_at(element, unit, arrays["slot"], arrays["tally"], f, float(flow["due"][f]), f)  # type: ignore[no-untyped-call]
+        wake_at(element, unit, slot, arrays["tally"], f, float(flow["due"][f]), f)  # type: ignore[no-untyped-call]

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.managers import RED
 from dfcmodel.packets.kernel.layout import UNIT
 from dfcmodel.packets.kernel.managers import ALL_LANES
-from dfcmodel.packets.layouts.capacities import first_places, outstanding
+from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
 from dfcmodel.packets.layouts.managers import MANAGERS
 
@@ -45,21 +45,29 @@ def lay_out_units(
         For a port that takes longer to empty than 64 bits count in samples.
     """
     P = len(plan.ports)
-    unit = np.zeros(P + 1, UNIT)
-    unit["free"] = -math.inf
+    unit = aligned(P + 1, UNIT)
+    unit.view(np.uint8)[:] = 0
+    unit["free"] = unit["begun"] = -math.inf
     unit["asks"] = unit["mate"] = np.arange(len(unit))
     unit["managed"] = ALL_LANES
     ports = unit[:P]
     places = np.minimum(plan.rooms, outstanding(plan))
     _check_times(plan, places)
-    is_link = np.array([port.link >= 0 for port in plan.ports])
-    sizes, alarms = first_places(np.where(plan.with_lanes, 0, places), spare)
+    sizes, alarms = first_places(
+        np.where(plan.with_lanes, 0, places), np.bincount(plan.hops.port, minlength=P), spare
+    )
     ring = np.cumsum(sizes) - sizes
     for name, values in (("room", plan.rooms), ("manager", numbers), ("rank", plan.ranks),
                          ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("loss", plan.losses),
-                         ("delay", plan.delays), ("counted", plan.delays * is_link),
+                         ("delay", plan.delays),
                          ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms)):  # fmt: skip
         ports[name] = values
+    ports["plain"] = (
+        (ports["kind"] == 0)
+        & (plan.losses == 0.0)
+        & (ports["room"] >= 1)
+        & ~np.array(plan.with_lanes)
+    )
     unit["place"][order] = np.arange(len(order))
     slots = _lay_out_slots(plan, unit, inline, order, window, places)
     return unit, slots, np.empty(int(sizes.sum()))

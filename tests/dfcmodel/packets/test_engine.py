@@ -238,4 +238,4 @@ def test_a_run_that_is_stopped_and_copied_goes_on_as_it_would(seed: int) -> None
         np.testing.assert_array_equal(
             copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name]
         )
-    np.testing.assert_array_equal(copy.layout.arrays["hop"], run.layout.arrays["hop"])
+    np.testing.assert_array_equal(copy.layout.arrays["waited"], run.layout.arrays["waited"])

@@ -18,7 +18,7 @@ def test_columns_are_those_of_a_loop_over_the_routes() -> None:
                     expected.append((f, port, is_ack, n == 0, before, row))
                     before = port
                     row += 1
-                row += not is_ack  # the receiver's
+                row += 1  # the receiver's, or the sender's
         assert list(zip(*(column.tolist() for column in plan.hops), strict=True)) == expected
 
 

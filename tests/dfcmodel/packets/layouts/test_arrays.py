@@ -6,6 +6,7 @@ import numpy as np
 
 from dfcmodel import Packets
 from dfcmodel.network.flows import window_rules
+from dfcmodel.packets.kernel.layout import RECEIVER, SENDER
 from dfcmodel.packets.layouts.arrays import lay_out
 from responsefn.responses.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
@@ -16,9 +17,9 @@ def test_the_hops_of_a_flow_are_its_packets_its_receiver_and_its_acks() -> None:
     layout = lay_out(plan, signatures_of(window_rules(plan.scenario.flows)))
     flow, hop = layout.arrays["flow"], layout.arrays["hop"]
     for f, (out, back) in enumerate(zip(plan.forward, plan.backward, strict=True)):
-        rows = hop[flow["way"][f] : flow["way"][f] + flow["end"][f]]
-        assert rows["port"].tolist() == [*out, 0, *back]
-        assert flow["turn"][f] == len(out)
+        rows = hop[flow["way"][f] : flow["end"][f] + 1]
+        assert rows["port"].tolist() == [*out, RECEIVER, *back, SENDER]
+        assert flow["turn"][f] == flow["way"][f] + len(out)
     assert layout.ahead > 0.0
     assert layout.most >= len(layout.arrays["element"])
     assert np.isfinite(layout.ahead)

@@ -33,10 +33,15 @@ def test_arrays_that_grow_change_nothing(name: str, recovery: str, monkeypatch) 
 
 
 def test_rings_are_powers_of_two_and_grow_unless_they_are_full() -> None:
-    sizes, alarms = first_places(np.array([0, 5, 100, 1 << 20]), 1)
+    sizes, alarms = first_places(np.array([0, 5, 100, 1 << 20]), np.ones(4, dtype=int), 1)
     assert list(sizes) == [1, 8, 128, 2048]
     assert list(alarms[:3] > 1 << 40) == [True, True, True]
     assert alarms[3] == 512
+    sizes, _ = first_places(np.array([100, 1 << 20]), np.array([1500, 1500]), 1)
+    assert list(sizes) == [
+        128,
+        4096,
+    ]  # two packets of each flow at once, where there is room for them
 
 
 def test_elements_grow_up_to_what_links_and_windows_hold(one_link) -> None:

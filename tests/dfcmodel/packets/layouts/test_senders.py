@@ -27,7 +27,7 @@ def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> N
     rows, bits, _ = lay_out_flows(plan, signatures)
     assert rows["due"].tolist() == [0.0, 0.1, 0.2, -1.0]
     assert (rows["recovery"][:3] == SACK).all()
-    own = {"way", "due", "bits"}
+    own = {"way", "turn", "end", "due", "bits"}
     assert all(
         rows[0][name] == rows[1][name] for name in ("kind", "size", "most", "cwnd", "bit_mask")
     )

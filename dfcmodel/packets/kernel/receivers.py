@@ -1,0 +1,174 @@
+"""Receivers: packets that arrive become ACKs, at once or late."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .boxes import OUT, push, release
+from .emission import REDUCED
+from .jit import inlined
+from .timers import ACK_DELAY, NS2, schedule
+
+__all__ = ["DUE", "answer_late", "deliver", "receive_data", "report"]
+
+SACK, BLIND = 3, 4
+MOST_BLOCKS = 3
+ARRIVED, DUE = -1, -2  # where `ports.travel` begins, besides at ports and senders
+
+
+@inlined
+def deliver(flow, bits, f, number):
+    """Deliver a packet to its receiver; return the number of packets now delivered in order."""
+    s = flow[f]
+    if number > s.seen:
+        s.seen = number
+    if number == s.came and s.held == 0:
+        s.came = number + 1
+        return 1
+    if number < s.came:
+        return 0
+    at = s.bits + ((number & s.bit_mask) >> 3)
+    bit = 1 << (number & 7)
+    if bits[at] & bit == 0:
+        bits[at] |= bit
+        s.held += 1
+    before = s.came
+    n = before
+    while s.held > 0:
+        at = s.bits + ((n & s.bit_mask) >> 3)
+        bit = 1 << (n & 7)
+        if bits[at] & bit == 0:
+            break
+        bits[at] ^= bit
+        s.held -= 1
+        n += 1
+    s.came = n
+    return n - before
+
+
+@inlined
+def report(flow, bits, known, block, e, f, number):
+    """Write up to three SACK blocks of out-of-order packets into an ACK; return their number."""
+    s = flow[f]
+    last = s.came - 1
+    if last >= s.seen:
+        s.blocks = 0
+        return 0
+    left = 0
+    right = number + 1
+    if number > last:
+        if s.blocks > 0 and known[f, 1] == number:
+            left = max(known[f, 0], s.came)
+        else:
+            left = number
+            while left - 1 > last and bits[s.bits + (((left - 1) & s.bit_mask) >> 3)] & (
+                1 << ((left - 1) & 7)
+            ):
+                left -= 1
+        while right <= s.seen and bits[s.bits + ((right & s.bit_mask) >> 3)] & (1 << (right & 7)):
+            right += 1
+    else:
+        right = s.came
+    told = 0
+    if number > last:
+        block[e, 0] = left
+        block[e, 1] = right
+        told = 1
+    kept = 0
+    n = 0
+    while n < s.blocks and told < MOST_BLOCKS and known[f, 2 * n + 1] <= s.seen + 1:
+        a = known[f, 2 * n]
+        b = known[f, 2 * n + 1]
+        if not (left <= a and right >= b):
+            block[e, 2 * told] = a
+            block[e, 2 * told + 1] = b
+            told += 1
+            known[f, 2 * kept] = a
+            known[f, 2 * kept + 1] = b
+            kept += 1
+        n += 1
+    while n < s.blocks:
+        known[f, 2 * kept] = known[f, 2 * n]
+        known[f, 2 * kept + 1] = known[f, 2 * n + 1]
+        kept += 1
+        n += 1
+    if number > last:
+        kept = min(kept, MOST_BLOCKS - 1)
+        for k in range(kept, 0, -1):
+            known[f, 2 * k] = known[f, 2 * k - 2]
+            known[f, 2 * k + 1] = known[f, 2 * k - 1]
+        known[f, 0] = left
+        known[f, 1] = right
+        kept += 1
+    s.blocks = kept
+    return told
+
+
+@inlined
+def receive_data(
+    element, unit, slot, flow, bits, known, block, clock, delivered, tally, scale, e, time, key,
+    rows, at,
+):  # fmt: skip
+    """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
+    it = element[e]
+    f = np.int64(it.flow)
+    s = flow[f]
+    if s.delayed == 1 and at >= 0:
+        push(element, unit, slot, e, len(unit) - 1, time, key)
+        return False
+    if at != DUE:
+        s.arrived += 1
+        came = 1
+        if s.recovery < BLIND:
+            came = deliver(flow, bits, f, it.number)
+        row = int(time * scale)
+        if came > 0 and row < rows:
+            delivered[row, f] += came
+            s.total += came
+            if s.total >= s.size and not s.finished >= 0.0:
+                s.finished = time
+        if s.recovery == BLIND:
+            release(element, tally, e)
+            return False
+        if it.ecn & REDUCED != 0:  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
+            s.echo = 0
+        if it.marked == 1:
+            s.echo = 1
+        if s.delayed == 1:
+            new = it.number > 0 if clock[NS2] == 1.0 else came > 0
+            if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
+                s.pending = e
+                s.ack_due = time + clock[ACK_DELAY]
+                schedule(element, unit, slot, clock, tally, f, s.ack_due, len(flow) + f)
+                return False
+            if s.pending >= 0:
+                release(element, tally, np.int64(s.pending))
+    if s.delayed == 1:
+        s.pending = -1
+        s.ack_due = math.inf
+    if s.accurate == 0:
+        it.marked = s.echo
+    it.size = 1
+    if s.recovery == SACK:
+        it.size = 1 + report(flow, bits, known, block, e, f, it.number)
+    it.number = s.came - 1
+    return True
+
+
+@inlined
+def answer_late(element, flow, tally, out, f, e):
+    """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
+
+    Where every mark is echoed, the delayed ACK is sent before a packet that changes the mark (RFC 8257, 3.2).
+    """
+    s = flow[f]
+    if s.accurate == 1 and s.pending >= 0 and element[s.pending].marked != element[e].marked:
+        out[0, 0] = -1 - s.pending
+        out[0, 1] = DUE
+        tally[OUT] = 1
+    out[tally[OUT], 0] = -1 - e
+    out[tally[OUT], 1] = ARRIVED
+    tally[OUT] += 1
