@@ -19,15 +19,14 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, Pause
+from dfcmodel.network.time_steps import whole_and_part
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["feedback", "pauses"]
+__all__ = ["feedback", "pauses", "rooms_of"]
 
-ROUNDING = 1e-6
-"""Part of a step: delays that are this near to whole steps are."""
 MANY = 3
 """The kernel has separate loops for links with one flow, with two, and with this many or more."""
 
@@ -192,28 +191,34 @@ def _for_ever(rows: list[Any], begin: float) -> list[Any]:
     return found
 
 
-def _ingress(
-    scenario: Scenario, layout: Layout, n: int, d: PFC, h: float, quantum: float
-) -> list[Any]:
-    """Return the rows of a link with PFC: what comes over one link in one lossless class.
+def rooms_of(scenario: Scenario, n: int, h: float, quantum: float) -> dict[tuple[int, int], float]:
+    """Return the rooms of `Scenario.rooms` at a link with PFC in packets, as the engine has them.
 
     Where headroom follows from delays there is room for what comes in a step more, if the buffer has it:
     ways of parts of steps spread packets over one.
     """
+    rooms = scenario.rooms(n)
+    more = dict.fromkeys(rooms, 0.0)
+    if scenario.links[n].discipline.headroom is None:  # type: ignore[attr-defined]
+        most = scenario.spare_of_rooms(n) / max(1, len(rooms))
+        more = {key: min(scenario.feeding(key[0]).rate * h, most) for key in rooms}
+    return {key: math.floor((room + more[key]) / quantum) * quantum for key, room in rooms.items()}
+
+
+def _ingress(
+    scenario: Scenario, layout: Layout, n: int, d: PFC, h: float, quantum: float
+) -> list[Any]:
+    """Return the rows of a link with PFC: what comes over one link in one lossless class."""
     found = []
-    together = scenario.counted_together(n)
-    rooms = {(u, c): room for m in together for u, c, room in scenario.ingress(m)}
-    spare = sum(scenario.links[m].buffer for m in together) - sum(rooms.values())
-    for u, priority, least in scenario.ingress(n):
-        more = min(scenario.links[u if u >= 0 else n].rate * h, spare / len(rooms))
-        room = least + (more if d.headroom is None else 0.0)
+    rooms = rooms_of(scenario, n, h, quantum)
+    for u, priority, _ in scenario.ingress(n):
         row = _message(scenario, layout, n, u, d.signalling, h)
         direct = u < 0 and scenario.flows[-1 - u].host == "direct"
         row["high"], row["low"] = (math.inf, math.inf) if direct else (d.xoff, d.xon)
         flows = [f for f in scenario.feeders(n)[u] if scenario.flows[f].priority == priority]
         own = [layout.hop_queues[f][scenario.path_index(scenario.flows[f]).index(n)] for f in flows]
         row["first"], row["end"] = min(own), max(own) + 1
-        row["room"] = math.floor(room / quantum) * quantum
+        row["room"] = rooms[u, priority]
         row["held"] = _band(scenario, layout, n, priority)
         if u >= 0 and isinstance(scenario.links[u].discipline, PFC):
             several = np.diff(layout.bands_at[row["paused"] :][:2])[0] > 1
@@ -228,8 +233,7 @@ def _message(
     """Return a row of link n that pauses link u, or a host (-1 - flow), with the delay of its messages."""
     row = np.zeros((), dtype=PAUSE)
     steps = max(1.0, (scenario.links[u if u >= 0 else n].delay + signalling) / h)
-    row["wait"] = lag = math.floor(steps + ROUNDING)
-    row["part"] = steps - lag if steps - lag > ROUNDING else 0.0
+    row["wait"], row["part"] = whole_and_part(steps)
     row["pausing"], row["paused"] = layout.order.index(n), layout.order.index(u) if u >= 0 else u
     row["band"] = WHOLE
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.time_steps import contracted_delay
+from dfcmodel.network.time_steps import contracted_delay, shortest_delay
 from hopflow.checks import choice, flag, one_number, whole
 
 if TYPE_CHECKING:
@@ -124,4 +124,4 @@ class Fluid:
         """
         if self.contracted and not self.whole_packets:
             return contracted_delay(scenario) / self.steps_per_delay
-        return min(link.delay for link in scenario.links) / self.steps_per_delay
+        return shortest_delay(scenario) / self.steps_per_delay

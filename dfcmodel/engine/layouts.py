@@ -19,6 +19,7 @@ from dfcmodel.engine.kernel.records import BLOCK, FAIR_SHARES, PER_FLOW_RATE, PE
 from dfcmodel.engine.queue_types import check_disciplines, queueing
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import Priority
+from dfcmodel.network.time_steps import ROUNDING, whole_and_part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "layout_of"]
 
-ROUNDING = 1e-6
-"""Part of a step: lags that are this near to whole steps are."""
 SHORT = 0.5
 """Steps: half a packet time on a link that sends a packet or more per step."""
 
@@ -242,13 +241,12 @@ def _ways(
         path_at.append(len(path))
         hop_queues.append(tuple(queue.get((f, n), -1) for n in hops))
         link_of[f] = place.get(-1 - f, -1)
-    whole_lag = np.floor(lag + ROUNDING).astype(np.int64)
-    part = lag - whole_lag
+    whole_lag, part = whole_and_part(lag)
     return {
         "up": up,
         "down": down,
         "lag": whole_lag,
-        "weight": np.where(part < ROUNDING, 1.0, 1.0 - part),
+        "weight": 1.0 - part,
         "ack_lag": np.array(ack_lag),
         "link_of": link_of,
         "flow_of": flow_of,

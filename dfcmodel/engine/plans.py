@@ -14,14 +14,10 @@ from dfcmodel.engine.kernel.records import (
     ACK,
     BAND,
     COLUMNS,
-    LINK,
     LOSS,
     MARKABLE,
     NO_FEEDBACK,
-    PER_FLOW_RATE,
-    QUEUE,
     SHARED_FIFO,
-    STORM,
     SWITCH,
     WINDOW,
     Feedback,
@@ -31,16 +27,24 @@ from dfcmodel.engine.kernel.records import (
     Transport,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
+from dfcmodel.engine.link_tables import (
+    link_records,
+    manager_records,
+    order_rows,
+    power_of_two,
+    queue_records,
+    reserve_rooms,
+)
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
     in_steps,
     schedules,
 )
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, FIFO, manager_of
+from dfcmodel.network.disciplines import DFC, FIFO
 from dfcmodel.network.flows import CBR, OnOff, rules_of
-from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from dfcmodel.network.manager_events import ManagerSignature
+from dfcmodel.network.time_steps import nearest_steps
 from responsefn import WindowRule
 from responsefn.responses.rule_events import signatures_of
 
@@ -57,15 +61,10 @@ __all__ = ["Plan", "compile_scenario"]
 
 FINEST = 26
 """Amounts are multiples of 2^-26 packets, or coarser where sums would not be exact."""
-MAX_ROWS = 2**20
-"""Rows of the order of what waits; beyond them steps share a row."""
-SPARE_ROWS = 8
-"""More rows than steps of a full buffer. Where a link waits longer, paused or at a rate of DFC, steps share a row."""
 STRETCHES = 1024
 """Stretches with losses that a queue remembers until the receiver knows of them; more are joined."""
 SWITCHES = 2**14
 """Pauses and resumes for which there is room; a run stops now and then to put them by."""
-LARGEST_ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
@@ -149,10 +148,10 @@ def compile_scenario(
         [_transmission(link, fluid) / h for link in scenario.links],
         whole_packets=whole,
     )
-    links = _links(scenario, layout, h, quantum)
-    queues = _queues(scenario, layout, links, h, quantum)
+    links = link_records(scenario, layout, h, quantum)
+    queues = queue_records(scenario, layout, links, h, quantum)
     hears = _feedback(scenario, layout, h, quantum, rng)
-    _reserve(scenario, layout, links, hears.pauses)
+    reserve_rooms(scenario, layout, links, hears.pauses, h, quantum)
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
@@ -166,7 +165,7 @@ def compile_scenario(
     schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
-    managers = _managers(scenario, layout, links)
+    managers = manager_records(scenario, layout, links)
     service = _service(layout, links, rng)
     if whole or (fluid.whole_losses and packet_jitter > 0.0):
         seeds = rng.integers(1, 2**31 - 1, len(links))
@@ -201,7 +200,7 @@ def sends_whole_packets(scenario: Scenario, fluid: Fluid, packet_jitter: float) 
 
 def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:
     """Return flows, queues and links, and nothing on the wires."""
-    ring = _power_of_two(int(layout.lag.max()) + 2)
+    ring = power_of_two(int(layout.lag.max()) + 2)
     return Network(
         flows=flows,
         queues=queues,
@@ -220,7 +219,7 @@ def _transport(
     F = len(scenario.flows)
     trips = [int(layout.ack_lag[f]) + layout.forward(f) for f in range(F)]
     return Transport(
-        acks=np.zeros((_power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
+        acks=np.zeros((power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
         emitted=np.zeros((emission_memory(scenario, max(trips), h), F)),
         log=log,
         holes=holes,
@@ -245,7 +244,7 @@ def _service(layout: Layout, links: Any, rng: np.random.Generator) -> Service:
 
 def _order(layout: Layout, links: Any, bands: int, quantum: float) -> Order:
     """Return orders of queues that hold nothing."""
-    rows = _rows(links, layout, quantum)
+    rows = order_rows(links, layout, quantum)
     return Order(rows=np.zeros((rows, len(layout.up))), total=np.zeros((rows, bands)))
 
 
@@ -264,17 +263,12 @@ def _feedback(
     tables = feedback(scenario, layout, h, rng)
     stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
-    pausing = np.zeros((_power_of_two(longest + 3), len(stops)))
+    pausing = np.zeros((power_of_two(longest + 3), len(stops)))
     switches = np.zeros(max(SWITCHES, len(stops)) if len(stops) else 0, dtype=SWITCH)
     return Feedback(
         **tables, pauses=stops, pausing=pausing, switches=switches,
         switched=np.zeros(1, dtype=np.int64),
     )  # fmt: skip
-
-
-def _power_of_two(least: int) -> int:
-    """Return the least power of two that is not less."""
-    return 1 << math.ceil(math.log2(least))
 
 
 def _in_steps(link: Link, h: float) -> float:
@@ -292,11 +286,8 @@ def _transmission(link: Link, fluid: Fluid) -> float:
 
 def whole_steps(name: str, time: float, h: float) -> int:
     """Return a delay in steps; warn when it had to be rounded, refuse beyond 1 %."""
-    steps = max(1, round(time / h))
+    steps = nearest_steps(name, time, h)
     error = abs(steps * h / time - 1.0)
-    if error > LARGEST_ROUNDING:
-        msg = f"must be a multiple of the step {h:g} s to 1 %, is {time / h:.4g} steps"
-        raise ValueError(f"{name} = {time:g} s: {msg}; increase steps_per_delay")
     if error > 1e-9:
         msg = f"{name} = {time:g} s is rounded to {steps} steps of {h:g} s, {100 * error:.2g} % off"
         warnings.warn(msg, stacklevel=4)
@@ -313,119 +304,3 @@ def finest_quantum(scenario: Scenario, end: float) -> float:
             peak = flow.source.rate
         most = max(most, 2.0 * len(scenario.flows) * max(first, min(peak, 8 * first)) * end)
     return 2.0 ** -min(FINEST, 51 - math.ceil(math.log2(most)))
-
-
-def _links(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
-    """Return the records of the links at t = 0, those of shaped hosts last."""
-    rows = layout.links(scenario)
-    L = len(layout.order)
-    links: Any = np.zeros(len(rows), dtype=LINK)
-    links["rate"] = [math.floor(link.rate * h / quantum) * quantum for link in rows]
-    links["pace"] = links["rate"]
-    links["limit"] = [
-        math.floor(link.buffer / quantum) * quantum if i < L else np.inf
-        for i, link in enumerate(rows)
-    ]
-    links["kind"] = [*layout.queue_types, *([PER_FLOW_RATE] * len(layout.shaped))]
-    links["shared"] = [link.shared for link in rows]
-    links["first"], links["end"] = layout.queues.T
-    links["per_buffer"] = np.where(links["shared"], links["end"] - links["first"], 1)
-    links["first_band"], links["end_band"] = layout.bands_at[:-1], layout.bands_at[1:]
-    links["first_pooled"] = links["first_band"]
-    return links
-
-
-def _reserve(scenario: Scenario, layout: Layout, links: Any, stops: Any) -> None:
-    """Give the lossless classes of links with PFC rooms of their own."""
-    for i, n in enumerate(layout.order):
-        rule = scenario.links[n].discipline
-        if not isinstance(rule, PFC):
-            continue
-        own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
-        first, end = layout.bands_at[i : i + 2]
-        flows = layout.flow_of[layout.bands[first:end, 2]]
-        lossless = sum(scenario.flows[f].priority in rule.classes for f in flows)
-        links["first_pooled"][i] = first + lossless
-        if len(own):
-            links["first_ingress"][i], links["end_ingress"][i] = own[0], own[-1] + 1
-            links["reserved"][i] = _reserved(scenario, layout, stops, n)
-
-
-def _reserved(scenario: Scenario, layout: Layout, stops: Any, n: int) -> float:
-    """Return the part of a link's buffer that its ingress has to itself, of links that are counted together."""
-    together = scenario.counted_together(n)
-    places = [i for i, m in enumerate(layout.order) if m in together]
-    held = np.isin(stops["pausing"], places) & (stops["held"] != STORM)
-    once = held & (stops["also"] <= np.arange(len(stops)))  # the last row of each circle
-    part = scenario.links[n].buffer / sum(scenario.links[m].buffer for m in together)
-    return float(part * stops["room"][once].sum())
-
-
-def _queues(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: float) -> Any:
-    """Return the records of the queues at t = 0; the last is for messages that nobody receives."""
-    queues: Any = np.zeros(len(layout.up) + 1, dtype=QUEUE)
-    queues["peak"] = np.inf
-    queues["origin"][:-1], queues["lag"][:-1] = layout.up, layout.lag
-    queues["flow"][:-1], queues["link"][:-1] = layout.flow_of, layout.link_of
-    for f, flow in enumerate(scenario.flows):
-        pace = scenario.path(flow)[0].rate * h
-        queues["service"][f] = (
-            math.inf if flow.host == "direct" else math.floor(pace / quantum) * quantum
-        )
-    queues["weight"][:-1] = layout.weight
-    for i, (first, end) in enumerate(layout.queues.tolist()):
-        lags = {(queue["lag"], queue["weight"]) for queue in queues[first:end]}
-        links["lag"][i], links["weight"][i] = next(iter(lags)) if len(lags) == 1 else (-1, 1.0)
-    for i, link in enumerate(layout.links(scenario)):
-        own = queues[slice(*layout.queues[i])]
-        own["link_rate"] = link.rate * h
-        dfc = isinstance(link.discipline, DFC)
-        if isinstance(link.discipline, DFC):
-            own["intensity"] = link.discipline.intensity
-            own["gain"] = link.discipline.diffusion / link.delay * h
-        if i < layout.per_flow_links:
-            own["service"] = 0.0 if dfc else links["rate"][i]
-            own["peak"][0 if link.shared else slice(None)] = 0.0
-    return queues
-
-
-def _rows(links: Any, layout: Layout, quantum: float) -> int:
-    """Return how many steps the orders of queues remember: for as long as full buffers last."""
-    longest = 1.0
-    for link, _ in zip(links, layout.order, strict=False):
-        buffers = 1.0 if link["shared"] else float(link["end"] - link["first"])
-        longest = max(longest, buffers * link["limit"] / max(link["rate"], quantum))
-    return _power_of_two(int(min(longest, MAX_ROWS)) + SPARE_ROWS)
-
-
-def _managers(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSignature, ...]:
-    """Fill in the queue managers of the links; return those that there are."""
-    kinds: list[ManagerSignature] = []
-    links["manager"] = -1
-    for i, n in enumerate(layout.order):
-        manager = manager_of(scenario.links[n].discipline)
-        if manager is not None:
-            kind = manager_signature_of(manager)
-            if kind not in kinds:
-                kinds.append(kind)
-            links["manager"][i] = kinds.index(kind)
-            state = [float(value) for value in manager.State()]
-            links["drop"][i], links["mark"][i] = state[:2]
-            links["state"][i, : len(state) - 2] = state[2:]
-            numbers = list(manager.numbers(scenario.packet_size).values())
-            links["parameters"][i, : len(numbers)] = numbers
-            first, end = _managed_bands(scenario, layout, i)
-            links["first_managed"][i], links["end_managed"][i] = first, end
-            links["manager"][i] = -1 if first == end else links["manager"][i]
-    return tuple(kinds)
-
-
-def _managed_bands(scenario: Scenario, layout: Layout, i: int) -> tuple[int, int]:
-    """Return the FIFO queues that the manager of a link sees, the first and one past the last."""
-    first, end = map(int, layout.bands_at[i : i + 2])
-    only = getattr(scenario.links[layout.order[i]].discipline, "managed", None)
-    if only is None:
-        return first, end
-    flows = [layout.flow_of[layout.bands[b, 2]] for b in range(first, end)]
-    own = [b for b, f in enumerate(flows, first) if scenario.flows[f].priority == only]
-    return (own[0], own[0] + 1) if own else (first, first)

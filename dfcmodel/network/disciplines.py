@@ -196,6 +196,11 @@ class Pause(Discipline):
     paused, with all that they carry; the pause takes effect upstream after the delay of the paused link
     plus ``signalling``. In a fluid both happen at an instant within a step.
 
+    IEEE 802.3 (Annex 31B) says how a pause is asked for and obeyed, and leaves open when a switch asks. Here the queue
+    of an output does, as in the models of the papers, and pauses all inputs, also those that send it little. Switches
+    mostly count what waits of each input, for all outputs, and pause that one: ``PFC((0,), xoff, xon,
+    counts="switch")`` on all links of a node, with all flows in class 0, is 802.3x in this way.
+
     Parameters
     ----------
     high, low

@@ -204,7 +204,7 @@ class Scenario:
                 raise ValueError(f"discipline of link {link.name!r} = {rule!r}: {msg}")
         reserved = self.reserved(n)
         if reserved > link.buffer:
-            rooms = len({(u, p) for m in together for u, p, _ in self.ingress(m)})
+            rooms = len(self.rooms(n))
             msg = f"PFC reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
             hint = "increase it, or reduce xoff or headroom"
             raise ValueError(f"buffer of link {link.name!r} = {link.buffer:g}: {msg}; {hint}")
@@ -232,14 +232,35 @@ class Scenario:
 
         Where several links are counted together each has a part in proportion to its buffer.
         """
+        return self.part_of_rooms(n, sum(self.rooms(n).values()))
+
+    def rooms(self, n: int) -> dict[tuple[int, int], float]:
+        """Return for how many packets there is room, by link that feeds and lossless class.
+
+        Of all links that are counted together with link n, whose rooms are one.
+        """
         together = self.counted_together(n)
-        rooms = {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
-        part = self.links[n].buffer / sum(self.links[m].buffer for m in together)
-        return part * sum(rooms.values())
+        return {(u, priority): room for m in together for u, priority, room in self.ingress(m)}
+
+    def part_of_rooms(self, n: int, rooms: float) -> float:
+        """Return how much of the rooms of links that are counted together the buffer of link n holds."""
+        return rooms * self.links[n].buffer / self._buffer_together(n)
+
+    def spare_of_rooms(self, n: int) -> float:
+        """Return the packets that the buffers of links that are counted together hold beside their rooms."""
+        return self._buffer_together(n) - sum(self.rooms(n).values())
+
+    def _buffer_together(self, n: int) -> float:
+        """Return the buffers of the links that are counted together with link n, in all."""
+        return sum(self.links[m].buffer for m in self.counted_together(n))
 
     def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
         """Return the links over which flows come to link n, and their flows; -1 - flow for its host."""
         return self._feeders.get(n, {})
+
+    def feeding(self, u: int) -> Link:
+        """Return the link of a feeder; of a host, whose access link is like it, the first of its flow's path."""
+        return self.links[u] if u >= 0 else self.path(self.flows[-1 - u])[0]
 
     @cached_property
     def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
@@ -268,7 +289,7 @@ class Scenario:
             return []
         found = []
         for u, flows in self.feeders(n).items():
-            over = self.links[u] if u >= 0 else link
+            over = self.feeding(u)
             room = link.discipline.room(over.rate, over.delay)
             classes = {self.flows[f].priority for f in flows} & set(link.discipline.classes)
             found += [(u, priority, room) for priority in sorted(classes)]

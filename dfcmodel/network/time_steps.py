@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dfcmodel.network.disciplines import FIFO
 
@@ -11,7 +13,19 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["contracted_delay", "passes_at_once"]
+__all__ = [
+    "ROUNDING",
+    "contracted_delay",
+    "nearest_steps",
+    "passes_at_once",
+    "shortest_delay",
+    "whole_and_part",
+]
+
+ROUNDING = 1e-6
+"""Part of a step: times that are this near to whole steps are."""
+LARGEST_ROUNDING = 0.01
+"""Part of a feedback period by which it may be rounded."""
 
 PART_OF_TRIP = 64
 """The delay is at most this part of a round trip: 256 steps in one, with four steps per delay.
@@ -28,6 +42,44 @@ def passes_at_once(scenario: Scenario, n: int) -> bool:
     feeders, link = scenario.feeders(n), scenario.links[n]
     plain = type(link.discipline) is FIFO and min(feeders, default=-1) >= 0
     return plain and sum(scenario.links[u].rate for u in feeders) <= link.rate
+
+
+def shortest_delay(scenario: Scenario) -> float:
+    """Return the delay of the shortest link, s."""
+    return min(link.delay for link in scenario.links)
+
+
+def nearest_steps(name: str, time: float, step: float) -> int:
+    """Return a feedback period ``time`` of a link in whole steps, at least one.
+
+    Raises
+    ------
+    ValueError
+        Naming it, where it is more than 1 % away from a multiple of the step.
+
+    Examples
+    --------
+    >>> nearest_steps("delay", 0.01003, 0.001)
+    10
+    """
+    steps = max(1, round(time / step))
+    if abs(steps * step / time - 1.0) > LARGEST_ROUNDING:
+        msg = f"must be a multiple of the step {step:g} s to 1 %, is {time / step:.4g} steps"
+        raise ValueError(f"{name} = {time:g} s: {msg}; increase steps_per_delay")
+    return steps
+
+
+def whole_and_part(steps: Any) -> tuple[Any, Any]:
+    """Return times in steps as whole ones and the parts of one that are left, numbers or arrays.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in whole_and_part([2.9999999, 3.25])]
+    [[3, 3], [0.0, 0.25]]
+    """
+    whole = np.floor(np.asarray(steps) + ROUNDING).astype(np.int64)
+    part = steps - whole
+    return whole, np.where(part < ROUNDING, 0.0, part)
 
 
 def contracted_delay(scenario: Scenario) -> float:
@@ -49,7 +101,7 @@ def contracted_delay(scenario: Scenario) -> float:
     >>> round(contracted_delay(Scenario("two", links, flows)), 6)
     0.000626
     """
-    return max(min(link.delay for link in scenario.links), min(_times(scenario)))
+    return max(shortest_delay(scenario), min(_times(scenario)))
 
 
 def _times(scenario: Scenario) -> Iterator[float]:

@@ -301,19 +301,15 @@ class Plan:
         place = {port.link: p for p, port in enumerate(self.ports) if port.link >= 0}
         return tuple(
             tuple(place[n] for n in self.scenario.counted_together(port.link))
-            if port.link >= 0 and isinstance(port.discipline, PFC)
-            else alone[p]
+            if port.link >= 0
+            else (p,)
             for p, port in enumerate(self.ports)
         )
 
     def pool(self, p: int) -> float:
         """Return for how many packets of classes that are never paused port p has room."""
-        together = self.counting[p]
-        if len(together) == 1:
-            return float(self.ports[p].room - sum(self.ingress(p).values()))
-        rooms = {key: room for m in together for key, room in self.ingress(m).items()}
-        part = self.ports[p].room / sum(self.ports[m].room for m in together)
-        return float(self.ports[p].room - part * sum(rooms.values()))
+        port = self.ports[p]
+        return port.room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
 
 
 def _own_pace(source: Any) -> bool:

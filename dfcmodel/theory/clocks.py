@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.time_steps import shortest_delay
 from hopflow.checks import whole
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def clocks_of(
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 1000)
     path = scenario.path(scenario.flows[flow])[: law.bottleneck]
-    h = min(link.delay for link in scenario.links) / m
+    h = shortest_delay(scenario) / m
     into = (path[0], *path[:-1])  # the access link has the delay of the first link
     delays = tuple(round(link.delay / h) for link in into)
     for link, steps in zip(into, delays, strict=True):

@@ -9,6 +9,7 @@ import numpy as np
 
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.flows import CBR
+from dfcmodel.network.time_steps import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
 from responsefn import AIMD, NewReno, Reno, Tahoe
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["Shape", "TwinPlan", "check_scenario", "plan_of", "shape_of"]
-
-ROUNDING = 1e-6
-"""Part of a step: delays that are this near to whole steps are."""
-LARGEST_ROUNDING = 0.01
-"""Part of a feedback period by which it may be rounded, as in the engine."""
 
 
 class TwinPlan(NamedTuple):
@@ -146,8 +142,8 @@ def plan_of(
     back = np.array([delay[list(path)].sum() for path in paths]) + access
     whole_back = np.maximum(1, np.floor(back + ROUNDING)).astype(np.int64)
     there[last] += np.maximum(0.0, back - whole_back)  # what is left of a step, as in the engine
-    lag, part = _whole_and_part(there)
-    access_lag, access_part = _whole_and_part(access)
+    lag, part = whole_and_part(there)
+    access_lag, access_part = whole_and_part(access)
     periods = np.maximum(1, np.round(delay)).astype(np.int64)
     feedback_phase, host_phase = _phases(scenario, periods, link_of[first], rng, phases)
     return TwinPlan(
@@ -204,22 +200,11 @@ def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothi
 
 def _in_steps(link: Any, step: float) -> float:
     """Return a link's delay in steps: whole ones for DFC, whose feedback period it is."""
+    if isinstance(link.discipline, DFC):
+        return nearest_steps(f"delay of link {link.name}", link.delay, step)
     delay = float(link.delay / step)
     whole = max(1, round(delay))
-    if isinstance(link.discipline, DFC):
-        if abs(whole / delay - 1.0) > LARGEST_ROUNDING:
-            msg = f"must be a multiple of the step {step:g} s to 1 %, is {delay:.4g} steps"
-            said = f"delay of link {link.name} = {link.delay:g} s: {msg}"
-            raise ValueError(f"{said}; increase steps_per_delay")
-        return whole
     return whole if abs(delay - whole) < ROUNDING else delay
-
-
-def _whole_and_part(delay: Floats) -> tuple[Ints, Floats]:
-    """Return delays as whole steps and what is left."""
-    whole = np.floor(delay + ROUNDING).astype(np.int64)
-    part = delay - whole
-    return whole, np.where(part < ROUNDING, 0.0, part)
 
 
 def _phases(
@@ -258,7 +243,7 @@ def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
             wait = max(1.0, delay[u if u >= 0 else n] + link.discipline.signalling / step)
             rows.append((n, u if u >= 0 else len(scenario.links) - 1 - u, wait))
     pausing, paused, waits = np.array(rows).reshape(-1, 3).T
-    wait, part = _whole_and_part(waits)
+    wait, part = whole_and_part(waits)
     return {
         "pausing": pausing.astype(np.int64),
         "paused": paused.astype(np.int64),

@@ -18,6 +18,7 @@ import numpy as np
 from dfcmodel.network.disciplines import DFC, Pause
 from dfcmodel.network.flows import CBR
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.time_steps import shortest_delay
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, random_generator, whole
@@ -162,7 +163,7 @@ class Twin:
     @cached_property
     def step(self) -> float:
         """Time step in s: the shortest delay over ``steps_per_delay``."""
-        return min(link.delay for link in self.scenario.links) / self.steps_per_delay
+        return shortest_delay(self.scenario) / self.steps_per_delay
 
     @cached_property
     def _plan(self) -> TwinPlan:

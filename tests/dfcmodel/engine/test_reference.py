@@ -32,7 +32,7 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import driver, layouts, plans, reference
+from dfcmodel.engine import driver, layouts, link_tables, plans, reference
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.engine.reference.runs import Run
 from responsefn import DCQCN, DCTCP, NewReno, RateRule, Reno, Tahoe, WindowRule
@@ -272,7 +272,7 @@ def test_naive_reference_agrees_for_every_host_and_buffer(
 @pytest.fixture
 def long_memories(monkeypatch) -> None:
     """Let the kernel remember all that came and was sent, also while links are paused for long."""
-    monkeypatch.setattr(plans, "SPARE_ROWS", 400)
+    monkeypatch.setattr(link_tables, "SPARE_ROWS", 400)
     monkeypatch.setattr(plans, "emission_memory", lambda *_: 1024)
 
 

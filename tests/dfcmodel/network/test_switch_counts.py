@@ -9,11 +9,13 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    FIFO,
     PFC,
     Flow,
     Fluid,
     Link,
     Packets,
+    Pause,
     Scenario,
     load_scenario,
     save_scenario,
@@ -98,9 +100,51 @@ def test_rooms_are_taken_from_the_buffers_in_proportion() -> None:
     room = RULE.room(2e3, 2e-3)
     assert wide.counted_together(2) == (2, 3)
     assert wide.counted_together(1) == (1,)
+    assert wide.rooms(2) == wide.rooms(3) == {(1, 3): room}
+    assert wide.spare_of_rooms(3) == pytest.approx(900.0 - room)
     assert wide.reserved(2) == pytest.approx(room / 3)
     assert wide.reserved(3) == pytest.approx(2 * room / 3)
     assert scenario.reserved(1) == pytest.approx(RULE.room(4e3, 1e-3))
+
+
+def two_inputs(rule) -> Scenario:
+    """Return a large and a small flow that come to a switch over links of their own and leave over one."""
+    links = [
+        *(Link(name, "sw", 2e3, 1e-3, 300.0) for name in ("large", "small")),
+        Link("sw", "x", 1e3, 1e-3, 300.0, rule),
+    ]
+    flows = [
+        Flow(name, (name, "sw", "x"), CBR(rate), host="unshaped")
+        for name, rate in (("large", 1500.0), ("small", 100.0))
+    ]
+    return Scenario("two inputs", links, flows, duration=0.5)
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+def test_with_one_class_inputs_are_paused_that_are_long_and_with_pause_all_are(method) -> None:
+    """802.3x as most switches have it is PFC of one class that counts inputs."""
+    by_input, by_output = (
+        simulate(two_inputs(rule), method, sample=0.01)
+        for rule in (PFC((0,), 40.0, 20.0, counts="switch"), Pause(40.0, 20.0))
+    )
+    small = [float(run.delivered[1, -1]) for run in (by_input, by_output)]
+    assert small[0] == pytest.approx(100.0 * 0.5, abs=8.0)  # less what waits
+    assert by_input.lost.sum() == by_output.lost.sum() == 0.0
+    one, other = (
+        simulate(replace(two_inputs(rule), flows=two_inputs(rule).flows[:1]), method, sample=0.01)
+        for rule in (PFC((0,), 40.0, 20.0, counts="switch"), Pause(40.0, 20.0))
+    )
+    np.testing.assert_allclose(
+        one.queued, other.queued, atol=1e-6
+    )  # of one input they are the same
+    senders = list(two_inputs(FIFO()).senders)
+    waits = [
+        float(run.backlog[1].max() + run.queued[senders.index("small")].max())
+        for run in (by_input, by_output)
+    ]
+    assert (
+        waits[1] > waits[0] + 1.0
+    )  # what the small flow has to wait for before it comes to the switch
 
 
 def test_links_that_are_counted_together_have_one_rule(tmp_path) -> None:

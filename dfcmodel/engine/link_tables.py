@@ -1,0 +1,146 @@
+"""The records of links and queues at t = 0: rates, buffers, rooms of classes, managers, and how long orders are kept."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.engine.feedback_schedules import rooms_of
+from dfcmodel.engine.kernel.records import LINK, PER_FLOW_RATE, QUEUE, STORM
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import DFC, manager_of
+from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+
+if TYPE_CHECKING:
+    from dfcmodel.engine.layouts import Layout
+    from dfcmodel.network.networks import Scenario
+
+__all__ = [
+    "link_records",
+    "manager_records",
+    "order_rows",
+    "power_of_two",
+    "queue_records",
+    "reserve_rooms",
+]
+
+MAX_ROWS = 2**20
+"""Rows of the order of what waits; beyond them steps share a row."""
+SPARE_ROWS = 8
+"""More rows than steps of a full buffer. Where a link waits longer, paused or at a rate of DFC, steps share a row."""
+
+
+def link_records(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
+    """Return the records of the links at t = 0, those of shaped hosts last."""
+    rows = layout.links(scenario)
+    L = len(layout.order)
+    links: Any = np.zeros(len(rows), dtype=LINK)
+    links["rate"] = [math.floor(link.rate * h / quantum) * quantum for link in rows]
+    links["pace"] = links["rate"]
+    links["limit"] = [
+        math.floor(link.buffer / quantum) * quantum if i < L else np.inf
+        for i, link in enumerate(rows)
+    ]
+    links["kind"] = [*layout.queue_types, *([PER_FLOW_RATE] * len(layout.shaped))]
+    links["shared"] = [link.shared for link in rows]
+    links["first"], links["end"] = layout.queues.T
+    links["per_buffer"] = np.where(links["shared"], links["end"] - links["first"], 1)
+    links["first_band"], links["end_band"] = layout.bands_at[:-1], layout.bands_at[1:]
+    links["first_pooled"] = links["first_band"]
+    return links
+
+
+def reserve_rooms(
+    scenario: Scenario, layout: Layout, links: Any, stops: Any, h: float, quantum: float
+) -> None:
+    """Give the lossless classes of links with PFC rooms of their own."""
+    for i, n in enumerate(layout.order):
+        rule = scenario.links[n].discipline
+        if not isinstance(rule, PFC):
+            continue
+        own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
+        first, end = layout.bands_at[i : i + 2]
+        flows = layout.flow_of[layout.bands[first:end, 2]]
+        lossless = sum(scenario.flows[f].priority in rule.classes for f in flows)
+        links["first_pooled"][i] = first + lossless
+        if len(own):
+            links["first_ingress"][i], links["end_ingress"][i] = own[0], own[-1] + 1
+            rooms = rooms_of(scenario, n, h, quantum)
+            links["reserved"][i] = scenario.part_of_rooms(n, sum(rooms.values()))
+
+
+def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quantum: float) -> Any:
+    """Return the records of the queues at t = 0; the last is for messages that nobody receives."""
+    queues: Any = np.zeros(len(layout.up) + 1, dtype=QUEUE)
+    queues["peak"] = np.inf
+    queues["origin"][:-1], queues["lag"][:-1] = layout.up, layout.lag
+    queues["flow"][:-1], queues["link"][:-1] = layout.flow_of, layout.link_of
+    for f, flow in enumerate(scenario.flows):
+        pace = scenario.path(flow)[0].rate * h
+        queues["service"][f] = (
+            math.inf if flow.host == "direct" else math.floor(pace / quantum) * quantum
+        )
+    queues["weight"][:-1] = layout.weight
+    for i, (first, end) in enumerate(layout.queues.tolist()):
+        lags = {(queue["lag"], queue["weight"]) for queue in queues[first:end]}
+        links["lag"][i], links["weight"][i] = next(iter(lags)) if len(lags) == 1 else (-1, 1.0)
+    for i, link in enumerate(layout.links(scenario)):
+        own = queues[slice(*layout.queues[i])]
+        own["link_rate"] = link.rate * h
+        dfc = isinstance(link.discipline, DFC)
+        if isinstance(link.discipline, DFC):
+            own["intensity"] = link.discipline.intensity
+            own["gain"] = link.discipline.diffusion / link.delay * h
+        if i < layout.per_flow_links:
+            own["service"] = 0.0 if dfc else links["rate"][i]
+            own["peak"][0 if link.shared else slice(None)] = 0.0
+    return queues
+
+
+def order_rows(links: Any, layout: Layout, quantum: float) -> int:
+    """Return how many steps the orders of queues remember: for as long as full buffers last."""
+    longest = 1.0
+    for link, _ in zip(links, layout.order, strict=False):
+        buffers = 1.0 if link["shared"] else float(link["end"] - link["first"])
+        longest = max(longest, buffers * link["limit"] / max(link["rate"], quantum))
+    return power_of_two(int(min(longest, MAX_ROWS)) + SPARE_ROWS)
+
+
+def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSignature, ...]:
+    """Fill in the queue managers of the links; return those that there are."""
+    kinds: list[ManagerSignature] = []
+    links["manager"] = -1
+    for i, n in enumerate(layout.order):
+        manager = manager_of(scenario.links[n].discipline)
+        if manager is not None:
+            kind = manager_signature_of(manager)
+            if kind not in kinds:
+                kinds.append(kind)
+            links["manager"][i] = kinds.index(kind)
+            state = [float(value) for value in manager.State()]
+            links["drop"][i], links["mark"][i] = state[:2]
+            links["state"][i, : len(state) - 2] = state[2:]
+            numbers = list(manager.numbers(scenario.packet_size).values())
+            links["parameters"][i, : len(numbers)] = numbers
+            first, end = _managed_bands(scenario, layout, i)
+            links["first_managed"][i], links["end_managed"][i] = first, end
+            links["manager"][i] = -1 if first == end else links["manager"][i]
+    return tuple(kinds)
+
+
+def _managed_bands(scenario: Scenario, layout: Layout, i: int) -> tuple[int, int]:
+    """Return the FIFO queues that the manager of a link sees, the first and one past the last."""
+    first, end = map(int, layout.bands_at[i : i + 2])
+    only = getattr(scenario.links[layout.order[i]].discipline, "managed", None)
+    if only is None:
+        return first, end
+    flows = [layout.flow_of[layout.bands[b, 2]] for b in range(first, end)]
+    own = [b for b, f in enumerate(flows, first) if scenario.flows[f].priority == only]
+    return (own[0], own[0] + 1) if own else (first, first)
+
+
+def power_of_two(least: int) -> int:
+    """Return the least power of two that is not less."""
+    return 1 << math.ceil(math.log2(least))
