@@ -8,7 +8,13 @@ from pathlib import Path
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns3, flags
 
-__all__ = ["CASES", "PAIRS"]
+__all__ = ["CASES", "MODULES", "PAIRS"]
+
+MODULES = (
+    *("core", "network", "internet", "point-to-point", "applications"),
+    *("bridge", "traffic-control", "stats"),
+)
+"""Of ns-3, that the programs of pairs link."""
 
 TYPES = {"bbr": "ns3::TcpBbr", "newreno": "ns3::TcpNewReno", "cubic": "ns3::TcpCubic"}
 PAIRS = (("bbr", "newreno"), ("bbr", "cubic"), ("cubic", "newreno"))
@@ -61,13 +67,7 @@ CASES = (
         name="packets/sharing-ns3",
         title="pairs of BBR, NewReno and CUBIC over a drop-tail queue, 2 seeds at 10 Mb/s, one at 40 Mb/s",
         claims=(),
-        program=Ns3(
-            "sharing",
-            (
-                *("core", "network", "internet", "point-to-point", "applications"),
-                *("bridge", "traffic-control", "stats"),
-            ),
-        ),
+        program=Ns3("sharing", MODULES),
         parameters={
             "access links over the bottleneck's rate": (10.0, "1"),
             "beginning of the measurement": (BEGIN, "s"),
