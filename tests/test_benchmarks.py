@@ -21,6 +21,7 @@ from benchmarks.records import FLOORS, below_floors, save
 from benchmarks.timing import Row
 from dfcmodel import explain
 from dfcmodel.levels.accuracies import measured_accuracies
+from responsefn import AIMD
 from validation.network_comparison import Differences
 from validation.network_runs import LEVELS
 from validation.random_networks import FRESH
@@ -145,6 +146,49 @@ def test_flows_begin_as_with_first_packets_of_40_bytes() -> None:
     links = len(first.path) - len(second.path)
     more = links * (1 - 40 / 1500) / network.rate
     assert moved[1].start == pytest.approx(second.start + more)
+
+
+def test_both_sides_have_the_two_conventions_of_ns2() -> None:
+    """The packet level begins with small packets itself where ns-2 has all rules; CUBIC and Reno stay as they are."""
+    own, mixed = FRESH["chain-2-2"], FRESH["mixed-rules-2-2"]
+    assert fresh_networks.equal_terms(own, "packet level") is own
+    assert fresh_networks.equal_terms(own, "fluid") == fresh_networks.later(own)
+    assert any(isinstance(flow.source, AIMD) for flow in mixed.scenario.flows)
+    for level in ("packet level", "fluid"):
+        flows = fresh_networks.equal_terms(mixed, level).scenario.flows
+        pairs = zip(mixed.scenario.flows, flows, strict=True)
+        for before, after in pairs:
+            gentle = isinstance(before.source, AIMD)
+            assert (type(after.source).__name__ == "HalvingAIMD") == gentle
+            assert after.start >= before.start
+
+
+def test_first_losses_are_counted_from_where_ns2_begins() -> None:
+    """With small packets the whole network begins sooner there, by what the longest path saves."""
+    network = FRESH["chain-2-2"]
+    table = pd.DataFrame({"network": [network.name], "first": [0.3], "later": [0.1]})
+    found = Differences(table, table)
+    saved = max(len(flow.path) - 1 for flow in network.scenario.flows) * (1 - 40 / 1500)
+    moved = fresh_networks.since_small_packets(found, "fluid").networks["later"]
+    assert moved[0] == pytest.approx(0.1 - saved / network.rate / 0.3)
+    assert fresh_networks.since_small_packets(found, "packet level").networks["later"][0] == 0.1
+
+
+def test_what_misses_a_criterion_is_named_with_its_network() -> None:
+    shares = pd.DataFrame(
+        [("near", "a", 0.5, 0.57, 0.07, 0.01), ("far", "b", 0.4, 0.5, 0.1, 0.01)],
+        columns=["network", "group", "packets", "fluid", "difference", "error"],
+    )
+    networks = pd.DataFrame(
+        [("near", 100.0, 1.1, 1.0, 0.01), ("far", 100.0, 1.3, 2.0, -0.06)],
+        columns=["network", "lost", "ratio", "first", "later"],
+    )
+    text = fresh_networks.outside({"fluid": Differences(shares, networks)})
+    assert text.splitlines()[2:] == [
+        "| far | share of b | 0.400 | **0.500 ± 0.020** |",
+        "| far | packets lost over ns-2's |  | **1.30** |",
+        "| far | first loss, later by |  | **-6.0 %** |",
+    ]
 
 
 def test_accuracies_are_those_of_the_networks_seen_before() -> None:
