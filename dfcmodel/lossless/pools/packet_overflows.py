@@ -87,7 +87,8 @@ def split_packets(
     paths
         Runs from each level, 10 to 1e6.
     replications
-        Independent estimates, 5 to 10,000. The interval is Student's, made of them.
+        Independent estimates, 5 to 10,000. The interval is Student's, made of them: too short where they differ by more
+        than their mean, as for probabilities near 1e-6, where it was seen to miss the answer.
     method
         None: ``Packets()``. Its seed has no meaning here.
     rng
