@@ -303,7 +303,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "simulate_watchdog": {"watchdog": dog, **pauses, "polls": 10, "rng": 1},
         "split_overflow": {"pool": pool, "starts": 1.0, "held": PhaseType.exponential(8.0), "within": 1.0,
                            "paths": 10, "replications": 5, "rng": 1},
-        "split_packets": {"scenario": paused, "size": 20.0, "within": 0.0625, "levels": 2, "paths": 10,
+        "split_packets": {"scenario": paused, "size": 20.0, "within": 0.0625, "levels": [8.0, 14.0], "paths": 10,
                           "replications": 5, "rng": 1},
         "storm_spread": {"routes": [(1, 2, 3)], "rates": [10.0], "storm": [(2, 3)], "threshold": 5.0},
         "up_down": {"graph": fabric},

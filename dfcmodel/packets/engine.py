@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["PacketRun", "begin_run", "run_engine", "sender_events"]
 
 KERNEL = "dfcmodel.packets.kernel"
+CONSTANT = ("transmission", "passage", "sizes", "order", "out")
+"""Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
 
 def sender_events(signatures: tuple[RuleSignature, ...]) -> Any:
@@ -123,7 +125,10 @@ class PacketRun:
         What is left of exponential periods is drawn anew. The copy overwrites the records, which mean
         nothing afterwards: only its state does.
         """
-        arrays = {name: array.copy() for name, array in self.layout.arrays.items()}
+        arrays = {
+            name: array if name in CONSTANT else array.copy()
+            for name, array in self.layout.arrays.items()
+        }
         arrays["stream"][:] = rng.integers(1, 2**63, size=len(arrays["stream"]))
         redraw_periods(arrays, self.done * self.plan.sample, rng)
         layout = dataclasses.replace(self.layout, arrays=arrays)

@@ -2,17 +2,22 @@
 
 The pool holds what waits above the pause thresholds of its ports. Fixed-effort splitting (M. J. J. Garvels,
 PhD thesis, Univ. of Twente, 2000, Ch. 2) copies the state of runs that have reached a level, and lets the
-copies go on with other random numbers, as many from each level as from the one before. Levels but the last count
-what is on its way to a port as well: it decides what the pool will hold, and copies cannot change it.
+copies go on with other random numbers, as many from each level as from the one before. Levels are of an importance:
+what waits, with what is on its way and what senders will still send until a pause takes effect (`PausedPackets`).
+A pilot run chooses them, each so that a given fraction of the runs from the one before reaches it, as in adaptive
+multilevel splitting (F. Cerou, A. Guyader, Stochastic Analysis and Applications 25, 2007); the estimates begin anew with
+these levels fixed and are therefore unbiased. Whatever the levels, a run that overflows has reached them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.lossless.pools.paused_packets import PausedPackets
 from dfcmodel.lossless.pools.pool_overflows import OverflowEstimate
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import Pause
@@ -20,17 +25,27 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.engine import PacketRun, begin_run
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
-from hopflow.checks import choice, instance, listed, one_number, random_generator, whole
+from hopflow.checks import (
+    ascending,
+    choice,
+    instance,
+    listed,
+    number,
+    one_number,
+    random_generator,
+    whole,
+)
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dfcmodel.packets.plans import Plan
 
-    Floats = NDArray[np.float64]
+__all__ = ["split_packets"]
 
-__all__ = ["PausedPackets", "split_packets"]
+
+FRACTION = 0.2
+"""Of the runs from a level, how many reach the next one in the pilot run."""
+MOST_LEVELS = 200
 
 
 def split_packets(
@@ -40,8 +55,8 @@ def split_packets(
     within: float,
     sample: float | None = None,
     links: Iterable[str] | str | None = None,
-    levels: int = 6,
-    paths: int = 100,
+    levels: Sequence[float] | None = None,
+    paths: int = 200,
     replications: int = 10,
     method: Packets | None = None,
     rng: Any = None,
@@ -66,16 +81,23 @@ def split_packets(
     links
         Names of the links whose thresholds count; None: all with Pause or PFC.
     levels
-        Levels of the pool at which runs are split, 1 to 1000, equally spaced up to ``size``; 1: no splitting,
-        plain Monte Carlo of ``paths`` times ``replications`` runs.
+        Levels of importance at which runs are split, ascending, in packets: those above the thresholds, on their
+        way, and expected until pauses take effect. None: chosen by a pilot run, which costs twice an estimate;
+        (): no splitting, plain Monte Carlo of ``paths`` times ``replications`` runs.
     paths
         Runs from each level, 10 to 1e6.
     replications
-        Independent estimates, 5 to 10,000. The interval is Student's, made of them.
+        Independent estimates, 5 to 10,000. The interval is Student's, made of them: too short where they differ by more
+        than their mean, as for probabilities near 1e-6, where it was seen to miss the answer.
     method
         None: ``Packets()``. Its seed has no meaning here.
     rng
         Seed or generator.
+
+    Returns
+    -------
+    OverflowEstimate
+        Its ``levels`` are those that were used, and can be given again for another estimate of the same question.
 
     Raises
     ------
@@ -91,7 +113,7 @@ def split_packets(
     >>> bursts = OnOff(rate=1e4, on=2e-3, off=8e-3, random=True)
     >>> flows = [Flow(f"f{n}", (1, 2), bursts, host="unshaped") for n in range(4)]
     >>> one = Scenario("port", [port], flows, duration=0.1)
-    >>> found = split_packets(one, 20, within=0.02, levels=3, paths=20, replications=5, rng=1)
+    >>> found = split_packets(one, 20, within=0.02, paths=20, replications=5, rng=1)
     >>> found.interval[0] <= found.probability <= found.interval[1]
     True
     """
@@ -103,98 +125,101 @@ def split_packets(
     within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
     step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")
     ports = _ports(scenario, links)
-    levels = whole("levels", levels, 1, 1000)
+    given = _given_levels(levels)
     paths = whole("paths", paths, 10, 10**6)
     replications = whole("replications", replications, 5, 10_000)
     draw = random_generator("rng", rng)
     plan = plan_scenario(scenario, method, duration=within, sample=step)
     if plan.every != 1 or abs(plan.sample / step - 1.0) > 1e-9:
         raise ValueError(f"sample = {sample!r}: within = {within:g} s must be a multiple of it")
-    steps = size * np.arange(1, levels + 1) / levels
-    seeds = draw.integers(2**63, size=replications)
-    bar = progress_bar(seeds.tolist(), desc="replications")
-    found = [_one_estimate(plan, ports, steps, paths, seed) for seed in bar]
-    return OverflowEstimate(np.array(found), steps, within)
+    first, *seeds = draw.integers(2**63, size=1 + replications).tolist()
+    runs = _Runs(plan, ports, size, paths)
+    chosen = runs.repeated(runs.pilot, first) if given is None else given
+    bar = progress_bar(seeds, desc="replications")
+    found = [runs.repeated(lambda draw: runs.estimate(chosen, draw), seed) for seed in bar]
+    return OverflowEstimate(np.array(found), np.array(chosen), within)
 
 
-class PausedPackets:
-    """What waits above the pause thresholds of some ports: one of a port with `Pause`, with `PFC` one per ingress and class.
-
-    Parameters
-    ----------
-    run
-        Any run of the plan.
-    ports
-        Indices of the links.
-    """
-
-    def __init__(self, run: PacketRun, ports: list[int]) -> None:
-        unit, feeder, hop = (run.layout.arrays[name] for name in ("unit", "feeder", "hop"))
-        rules = [run.plan.ports[p].discipline for p in ports]
-        by_class = np.array([isinstance(rule, PFC) for rule in rules])
-        self.ports = np.array(ports)[~by_class]
-        self.high = unit["high"][self.ports]
-        counted = np.isin(hop["port"], np.array(ports)[by_class])
-        rows, place = np.unique(hop["ingress"][counted], return_index=True)
-        lossless = feeder["priority"][rows] >= 0
-        self.rows = rows[lossless]
-        self.xoff = unit["high"][hop["port"][counted][place[lossless]]]
-
-    def count(self, run: PacketRun) -> float:
-        """Return the packets, as a run stands."""
-        return self._above(run, np.zeros(len(self.ports)))
-
-    def due(self, run: PacketRun) -> float:
-        """Return the same with what is on its way to the ports with `Pause`; at least `count`."""
-        return self._above(run, run.layout.arrays["unit"]["count"][self.ports])
-
-    def _above(self, run: PacketRun, more: NDArray[Any]) -> float:
-        port = run.layout.arrays["unit"][self.ports]
-        above = np.maximum(0.0, port["waiting"] + port["held"] + more - self.high).sum()
-        ingress = run.layout.arrays["feeder"]["count"][self.rows]
-        return float(above + np.maximum(0.0, ingress - self.xoff).sum())
+class _NoRoom(Exception):
+    """More came in one window than the arrays of a run had room for."""
 
 
-def _one_estimate(plan: Plan, ports: list[int], levels: Floats, paths: int, seed: int) -> float:
-    """Return one estimate; again with larger arrays, and the same random numbers, if they were too small."""
-    spare = 1
-    while (found := _product(begin_run(plan, spare), ports, levels, paths, seed)) is None:
-        spare *= 4
-    return found
+class _Runs:
+    """Runs of a plan up to levels of importance; beyond all levels is an overflow of the pool."""
+
+    def __init__(self, plan: Plan, ports: list[int], size: float, paths: int) -> None:
+        self.plan, self.size, self.paths, self.spare = plan, size, paths, 1
+        self.pool = PausedPackets(begin_run(plan), ports)
+
+    def repeated(self, work: Callable[[np.random.Generator], Any], seed: int) -> Any:
+        """Return what some work with random numbers gives; again with larger arrays if they were too small."""
+        while True:
+            try:
+                return work(np.random.default_rng(seed))
+            except _NoRoom:
+                self.spare *= 4
+
+    def estimate(self, levels: Sequence[float], draw: np.random.Generator) -> float:
+        """Return the product over the levels and the pool of the fractions of runs that reach them."""
+        begins, product = [begin_run(self.plan, self.spare)], 1.0
+        for level in [*levels, math.inf]:
+            runs = [begins[n].fork(draw) for n in self._shares(len(begins), draw)]
+            begins = [run for run in runs if self._highest(run, level) >= level]
+            product *= len(begins) / self.paths
+            if not begins:
+                return 0.0
+        return product
+
+    def pilot(self, draw: np.random.Generator) -> list[float]:
+        """Return levels, each reached by a `FRACTION` of the runs from the one before or a few more.
+
+        Runs go on to their ends; those that have been above the level are then repeated up to there.
+        """
+        begins, levels = [begin_run(self.plan, self.spare)], [0.0]
+        while len(levels) <= MOST_LEVELS:
+            jobs = [(n, int(draw.integers(2**63))) for n in self._shares(len(begins), draw)]
+            highest = np.array([self._highest(_again(begins, *job), math.inf) for job in jobs])
+            level = float(np.sort(highest)[-math.ceil(FRACTION * self.paths)])
+            if not levels[-1] < level < math.inf:
+                break
+            levels.append(level)
+            kept = [job for job, high in zip(jobs, highest, strict=True) if high >= level]
+            begins = [_again(begins, *job) for job in kept]
+            for run in begins:
+                self._highest(run, level)
+        return levels[1:]
+
+    def _shares(self, count: int, draw: np.random.Generator) -> list[int]:
+        """Return from which of the states each run begins: each of them equally often, as far as that goes."""
+        return np.resize(draw.permutation(count), self.paths).tolist()
+
+    def _highest(self, run: PacketRun, level: float) -> float:
+        """Run until the importance has reached a level, or to the end; return the highest, inf: the pool overflowed."""
+        highest = 0.0
+        while True:
+            above, ahead = self.pool.measure(run)
+            highest = max(highest, math.inf if above > self.size else ahead)
+            if highest >= level or run.done == run.plan.samples:
+                return highest
+            if not run.advance(run.done + 1):
+                raise _NoRoom
 
 
-def _product(
-    first: PacketRun, ports: list[int], levels: Floats, paths: int, seed: int
-) -> float | None:
-    """Return the product over the levels of the fractions of runs that reach them; None: no room."""
-    draw = np.random.default_rng(seed)
-    pool = PausedPackets(first, ports)
-    begins, product = [first], 1.0
-    stages = [(pool.due, level) for level in levels[:-1]]
-    for measure, level in [*stages, (pool.count, levels[-1])]:
-        hits = []
-        for n in np.resize(draw.permutation(len(begins)), paths).tolist():
-            run = begins[n].fork(draw)
-            reached = _reaches(run, measure, level)
-            if reached is None:
-                return None
-            if reached:
-                hits.append(run)
-        product *= len(hits) / paths
-        if not hits:
-            return 0.0
-        begins = hits
-    return product
+def _again(begins: list[PacketRun], n: int, seed: int) -> PacketRun:
+    """Return a copy of a state with the random numbers of a seed."""
+    return begins[n].fork(np.random.default_rng(seed))
 
 
-def _reaches(run: PacketRun, measure: Callable[[PacketRun], float], level: float) -> bool | None:
-    """Run until a measure is above a level; False: it was not by the end, None: no room in the arrays."""
-    while measure(run) <= level:
-        if run.done == run.plan.samples:
-            return False
-        if not run.advance(run.done + 1):
-            return None
-    return True
+def _given_levels(levels: Any) -> list[float] | None:
+    """Return levels of importance, checked."""
+    if levels is None:
+        return None
+    given = np.asarray(levels, dtype=object)
+    if given.shape == (0,):
+        return []
+    found = ascending("levels", levels)
+    number("levels", found, above=0.0, hint="in packets")
+    return [float(level) for level in found.reshape(-1)]
 
 
 def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import OnOff
-from dfcmodel.packets.kernel.boxes import USED
+from dfcmodel.packets.kernel.boxes import USED, push, take
 from dfcmodel.packets.kernel.layout import FLOW
 from dfcmodel.packets.kernel.sources import RANDOM
 from dfcmodel.packets.kernel.timers import WAKE, wake_at
 from dfcmodel.packets.plans import ENDLESS
+from hopflow.kernels import build
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_flows", "redraw_periods", "wake_all"]
+__all__ = ["lay_out_flows", "redraw_periods", "wake_all", "wake_sources"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
@@ -151,6 +152,12 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
-    element, unit, slot = (arrays[name].view(np.recarray) for name in ("element", "unit", "slot"))
-    for f in off.tolist():
-        wake_at(element, unit, slot, arrays["tally"], f, float(flow["due"][f]), f)  # type: ignore[no-untyped-call]
+    wake = build(wake_sources, helpers=(take, push, wake_at))
+    wake(*(arrays[name] for name in ("element", "unit", "slot", "tally", "flow")), off)
+
+
+def wake_sources(element, unit, slot, tally, flow, rows):  # type: ignore[no-untyped-def]
+    """Template: schedule the next packets of sources."""
+    for n in range(len(rows)):
+        f = rows[n]
+        wake_at(element, unit, slot, tally, f, flow[f].due, f)  # type: ignore[no-untyped-call]

@@ -1,0 +1,135 @@
+"""``python -m benchmarks.overflows``: rare overflows of a headroom pool by splitting packet runs, beside a known answer.
+
+Four ports that share nothing but the pool are independent. So plain runs are enough for the answer: the ports of
+different runs are put together at random, many times as many pools as there are runs. Each part is written when it is
+complete (``results/overflows.json``, and ``overflows.md``, the table of the documentation); the others stay.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numba import njit
+
+from dfcmodel import Flow, Link, OnOff, Packets, Pause, Scenario
+from dfcmodel.lossless import split_packets
+from dfcmodel.packets.engine import begin_run
+from dfcmodel.packets.simulation import plan_scenario
+
+RESULTS = Path(__file__).parent / "results"
+SIZES = (220, 300)
+WITHIN, SAMPLE = 5e-4, 1e-5
+PATHS, REPLICATIONS = 500, 12
+RUNS, POOLS = 20_000, 100_000_000
+HIGH, PORTS, SENDERS = 10, 4, 12
+
+
+def fabric() -> Scenario:
+    """Return the ports of the documentation: pauses take 110 us, twelve senders with bursts share each."""
+    rule = Pause(high=HIGH, low=5, signalling=100e-6)
+    bursts = OnOff(rate=2e5, on=50e-6, off=200e-6, random=True)
+    links = [Link("switch", f"h{p}", 1e6, 5e-6, 2000, rule) for p in range(PORTS)]
+    flows = [
+        Flow(
+            f"{p}.{k}", ("switch", f"h{p}"), bursts, host="unshaped",
+            start=(SENDERS * p + k) * 7 % 48 / 48 * 200e-6,
+        )
+        for p in range(PORTS) for k in range(SENDERS)
+    ]  # fmt: skip
+    return Scenario("four ports", tuple(links), tuple(flows), duration=0.2)
+
+
+def known() -> dict[str, Any]:
+    """Return the parts of recombined pools that overflow, by size, and their standard errors."""
+    plan = plan_scenario(fabric(), Packets(), duration=WITHIN, sample=SAMPLE)
+    first, draw = begin_run(plan), np.random.default_rng(1)
+    above = np.zeros((PORTS, RUNS, plan.samples), np.float32)
+    for n in range(RUNS):
+        run = first.fork(draw)
+        run.records.waiting[:] = 0
+        assert run.advance(plan.samples)
+        queued = np.cumsum(run.records.waiting[:-1, :PORTS], axis=0)
+        above[:, n] = np.maximum(0.0, queued.T - HIGH)
+    parts = np.array_split(np.arange(RUNS), 10)  # the runs, not the pools, limit the accuracy
+    sizes, share = np.array(SIZES, float), POOLS // len(parts)
+    hits = np.array([recombine(above[:, part], share, sizes, draw) for part in parts])
+    shares = hits / share
+    errors = shares.std(axis=0, ddof=1) / len(parts) ** 0.5
+    return {
+        str(size): {"probability": mean, "error": error}
+        for size, mean, error in zip(SIZES, shares.mean(axis=0), errors, strict=True)
+    }
+
+
+@njit
+def recombine(above: Any, pools: int, sizes: Any, draw: Any) -> Any:
+    """Return how many of the pools of four ports of random runs exceed each size at some sample."""
+    ports, runs, samples = above.shape
+    hits = np.zeros(len(sizes))
+    chosen = np.zeros(ports, np.int64)
+    for _ in range(pools):
+        for p in range(ports):
+            chosen[p] = draw.integers(0, runs)
+        peak = 0.0
+        for t in range(samples):
+            total = 0.0
+            for p in range(ports):
+                total += above[p, chosen[p], t]
+            peak = max(peak, total)
+        for k in range(len(sizes)):
+            if peak > sizes[k]:
+                hits[k] += 1.0
+    return hits
+
+
+def split(size: int) -> dict[str, Any]:
+    """Return the estimate by splitting, its interval and its CPU seconds."""
+    begin = time.process_time()
+    given = {"within": WITHIN, "sample": SAMPLE, "paths": PATHS, "replications": REPLICATIONS}
+    found = split_packets(fabric(), size, **given, rng=1)
+    return {
+        "probability": found.probability,
+        "interval": found.interval,
+        "levels": len(found.levels),
+        "zeros": int((found.replications == 0.0).sum()),
+        "seconds": time.process_time() - begin,
+    }
+
+
+def table(cells: dict[str, Any]) -> str:
+    """Return the parts as a table in Markdown."""
+    lines = [
+        "| pool, packets | known | by splitting | 95 % interval | levels | replications, of them 0 | CPU time (s) |",
+        "|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for size in SIZES:
+        own, right = cells.get(f"split {size}"), cells.get("known", {}).get(str(size))
+        if own and right:
+            low, high = own["interval"]
+            lines.append(
+                f"| {size} | {right['probability']:.2g} ± {right['error']:.1g} | {own['probability']:.2g} | "
+                f"{low:.2g} to {high:.2g} | {own['levels']} | {REPLICATIONS}, {own['zeros']} | {own['seconds']:.0f} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def main(
+    parts: Annotated[list[str] | None, typer.Argument(help="known, or sizes; none: all")] = None,
+) -> None:
+    """Compute the parts, and write each when it is complete."""
+    path = RESULTS / "overflows.json"
+    for part in parts or ["known", *map(str, SIZES)]:
+        name, cell = (part, known()) if part == "known" else (f"split {part}", split(int(part)))
+        cells = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        cells[name] = cell
+        path.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
