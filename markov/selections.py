@@ -9,7 +9,7 @@ import numpy as np
 from hopflow.checks import choice, shown
 from hopflow.errors import failed_rule
 from markov.chains import MarkovChain
-from markov.models.measures import functionals
+from markov.models.measures import Mean, functionals
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ def selected(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
 
 def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
     if isinstance(states, str) and states not in _names(chain):
-        labels = {} if chain.model is None else functionals(chain.model, chain.states)
+        named = {} if chain.model is None else functionals(chain.model, chain.states)
+        labels = {key: np.asarray(mean.of) for key, mean in named.items() if _is_set(mean)}
         choice(name, states, tuple(labels))
-        return np.asarray(labels[states].of != 0.0)
+        return np.asarray(labels[states] != 0.0)
     if callable(states):
         try:
             states = np.asarray(states(chain.states))
@@ -82,6 +83,12 @@ def _members(chain: MarkovChain, states: Any, name: str) -> NDArray[np.bool_]:
         except KeyError:
             raise ValueError(f"{name}: {state!r} is no state of the chain") from None
     return found
+
+
+def _is_set(mean: Mean) -> bool:
+    """Whether a measure is a probability: rewards in other numbers are no sets of states."""
+    values = np.asarray(mean.of)
+    return mean.over is None and values.ndim == 1 and bool(np.isin(values, (0.0, 1.0)).all())
 
 
 def _names(chain: MarkovChain) -> tuple[Any, ...]:

@@ -213,6 +213,9 @@ class Evaluation(Scope):
         """Compare with a threshold; note where the error bound does not decide."""
         assert operator.threshold is not None
         limit = self.number(operator.threshold, "a threshold")
+        if math.isnan(limit) or (operator.kind != "R" and not 0.0 <= limit <= 1.0):
+            said = f"{operator.kind}{operator.sign}{limit:g}: must be a probability"
+            raise FileError((self.file, operator.line), said)
         values, error = known.values, known.error
         above = operator.sign in (">", ">=")
         strict = operator.sign in (">", "<")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MM1K, MarkovChain, explore
+from markov import MM1K, MarkovChain, PauseTandem, explore
 from markov.selections import as_chain, distribution, selected
 from tests.markov.conftest import Machine, Mode
 
@@ -81,3 +81,12 @@ def test_a_chain_is_taken_from_whatever_has_one() -> None:
     assert as_chain([[-1.0, 1.0], [1.0, -1.0]]).size == 2
     found = explore(lambda n: [((n + 1) % 3, 1.0)], start=2)
     assert as_chain(found) is found.chain
+
+
+def test_a_measure_that_is_no_set_of_states_is_refused_by_name() -> None:
+    """Mean queues of two stages, and a throughput: their names are none of labels."""
+    tandem = as_chain(PauseTandem())
+    for name in ("mean_queue", "throughput", "loss_probability"):
+        with pytest.raises(ValueError, match=f"^to = '{name}': must be one of 'pause_fraction'$"):
+            selected(tandem, name, "to")
+    assert selected(tandem, "pause_fraction", "to").any()

@@ -18,6 +18,8 @@ from markov.files import FileError
         ("Q=? [ n=0 ]", "line 1"),
         ('R{"none"}=? [ S ]', "'none'"),
         ("S=? [ n ]", "truth value"),
+        ("S>2 [ n=0 ]", "S>2: must be a probability"),
+        ("P<-0.1 [ F n=3 ]", "P<-0.1: must be a probability"),
     ],
 )
 def test_properties_that_cannot_be_evaluated_say_why(queue: Any, text: str, message: str) -> None:
