@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,7 @@ from validation.claims.effect_claims import (
     effects,
     where,
 )
+from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.red import BY_EVENTS, WITH_TIMER, Group, fixed_point, variation
 from validation.statistics import Estimate, combine, difference, of_runs
 
@@ -32,11 +33,23 @@ READINGS: dict[str, dict[str, Any]] = {
 VALUES = {"TCP(1/5,1/8)": (1 / 5, 1 / 8), "TCP(3/7,1/4)": (3 / 7, 1 / 4)}
 """a and b of the gentle rules."""
 GENTLE, QUARTER, TCP, TFRC = "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TCP(1,1/2)", "TFRC"
+EACH = 8
+"""Flows of each kind."""
 
 
 def kinds(case: str, **chosen: Any) -> pd.DataFrame:
     """Return rate, variation over time, and variation over the flows, by seed and kind."""
-    frame = where(case, **chosen)
+    return _by_kind(where(case, **chosen))
+
+
+def at_packet_level(one: str, other: str) -> pd.DataFrame | None:
+    """Return the same of hopflow's packet level, which has no TFRC."""
+    if TFRC in (one, other):
+        return None
+    return _by_kind(level.runs(level.pair(one, other, EACH)).flows)
+
+
+def _by_kind(frame: pd.DataFrame) -> pd.DataFrame:
     groups = frame[frame["kind"] != "background"].groupby(["seed", "kind"])
     found = {
         "rate": groups["rate"].mean(),
@@ -68,6 +81,22 @@ def ratio(found: pd.DataFrame, one: str, other: str) -> Estimate:
 def smoother(found: pd.DataFrame, one: str, other: str) -> Estimate:
     """Return by how much the rate of one kind varies less over time than that of the other."""
     return of_runs(found["rough"][other] - found["rough"][one])
+
+
+def levelled(
+    said: dict[str, Statement], one: str, other: str, share: float, sign: int
+) -> dict[str, Statement]:
+    """Return statements with the same quantities at hopflow's packet level."""
+    own, gentle = at_packet_level(one, other), at_packet_level(GENTLE, TCP)
+    if own is None or gentle is None:
+        return said
+    mine = ratio(own, one, other)
+    found = {
+        "share": deviation(mine, share),
+        "smooth": combine((smoother(own, one, other),), (sign,)),
+        "more": difference(mine, ratio(gentle, GENTLE, TCP)),
+    }
+    return {key: replace(each, level=(found[key],)) for key, each in said.items()}
 
 
 def derived(one: str, *, kept: bool = False) -> float:
@@ -122,18 +151,21 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         for name, column in columns.items()
     }
     reversed_ = pair(one, other, reading="b")
+    own = at_packet_level(one, other)
     return Effects(
-        statements(found, gentle()),
+        levelled(statements(found, gentle()), one, other, share, sign),
         {
             "variation over time": Curve(
                 (one, other),
                 shown["variation over time"].packets,
                 [variation(one), variation(other)],
+                () if own is None else [of_runs(own["rough"][kind]) for kind in (one, other)],
             )
         },
         ("kind of flow", "standard deviation of the rate over its mean"),
         values={
             "one": one, "other": other, "share": share, "ratio": ratio(found, one, other),
+            "own": None if own is None else ratio(own, one, other),
             "rates": shown["rate (packets/s)"].packets, "smoother": sign > 0,
             "more": (one, other) == (QUARTER, TCP),
             "rough": shown["variation over time"].packets,

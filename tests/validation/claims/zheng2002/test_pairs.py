@@ -10,12 +10,16 @@ from validation.claims.zheng2002.pairs import (
     CASE,
     GENTLE,
     QUARTER,
+    TCP,
     TFRC,
+    at_packet_level,
     derived,
     pair,
+    ratio,
+    smoother,
     without_timeouts,
 )
-from validation.statistics import of_runs
+from validation.statistics import difference, of_runs
 
 
 def test_a_of_b_gives_the_response_of_tcp() -> None:
@@ -37,3 +41,13 @@ def test_what_timeouts_explain_is_taken_from_the_deviation_only() -> None:
     x, y = (frame[c] - runs[c].transform("mean") for c in ("timeouts", "rate"))
     slope = np.polyfit(x, y, 1)[0]
     assert found.cost == pytest.approx(-slope / frame["rate"].mean())
+
+
+def test_the_packet_level_has_pairs_of_windows_only() -> None:
+    """Its ratio and ns-2's differ by less than their errors together; three and five seeds."""
+    assert at_packet_level(TFRC, TCP) is None
+    own, seen = at_packet_level(GENTLE, TCP), pair(GENTLE, TCP)
+    assert own is not None
+    for measure in (ratio, smoother):
+        apart = difference(measure(own, GENTLE, TCP), measure(seen, GENTLE, TCP))
+        assert abs(apart.value) < apart.half_width
