@@ -35,13 +35,15 @@ def model_of(states: float) -> PauseTandem:
     return PauseTandem(buffers=(second // 2, second), high_threshold=3 * second // 4)
 
 
-def cell(states: float, method: str) -> dict[str, Any]:
+def cell(states: float, method: str, checkpoint: Path | None) -> dict[str, Any]:
     """Return the figures of one size and one method, measured in this process."""
     model = model_of(states)
     solver = MatrixFree() if method == "MatrixFree" else Multilevel()
     bandwidth = triad()
     stationary(model_of(min(states, 1.1e6)), solver)
-    seconds = {}
+    if checkpoint is not None:
+        solver = MatrixFree(checkpoint=checkpoint)
+    seconds, elapsed = {}, time.perf_counter()
     for proof in (False, True) if states <= TWICE else (True,):
         start = time.process_time()
         answer = stationary(model, solver, proof=proof)
@@ -54,6 +56,8 @@ def cell(states: float, method: str) -> dict[str, Any]:
         "us_per_state_with_bound": 1e6 * seconds[True] / n,
         "bytes_per_state": answer.memory / n,
         "peak_bytes_per_state": 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / n,
+        "elapsed_seconds": time.perf_counter() - elapsed,
+        "throughput": float(answer.throughput),
         "cycles": answer.iterations,
         "residual": answer.residual,
         "error_bound": answer.error_bound,
@@ -84,12 +88,13 @@ def table(cells: list[dict[str, Any]]) -> str:
 
 def main(
     largest: Annotated[float, typer.Option(help="Largest number of states, up to 1e9.")] = 1e7,
-    only: Annotated[str | None, typer.Option(hidden=True)] = None,
+    only: Annotated[str | None, typer.Option(help="One cell: states,method.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="File of a cell to go on from.")] = None,
 ) -> None:
     """Measure every size up to the largest, and write the tables after each."""
     if only is not None:
         size, method = only.split(",")
-        sys.stdout.write(json.dumps(cell(float(size), method)))
+        sys.stdout.write(json.dumps(cell(float(size), method, checkpoint)))
         return
     path = RESULTS / "scale.json"
     found: list[dict[str, Any]] = []

@@ -68,13 +68,12 @@ def gathered_bound(model: ChainModel, pi: NDArray[np.float64]) -> float:
     if not (mass > 0.0 and total < math.inf):
         return math.inf
     elsewhere = max(0.0, 1.0 - mass / total)
-    axes = Multigrid(grid.layout, x.copy()).axes
+    factors = Multigrid(grid.layout, x.copy()).factors
     x /= mass
-    found = places.gathered(x)
-    bound = bound_on_grid(grid.layout, places, axes, x, found).distance
+    bound = bound_on_grid(grid.layout, places, factors, x).distance
     if bound > USEFUL and places.size <= FEW_STATES:
         chain = GridChain(grid)
         states = chain.recurrent_classes[0]
         components = chain.components_of(states)
-        bound = Certificate(chain.irreducible(0), found[states], components).distance
+        bound = Certificate(chain.irreducible(0), places.gathered(x)[states], components).distance
     return float(bound + elsewhere + ROUNDING)

@@ -1,4 +1,4 @@
-"""From a grid to the grid of twice as wide cells, and which flows make up which."""
+"""From a grid to one of wider cells, and which flows make up which."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Halving", "Part", "halved"]
+__all__ = ["Aggregation", "Part", "coarsened", "factors_along"]
+
+JOINED = 3  # cells that become one along an axis where they are to be wide
+MOST_AXES = 2  # along which as many do: with more it is two cells
 
 
 @dataclass(frozen=True)
@@ -39,22 +42,22 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Halving:
+class Aggregation:
     """Which cells of a grid make up a cell of the next, and which flows a flow.
 
     Attributes
     ----------
-    axes
-        Whether two cells become one, along each axis.
+    factors
+        How many cells become one, along each axis.
     child_rows
         The rows of a coarse row, -1 where the grid has ended, shape (coarse rows, children).
     children
-        The kinds of the cells of a coarse kind, -1: none, shape (coarse kinds, rows * 1 or 2).
+        The kinds of the cells of a coarse kind, -1: none, shape (coarse kinds, rows * last).
     parts
         For each coarse kind and each of its entries, what it is the sum of.
     """
 
-    axes: tuple[bool, ...]
+    factors: tuple[int, ...]
     child_rows: NDArray[np.int64]
     children: NDArray[np.int64]
     parts: list[list[list[Part]]]
@@ -62,12 +65,22 @@ class Halving:
     @property
     def last(self) -> int:
         """Cells of a row that become one."""
-        return 2 if self.axes[-1] else 1
+        return self.factors[-1]
 
 
-def halved(grid: Grid, axes: Sequence[bool]) -> tuple[Grid, Halving]:
-    """Return the grid in which two cells are one along some axes, and how it came about."""
-    factor = np.where(axes, 2, 1)
+def factors_along(axes: Sequence[bool], *, wide: bool) -> tuple[int, ...]:
+    """Return how many cells become one along each axis, given along which any do: two, or three if wide.
+
+    Coarse levels below wide cells of the finest grid take less than half of the memory and of the time.
+    Two sweeps of it instead of one, and corrections to the power 1.25, make up for most of the rest.
+    """
+    joined = JOINED if wide and sum(axes) <= MOST_AXES else 2
+    return tuple(joined if along else 1 for along in axes)
+
+
+def coarsened(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
+    """Return the grid in which so many cells are one along each axis, and how it came about."""
+    factor = np.array(factors)
     shape = tuple(-(-n // f) for n, f in zip(grid.shape, factor.tolist(), strict=True))
     child_rows = _child_rows(grid.shape[:-1], shape[:-1], factor[:-1].tolist())
     padded = np.append(grid.row_kind, -1)[child_rows]  # kinds of the rows of each coarse row
@@ -87,8 +100,8 @@ def halved(grid: Grid, axes: Sequence[bool]) -> tuple[Grid, Halving]:
     offsets = positions @ grid.strides
     found = [_joined(grid, kids, positions, factor, offsets) for kids in children.tolist()]
     coarse = Grid(shape, grid.width, [kind for kind, _ in found], rows, row_kind.ravel())
-    halving = Halving(tuple(map(bool, axes)), child_rows, children, [parts for _, parts in found])
-    return coarse, halving
+    aggregation = Aggregation(tuple(factors), child_rows, children, [parts for _, parts in found])
+    return coarse, aggregation
 
 
 def _child_rows(

@@ -18,36 +18,35 @@ if TYPE_CHECKING:
 
     from markov.stencils.layouts import Layout
 
-__all__ = ["continue_tails"]
+__all__ = ["continued"]
 
 TRUSTED = 1e-180
 """Of the largest probability: less is given up, and 1e-280 is too near."""
 
 
-def continue_tails(layout: Layout, x: NDArray[np.float64]) -> None:
-    """Give hyperplanes with little probability the numbers of the nearest one that has more.
+def continued(layout: Layout, x: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Return, along each axis, the hyperplane whose numbers each one has: its own, or the nearest's.
 
     Parameters
     ----------
     layout
         The grid. Only hyperplanes whose cells have the same states, in an unbroken row, are compared.
     x
-        Probabilities of its states; changed.
+        Probabilities of its states.
     """
-    grid = layout.into[0]
+    grid, found = layout.into[0], []
     view = x.reshape(*grid.shape, grid.width)
-    axes = range(len(grid.shape))
     least = TRUSTED * float(x.max())
-    for n, alike in zip(axes, _sections(layout), strict=True):
+    for n, alike in enumerate(_sections(layout)):
         largest = view.max(axis=tuple(m for m in range(view.ndim) if m != n))
+        numbers = np.arange(len(alike))
         ends = [0, *(np.flatnonzero(alike[1:] != alike[:-1]) + 1).tolist(), len(alike)]
-        along = np.moveaxis(view, n, 0)
         for begin, end in itertools.pairwise(ends):
             trusted = begin + np.flatnonzero(largest[begin:end] >= least)
             if len(trusted):
-                first, last = int(trusted[0]), int(trusted[-1])
-                along[begin:first] = along[first]
-                along[last + 1 : end] = along[last]
+                numbers[begin:end] = np.clip(numbers[begin:end], trusted[0], trusted[-1])
+        found.append(numbers)
+    return found
 
 
 def _sections(layout: Layout) -> list[NDArray[np.int64]]:

@@ -12,6 +12,8 @@ own, one after the other from ``values[value_begin[row]]`` on.
 
 from __future__ import annotations
 
+import math
+
 __all__ = [
     "blend",
     "compare",
@@ -21,6 +23,7 @@ __all__ = [
     "keep",
     "multiply",
     "outflows",
+    "overcorrect",
     "prolong",
     "restrict",
     "restrict_rates",
@@ -185,6 +188,12 @@ def prolong(
                         s += one
                 left -= min(last, left)
                 t += width
+
+
+def overcorrect(x):
+    """Raise x to the power 1.25."""
+    for s in range(len(x)):
+        x[s] *= math.sqrt(math.sqrt(x[s]))
 
 
 def entry_flows(own, row_kind, rows, width, begin, step, rate, one, x, flows):

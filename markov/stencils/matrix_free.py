@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -11,6 +12,7 @@ from hopflow.checks import one_number, whole
 from markov.stencils import kernels
 from markov.stencils.boxes import Unsuitable
 from markov.stencils.chains import GridChain
+from markov.stencils.checkpoints import Checkpoint
 from markov.stencils.levels import bound_kernel
 from markov.stencils.models import GridModel, is_numbered
 from markov.stencils.multigrid import Multigrid
@@ -44,11 +46,17 @@ class MatrixFree:
         Relative residual at which to stop.
     max_iterations
         Most cycles. A chain on which thirty in a row gain nothing is given up.
+    checkpoint
+        A file to write x to every two minutes, on Ctrl-C, and when pi is found, 8 bytes per state; None:
+        none. If it is there and of the same chain, the solution goes on from it, and its cycles count. It
+        is deleted once the answer is complete, its bound included, and kept where the tolerance was not
+        reached.
 
     Raises
     ------
     ValueError
-        By `stationary`, for a model whose transitions cannot be laid out on a grid, saying why.
+        By `stationary`, for a model whose transitions cannot be laid out on a grid, saying why; and for a
+        checkpoint that is not one, not whole, or of another chain or other parameters.
     TooLargeError
         By `stationary`, before arrays are allocated that would not fit into memory.
 
@@ -64,15 +72,18 @@ class MatrixFree:
 
     >>> from markov import MatrixFree
     >>> MatrixFree(tolerance=1e-10)
-    MatrixFree(tolerance=1e-10, max_iterations=500)
+    MatrixFree(tolerance=1e-10, max_iterations=500, checkpoint=None)
     """
 
     tolerance: float = 1e-12
     max_iterations: int = 500
+    checkpoint: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         one_number("tolerance", self.tolerance, above=0.0)
         whole("max_iterations", self.max_iterations, 1, 10**9)
+        if not isinstance(self.checkpoint, str | os.PathLike | None):
+            raise TypeError(f"checkpoint = {self.checkpoint!r}: must be a path, or None")
 
     def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
         """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""
@@ -146,21 +157,30 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
     """
     grid.check_room(proof=proof)
     places, n = grid.places, grid.layout.into[0].size
+    checkpoint = None if method.checkpoint is None else Checkpoint(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)
+    if checkpoint is not None:
+        checkpoint.load(x)
     levels = Multigrid(grid.layout, x)
-    with np.errstate(all="ignore"):  # what is not finite shows in the residual
-        cycles, residual = levels.solve(method.tolerance, method.max_iterations)
-        if tight and residual <= method.tolerance:
-            cycles = levels.refine(cycles)
+    try:
+        with np.errstate(all="ignore"):  # what is not finite shows in the residual
+            cycles, residual = levels.solve(method.tolerance, method.max_iterations, checkpoint)
+            if tight and residual <= method.tolerance:
+                cycles = levels.refine(cycles)
+    finally:  # Ctrl-C too
+        if checkpoint is not None:
+            checkpoint.save(x)
     bound_kernel(kernels.keep, RECURRENT, places.marks, x)()
     residual, mass = levels.finest.residual()
     levels.finest.multiply(1.0 / mass)
-    axes, sizes, memory = levels.axes, levels.sizes, levels.nbytes
+    factors, sizes, memory = levels.factors, levels.sizes, levels.nbytes
     del levels  # its memory is that of the bound
-    pi = places.gathered(x)
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
-        bound = bound_on_grid(grid.layout, places, axes, x, pi)
-        memory = max(memory, x.nbytes + bound.memory)
-    memory += places.marks.nbytes + pi.nbytes
+        bound = bound_on_grid(grid.layout, places, factors, x)
+    if checkpoint is not None and residual <= method.tolerance:
+        checkpoint.delete()
+    pi = places.gathered(x)
+    copied = 0 if pi is x else pi.nbytes
+    memory = places.marks.nbytes + max(memory, x.nbytes + max(bound.memory, copied))
     return GridSolution(GridChain(grid), pi, residual, cycles, memory, sizes, bound.distance)

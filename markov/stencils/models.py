@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from markov.generators.edges import edges_by_python
 from markov.generators.regions import find_regions, predicted_count
 from markov.models.spaces import Space
 from markov.stencils.boxes import Unsuitable
-from markov.stencils.coarsening import halved
+from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.layouts import laid_out
 from markov.stencils.places import Places
 
@@ -29,8 +30,11 @@ __all__ = ["GridModel", "is_numbered"]
 SAMPLE = 120  # states in which the transitions are compared with plain Python
 REGIONS = 2_000, 5_000  # boxes with alike rules: of a small space, and at most
 LIMIT = 2**31  # states of a space
-SOLUTION_BYTES = 17.0  # per state: x, pi, and marks
-BOUND_BYTES = 12.0  # per state: hitting times, and costs
+SOLUTION_BYTES = 9.0  # per state: x, and marks
+COPY_BYTES = 8.0  # pi, where its states have another order than those of the grid
+PROOF_BYTES = 5.0  # hitting times, and levels of costs
+SOLVED_BYTES = 16.0  # per coarse state: factors, and flows out
+BOUND_BYTES = 16.0  # hitting times, right-hand sides, and flows out
 
 
 def is_numbered(model: ChainModel) -> bool:
@@ -107,14 +111,18 @@ class GridModel:
         check_room(f"{self.model.name} on a grid of {grid.size} states{hint}", needed)
 
     def predicted(self, *, proof: bool) -> float:
-        """Return the bytes that a solution takes: its vectors, and the flows of coarse levels."""
-        grid = self.layout.into[0]
-        coarse, _ = halved(grid, [n > 1 for n in grid.shape])
-        ratio = max(grid.size / coarse.size, 2.0)
-        vectors = 3.0 if proof else 2.0  # of each level
+        """Return the bytes that a solution takes: the most that its steps hold, one after the other."""
+        grid, axes = self.layout.into[0], [n > 1 for n in self.layout.into[0].shape]
+        coarse, _ = coarsened(grid, factors_along(axes, wide=True))
         flows = float(coarse.value_begin[-1])
-        levels = 8.0 * (flows + vectors * coarse.size) * ratio / (ratio - 1.0)
-        return grid.size * (SOLUTION_BYTES + (BOUND_BYTES if proof else 0.0)) + levels
+        below = math.prod(factors_along(axes, wide=False))
+        levels = (8.0 * flows + SOLVED_BYTES * coarse.size) * below / (below - 1.0)
+        found = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
+        if proof:
+            below = math.prod(factors_along(axes, wide=True))
+            levels = (4.0 * flows + BOUND_BYTES * coarse.size) * below / (below - 1.0)
+            found.append((SOLUTION_BYTES + PROOF_BYTES) * grid.size + levels)
+        return max(found)
 
     def _compare(self, calls: Calls) -> None:
         """Compare the transitions out of some states with what plain Python gives."""

@@ -19,7 +19,7 @@ from markov.computing.progress import report
 from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
 from markov.stencils import kernels, sweep_kernels
-from markov.stencils.coarsening import halved
+from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.levels import LARGE, ONE, Coarse, Finest, bound_kernel
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from markov.stencils.checkpoints import Checkpoint
     from markov.stencils.layouts import Layout
 
 __all__ = ["Multigrid"]
@@ -34,7 +35,8 @@ __all__ = ["Multigrid"]
 SMALL = 1_500  # states of the level that is left to a sparse matrix
 TWICE = 2.5  # times as many states: two visits per cycle pay
 FIRST_SWEEPS = 3
-COMBINE_FACTOR = 0.5  # residual per cycle beyond which iterates are combined
+FINE_SWEEPS = 2  # of the finest level before a correction, and after it
+COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
 MAX_PAUSE = 8  # cycles between two residuals
 LEAST_SHARE = 0.1
 DEPENDENT = 1e-12
@@ -52,12 +54,13 @@ class Multigrid:
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
         self.levels: list[Coarse] = []
-        self.axes: list[tuple[bool, ...]] = []
+        self.factors: list[tuple[int, ...]] = []
         level: Finest | Coarse = self.finest
         while level.grid.size > SMALL:
-            self.axes.append(level.strong_axes())
-            grid, halving = halved(level.grid, self.axes[-1])
-            level = Coarse(grid, halving, level)
+            axes, wide = level.strong_axes(), level is self.finest
+            self.factors.append(factors_along(axes, wide=wide))
+            grid, aggregation = coarsened(level.grid, self.factors[-1])
+            level = Coarse(grid, aggregation, level)
             level.restrict()
             self.levels.append(level)
         self.rest = _Rest(level)
@@ -84,26 +87,33 @@ class Multigrid:
             return
         level = self.levels[depth - 1] if depth else self.finest
         below = self.levels[depth]
-        level.forward()
+        sweeps = 1 if depth else FINE_SWEEPS
+        for _ in range(sweeps):
+            level.forward()
         below.restrict()
         for _ in range(2 if level.grid.size > TWICE * below.grid.size else 1):
             self.cycle(depth + 1)
         below.prolong()
-        level.backward()
+        for _ in range(sweeps):
+            level.backward()
 
-    def solve(self, tolerance: float, most: int) -> tuple[int, float]:
+    def solve(
+        self, tolerance: float, most: int, checkpoint: Checkpoint | None = None
+    ) -> tuple[int, float]:
         """Cycle to a relative residual; return the number of cycles and the residual.
 
         Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
         """
         size = best = np.inf
-        done = since = 0
+        done, since = 0 if checkpoint is None else checkpoint.cycles, 0
         pause = 1
         while done < most and since <= MAX_STAGNANT_CYCLES:
             pause = min(pause, most - done)
             for _ in range(pause):
                 self.cycle()
-            done += pause
+                done += 1
+                if checkpoint is not None:
+                    checkpoint.passed(done, self.x)
             before = size
             size, mass = self.finest.residual()
             report(done, size)
@@ -115,7 +125,9 @@ class Multigrid:
                 pause = 1
                 self.finest.multiply(1.0 / mass)
                 self.combine(size)
-            elif before < np.inf:
+                continue
+            self.history.clear()
+            if before < np.inf:
                 left = np.log(tolerance / size) / np.log(rate)
                 pause = min(max(int(0.7 * left), 1), MAX_PAUSE)
         return done, size

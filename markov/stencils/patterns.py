@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.stencils.coarsening import Halving
+    from markov.stencils.coarsening import Aggregation
     from markov.stencils.grids import Grid
 
 __all__ = ["Pattern", "Term", "frequent", "of_grid", "of_sums"]
 
-MOST_TERMS = 64  # of a cell that is written out
+MOST_TERMS = 200  # of a cell that is written out
 MOST_PATTERNS = 2
 LEAST_SHARE = 0.02  # of the cells
 
@@ -90,12 +90,12 @@ def of_grid(grid: Grid) -> list[Pattern]:
     ]
 
 
-def of_sums(grid: Grid, halving: Halving, places: Any, *, by_source: bool) -> list[Pattern]:
+def of_sums(grid: Grid, aggregation: Aggregation, places: Any, *, by_source: bool) -> list[Pattern]:
     """Return the pattern of each kind of coarse cell: what its flows are sums of.
 
     Parameters
     ----------
-    grid, halving
+    grid, aggregation
         The finer grid, and what a coarse cell is made of.
     places
         How many flows a coarse cell has before each of its cells in a row, and in each row, by kind.
@@ -103,13 +103,13 @@ def of_sums(grid: Grid, halving: Halving, places: Any, *, by_source: bool) -> li
         Whether a flow is weighted by the state that it belongs to, or by the other one.
     """
     before, spans = places
-    width, last = grid.width, halving.last
-    rows = np.array(list(np.ndindex(*(2 if a else 1 for a in halving.axes[:-1]))), dtype=np.int64)
-    rows = rows.reshape(-1, len(halving.axes) - 1)
+    width, last = grid.width, aggregation.last
+    rows = np.array(list(np.ndindex(*aggregation.factors[:-1])), dtype=np.int64)
+    rows = rows.reshape(-1, len(aggregation.factors) - 1)
     flat = [[e for slot in kind for e in slot] for kind in grid.kinds]
     own = [[slot for slot, s in enumerate(kind) for _ in s] for kind in grid.kinds]
     found = []
-    for number, kind in enumerate(halving.parts):
+    for number, kind in enumerate(aggregation.parts):
         sums = []
         for parts in kind:
             terms = []

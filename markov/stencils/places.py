@@ -172,13 +172,24 @@ class Places:
         found = compiled(kernels.survey, shape_of(arguments))(*arguments)
         return numbers[:found], indices[:found]
 
+    @property
+    def in_order(self) -> bool:
+        """Whether all states of the grid count, in the order of their numbers."""
+        ordered = self.layout.axes == tuple(range(len(self.layout.axes)))
+        return ordered and not self.layout.shift.any() and self.size == len(self.marks)
+
     def blocks(self, bit: int = REACHED) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield the numbers in the space, and the places in the grid, of states; ascending numbers."""
         for begin in range(0, self.space.size, BLOCK):
             yield self._survey(begin, min(BLOCK, self.space.size - begin), bit)
 
     def gathered(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers over the grid as numbers over the states that count, shape (size,)."""
+        """Return numbers over the grid as numbers over the states that count, shape (size,).
+
+        Where the order is the same they are not copied.
+        """
+        if self.in_order:
+            return x
         found, begin = np.empty(self.size), 0
         for _, indices in self.blocks():
             found[begin : begin + len(indices)] = x[indices]

@@ -9,15 +9,16 @@ source, and both sides are evaluated in float64 with every rounding error bounde
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from markov.computing.memory import available
 from markov.stencils import proof_kernels
-from markov.stencils.coarsening import Halving, halved
-from markov.stencils.continuation import continue_tails
+from markov.stencils.coarsening import Aggregation, coarsened, factors_along
+from markov.stencils.continuation import continued
 from markov.stencils.levels import LARGE, ONE, Level, Parts, bound_kernel, unsigned
 from markov.stencils.places import RECURRENT
 
@@ -53,7 +54,7 @@ class GridBound(NamedTuple):
 
 
 def bound_on_grid(
-    layout: Layout, places: Places, axes: Sequence[Sequence[bool]], x: Vector, pi: Vector
+    layout: Layout, places: Places, factors: Sequence[Sequence[int]], x: Vector
 ) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
@@ -61,15 +62,24 @@ def bound_on_grid(
     ----------
     layout, places
         The chain; the bound is over its recurrent states.
-    axes
-        Along which cells are joined from level to level.
+    factors
+        How many cells become one along each axis, from level to level.
     x
-        Probabilities of the states of the grid, zero in those that are not recurrent. They are
-        changed on the way, and made good.
-    pi
-        The same, in the order of the states of the chain.
+        Probabilities of the states of the grid, zero in those that are not recurrent.
     """
-    hitting = _HittingTimes(layout, axes, x)
+    wide = [factors_along([n > 1 for n in along], wide=True) for along in factors]
+    bound = GridBound(math.inf, 0.0, 0, 0)
+    for kind in (np.float32, np.float64):
+        if kind is np.float64 and available() < 8.0 * x.size:
+            break
+        bound = _bound(layout, places, _HittingTimes(layout, wide, x, kind), x)
+        if math.isfinite(bound.distance):
+            break
+    return bound
+
+
+def _bound(layout: Layout, places: Places, hitting: _HittingTimes, x: Vector) -> GridBound:
+    """Return the bound by hitting times that are yet to be found."""
     c, cycles = 0.0, 0
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         for sweeps in SWEEPS:
@@ -79,7 +89,6 @@ def bound_on_grid(
                 c = -hitting.drift(places.marks)
             if c > SHARP:
                 break
-        places.spread_over(pi, x)
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, hitting.nbytes)
         off, mass, low = hitting.misfit(layout, places.marks, x)
@@ -89,24 +98,63 @@ def bound_on_grid(
     return GridBound(distance, c, cycles, hitting.nbytes)
 
 
+class _Weights(NamedTuple):
+    """Weights of states in the equations of their aggregates, and costs per second.
+
+    Attributes
+    ----------
+    row_of, cell_of
+        Where the weight of each row, and of each cell of a row, is to be found in pi.
+    least
+        Probabilities that are less, and not zero, have this weight.
+    costs, levels
+        The cost of each level, and the level of each state.
+    """
+
+    pi: Vector
+    row_of: NDArray[np.uint64]
+    cell_of: NDArray[np.uint64]
+    least: float
+    costs: Vector
+    levels: NDArray[np.uint8]
+
+
+def _weights(layout: Layout, pi: Vector) -> _Weights:
+    grid, largest = layout.into[0], float(pi.max())
+    numbers = continued(layout, pi)
+    rows = np.zeros(1, dtype=np.int64)
+    for count, along in zip(grid.shape[:-1], numbers[:-1], strict=True):
+        rows = np.add.outer(rows * count, along).ravel()
+    row_of, cell_of = unsigned(rows), unsigned(numbers[-1])
+    levels = np.empty(grid.size, dtype=np.uint8)
+    place = row_of, cell_of, np.uint64(grid.shape[-1]), np.uint64(grid.width)
+    run = *place, LEAST * largest, largest, ONE, pi, levels
+    bound_kernel(proof_kernels.cost_levels, *run)()
+    costs = 256.0 ** (-TAIL * np.arange(256.0))
+    return _Weights(pi, row_of, cell_of, LEAST * largest, costs, levels)
+
+
 class _HittingTimes:
     """Mean costs on the way to the likeliest state, by multigrid."""
 
-    def __init__(self, layout: Layout, axes: Sequence[Sequence[bool]], pi: Vector) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        factors: Sequence[Sequence[int]],
+        pi: Vector,
+        kind: type[np.floating[Any]],
+    ) -> None:
         grid, rates = layout.out
         self.reference = int(np.argmax(pi))
-        self.h, self.costs = np.zeros(grid.size), np.empty(grid.size, dtype=np.float32)
-        largest = float(pi.max())
-        continue_tails(layout, pi)
-        raised = TAIL, LEAST * largest, largest, pi, self.costs
-        bound_kernel(proof_kernels.costs_and_weights, *raised)()
-        self.fine = _Fine(grid, rates, self.reference, pi, self.costs, self.h)
+        self.h = np.zeros(grid.size, dtype=kind)
+        weights = _weights(layout, pi)
+        self.fine = _Fine(grid, rates, self.reference, weights, self.h)
         self.levels: list[_Coarse] = []
         level: _Fine | _Coarse = self.fine
         leak = float(pi[self.reference]) * self.fine.leak
-        for along in axes:
-            coarse, halving = halved(level.grid, along)
-            level = _Coarse(coarse, halving, level, leak)
+        for along in factors:
+            coarse, aggregation = coarsened(level.grid, along)
+            level = _Coarse(coarse, aggregation, level, leak)
             self.levels.append(level)
         self.rest = _Direct(level)
 
@@ -114,7 +162,7 @@ class _HittingTimes:
     def nbytes(self) -> int:
         """Bytes of the large arrays."""
         levels = sum(level.nbytes for level in self.levels)
-        return self.h.nbytes + self.costs.nbytes + levels
+        return self.h.nbytes + self.fine.weights.levels.nbytes + levels
 
     def cycle(self, sweeps: int, depth: int = 0) -> None:
         """Improve h by one cycle, with so many sweeps on each level before and after."""
@@ -160,8 +208,7 @@ class _Fine(Level):
         grid: Grid,
         rates: Rates,
         reference: int,
-        pi: Vector,
-        w: NDArray[np.float32],
+        weights: _Weights,
         h: Vector,
     ) -> None:
         super().__init__(grid, h, fast=grid.size >= LARGE)
@@ -173,43 +220,66 @@ class _Fine(Level):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
         table = *self.lines, self.cells, self.width, *self.entries, rates.rate
         here = scale, np.uint64(reference), 0.5 / self.leak, ONE
-        self.forward = bound_kernel(proof_kernels.relax_rates, *table, *here, False, w, h)
-        self.backward = bound_kernel(proof_kernels.relax_rates, *table, *here, True, w, h)
-        self._pi, self._w, self._table = pi, w, table
+        own = weights.costs, weights.levels, h
+        self.forward = bound_kernel(proof_kernels.relax_rates, *table, *here, False, *own)
+        self.backward = bound_kernel(proof_kernels.relax_rates, *table, *here, True, *own)
+        self.weights, self._table = weights, table
 
-    def restriction(self, halving: Halving, coarse: Level, values: Vector) -> Callable[[], None]:
+    def restriction(
+        self, aggregation: Aggregation, coarse: Level, values: Vector
+    ) -> Callable[[], None]:
         """Return what sums the flows between the cells of the next level."""
-        parts = Parts(self.grid, halving, by_source=True)
-        return self.sum_rates(halving, coarse, values, parts, self.rates.rate, self._pi)
+        parts, weights = Parts(self.grid, aggregation, by_source=True), self.weights
+        begins, part_begin, _ = parts.table
+        place = unsigned(np.maximum(aggregation.child_rows, 0)), weights.row_of, weights.cell_of
+        size = self.width, np.uint64(aggregation.last), self.cells
+        own = map(unsigned, (parts.line, parts.place, parts.slot))
+        table = *coarse.lines, begins, part_begin, *own, self.rates.rate[parts.entry]
+        run = *place, *size, *table, weights.least, ONE, weights.pi, values
+        return bound_kernel(proof_kernels.weigh_rates, *run)
 
-    def entering(self, halving: Halving, coarse: Level, right: Vector) -> Callable[[], None]:
+    def entering(self, aggregation: Aggregation, coarse: _Coarse) -> Callable[[], None]:
         """Return what sums what is left of the equations."""
-        parent = _parents(halving)
-        place = *parent, coarse.cells, np.uint64(self.reference), self.leak, ONE
-        vectors = self._pi, self._w, self.x, right
+        parent = _parents(aggregation, self.grid.shape[-1])
+        pi, row_of, cell_of, least, costs, levels = self.weights
+        place = *parent, coarse.cells, np.uint64(self.reference), self.leak, row_of, cell_of
+        vectors = least, ONE, pi, costs, levels, self.x, coarse.out, coarse.right
         return bound_kernel(proof_kernels.leave_rates, *self._table, *place, *vectors)
 
 
 class _Coarse(Level):
-    """The equations of the aggregates, for what is to be added to each."""
+    """The equations of the aggregates, for what is to be added to each, divided by the flow out of it.
 
-    def __init__(self, grid: Grid, halving: Halving, fine: _Fine | _Coarse, leak: float) -> None:
-        super().__init__(grid, np.ones(grid.size), fast=fine.fast)
-        self.reference: int = _cell_of(fine.reference, fine.grid, halving, grid)
+    Numbers that are not flows are in float32.
+    """
+
+    def __init__(
+        self, grid: Grid, aggregation: Aggregation, fine: _Fine | _Coarse, leak: float
+    ) -> None:
+        super().__init__(grid, np.zeros(grid.size, dtype=np.float32), fast=fine.fast)
+        self.reference: int = _cell_of(fine.reference, fine.grid, aggregation, grid)
         self.leak = leak
-        self.values = np.empty(int(grid.value_begin[-1]))
-        self.right, self.scale = np.zeros(grid.size), np.empty(grid.size)
+        self.values = np.empty(int(grid.value_begin[-1]), dtype=np.float32)
+        self.right, self.out = np.zeros(grid.size, dtype=np.float32), np.empty(grid.size)
         self.value_begin = unsigned(grid.value_begin)
-        fine.restriction(halving, self, self.values)()
+        flows = np.empty(len(self.values))  # their range is beyond that of float32
+        fine.restriction(aggregation, self, flows)()
         here = np.uint64(self.reference), leak, ONE
-        place = *self.lines, self.width, self.entries[0], *here, self.values, self.scale
+        place = *self.lines, self.width, self.entries[0], *here, flows, self.values, self.out
         bound_kernel(proof_kernels.row_sums, *place)()
-        self.enter = fine.entering(halving, self, self.right)
+        self.enter = fine.entering(aggregation, self)
         rows = np.uint64(len(fine.grid.row_kind))
-        place = rows, fine.cells, self.width, *_parents(halving), self.cells, ONE
+        place = (
+            rows,
+            fine.cells,
+            self.width,
+            *_parents(aggregation, fine.grid.shape[-1]),
+            self.cells,
+            ONE,
+        )
         self.add = bound_kernel(proof_kernels.add, *place, self.x, fine.x)
         table = *self.lines, self.cells, self.width, *self.entries, self.value_begin, self.values
-        own = self.scale, ONE
+        own = np.uint64(self.reference), leak, self.out, ONE
         vectors = self.right, self.x
         self.forward = bound_kernel(proof_kernels.relax, *table, *own, False, *vectors)
         self.backward = bound_kernel(proof_kernels.relax, *table, *own, True, *vectors)
@@ -217,19 +287,23 @@ class _Coarse(Level):
     @property
     def nbytes(self) -> int:
         """Bytes of its large arrays."""
-        return self.values.nbytes + self.scale.nbytes + self.x.nbytes + self.right.nbytes
+        return self.values.nbytes + self.out.nbytes + self.x.nbytes + self.right.nbytes
 
-    def restriction(self, halving: Halving, coarse: Level, values: Vector) -> Callable[[], None]:
+    def restriction(
+        self, aggregation: Aggregation, coarse: Level, values: Vector
+    ) -> Callable[[], None]:
         """Return what sums the flows between the cells of the next level."""
-        parts = Parts(self.grid, halving, by_source=True)
-        own = self.value_begin, self.values, self.x  # all ones at that time
-        return self.sum_flows(halving, coarse, values, parts, *own)
+        parts = Parts(self.grid, aggregation, by_source=True)
+        own = self.value_begin, self.values, self.out
+        return self.sum_flows(aggregation, coarse, values, parts, *own)
 
-    def entering(self, halving: Halving, coarse: Level, right: Vector) -> Callable[[], None]:
+    def entering(self, aggregation: Aggregation, coarse: _Coarse) -> Callable[[], None]:
         """Return what sums what is left of the equations."""
-        table = *self.lines, self.width, *self.entries, self.values, *_parents(halving)
-        here = coarse.cells, np.uint64(self.reference), self.leak, ONE
-        return bound_kernel(proof_kernels.leave, *table, *here, self.right, self.x, right)
+        table = *self.lines, self.width, *self.entries, self.values
+        table = *table, *_parents(aggregation, self.grid.shape[-1])
+        here = coarse.cells, np.uint64(self.reference), self.leak, self.out, ONE
+        vectors = self.right, self.x, coarse.out, coarse.right
+        return bound_kernel(proof_kernels.leave, *table, *here, *vectors)
 
 
 class _Direct:
@@ -238,35 +312,38 @@ class _Direct:
     def __init__(self, level: _Fine | _Coarse) -> None:
         self.level, grid = level, level.grid
         if isinstance(level, _Coarse):
-            values, scale = level.values, level.scale
+            values, self.scale = level.values.astype(np.float64), np.ones(grid.size)
         else:
-            values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
-            scale[level.reference] = 0.5 / level.leak
+            values, self.scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
+            self.scale[level.reference] = 0.5 / level.leak
         indptr, indices = level.pattern()
         jumps = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
-        matrix = sp.eye_array(grid.size) - sp.diags_array(scale) @ jumps
-        self.scale, self.factors = scale, splu(sp.csc_matrix(matrix))
+        matrix = sp.eye_array(grid.size) - sp.diags_array(self.scale) @ jumps
+        self.factors = splu(sp.csc_matrix(matrix))
 
     def solve(self) -> None:
         """Solve the level's equations."""
         level = self.level
-        right = level.right if isinstance(level, _Coarse) else level._w
+        if isinstance(level, _Coarse):
+            right = level.right.astype(np.float64)
+        else:
+            right = level.weights.costs[level.weights.levels]
         level.x[:] = self.factors.solve(self.scale * right)
 
 
-def _parents(halving: Halving) -> tuple[NDArray[np.uint64], np.uint64]:
-    """Return the coarse row of each row, and by how many bits a cell's number is shifted."""
-    rows = halving.child_rows
+def _parents(aggregation: Aggregation, cells: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the coarse row of each row, and the coarse cell of each cell of a row."""
+    rows = aggregation.child_rows
     parent = np.zeros(int(rows.max()) + 1, dtype=np.int64)
     for column in rows.T:
         inside = column >= 0
         parent[column[inside]] = np.flatnonzero(inside)
-    return unsigned(parent), np.uint64(halving.last - 1)
+    return unsigned(parent), unsigned(np.arange(cells) // aggregation.last)
 
 
-def _cell_of(state: int, fine: Grid, halving: Halving, coarse: Grid) -> int:
+def _cell_of(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:
     """Return the coarse state that a state is a part of."""
     cell, slot = divmod(state, fine.width)
     row, last = divmod(cell, fine.shape[-1])
-    parent = int(np.flatnonzero((halving.child_rows == row).any(axis=1))[0])
-    return (parent * coarse.shape[-1] + last // halving.last) * coarse.width + slot
+    parent = int(np.flatnonzero((aggregation.child_rows == row).any(axis=1))[0])
+    return (parent * coarse.shape[-1] + last // aggregation.last) * coarse.width + slot

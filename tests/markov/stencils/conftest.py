@@ -59,7 +59,7 @@ def plain(monkeypatch):
 @pytest.fixture
 def small(monkeypatch, plain):
     """Several levels on chains of a few hundred states."""
-    monkeypatch.setattr("markov.stencils.multigrid.SMALL", 40)
+    monkeypatch.setattr("markov.stencils.multigrid.SMALL", 20)
 
 
 @cache

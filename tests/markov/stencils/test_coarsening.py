@@ -6,30 +6,29 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov.stencils.coarsening import halved
+from markov.stencils.coarsening import coarsened
 from tests.markov.stencils.conftest import MODELS, grid_layout, matrix_of
 
 
-def aggregates(grid, axes):
+def aggregates(grid, factor):
     """Return the number of the coarse state of each state, and how many there are."""
-    factor = np.where(axes, 2, 1)
     places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
     coarse = [*(p // f for p, f in zip(places, factor, strict=False)), places[-1]]
     shape = (*(-(-n // f) for n, f in zip(grid.shape, factor, strict=True)), grid.width)
     return np.ravel_multi_index(coarse, shape), int(np.prod(shape))
 
 
-@pytest.mark.parametrize("axes", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("factors", [(2, 2), (3, 1), (1, 4), (4, 4)])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_parts_of_entries_are_all_flows_between_different_aggregates(model, axes):
+def test_parts_of_entries_are_all_flows_between_different_aggregates(model, factors):
     grid, _ = grid_layout(model).out
-    coarse, halving = halved(grid, axes)
-    labels, m = aggregates(grid, axes)
+    coarse, aggregation = coarsened(grid, factors)
+    labels, m = aggregates(grid, factors)
     assert coarse.size == m
     join = sp.csr_matrix((np.ones(grid.size), (np.arange(grid.size), labels)), shape=(grid.size, m))
     expected = (join.T @ matrix_of(grid) @ join).toarray()
     np.fill_diagonal(expected, 0.0)
-    counts = [len(parts) for kind in halving.parts for parts in kind]
+    counts = [len(parts) for kind in aggregation.parts for parts in kind]
     weighed = matrix_of(coarse, type("Rates", (), {"rate": np.array(counts, dtype=float)}))
     assert np.array_equal(weighed.toarray(), expected)
 
@@ -38,5 +37,5 @@ def test_few_kinds_are_left_on_every_level():
     grid, _ = grid_layout(MODELS[1]).out
     first = len(grid.kinds)
     while min(grid.shape) > 1:
-        grid, _ = halved(grid, (True, True))
+        grid, _ = coarsened(grid, (2, 2))
         assert len(grid.kinds) <= first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from markov.stencils.coarsening import halved
+from markov.stencils.coarsening import coarsened
 from markov.stencils.levels import Coarse
 from tests.markov.stencils.conftest import TANDEM, grid_layout, grid_of, matrix_of
 from tests.markov.stencils.test_coarsening import aggregates
@@ -16,10 +16,10 @@ def two_levels():
     """Return two coarse levels above a random vector, and the flows between their aggregates."""
     x = on_grid(np.random.default_rng(6).random(grid_size()))
     level, flows, found = finest(x), matrix_of(*grid_layout(TANDEM).into).toarray() * x, []
-    for axes in ((True, True), (False, True)):
-        grid, halving = halved(level.grid, axes)
-        labels, m = aggregates(level.grid, axes)
-        level = Coarse(grid, halving, level)
+    for factors in ((2, 4), (1, 3)):
+        grid, aggregation = coarsened(level.grid, factors)
+        labels, m = aggregates(level.grid, factors)
+        level = Coarse(grid, aggregation, level)
         level.restrict()
         join = np.zeros((m, len(labels)))
         join[labels, np.arange(len(labels))] = 1.0

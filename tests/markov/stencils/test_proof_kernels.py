@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from markov.stencils import proof_kernels as kernels
+from markov.stencils.coarsening import coarsened
 from markov.stencils.levels import Level
 from markov.stencils.places import RECURRENT
-from tests.markov.stencils.conftest import TANDEM, exact, grid_of
+from markov.stencils.proofs import _Fine, _weights
+from tests.markov.stencils.conftest import TANDEM, exact, grid_of, matrix_of
+from tests.markov.stencils.test_coarsening import aggregates
 from tests.markov.stencils.test_kernels import on_grid
 
 ONE = np.uint64(1)
@@ -47,7 +50,30 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
 
 
 def test_costs_grow_where_nobody_is(plain):
-    x, found = np.array([1.0, 1e-10, 1e-200, 0.0]), np.zeros(4, dtype=np.float32)
-    kernels.costs_and_weights(-0.1, 1e-150, 1.0, x, found)
-    assert found == pytest.approx([1.0, 10.0, 1e15, 1e15], rel=1e-6)
-    assert x.tolist() == [1.0, 1e-10, 1e-150, 0.0]
+    x, levels = np.array([1.0, 1e-10, 1e-20, 1e-200, 0.0]), np.zeros(5, dtype=np.uint8)
+    own = np.array([0], dtype=np.uint64), np.array([0, 1, 2, 3, 3], dtype=np.uint64)
+    kernels.cost_levels(*own, np.uint64(5), ONE, 1e-150, 1.0, ONE, x, levels)
+    expected = -np.log2([1.0, 1e-10, 1e-20, 1e-150, 1e-150]) / 8.0
+    assert levels == pytest.approx(expected, abs=1.0)
+    assert levels[3] == levels[4] == 62
+
+
+def test_flows_of_aggregates_are_weighted_sums_of_rates(plain):
+    layout = grid_of(TANDEM).layout
+    pi = on_grid(exact(TANDEM)[0])
+    weights = _weights(layout, pi)
+    grid, rates = layout.out
+    fine = _Fine(grid, rates, int(np.argmax(pi)), weights, np.zeros(grid.size))
+    coarse, aggregation = coarsened(grid, (4, 3))
+    values = np.zeros(int(coarse.value_begin[-1]))
+    level = Level(coarse, np.zeros(coarse.size), fast=False)
+    fine.restriction(aggregation, level, values)()
+    labels, m = aggregates(grid, (4, 3))
+    join = np.zeros((grid.size, m))
+    join[np.arange(grid.size), labels] = 1.0
+    expected = join.T @ (pi[:, None] * matrix_of(grid, rates).toarray()) @ join
+    np.fill_diagonal(expected, 0.0)
+    indptr, indices = level.pattern()
+    found = np.zeros((m, m))
+    found[np.repeat(np.arange(m), np.diff(indptr)), indices] = values
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-300)
