@@ -96,10 +96,7 @@ def sweep(
     backward,
     x,
 ):
-    """Give each state in turn what flows in (Gauss-Seidel), but not less than a floor.
-
-    ``special`` says for which kinds of cells the spliced statements are.
-    """
+    """Give each state in turn what flows in, not less than a floor; ``special`` cells as spliced in."""
     zero = one - one
     n = zero
     while n < rows:
