@@ -319,7 +319,13 @@ class _Direct:
         indptr, indices = level.pattern()
         jumps = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
         matrix = sp.eye_array(grid.size) - sp.diags_array(self.scale) @ jumps
-        self.factors = splu(sp.csc_matrix(matrix))
+        # pivots on the diagonal: small entries of the solution are not lost beside large ones
+        self.factors = splu(
+            sp.csc_matrix(matrix),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
 
     def solve(self) -> None:
         """Solve the level's equations."""
