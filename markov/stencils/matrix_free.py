@@ -159,9 +159,9 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
     places, n = grid.places, grid.layout.into[0].size
     checkpoint = None if method.checkpoint is None else Checkpoint(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)
-    if checkpoint is not None:
-        checkpoint.load(x)
     levels = Multigrid(grid.layout, x)
+    if checkpoint is not None:
+        checkpoint.load(x)  # levels are those of a start from nothing
     try:
         with np.errstate(all="ignore"):  # what is not finite shows in the residual
             cycles, residual = levels.solve(method.tolerance, method.max_iterations, checkpoint)
