@@ -14,6 +14,7 @@ import pytest
 from hopflow import NotSolvedError
 from markov import MatrixFree, PauseTandem, stationary
 from markov.stencils.checkpoints import Checkpoint
+from markov.stencils.multigrid import Multigrid
 from tests.markov.stencils.conftest import MODELS, TANDEM, exact, grid_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,6 +30,24 @@ def test_a_solution_goes_on_from_its_file(small, tmp_path):
     assert 3 < answer.iterations <= alone.iterations + 3
     assert answer.pi == pytest.approx(exact(TANDEM)[0], rel=1e-9)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_levels_are_laid_out_as_at_a_start_from_nothing(tmp_path, monkeypatch):
+    # axes are joined where x has most flow: by that of a file they would be others, and cycles slow
+    seen = []
+
+    class Seen(Multigrid):
+        def __init__(self, layout, x):
+            seen.append(x.copy())
+            super().__init__(layout, x)
+
+    monkeypatch.setattr("markov.stencils.matrix_free.Multigrid", Seen)
+    path = tmp_path / "x.checkpoint"
+    with pytest.raises(NotSolvedError):
+        stationary(TANDEM, MatrixFree(max_iterations=3, checkpoint=path))
+    stationary(TANDEM, MatrixFree(checkpoint=path))
+    assert len(seen) == 2
+    assert np.array_equal(*seen)
 
 
 def test_files_are_written_when_the_last_is_old(tmp_path, monkeypatch):
