@@ -117,9 +117,8 @@ def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]  # 
         place = builder.bitcast(builder.gep(first, [arguments[1]]), byte)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        builder.call(
-            fetch, [place, *(ir.Constant(number, n) for n in (0, 3, 1))]
-        )  # to read, all levels, data
+        how = [ir.Constant(number, n) for n in (0, 3, 1)]  # to read, all levels, data
+        builder.call(fetch, [place, *how])
         return context.get_dummy_value()
 
     return signature, generate

@@ -196,13 +196,6 @@ class Places:
             begin += len(indices)
         return found
 
-    def spread_over(self, pi: NDArray[np.float64], x: NDArray[np.float64]) -> None:
-        """Set numbers over the grid to those over the states that count."""
-        begin = 0
-        for _, indices in self.blocks():
-            x[indices] = pi[begin : begin + len(indices)]
-            begin += len(indices)
-
     def codes_at(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the codes of states by their places in the grid, shape (components, places)."""
         layout, grid = self.layout, self.layout.out[0]

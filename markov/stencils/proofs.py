@@ -87,7 +87,7 @@ def _bound(layout: Layout, places: Places, hitting: _HittingTimes, x: Vector) ->
             cycles += 1
             if cycles >= FIRST_CHECK:
                 c = -hitting.drift(places.marks)
-            if c > SHARP:
+            if c > SHARP or math.isnan(c):  # an h that is not a number stays so
                 break
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, hitting.nbytes)

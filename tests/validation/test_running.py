@@ -12,10 +12,8 @@ import pytest
 
 from validation import running
 from validation.claims import find
-from validation.code_hashes import ROOT, _file, modules_used
+from validation.code_hashes import PACKAGES, ROOT, _file, modules_used
 from validation.svg import drawn
-
-PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 
 
 @pytest.fixture

@@ -62,9 +62,7 @@ def record_loss(
         full = queue.losses_end - queue.losses_first > mask
         touches = last.end == begin and last.end - last.first < 1.0
         if last.end == end or full or touches:
-            if (
-                last.end == end and last.marked > 0.0
-            ):  # of packets that are lost here marks are, too
+            if last.end == end and last.marked > 0.0:  # marks of packets lost here are lost, too
                 left = last.end - last.first - last.lost
                 last.marked *= max(0.0, 1.0 - amount / left) if left > 0.0 else 0.0
             last.end = end

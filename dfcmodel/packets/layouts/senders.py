@@ -35,9 +35,8 @@ def lay_out_flows(
 ) -> tuple[NDArray[Any], NDArray[np.uint8], int]:
     """Return the rows of the flows, the bit maps, and the number of records of what is in flight."""
     scenario, hops = plan.scenario, plan.hops
-    alike: dict[
-        Any, int
-    ] = {}  # places of the rows of flows that differ in their routes and starts alone
+    # places of the rows of flows that differ in their routes and starts alone
+    alike: dict[Any, int] = {}
     kinds: list[Any] = []
     chosen = []
     for f, given in enumerate(scenario.flows):

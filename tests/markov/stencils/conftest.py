@@ -48,6 +48,16 @@ class Batches(ChainModel):
             yield s._replace(on=1 - s.on), 0.5
 
 
+def on_grid(pi, model=TANDEM):
+    """Return numbers over the states that count as numbers over the grid."""
+    places = grid_of(model).places
+    x, begin = np.zeros(len(places.marks)), 0
+    for _, indices in places.blocks():
+        x[indices] = pi[begin : begin + len(indices)]
+        begin += len(indices)
+    return x
+
+
 @pytest.fixture
 def plain(monkeypatch):
     """Run the kernels as they stand: unsigned numbers wrap, which NumPy reports."""

@@ -7,15 +7,7 @@ import pytest
 
 from markov.stencils import kernels
 from markov.stencils.levels import Finest
-from tests.markov.stencils.conftest import TANDEM, exact, grid_of
-
-
-def on_grid(values):
-    """Return numbers over the states as numbers over the grid."""
-    grid = grid_of(TANDEM)
-    x = np.zeros(grid.layout.into[0].size)
-    grid.places.spread_over(values, x)
-    return x
+from tests.markov.stencils.conftest import TANDEM, exact, grid_of, on_grid
 
 
 def finest(x):
@@ -30,7 +22,14 @@ def test_compared_residuals_are_those_of_the_matrix(plain):
     level = finest(on_grid(x))
     table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
     one = np.uint64(1)
-    kernels.compare(*table, one, level.x, on_grid(y), on_grid(z), found)
+    kernels.compare(
+        *table,
+        one,
+        level.x,
+        on_grid(y),
+        on_grid(z),
+        found,
+    )
     r, p, q = (chain.Q.T @ v for v in (x, y - x, z - x))
     w = 1.0 / (x * chain.exit_rates)
     pairs = ((p, p), (p, q), (q, q), (-p, r), (-q, r))

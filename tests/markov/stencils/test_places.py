@@ -8,7 +8,7 @@ import pytest
 from markov import ChainModel, explore
 from markov.stencils.models import GridModel
 from markov.stencils.places import RECURRENT, SeveralClassesError
-from tests.markov.stencils.conftest import MODELS, Batches, grid_of
+from tests.markov.stencils.conftest import MODELS, Batches, grid_of, on_grid
 
 
 @pytest.mark.parametrize("model", [MODELS[0], Batches(), Batches(ends=True)], ids=repr)
@@ -32,8 +32,7 @@ def test_a_state_in_the_grid_is_found_by_its_number_and_back(plain):
 def test_numbers_over_the_grid_and_over_the_states(plain):
     places = grid_of(MODELS[0]).places
     pi = np.random.default_rng(1).random(places.size)
-    x = np.zeros(len(places.marks))
-    places.spread_over(pi, x)
+    x = on_grid(pi, MODELS[0])
     assert np.array_equal(places.gathered(x), pi)
     assert x.sum() == pytest.approx(pi.sum(), rel=1e-14)
 

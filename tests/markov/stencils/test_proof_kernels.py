@@ -10,9 +10,8 @@ from markov.stencils.coarsening import coarsened
 from markov.stencils.levels import Level
 from markov.stencils.places import RECURRENT
 from markov.stencils.proofs import _Fine, _weights
-from tests.markov.stencils.conftest import TANDEM, exact, grid_of, matrix_of
+from tests.markov.stencils.conftest import TANDEM, exact, grid_of, matrix_of, on_grid
 from tests.markov.stencils.test_coarsening import aggregates
-from tests.markov.stencils.test_kernels import on_grid
 
 ONE = np.uint64(1)
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from markov.stencils.proofs import bound_on_grid
-from tests.markov.stencils.conftest import TANDEM, exact, grid_of
-from tests.markov.stencils.test_kernels import on_grid
+from tests.markov.stencils.conftest import TANDEM, exact, grid_of, on_grid
 
 FACTORS = [(3, 3), (2, 2)]
 

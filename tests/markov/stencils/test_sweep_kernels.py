@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.markov.stencils.conftest import TANDEM, exact, grid_of, matrix_of
-from tests.markov.stencils.test_kernels import finest, on_grid
+from tests.markov.stencils.conftest import TANDEM, exact, grid_of, matrix_of, on_grid
+from tests.markov.stencils.test_kernels import finest
 
 
 def test_a_sweep_leaves_the_stationary_vector_as_it_is(plain):
