@@ -119,14 +119,20 @@ def explored(path: Path, constants: dict[str, int]) -> None:
           f"{(Q.nnz - Q.shape[0]) / took:.2e} transitions/s")  # fmt: skip
 
 
+def with_buffers(model: PauseTandem, size: int) -> PauseTandem:
+    """Return the model with two buffers of a size and a threshold at three quarters of it."""
+    return model.replace(buffers=(size, size), high_threshold=size * 3 // 4)
+
+
 def main() -> None:
     """Run all comparisons."""
     model = PauseTandem(buffers=(100, 100), high_threshold=80)
     chain = stationary(model).chain
     uniformization(chain)
-    passages(chain)
+    for buffer in (100, 220, 330):
+        passages(stationary(with_buffers(model, buffer)).chain)
     for buffer in (40, 150, 330):
-        sensitivities(model.replace(buffers=(buffer, buffer), high_threshold=buffer * 3 // 4))
+        sensitivities(with_buffers(model, buffer))
     exploration(1_000_000)
 
 

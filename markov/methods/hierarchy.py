@@ -86,6 +86,7 @@ def build_hierarchy(
     flow: NDArray[np.float64],
     mass: NDArray[np.float64],
     components: Mapping[str, NDArray[np.int64]] | None,
+    apart: int | None = None,
 ) -> Hierarchy:
     """Return the levels of a chain; the aggregates are chosen by the current flows.
 
@@ -98,6 +99,8 @@ def build_hierarchy(
         are strong or weak relative to the second.
     components
         As for the methods, or None.
+    apart
+        A state that is to be an aggregate of its own on each level; components must be None then.
     """
     n = len(flow)
     values = matrix.data
@@ -114,6 +117,10 @@ def build_hierarchy(
             geometric, labels = None, _algebraic_aggregates(indptr, indices, flows, mass)
         if labels.max() == n - 1:  # no flow is left to go by
             labels = np.arange(n) // 2
+        if apart is not None:
+            labels[apart] = labels.max() + 1
+            labels = _consecutive(labels)
+            apart = int(labels[apart])
         m = int(labels.max()) + 1
         target, indptr, indices = _merged(labels, m, indptr, indices)
         inner = target < 0

@@ -55,13 +55,14 @@ class CoarseLevels(NamedTuple):
     inverse: NDArray[np.float64]
 
     @classmethod
-    def entered(cls, hierarchy: Hierarchy, flow: Vector) -> CoarseLevels:
+    def entered(cls, hierarchy: Hierarchy, flow: Vector, ground: int | None = None) -> CoarseLevels:
         """Return the levels of the flow y out of the states, stored by target: for d Q = -r.
 
-        The arrays are shared with ``hierarchy``, whose values become those of this flow.
+        The arrays are shared with ``hierarchy``, whose values become those of this flow. The last level
+        has zero in the aggregate of the state ``ground``; None: that of the largest flow.
         """
         hierarchy.freeze(flow)
-        ground = int(np.argmax(flow))
+        ground = int(np.argmax(flow)) if ground is None else ground
         for level in range(len(hierarchy.first) - 2):
             ground = int(
                 hierarchy.parent[hierarchy.first[level] + ground] - hierarchy.first[level + 1]

@@ -91,12 +91,17 @@ class Multilevel(Iteration):
         inflow: sp.csr_matrix,
         exit_rates: NDArray[np.float64],
         components: Mapping[str, NDArray[np.int64]] | None = None,
+        apart: int | None = None,
     ) -> Flows:
-        """Return the flows out of the states of an irreducible chain."""
+        """Return the flows out of the states of an irreducible chain.
+
+        Arguments as for `Iteration.flows`; ``apart`` is a state that stays an aggregate of its own, for
+        chains without components.
+        """
         start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
             hierarchy = build_hierarchy(
-                inflow, start, start, components if self.geometric else None
+                inflow, start, start, components if self.geometric else None, apart
             )
             flow, cycles = self._iterate(inflow, hierarchy, start)
         memory = held_bytes(inflow) + hierarchy.nbytes + (2 * N_KEPT_ITERATES + 6) * flow.nbytes

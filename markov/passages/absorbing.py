@@ -8,7 +8,6 @@ its residual evaluated in double-double, so that cancellation does not spoil the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,18 +16,29 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
+from markov.computing.costs import has_numba
 from markov.computing.double_double import DoubleDouble, sum_error
+from markov.passages.multigrid import multigrid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from markov.passages.multigrid import Solver
 
 __all__ = ["Absorbing"]
 
 UNIT = 2.0**-53
 LONG_UNIT = float(np.finfo(np.longdouble).eps)
-FACTORED = 60_000  # states up to which a factorization is tried first
+FACTORED = 30_000  # states up to which a factorization is quick
+FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
 MAX_ITERATIONS = 2_000
 REFINEMENTS = 10
+ENOUGH = 8.0 * UNIT  # of an entry: what is left is rounded, so that some two cannot be had
+MANY_ENOUGH = 1e-10  # of an entry, for more states than are factored
+GAIN = 1e-11  # of a residual, at most, by iterations in double precision
+WEIGHTS_GAIN = 0.1
 TINY = float(np.finfo(float).tiny)
 
 
@@ -40,9 +50,6 @@ class _Right:
         self.low = (given - self.high).astype(np.float64)
         wide = given.dtype == np.longdouble
         self.error = (LONG_UNIT * terms if wide else 0.0) * np.abs(self.high)
-
-
-Solver = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
 
 
 class Absorbing:
@@ -96,31 +103,34 @@ class Absorbing:
         return _summed(self._rows[into], rates, len(self.states))
 
     def solve(
-        self, right: NDArray[np.float64] | NDArray[np.longdouble]
+        self, right: NDArray[np.float64] | NDArray[np.longdouble], enough: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x with A x = right, and a bound on the error of each entry, shape (m,) each.
 
         The bound is inf where none was found. Entries in extended precision may be off by their
-        rounding; others are taken as exact.
+        rounding; others are taken as exact. Refinement stops where each entry is proved to
+        ``enough`` of itself, or to rounding, or to 1e-10 where there are many states.
         """
         if not len(right):
             return np.zeros(0), np.zeros(0)
-        b = _Right(right, self._most)
+        enough = max(enough, ENOUGH if len(right) <= FACTORED else MANY_ENOUGH)
         with np.errstate(all="ignore"):
-            x = self._solver(b.high)
+            b = _Right(right, self._most)
+            run, w, drift = self._solver
+            x = run(b.high, max(GAIN, 0.1 * enough))
             extra = np.zeros_like(x)
-            w, drift = self._weights
             best, found = np.inf, (x, np.full_like(x, np.inf))
             for _ in range(REFINEMENTS + 1):
                 rest, rounding = self._residual(b, x, extra)
                 scaled = float(np.max((np.abs(rest) + rounding) / drift))
+                missing = float(np.min(enough * np.abs(x) / (w * scaled)))  # 1 or more: nothing
                 if scaled < best:
                     error = np.abs(extra) + w * scaled * (1.0 + 8.0 * UNIT) + TINY
                     found = x, np.where(np.isfinite(error) & np.isfinite(x), error, np.inf)
-                if not scaled < 0.5 * best:
+                if missing >= 1.0 or not scaled < 0.5 * best:
                     break
                 best = scaled
-                extra = extra + self._solver(rest)
+                extra = extra + run(rest, max(GAIN, 0.1 * missing))
                 whole = x + extra
                 extra, x = extra + (x - whole), whole
         return found
@@ -133,16 +143,6 @@ class Absorbing:
         """Return -v A, and a bound on the rounding error of each entry, shape (m,) each."""
         product = self._exact.net_flow(np.append(v, np.zeros(self._exact.Q.shape[0] - len(v))))
         return product.value[: len(v)], product.error[: len(v)]
-
-    @cached_property
-    def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return w > 0, and a lower bound > 0 on A w; inf and 1 where none is found."""
-        costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), TINY)
-        w = self._solver(costs)
-        rest, rounding = self._residual(_Right(costs, 0), w, np.zeros_like(w))
-        drift = costs - rest - rounding - 4.0 * UNIT * costs
-        good = np.all(np.isfinite(w)) and w.min() > 0.0 and drift.min() > 0.0
-        return (w, drift) if good else (np.full_like(w, np.inf), np.ones_like(w))
 
     def _residual(
         self, b: _Right, x: NDArray[np.float64], extra: NDArray[np.float64]
@@ -161,32 +161,53 @@ class Absorbing:
         return int(np.bincount(self._rows, minlength=1).max())
 
     @cached_property
-    def _solver(self) -> Solver:
-        n = len(self.states)
-        found: Solver | None = None
-        if n <= FACTORED:
-            found = self._factored()
-        return found or self._iterative() or self._factored() or (lambda b: np.full_like(b, np.nan))
+    def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
+        """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 where none is found.
 
-    def _factored(self) -> Solver | None:
-        with suppress(RuntimeError, MemoryError):
-            lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-            return lambda b: np.asarray(lu.solve(b))
-        return None
+        The first solver that finds such weights, or else the first that there is.
+        """
+        costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), TINY)
+        first: Solver | None = None
+        for solver in self._solvers(costs):
+            w = solver(costs, WEIGHTS_GAIN)
+            rest, rounding = self._residual(_Right(costs, 0), w, np.zeros_like(w))
+            drift = costs - rest - rounding - 4.0 * UNIT * costs
+            if np.all(np.isfinite(w)) and w.min() > 0.0 and drift.min() > 0.0:
+                return solver, w, drift
+            first = first or solver
+        none = first or (lambda b, _: np.full_like(b, np.nan))
+        return none, np.full_like(costs, np.inf), np.ones_like(costs)
 
-    def _iterative(self) -> Solver | None:
-        with suppress(RuntimeError, MemoryError):
-            matrix = sp.csc_matrix(self.A)
-            ilu = spilu(matrix, drop_tol=1e-3, fill_factor=6.0, diag_pivot_thresh=0.0)
-            shape = self.A.shape
-            preconditioner = LinearOperator(shape, ilu.solve)
+    def _solvers(self, costs: NDArray[np.float64]) -> Iterator[Solver]:
+        """Yield solvers, the one that is likely to be fastest first.
 
-            def solve(b: NDArray[np.float64]) -> NDArray[np.float64]:
-                x, _ = bicgstab(self.A, b, rtol=1e-13, maxiter=MAX_ITERATIONS, M=preconditioner)
-                return np.asarray(x)
+        What a factorization that there is does not solve is singular to rounding: nothing comes after it.
+        """
+        many = len(self.states) > FACTORED
+        if many and has_numba():
+            leaving = self.rates_into(~self.inside).astype(np.float64)
+            if cycles := multigrid(self.A, leaving, costs):
+                yield cycles
+        too_many = len(self.states) > FACTORED_TOO
+        for make in (self._iterative, self._factored)[:: 1 if too_many else -1]:
+            with suppress(RuntimeError, MemoryError):  # singular to rounding, or too large
+                yield make()
+                return
 
-            return solve
-        return None
+    def _factored(self) -> Solver:
+        lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        return lambda b, _: np.asarray(lu.solve(b))
+
+    def _iterative(self) -> Solver:
+        matrix = sp.csc_matrix(self.A)
+        ilu = spilu(matrix, drop_tol=1e-3, fill_factor=6.0, diag_pivot_thresh=0.0)
+        preconditioner = LinearOperator(self.A.shape, ilu.solve)
+
+        def solve(b: NDArray[np.float64], gain: float) -> NDArray[np.float64]:
+            x, _ = bicgstab(self.A, b, rtol=gain, maxiter=MAX_ITERATIONS, M=preconditioner)
+            return np.asarray(x)
+
+        return solve
 
 
 def _summed(

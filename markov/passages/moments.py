@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Moments"]
 
 UNIT = 2.0**-53
+ROUGH = 0.3  # relative error of what bounds an error
 UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
 
 
@@ -52,15 +53,19 @@ class Moments:
         return off_diagonal(self.Q)
 
     @cached_property
+    def _backward(self) -> sp.csr_matrix:
+        return sp.csr_matrix(self.rates.T)
+
+    @cached_property
     def possible(self) -> Truth:
         """The states that lead to the set, shape (n,)."""
-        return leads_to(sp.csr_matrix(self.rates.T), self.target)
+        return leads_to(self._backward, self.target)
 
     @cached_property
     def certain(self) -> Truth:
         """The states from which the set is entered with probability one, shape (n,)."""
-        backward = sp.csr_matrix(self.rates.T)
-        return self.possible & ~leads_to(backward, ~self.possible, self.possible & ~self.target)
+        running = self.possible & ~self.target
+        return self.possible & ~leads_to(self._backward, ~self.possible, running)
 
     @cached_property
     def _open(self) -> Truth:
@@ -129,7 +134,7 @@ class Moments:
             most = int(np.bincount(edges.row, minlength=1).max()) + 4
             slack = (slack + most * UNIT * square) * UP
             found, bound = self._system.solve(square)
-            more, rest = self._system.solve(slack)
+            more, rest = self._system.solve(slack, ROUGH)
             values[self._open] = found
             error[self._open] = (bound + np.abs(more) + rest) * UP
         return values, error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,16 +37,18 @@ def leads_to(backward: sp.csr_matrix, target: Truth, within: Truth | None = None
     within
         The states that may be passed on the way; None: all.
     """
-    found = target.copy()
-    frontier = np.flatnonzero(target)
-    while len(frontier):
-        before = _neighbours(backward, frontier)
-        before = before[~found[before]]
-        if within is not None:
-            before = before[within[before]]
-        frontier = np.unique(before)
-        found[frontier] = True
-    return found
+    n, starts = len(target), np.flatnonzero(target)
+    indices, indptr = backward.indices, backward.indptr
+    if within is not None:
+        kept = within[indices]
+        indices, indptr = indices[kept], np.append(0, np.cumsum(kept))[indptr]
+    # one node more, from which all states of the target are reached
+    columns = np.append(indices, starts).astype(np.int64)
+    ends = np.append(indptr, len(columns)).astype(np.int64)
+    graph = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(n + 1, n + 1))
+    found = np.zeros(n + 1, dtype=bool)
+    found[breadth_first_order(graph, n, return_predecessors=False)] = True
+    return found[:n]
 
 
 def stopped(rates: sp.csr_matrix, running: Truth, target: Truth) -> tuple[sp.csr_matrix, Vector]:
@@ -77,11 +80,3 @@ def stopped(rates: sp.csr_matrix, running: Truth, target: Truth) -> tuple[sp.csr
     reached = np.zeros(m + 2)
     reached[m] = 1.0
     return found, reached
-
-
-def _neighbours(graph: sp.csr_matrix, states: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the entries of some rows are, one after the other."""
-    counts = graph.indptr[states + 1] - graph.indptr[states]
-    total = int(counts.sum())
-    within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.asarray(graph.indices[np.repeat(graph.indptr[states], counts) + within])

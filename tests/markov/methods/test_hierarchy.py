@@ -91,3 +91,15 @@ def test_values_at_the_same_place_are_summed():
         5.0,
         0.0,
     ]
+
+
+def test_a_state_apart_is_an_aggregate_of_its_own_on_each_level():
+    inflow, flow, _ = jumps_of(PauseTandem())
+    place = 57
+    found = build_hierarchy(inflow, flow, flow, None, apart=place)
+    assert len(found.sizes) > 2
+    for low, high in zip(found.first[:-2], found.first[1:-1], strict=True):
+        parents = found.parent[low:high]
+        assert np.count_nonzero(parents == found.parent[place]) == 1
+        place = int(found.parent[place])
+        assert high <= place
