@@ -104,7 +104,7 @@ def receive_resent(
             filled = fill_holes(flow, holes, at, at + piece)
             if filled > 0.0:
                 advance_rcv_nxt(flow, holes, quantum)
-            if flow.rcv_nxt > before:  # otherwise a duplicate ACK, whatever was filled (RFC 5681, 2)
+            if flow.rcv_nxt > before:  # else a duplicate ACK, whatever was filled (RFC 5681, 2)
                 advancing += filled
         at += piece
         whole -= piece
