@@ -29,6 +29,22 @@ class Row:
     moved: float | None = None
 
 
+TURNS = 500_000
+
+
+def fixed_loop() -> float:
+    """Return the CPU time of a turn of a loop in plain Python that never changes, s.
+
+    Beside a time that was taken it tells how fast the processor was then. On a virtual machine that shares cores with
+    others it doubles at times, and what the fluid takes per step with it.
+    """
+    x = 0
+    start = time.process_time()
+    for n in range(TURNS):
+        x = (3 * x + n) & 0xFFFF
+    return (time.process_time() - start) / TURNS
+
+
 def compare(
     task: str,
     alternatives: Mapping[str, Callable[[], object]],

@@ -61,7 +61,7 @@ from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
-from responsefn.rules.vegas import Vegas
+from responsefn.rules.vegas import NS2Vegas, Vegas
 from responsefn.rules.westwood import Westwood
 from responsefn.simulation.coexistence import coexist
 from responsefn.simulation.coexistence_results import Coexistence
@@ -110,6 +110,7 @@ __all__ = [
     "LinuxVegas",
     "LossHistory",
     "Mathis",
+    "NS2Vegas",
     "NewReno",
     "Prague",
     "RateRule",

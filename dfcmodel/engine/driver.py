@@ -6,7 +6,7 @@ import importlib
 import math
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,7 +51,14 @@ class Records(NamedTuple):
     switches: Any
 
 
-def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Records:
+def advance(
+    plan: Plan,
+    steps: int,
+    every: int,
+    *,
+    compiled: bool = True,
+    clock: Callable[[], float] | None = None,
+) -> Records:
     """Run a plan from t = 0, in place.
 
     Parameters
@@ -62,6 +69,8 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
         How many, and the interval of the records; the last one may be shorter.
     compiled
         False runs the kernel as plain Python: hundreds of times slower, for tests.
+    clock
+        By which ``seconds`` of the records are told; None: `time.perf_counter`.
 
     Raises
     ------
@@ -71,20 +80,21 @@ def advance(plan: Plan, steps: int, every: int, *, compiled: bool = True) -> Rec
     F, C, T = len(plan.network.flows), len(plan.layout.up), math.ceil(steps / every)
     records = np.zeros((T, F, 5)), np.zeros((T, C)), np.zeros((T, C))
     run, groups = _prepared(plan, compiled)
+    clock = clock or time.perf_counter
     fault = np.zeros(2, dtype=np.int64)
     seconds = 0.0
     switches: list[Any] = []
     for first, end in _parts(plan, steps, every):
         k = first
         while k < end:
-            began = time.perf_counter()
+            began = clock()
             fault[:] = 0
             stopped = run(
                 k, end - k, steps, every, plan.step, plan.quantum, plan.min_rto,
                 plan.layout.per_flow_links, len(plan.layout.order), *groups, plan.host_pace,
                 *(record[k // every : math.ceil(end / every)] for record in records), fault,
             )  # fmt: skip
-            seconds += time.perf_counter() - began
+            seconds += clock() - began
             if stopped >= 0 and fault[0] != SWITCHES_FULL:
                 raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
             switches.append(_taken(plan.feedback))

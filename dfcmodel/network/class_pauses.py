@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +49,8 @@ class PFC(Discipline):
         What drops or marks before the buffer is full, by the packets of the whole link or of one class: ECN marking
         with PFC is every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking(), managed=3)``.
     managed
-        The class whose packets the manager sees, drops and marks; None: all, together. The capacity that it sees is
-        that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
+        The class whose packets the manager sees, drops and marks; None: all, together. A link has one manager, for one
+        class or for all: managers of several classes are refused. The capacity that it sees is that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
     counts
         What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
         with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
@@ -63,6 +64,8 @@ class PFC(Discipline):
     ------
     ValueError
         Naming the parameter, its value and what is allowed.
+    TypeError
+        For managers of several classes.
 
     Notes
     -----
@@ -97,6 +100,10 @@ class PFC(Discipline):
     managed: int | None = None
 
     def __post_init__(self) -> None:
+        given_managers: Any = self.manager
+        if isinstance(given_managers, (Mapping, tuple, list)):
+            msg = "must be one queue manager: a link has one, of the class managed= or of all classes (None)"
+            raise TypeError(f"manager = {given_managers!r}: {msg}")
         check_manager(self.manager)
         if self.managed is not None:
             whole("managed", self.managed, 0, 7)

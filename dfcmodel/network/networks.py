@@ -142,6 +142,7 @@ class Scenario:
     packet_size: float = 1500.0
 
     def __post_init__(self) -> None:
+        instance("name", self.name, str, "a text")
         object.__setattr__(self, "links", listed("links", self.links, Link))
         object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
         one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")

@@ -14,12 +14,12 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.networks import Link, Node, Scenario
 from hopflow.checks import choice, flag, one_number, whole
 from hopflow.units import mbps, ms
-from responsefn import NewReno, Reno, Tahoe, Vegas, WindowRule
+from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule
 
 __all__ = ["chain", "dumbbell", "parking_lot", "ring", "takano2006", "tree"]
 
 TCP: dict[str, Callable[[], WindowRule]] = {
-    "tahoe": Tahoe, "reno": Reno, "newreno": NewReno, "vegas": Vegas,
+    "tahoe": Tahoe, "reno": Reno, "newreno": NewReno, "vegas": NS2Vegas,
 }  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def takano2006(
     dfc
         Whether links have diffusion-type flow control; otherwise FIFO.
     tcp
-        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"``. None is the paper's choice: Tahoe,
+        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"`` (`NS2Vegas`). None is the paper's choice: Tahoe,
         unless the name fixes another one (4R, 4N, 4V, 4V': a different ``tcp`` is an error).
     host
         As for `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.

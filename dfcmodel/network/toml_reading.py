@@ -218,7 +218,7 @@ class _Reader:
         """Return the object that a table with ``kind`` and parameters, or a kind alone, describes."""
         given = dict(self.table({"kind": value} if isinstance(value, str) else value, key))
         kind = given.pop("kind", None)
-        if kind not in kinds:
+        if not isinstance(kind, str) or kind not in kinds:
             raise _BadKey((*key, "kind"), f"{kind!r}: must be one of {', '.join(sorted(kinds))}")
         return self.make(kinds[kind], given, key)
 

@@ -1,4 +1,4 @@
-"""TCP Vegas: a few packets in the queue.
+"""TCP Vegas, as published and as in ns-2: a few packets in the queue.
 
 Its response needs the capacity: ``bandwidth=`` in packets/s, with a window above ``bandwidth * rtt``
 waiting in a queue that only this flow fills.
@@ -6,12 +6,15 @@ waiting in a queue that only this flow fills.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import math
+from typing import Any, ClassVar, NamedTuple
 
+from hopflow.checks import one_number
+from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.rules.delay_based import BandRule, kept_in_band
+from responsefn.rules.delay_based import BandRule, kept_in_band, queued
 
-__all__ = ["Vegas"]
+__all__ = ["NS2Vegas", "Vegas"]
 
 
 class Vegas(BandRule):
@@ -50,3 +53,67 @@ class Vegas(BandRule):
     def on_ack(s: Any, q: Any, e: Any) -> Any:
         """Slow start, or one packet per round trip up, down or not at all."""
         return kept_in_band(s, q, e, 1.0)
+
+
+class NS2Vegas(BandRule):
+    r"""Vegas as in ns-2: a slow start of its own, and a mean round-trip time (Brakmo and Peterson 1995, Sect. 3.3).
+
+    Slow start doubles the window in every other round trip, and ends when more than gamma packets wait in the
+    queue, before anything is lost. The round-trip time is an average over about a window. Otherwise as `Vegas`,
+    which begins like Reno, and overshoots.
+
+    Domain: p <= 0.02. Needs ``bandwidth``.
+
+    Parameters
+    ----------
+    alpha, beta
+        Packets in the queue, 0 < alpha <= beta; ns-2's defaults.
+    gamma
+        Packets in the queue that end slow start, > 0.
+
+    Examples
+    --------
+    >>> from responsefn import NS2Vegas
+    >>> round(float(NS2Vegas().rate(1e-3, 0.04, bandwidth=8333.0)))
+    968
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, shortest and mean RTT in s, when the next pair of round trips begins in s."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        mean_rtt: float = 0.0
+        turn: float = 0.0
+
+    class Params(NamedTuple):
+        """Packets queued: alpha (grow below), beta (shrink above), gamma (end slow start)."""
+
+        alpha: float = 1.0
+        beta: float = 3.0
+        gamma: float = 1.0
+
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "turn", "ssthresh")
+    dynamics: ClassVar[str] = Vegas.dynamics
+    reference = references.BRAKMO
+
+    def check(self) -> None:
+        """Check the ranges of alpha, beta and gamma."""
+        super().check()
+        one_number("gamma", self.params.gamma, above=0.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start in every other round trip, or one packet per round trip up or down."""
+        base = minimum(s.base_rtt, e.rtt)
+        mean = where(s.mean_rtt > 0.0, s.mean_rtt + (e.rtt - s.mean_rtt) / s.cwnd, e.rtt)
+        waiting = queued(s.cwnd, base, mean)
+        turn = where(e.time > s.turn, e.time + 1.75 * e.rtt, s.turn)
+        doubling = where(turn - e.time > 0.875 * e.rtt, 1.0, 0.0)
+        threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
+        step = where(waiting < q.alpha, 1.0, where(waiting > q.beta, -1.0, 0.0)) / s.cwnd
+        grown = s.cwnd + where(s.cwnd < threshold, doubling, step)
+        return s._replace(
+            cwnd=maximum(2.0, grown), ssthresh=threshold, base_rtt=base, mean_rtt=mean, turn=turn
+        )

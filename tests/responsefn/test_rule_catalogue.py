@@ -45,6 +45,7 @@ def test_catalogue():
         "LinuxIllinois",
         "LinuxScalable",
         "LinuxVegas",
+        "NS2Vegas",
         "WestwoodPlus",
         "TFRC",
         "PFTK",

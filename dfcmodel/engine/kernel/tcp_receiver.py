@@ -58,10 +58,28 @@ def fill_holes(flow: Any, holes: Any, first: float, end: float) -> float:
 
 
 @inlined
+def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
+    """Move rcv_nxt up to the first hole; inside a hole that is being filled, in proportion."""
+    c = int(flow.rcv_nxt)
+    while c < flow.rcv_max:
+        edge = min(c + 1.0, flow.rcv_max)
+        if c < flow.scanned_to:
+            hole = holes[flow.holes_at + (c & flow.holes_mask)]
+            if hole.missing > 1e-6:
+                done = 1.0 - hole.missing / hole.extent
+                flow.rcv_nxt = max(flow.rcv_nxt, quantize(c + done * (edge - c), quantum))
+                return
+            hole.missing = 0.0
+        flow.rcv_nxt = max(flow.rcv_nxt, edge)
+        c += 1
+
+
+@inlined
 def receive_resent(
-    flow: Any, holes: Any, sequence: float, resent: float, missing: float, complete: bool
-) -> Any:
-    """Take in ``resent`` packets that end at ``sequence``; return their ACKs, and how many fill holes.
+    flow: Any, holes: Any, sequence: float, resent: float, missing: float, complete: bool,
+    quantum: float,
+) -> Any:  # fmt: skip
+    """Take in ``resent`` packets that end at ``sequence``; return their ACKs, and how many move rcv_nxt.
 
     A packet is looked at when it is whole; a part of one is held until the rest has come, which is none
     if the stretch is ``complete``. ``missing`` is the part of them that was lost.
@@ -82,7 +100,12 @@ def receive_resent(
             flow.fractional_loss -= 1.0
         else:
             acks += piece
-            advancing += fill_holes(flow, holes, at, at + piece)
+            before = flow.rcv_nxt
+            filled = fill_holes(flow, holes, at, at + piece)
+            if filled > 0.0:
+                advance_rcv_nxt(flow, holes, quantum)
+            if flow.rcv_nxt > before:  # else a duplicate ACK, whatever was filled (RFC 5681, 2)
+                advancing += filled
         at += piece
         whole -= piece
     return acks, advancing
@@ -128,23 +151,6 @@ def receive_new(flow: Any, holes: Any, fresh: float, missing: float) -> Any:
 
 
 @inlined
-def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
-    """Move rcv_nxt up to the first hole; inside a hole that is being filled, in proportion."""
-    c = int(flow.rcv_nxt)
-    while c < flow.rcv_max:
-        edge = min(c + 1.0, flow.rcv_max)
-        if c < flow.scanned_to:
-            hole = holes[flow.holes_at + (c & flow.holes_mask)]
-            if hole.missing > 1e-6:
-                done = 1.0 - hole.missing / hole.extent
-                flow.rcv_nxt = max(flow.rcv_nxt, quantize(c + done * (edge - c), quantum))
-                return
-            hole.missing = 0.0
-        flow.rcv_nxt = max(flow.rcv_nxt, edge)
-        c += 1
-
-
-@inlined
 def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantum: float) -> Any:
     """Take in ``arrived`` packets and the ``gone`` lost among them; move rcv_nxt.
 
@@ -158,8 +164,8 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantu
     Returns
     -------
     tuple of float
-        The ACKs that answer, and how many of them move rcv_nxt: one for each hole filled, and one
-        for each packet that came in order.
+        The ACKs that answer, and how many of them move rcv_nxt: one for each hole filled that was the first,
+        and one for each packet that came in order. The others are duplicates (RFC 5681, 2).
     """
     total = arrived + gone
     missing = 1.0 - (1.0 - gone / total)
@@ -181,7 +187,9 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantu
         resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
             complete = stretch == rest or begin + resent >= flow.rcv_max - TINY
-            more, moving = receive_resent(flow, holes, begin + resent, resent, missing, complete)
+            more, moving = receive_resent(
+                flow, holes, begin + resent, resent, missing, complete, quantum
+            )
             acks += more
             advancing += moving
         if stretch - resent > TINY:

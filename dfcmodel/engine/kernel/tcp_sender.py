@@ -73,8 +73,6 @@ def send_fast_path(
         return False
     if not abs(flow.emitted + flow.offset - flow.snd_nxt) <= 1e-6:
         return False
-    if ack.rcv_nxt <= flow.snd_una + TINY:  # a hole behind the first was filled
-        return False
     sample_timed_packet(flow, ack.rcv_nxt, now, h, min_rto)
     flow.snd_una = ack.rcv_nxt
     flow.dup_acks = 0.0

@@ -119,7 +119,11 @@ class Receiver:
                 self.fraction -= 1.0
             else:
                 acks += piece
-                advancing += self.fill(at, at + piece)
+                before, filled = self.rcv_nxt, self.fill(at, at + piece)
+                if filled > 0.0:
+                    self.advance()
+                if self.rcv_nxt > before:  # otherwise a duplicate ACK (RFC 5681, 2)
+                    advancing += filled
             at += piece
             ready -= piece
         return acks, advancing

@@ -52,6 +52,12 @@ def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> No
     assert "simulated in 1.00 s" in run.summary()["step"]
 
 
+def test_the_loop_is_timed_by_the_clock_that_is_given() -> None:
+    plan = compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0))
+    clock = itertools.count(start=7.0, step=0.25)
+    assert driver.advance(plan, 40, 40, clock=lambda: next(clock)).seconds == 0.25
+
+
 LINKS = {
     "FIFO": FIFO(),
     "DFC": DFC(),

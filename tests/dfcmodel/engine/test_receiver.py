@@ -41,17 +41,36 @@ def test_as_many_packets_are_missing_as_were_lost(receiver) -> None:
 
 
 def test_as_many_resent_packets_fill_no_hole_as_were_lost_again(receiver) -> None:
+    """The first that was lost again is where rcv_nxt stands; ACKs of those behind it are duplicates."""
     flow, holes = receiver
     flow.rcv_max = flow.scanned_to = PACKETS
     holes[: int(PACKETS)] = (1.0, 1.0)
-    lost = acks = filled = sequence = 0.0
+    lost = acks = moved = sequence = 0.0
     for amount, part in stretches(2):
         lost += part * amount
         sequence += amount
         more, advancing = tcp_receiver.receive_resent(
-            flow, holes, sequence, amount, part, sequence == PACKETS
+            flow, holes, sequence, amount, part, sequence == PACKETS, 2.0**-26
         )
-        acks, filled = acks + more, filled + advancing
+        acks, moved = acks + more, moved + advancing
+    missing = holes[: int(PACKETS)].missing
     assert lost > 250
-    assert PACKETS - filled == pytest.approx(lost, abs=1.3)
-    assert acks == pytest.approx(filled)
+    assert missing.sum() == pytest.approx(lost, abs=1.3)
+    assert acks == pytest.approx(PACKETS - missing.sum())
+    assert moved == pytest.approx(flow.rcv_nxt, abs=1e-6)
+    assert int(moved) == np.flatnonzero(missing > 0.5)[0]
+
+
+def test_a_packet_that_fills_a_hole_behind_the_first_is_answered_by_a_duplicate_ack(
+    receiver,
+) -> None:
+    """RFC 5681, 2: its ACK is that of the greatest one before, as in ns-2 and ns-3, which count it."""
+    flow, holes = receiver
+    flow.rcv_nxt, flow.rcv_max, flow.scanned_to = 1.0, 6.0, 6.0
+    for c in (1, 4):
+        holes[c] = (1.0, 1.0)
+    answers = [
+        (*tcp_receiver.receive_resent(flow, holes, c + 1.0, 1.0, 0.0, True, 2.0**-26), flow.rcv_nxt)
+        for c in (4, 1)
+    ]
+    assert answers == [(1.0, 0.0, 1.0), (1.0, 1.0, 6.0)]

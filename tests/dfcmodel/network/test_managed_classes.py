@@ -88,6 +88,11 @@ def test_what_is_refused(tmp_path) -> None:
         PFC(manager=StepMarking(), managed=8)
     with pytest.raises(ValueError, match="managed = 3: must be None where manager is None"):
         PFC(managed=3)
+    for several in ({3: StepMarking(20.0), 0: RED()}, (StepMarking(20.0), RED())):
+        with pytest.raises(
+            TypeError, match="one queue manager: a link has one, of the class managed="
+        ):
+            PFC(manager=several)
     for manager in (CoDel(), PIE()):
         scenario = fabric(replace(RULE, manager=manager))
         with pytest.raises(ValueError, match="managed of link h0->sw = 3"):

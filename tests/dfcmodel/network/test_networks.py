@@ -85,6 +85,11 @@ def test_scenario_fields(refused, change, parts) -> None:
     refused(parts, lambda: replace(takano2006("1"), **change))
 
 
+def test_the_name_of_a_scenario_is_a_text() -> None:
+    with pytest.raises(TypeError, match="name = 3: must be a text"):
+        replace(takano2006("1"), name=3)
+
+
 def test_names_are_there_once(refused) -> None:
     scenario = takano2006("1")
     refused(["links", "'1->2'"], lambda: replace(scenario, links=scenario.links * 2))

@@ -14,7 +14,7 @@ from dfcmodel import (
     takano2006,
     tree,
 )
-from responsefn import Vegas
+from responsefn import NS2Vegas
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_vegas_scenarios(name: str, buffer: int) -> None:
     scenario = takano2006(name, dfc=False)
     assert {link.buffer for link in scenario.links} == {buffer}
     assert {link.discipline for link in scenario.links} == {FIFO()}
-    assert all(flow.source == Vegas() for flow in scenario.flows)
+    assert all(flow.source == NS2Vegas() for flow in scenario.flows)

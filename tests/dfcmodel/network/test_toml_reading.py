@@ -151,6 +151,8 @@ def test_units_and_defaults() -> None:
         ('"a", target', '"rate", buffer = -5, target', 4, ["links[1].buffer", "rate->b", "-5"]),
         ('"Pause"', '"Paws"', 5, ["links[2].discipline.kind", "'Paws'", "Pause"]),
         (PAUSE, "3", 5, ["links[2].discipline", "3", "table"]),
+        (PAUSE, "{kind = []}", 5, ["links[2].discipline.kind", "[]", "Pause"]),
+        (PAUSE, "{kind = {}}", 5, ["links[2].discipline.kind", "{}", "Pause"]),
         ('source = "d"', 'source = "c"', 12, ["flows[1].path", "d->e"]),
         ('"d", target = "e"', '"c", target = "d"', 7, ["links[4]", "c->d", "twice"]),
         ('["b", "c", "d"]', '["b", "d"]', 17, ["flows[2].path", "b->d"]),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from dfcmodel import Packets, simulate, takano2006
+from responsefn import NS2Vegas
 from validation.claims.takano2006.studies import (
     PACKET_JITTER,
     SETTLED,
@@ -14,7 +15,7 @@ from validation.claims.takano2006.studies import (
     START,
     Efficiencies,
 )
-from validation.claims.takano2006.vegas_runs import END, PatientVegas, VegasRuns
+from validation.claims.takano2006.vegas_runs import END, VegasRuns
 from validation.keeping import kept
 from validation.statistics import Swing, Values
 
@@ -76,7 +77,7 @@ def by_convention(name: str) -> dict[str, Values]:
 def vegas(side: str, pacing: bool, times: int = 1) -> VegasRuns:
     """Return a run of scenario 4V, with a multiple of Vegas' thresholds, its packets spaced or not."""
     scenario = takano2006("4V", dfc=side == "with DFC")
-    rule = PatientVegas(alpha=times, beta=3.0 * times, gamma=times)
+    rule = NS2Vegas(alpha=times, beta=3.0 * times, gamma=times)
     flows = tuple(replace(flow, source=rule, pacing=pacing) for flow in scenario.flows)
     run = simulate(replace(scenario, flows=flows), Packets(seed=1), duration=END)
     return VegasRuns(run.efficiency.to_numpy()[:1, run.time > SETTLED], float(run.lost.sum()))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from dfcmodel import Trajectory, simulate, takano2006
-from hopflow import maximum, minimum, where
-from responsefn import Vegas
+from responsefn import NS2Vegas
 from validation import evidence
 from validation.claims.takano2006.studies import SETTLED, rows
 from validation.statistics import Swing, Values, swing
@@ -27,47 +25,6 @@ ALIKE = 0.1
 """Relative difference below which means are the same: a round trip of slow start doubles them."""
 END = 0.5
 """Simulated time in s of the runs with DFC in ns-3."""
-
-
-class PatientVegas(Vegas):
-    """Vegas with its own slow start (Brakmo and Peterson 1995, Sect. 3.3).
-
-    It doubles every other round trip, and ends when more than gamma packets are queued. As
-    in ns-2 the round-trip time is an average over about a window.
-    """
-
-    class State(NamedTuple):
-        """Window and threshold in packets, shortest and mean RTT in s, end of two RTTs in s."""
-
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
-        mean_rtt: float = 0.0
-        turn: float = 0.0
-
-    class Params(NamedTuple):
-        """Packets queued: alpha (grow below), beta (shrink above), gamma (end slow start)."""
-
-        alpha: float = 1.0
-        beta: float = 3.0
-        gamma: float = 1.0
-
-    assigned = ("base_rtt", "turn", "ssthresh")
-
-    @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start in every other round trip, or one packet per round trip up or down."""
-        base = minimum(s.base_rtt, e.rtt)
-        mean = where(s.mean_rtt > 0.0, s.mean_rtt + (e.rtt - s.mean_rtt) / s.cwnd, e.rtt)
-        waiting = s.cwnd * (mean - base) / mean
-        turn = where(e.time > s.turn, e.time + 1.75 * e.rtt, s.turn)
-        doubling = where(turn - e.time > 0.875 * e.rtt, 1.0, 0.0)
-        threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
-        step = where(waiting < q.alpha, 1.0, where(waiting > q.beta, -1.0, 0.0)) / s.cwnd
-        grown = s.cwnd + where(s.cwnd < threshold, doubling, step)
-        return s._replace(
-            cwnd=maximum(2.0, grown), ssthresh=threshold, base_rtt=base, mean_rtt=mean, turn=turn
-        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +55,7 @@ def fluid(side: str, buffer: int = LARGE_BUFFER, times: int = 1) -> Trajectory:
     """Return the fluid's run, with a multiple of Vegas' usual thresholds."""
     name = "4V" if buffer == LARGE_BUFFER else "4V'"
     scenario = takano2006(name, dfc=side == "with DFC")
-    rule = PatientVegas(alpha=times, beta=3.0 * times, gamma=times)
+    rule = NS2Vegas(alpha=times, beta=3.0 * times, gamma=times)
     flows = tuple(replace(flow, source=rule) for flow in scenario.flows)
     return simulate(replace(scenario, flows=flows), duration=END)
 

@@ -41,3 +41,15 @@ def test_a_packet_sent_again_can_be_lost_again_and_what_came_before_answers_but_
     assert one.receive(log, 0.0, 1.0) == (0.0, 0.0)
     assert one.missing == lost
     assert one.receive(log, 1.0, 0.0) == (1.0, 0.0)  # packet 0 for the second time
+
+
+def test_a_packet_that_fills_a_hole_behind_the_first_is_answered_by_a_duplicate_ack() -> None:
+    """RFC 5681, 2: the ACK does not move; it does where the first hole is filled, past all that had come."""
+    one = Receiver(0.0, Q)
+    one.receive(LOG, 6.0, 2.0)
+    first, second = sorted(one.missing)
+    log = [*LOG, (8.0, float(second)), (9.0, float(first)), (10.0, 8.0)]
+    assert one.receive(log, 1.0, 0.0) == (1.0, 0.0)
+    assert one.rcv_nxt == first
+    assert one.receive(log, 1.0, 0.0) == (1.0, 1.0)
+    assert one.rcv_nxt == one.rcv_max == 8.0
