@@ -211,21 +211,21 @@ class Scenario:
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links whose packets of an ingress PFC counts together, link n among them."""
-        rule = self.links[n].discipline
-        if not isinstance(rule, PFC):
+        if not isinstance(self.links[n].discipline, PFC):
             return (n,)
-        own = self._class_links[self.links[n].source]
-        if all(self.links[m].discipline.counts == "output" for m in own):  # type: ignore[attr-defined]
-            return (n,)
-        return own
+        return self._counted_together.get(self.links[n].source, (n,))
 
     @cached_property
-    def _class_links(self) -> dict[Node, tuple[int, ...]]:
-        found: dict[Node, tuple[int, ...]] = {}
+    def _counted_together(self) -> dict[Node, tuple[int, ...]]:
+        """The links with PFC of each node that does not count the packets of each of them apart."""
+        found: dict[Node, list[int]] = {}
+        together = set()
         for n, link in enumerate(self.links):
             if isinstance(link.discipline, PFC):
-                found[link.source] = (*found.get(link.source, ()), n)
-        return found
+                found.setdefault(link.source, []).append(n)
+                if link.discipline.counts != "output":
+                    together.add(link.source)
+        return {node: tuple(found[node]) for node in together}
 
     def reserved(self, n: int) -> float:
         """Return the packets of a link's buffer that PFC reserves for the ingress of lossless classes.

@@ -11,7 +11,7 @@ from hopflow.checks import one_number
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
@@ -31,7 +31,6 @@ def write_capture(
     scenario: Scenario,
     times: NDArray[np.float64],
     events: NDArray[Any],
-    blocks: Sequence[Sequence[tuple[int, int]]],
 ) -> Path:
     """Write packets as headers of IPv4 and TCP (UDP for sources without window), without their data.
 
@@ -46,7 +45,7 @@ def write_capture(
         The simulated scenario.
     times
         When each packet was seen, s; nan: not.
-    events, blocks
+    events
         As in `PacketTrace`.
 
     Raises
@@ -69,15 +68,13 @@ def write_capture(
     with PcapWriter(str(path), linktype=RAW_IP, nano=True) as writer:
         writer.write_header(None)
         for n in np.argsort(times, kind="stable")[: np.isfinite(times).sum()]:
-            head, length = _headers(scenario, nodes, events[n], blocks[n])
+            head, length = _headers(scenario, nodes, events[n])
             second, rest = divmod(round(float(times[n]) * 1e9), 10**9)
             writer.write_packet(head, sec=second, usec=rest, caplen=len(head), wirelen=length)
     return path
 
 
-def _headers(
-    scenario: Scenario, nodes: dict[Hashable, int], event: Any, blocks: Sequence[tuple[int, int]]
-) -> tuple[bytes, int]:
+def _headers(scenario: Scenario, nodes: dict[Hashable, int], event: Any) -> tuple[bytes, int]:
     """Return the headers of a packet or an ACK, and its length on the wire."""
     from scapy.layers.inet import IP, TCP, UDP
 
@@ -96,8 +93,10 @@ def _headers(
         return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, flags="A", seq=number, ack=1)), size
     told = (1 + (int(event["number"]) + 1) * data) & 0xFFFFFFFF
     options: list[Any] = []
-    if blocks:
-        edges = [(1 + packet * data) & 0xFFFFFFFF for block in blocks for packet in block]
+    blocks = event["blocks"]
+    if blocks[0, 0] >= 0:
+        told_of = blocks[blocks >= 0].tolist()
+        edges = [(1 + packet * data) & 0xFFFFFFFF for packet in told_of]
         options = [("NOP", None), ("NOP", None), ("SAck", tuple(edges))]
     flags = "AE" if event["marked"] else "A"
     head = bytes(IP(**ip) / TCP(**ports, flags=flags, seq=1, ack=told, options=options))

@@ -31,11 +31,11 @@ def test_headers_have_the_numbers_of_the_events(one_link, tmp_path) -> None:
     assert [(p["TCP"].seq - 1) // 1460 for p in seen] == [e["number"] for e in data]
     assert all(p.wirelen == 1500 and len(p) == 40 for p in seen)
     told = [p["TCP"] for p in packets if p["IP"].src == "10.0.0.2"]
-    blocks = [b for e, b in zip(trace.events, trace.blocks, strict=True) if e["ack"]]
+    blocks = trace.events["blocks"][trace.events["ack"]]
     for segment, expected in zip(told, blocks, strict=False):
         edges = dict(segment.options).get("SAck", ())
-        assert [(edge - 1) // 1460 for edge in edges] == [n for pair in expected for n in pair]
-    assert any(blocks)
+        assert [(edge - 1) // 1460 for edge in edges] == expected[expected >= 0].tolist()
+    assert (blocks >= 0).any()
 
 
 def test_constant_rates_are_datagrams(one_link, tmp_path) -> None:
