@@ -232,7 +232,13 @@ class Scenario:
 
         Where several links are counted together each has a part in proportion to its buffer.
         """
-        return self.part_of_rooms(n, sum(self.rooms(n).values()))
+        if n not in self._reserved:
+            self._reserved[n] = self.part_of_rooms(n, sum(self.rooms(n).values()))
+        return self._reserved[n]
+
+    @cached_property
+    def _reserved(self) -> dict[int, float]:
+        return {}
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
         """Return for how many packets there is room, by link that feeds and lossless class.
