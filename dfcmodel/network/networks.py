@@ -212,28 +212,34 @@ class Scenario:
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links whose packets of an ingress PFC counts together, link n among them."""
-        rule = self.links[n].discipline
-        if not isinstance(rule, PFC):
+        if not isinstance(self.links[n].discipline, PFC):
             return (n,)
-        own = self._class_links[self.links[n].source]
-        if all(self.links[m].discipline.counts == "output" for m in own):  # type: ignore[attr-defined]
-            return (n,)
-        return own
+        return self._counted_together.get(self.links[n].source, (n,))
 
     @cached_property
-    def _class_links(self) -> dict[Node, tuple[int, ...]]:
-        found: dict[Node, tuple[int, ...]] = {}
+    def _counted_together(self) -> dict[Node, tuple[int, ...]]:
+        """The links with PFC of each node that does not count the packets of each of them apart."""
+        found: dict[Node, list[int]] = {}
+        together = set()
         for n, link in enumerate(self.links):
             if isinstance(link.discipline, PFC):
-                found[link.source] = (*found.get(link.source, ()), n)
-        return found
+                found.setdefault(link.source, []).append(n)
+                if link.discipline.counts != "output":
+                    together.add(link.source)
+        return {node: tuple(found[node]) for node in together}
 
     def reserved(self, n: int) -> float:
         """Return the packets of a link's buffer that PFC reserves for the ingress of lossless classes.
 
         Where several links are counted together each has a part in proportion to its buffer.
         """
-        return self.part_of_rooms(n, sum(self.rooms(n).values()))
+        if n not in self._reserved:
+            self._reserved[n] = self.part_of_rooms(n, sum(self.rooms(n).values()))
+        return self._reserved[n]
+
+    @cached_property
+    def _reserved(self) -> dict[int, float]:
+        return {}
 
     def rooms(self, n: int) -> dict[tuple[int, int], float]:
         """Return for how many packets there is room, by link that feeds and lossless class.

@@ -11,7 +11,7 @@ from hopflow.checks import one_number
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,8 @@ HEADERS = 40
 FIRST_PORT, SERVER_PORT = 10_000, 5001
 RAW_IP = 101
 """Link type of a capture without link-layer headers."""
+IP_CHECKSUM_AT, SEQUENCE_AT, ACK_AT, TCP_CHECKSUM_AT, EDGES_AT = 10, 24, 28, 36, 44
+"""Places in the headers: of IPv4, of TCP, of the first edge of a selective acknowledgement behind two bytes of NOP."""
 
 
 def write_capture(
@@ -31,7 +33,6 @@ def write_capture(
     scenario: Scenario,
     times: NDArray[np.float64],
     events: NDArray[Any],
-    blocks: Sequence[Sequence[tuple[int, int]]],
 ) -> Path:
     """Write packets as headers of IPv4 and TCP (UDP for sources without window), without their data.
 
@@ -46,7 +47,7 @@ def write_capture(
         The simulated scenario.
     times
         When each packet was seen, s; nan: not.
-    events, blocks
+    events
         As in `PacketTrace`.
 
     Raises
@@ -64,44 +65,84 @@ def write_capture(
 
     hint = "in bytes: 40 bytes of headers and at least one of data"
     one_number("packet_size", scenario.packet_size, at_least=HEADERS + 1, at_most=65535, hint=hint)
+    data = round(scenario.packet_size) - HEADERS
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
+    heads: dict[tuple[int, bool, bool, int], tuple[bytes, int]] = {}
     path.parent.mkdir(parents=True, exist_ok=True)
+    order = np.argsort(times, kind="stable")[: np.isfinite(times).sum()]
+    columns = [
+        events[name][order].tolist() for name in ("flow", "ack", "marked", "number", "blocks")
+    ]
     with PcapWriter(str(path), linktype=RAW_IP, nano=True) as writer:
         writer.write_header(None)
-        for n in np.argsort(times, kind="stable")[: np.isfinite(times).sum()]:
-            head, length = _headers(scenario, nodes, events[n], blocks[n])
-            second, rest = divmod(round(float(times[n]) * 1e9), 10**9)
+        for time, f, ack, marked, number, blocks in zip(
+            times[order].tolist(), *columns, strict=True
+        ):
+            edges = [1 + edge * data for pair in blocks for edge in pair if edge >= 0]
+            kind = f, ack, marked, len(edges)
+            if kind not in heads:
+                heads[kind] = _first_headers(scenario, nodes, *kind)
+            head, length = heads[kind]
+            if isinstance(scenario.flows[f].source, WindowRule):
+                told = (
+                    (ACK_AT, 1 + (number + 1) * data) if ack else (SEQUENCE_AT, 1 + number * data)
+                )
+                places = enumerate(edges, start=EDGES_AT // 4)
+                head = _with_numbers(head, [told, *((4 * n, edge) for n, edge in places)])
+            head = _with_identification(head, number)
+            second, rest = divmod(round(time * 1e9), 10**9)
             writer.write_packet(head, sec=second, usec=rest, caplen=len(head), wirelen=length)
     return path
 
 
-def _headers(
-    scenario: Scenario, nodes: dict[Hashable, int], event: Any, blocks: Sequence[tuple[int, int]]
+def _first_headers(
+    scenario: Scenario, nodes: dict[Hashable, int], f: int, ack: bool, marked: bool, edges: int
 ) -> tuple[bytes, int]:
-    """Return the headers of a packet or an ACK, and its length on the wire."""
+    """Return the headers of a packet or an ACK of a kind, with zeros for its numbers, and its length on the wire."""
     from scapy.layers.inet import IP, TCP, UDP
 
-    flow = scenario.flows[event["flow"]]
-    size, data = round(scenario.packet_size), round(scenario.packet_size) - HEADERS
-    ends = [(_address(nodes[flow.path[0]]), FIRST_PORT + int(event["flow"]) % 50_000)]
+    flow, size = scenario.flows[f], round(scenario.packet_size)
+    ends = [(_address(nodes[flow.path[0]]), FIRST_PORT + f % 50_000)]
     ends.append((_address(nodes[flow.path[-1]]), SERVER_PORT))
-    (here, own), (there, other) = ends[::-1] if event["ack"] else ends
-    ip: dict[str, Any] = {"src": here, "dst": there, "id": int(event["number"]) & 0xFFFF}
+    (here, own), (there, other) = ends[::-1] if ack else ends
+    ip: dict[str, Any] = {"src": here, "dst": there, "id": 0}
     if not isinstance(flow.source, WindowRule):
         return bytes(IP(**ip, len=size) / UDP(sport=own, dport=other, len=size - 20)), size
     ports: dict[str, Any] = {"sport": own, "dport": other, "window": 0xFFFF}
-    if not event["ack"]:
-        number = (1 + int(event["number"]) * data) & 0xFFFFFFFF
-        tos = 3 if event["marked"] else 0
-        return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, flags="A", seq=number, ack=1)), size
-    told = (1 + (int(event["number"]) + 1) * data) & 0xFFFFFFFF
+    if not ack:
+        tos = 3 if marked else 0
+        return bytes(IP(**ip, tos=tos, len=size) / TCP(**ports, flags="A", seq=0, ack=1)), size
     options: list[Any] = []
-    if blocks:
-        edges = [(1 + packet * data) & 0xFFFFFFFF for block in blocks for packet in block]
-        options = [("NOP", None), ("NOP", None), ("SAck", tuple(edges))]
-    flags = "AE" if event["marked"] else "A"
-    head = bytes(IP(**ip) / TCP(**ports, flags=flags, seq=1, ack=told, options=options))
+    if edges:
+        options = [("NOP", None), ("NOP", None), ("SAck", (0,) * edges)]
+    flags = "AE" if marked else "A"
+    head = bytes(IP(**ip) / TCP(**ports, flags=flags, seq=1, ack=0, options=options))
     return head, len(head)
+
+
+def _with_numbers(head: bytes, numbers: list[tuple[int, int]]) -> bytes:
+    """Return headers with 32-bit numbers at some places of the TCP header, where there are zeros."""
+    found = bytearray(head)
+    for at, number in numbers:
+        found[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "big")
+        _add_to_checksum(found, TCP_CHECKSUM_AT, number >> 16 & 0xFFFF, number & 0xFFFF)
+    return bytes(found)
+
+
+def _with_identification(head: bytes, number: int) -> bytes:
+    """Return headers with an identification of the IP packet, where there are zeros."""
+    found = bytearray(head)
+    found[4:6] = (number & 0xFFFF).to_bytes(2, "big")
+    _add_to_checksum(found, IP_CHECKSUM_AT, number & 0xFFFF)
+    return bytes(found)
+
+
+def _add_to_checksum(head: bytearray, at: int, *words: int) -> None:
+    """Update a checksum for 16-bit words that replace zeros (RFC 1624, eq. 3)."""
+    total = (int.from_bytes(head[at : at + 2], "big") ^ 0xFFFF) + sum(words)
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    head[at : at + 2] = (total ^ 0xFFFF).to_bytes(2, "big")
 
 
 def _address(n: int) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED
+from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
 from dfcmodel.packets.kernel.timers import WINDOW
-from dfcmodel.packets.layouts.arrays import Layout, lay_out
+from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.senders import redraw_periods
@@ -32,9 +32,13 @@ from responsefn.responses.rule_events import (
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["PacketRun", "begin_run", "run_engine", "sender_events"]
+__all__ = ["PacketRun", "begin_run", "run_engine", "sender_events", "trace_engine"]
 
 KERNEL = "dfcmodel.packets.kernel"
 CONSTANT = ("transmission", "passage", "sizes", "order", "out")
@@ -80,6 +84,8 @@ class PacketRun:
         Samples that have been completed.
     keeps
         Whether its pauses are kept in the records; those of a copy are not.
+    kept
+        Tables of `dfcmodel.packets.kernel.layout.TRACE`, of the ports that are traced.
     """
 
     plan: Plan
@@ -89,6 +95,7 @@ class PacketRun:
     managers: Any
     done: int = 0
     keeps: bool = True
+    kept: list[NDArray[Any]] = field(default_factory=list)
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False where more came in one window than the arrays had room for.
@@ -114,6 +121,9 @@ class PacketRun:
             if self.keeps:
                 records.take_switches(int(tally[SWITCHED]))
             tally[SWITCHED] = 0
+            if tally[TRACED]:
+                self.kept.append(arrays["trace"][: tally[TRACED]].copy())
+                tally[TRACED] = 0
             if tally[CROWDED]:
                 grow(arrays, self.layout.most)
         arrays["clock"][WINDOW] = until * plan.sample
@@ -158,11 +168,27 @@ def run_engine(plan: Plan) -> Records:
     OverflowError
         When a flow sends more packets than there are sequence numbers, 2^31 - 2.
     """
+    return _whole_run(plan, ()).records
+
+
+def trace_engine(plan: Plan, ports: Sequence[int]) -> tuple[Records, NDArray[Any]]:
+    """Run a plan as `run_engine` does; return its records, and the packets that left the queues of some ports."""
+    run = _whole_run(plan, ports)
+    return run.records, np.concatenate([run.layout.arrays["trace"][:0], *run.kept])
+
+
+def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
+    """Return the run of a plan at its end."""
     spare = 1
-    while not (run := begin_run(plan, spare)).advance(plan.samples):
+    while True:
+        run = begin_run(plan, spare)
+        if traced:
+            trace_ports(run.layout.arrays, traced, spare)
+        if run.advance(plan.samples):
+            break
         spare *= 4
     flow, sizes = run.layout.arrays["flow"], np.array([each.size for each in plan.scenario.flows])
     used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     run.records.take_in(run.layout.arrays)
-    return run.records
+    return run

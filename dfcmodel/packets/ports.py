@@ -81,13 +81,15 @@ class Ports:
 
     def __init__(self, scenario: Scenario, method: Packets) -> None:
         self.scenario, self.method = scenario, method
-        self.all = [
-            Port(
-                link.source, link.target, bits_of(link.rate, scenario.packet_size), link.delay,
-                self._room(link.buffer, link.discipline), link.discipline, n,
-            )
-            for n, link in enumerate(scenario.links)
-        ]  # fmt: skip
+        kinds: dict[Any, tuple[float, float, int, Discipline]] = {}  # links are alike
+        self.all = []
+        for n, link in enumerate(scenario.links):
+            key = link.rate, link.delay, link.buffer, id(link.discipline)
+            if key not in kinds:
+                bits = bits_of(link.rate, scenario.packet_size)
+                room = self._room(link.buffer, link.discipline)
+                kinds[key] = bits, link.delay, room, link.discipline
+            self.all.append(Port(link.source, link.target, *kinds[key], n))
         self.at = {(port.source, port.target): p for p, port in enumerate(self.all)}
         self.for_acks: dict[int, int] = {}
 

@@ -151,8 +151,8 @@ class Records:
         turn = len(self.plan.forward[packet.flow]) + 1
         return int(self.first_hop[packet.flow]) + packet.hop + (turn if packet.is_ack else 0)
 
-    def drop(self, p: int, packet: Packet, now: float) -> None:
-        """Record the drop of a packet."""
+    def drop(self, p: int, packet: Packet, came: float, now: float) -> None:  # noqa: ARG002
+        """Record the drop of a packet that arrived at time ``came``."""
         self.drops[p] += 1
         self.lost[self.bin_of(now), self.hop_of(packet)] += 1
         if not packet.is_ack and np.isnan(self.first_loss[packet.flow]):

@@ -13,9 +13,12 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Discipline, Fair, Pause, Priority
+from dfcmodel.packets.kernel.layout import TRACE
 from dfcmodel.packets.methods import SELECTIVE
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.reference_classes import ClassQueues
@@ -33,15 +36,18 @@ from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_reductions import ALL_SENDERS
 from dfcmodel.packets.reference_senders import Sender
 from dfcmodel.packets.reference_sources import Blind, Rated
+from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["Simulation", "queue_of", "run_reference"]
+__all__ = ["Simulation", "queue_of", "run_reference", "trace_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
     DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
@@ -62,6 +68,46 @@ def run_reference(plan: Plan) -> Records:
     simulation = Simulation(plan)
     simulation.run()
     return simulation.records
+
+
+def trace_reference(plan: Plan, ports: Sequence[int]) -> tuple[Records, NDArray[Any]]:
+    """Run a plan as `run_reference` does; return what `dfcmodel.packets.engine.trace_engine` does."""
+    simulation = Simulation(plan)
+    simulation.records = records = _Recorder(plan, ports)
+    with records.bar:
+        simulation.run()
+    return records, np.array(records.kept, dtype=TRACE)
+
+
+class _Recorder(Records):
+    """Records that keep each packet at some ports too, and show the progress of a long run."""
+
+    def __init__(self, plan: Plan, ports: Sequence[int]) -> None:
+        super().__init__(plan)
+        self.traced = frozenset(ports)
+        self.kept: list[tuple[Any, ...]] = []
+        self.bar = progress_bar(total=plan.samples, desc=plan.scenario.name)
+
+    def _keep(self, p: int, packet: Packet, came: float, sent: float, dropped: float) -> None:
+        if p in self.traced:
+            edges = [edge for block in packet.blocks for edge in block]
+            what = (p, packet.flow, packet.number, packet.size, packet.is_ack, packet.marked)
+            self.kept.append((came, sent, dropped, *what, [*edges, *6 * [0]][:6]))
+
+    def transmit(self, p: int, packet: Packet, came: float, now: float) -> None:
+        """Record the start of a transmission."""
+        super().transmit(p, packet, came, now)
+        self._keep(p, packet, came, now, math.nan)
+
+    def drop(self, p: int, packet: Packet, came: float, now: float) -> None:
+        """Record a drop."""
+        super().drop(p, packet, came, now)
+        self._keep(p, packet, came, math.nan, now)
+
+    def look(self, n: int, senders: Any) -> None:
+        """Record the end of a sample."""
+        super().look(n, senders)
+        self.bar.update()
 
 
 def _answers_marks(source: Any) -> bool:

@@ -95,14 +95,15 @@ class Queue:
             self.simulation.records.queue(self.p, self.length())
             self.watch()
 
-    def drop(self, packet: Packet) -> None:
-        """Drop a packet."""
-        self.simulation.records.drop(self.p, packet, self.simulation.now)
+    def drop(self, packet: Packet, came: float | None = None) -> None:
+        """Drop a packet that arrived at time ``came``; None: now."""
+        now = self.simulation.now
+        self.simulation.records.drop(self.p, packet, now if came is None else came, now)
 
     def drop_queued(self, came: float, packet: Packet) -> None:
         """Drop a packet that was queued since it arrived at time ``came``."""
         self.simulation.records.wait_until(self.p, came, self.simulation.now)
-        self.drop(packet)
+        self.drop(packet, came)
 
     def send(self, came: float, packet: Packet) -> None:
         """Start the transmission of a packet that arrived at time ``came``."""

@@ -62,12 +62,13 @@ def wait_on(element, unit, lane, waiting, scale):
 
 
 @inlined
-def discard(element, flow, waiting, lost, tally, p, e, time, scale, rows):
+def discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows):
     """Drop a packet that was queued."""
     row = min(int(time * scale), rows)
-    waiting[min(int(element[e].time * scale), rows), p] += 1
+    came = element[e].time
+    waiting[min(int(came * scale), rows), p] += 1
     waiting[row, p] -= 1
-    drop(element, flow, lost, tally, e, np.int64(element[e].hop), row, time)
+    drop(element, unit, flow, block, trace, lost, tally, p, e, came, row, time)
 
 
 @inlined
@@ -89,7 +90,9 @@ def longest_lane(unit, lane, p):
 
 
 @inlined
-def overflow(element, unit, flow, lane, sizes, waiting, lost, tally, p, time, scale, rows):
+def overflow(
+    element, unit, flow, lane, block, trace, sizes, waiting, lost, tally, p, time, scale, rows
+):  # fmt: skip
     """Drop the first packet of the longest lane."""
     port = unit[p]
     c = longest_lane(unit, lane, p)
@@ -112,7 +115,7 @@ def overflow(element, unit, flow, lane, sizes, waiting, lost, tally, p, time, sc
             lane[before].next = it.next
         if level.last == c:
             level.last = before
-    discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)
+    discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows)
 
 
 @inlined
@@ -153,8 +156,8 @@ def leave_lane(element, unit, lane, sizes, p, level):
 
 @inlined
 def dequeue(
-    element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, stream, waiting, lost,
-    switches, tally, p, time, scale, rows,
+    element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, control, stream,
+    waiting, lost, switches, tally, p, time, scale, rows,
 ):  # fmt: skip
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
 
@@ -182,7 +185,9 @@ def dequeue(
                 if verdict == MARK:
                     element[e].marked = 1
                 return e
-            discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)
+            discard(
+                element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows
+            )
             continue
         if port.manager != CODEL:
             return e
@@ -190,4 +195,4 @@ def dequeue(
         after = control_delay(control, p, time, element[e].time, left, sizes[0], after)
         if after == DELIVER:
             return e
-        discard(element, flow, waiting, lost, tally, p, e, time, scale, rows)
+        discard(element, unit, flow, block, trace, waiting, lost, tally, p, e, time, scale, rows)

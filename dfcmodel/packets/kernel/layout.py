@@ -30,6 +30,7 @@ __all__ = [
     "SENDER",
     "SLOT",
     "TIMES",
+    "TRACE",
     "UNIT",
 ]
 
@@ -80,7 +81,7 @@ UNIT = np.dtype(
         ("paused", "i4"),  # number of ports that pause it with all its lanes
         ("held", "i4"),  # packets in its other lanes
         ("peak", "i4"),
-        ("plain", "i4"),  # 1: without lanes, RED and random loss, and with room for a packet
+        ("plain", "i4"),  # 1: without lanes, RED, random loss and trace, and with room for a packet
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
         ("manager", "i4"),  # of its lanes: see `managers`
         ("bytes", "f8"),  # in its lanes
@@ -95,7 +96,7 @@ UNIT = np.dtype(
         ("lane", "i4"),  # its first lane
         ("lanes", "i4"),
         ("feeder", "i4"),  # first of the feeders that it pauses all together
-        ("levels", "i4"),
+        ("traced", "i4"),  # 1: its packets are kept in `TRACE`
         ("high", "f8"),
         ("low", "f8"),
         ("signalling", "f8"),
@@ -108,7 +109,8 @@ UNIT = np.dtype(
         ("active", "i8"),  # bits of the 32 units at places from 32 times its row on: what has work
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
-        ("spare", "i8", (5,)),  # up to four cache lines: an index is a shift
+        ("levels", "i4"),
+        ("spare", "i8", (4,)),  # up to four cache lines: an index is a shift
     ],
     align=True,
 )
@@ -358,3 +360,20 @@ HISTORY = np.dtype(
     align=True,
 )
 """A transmission of a flow whose rule sees deliveries."""
+
+TRACE = np.dtype(
+    [
+        ("arrived", "f8"),  # when it came to the queue, s
+        ("sent", "f8"),  # when its transmission began, s; nan: it was dropped
+        ("dropped", "f8"),  # when it was dropped, s; nan: it was sent
+        ("port", "i4"),
+        ("flow", "i4"),
+        ("number", "i4"),
+        ("size", "i1"),
+        ("ack", "i1"),
+        ("marked", "i1"),
+        ("blocks", "i4", (6,)),  # of a selective acknowledgement; as many as its size says
+    ],
+    align=True,
+)
+"""A packet or an ACK that leaves the queue of a traced port."""

@@ -38,7 +38,7 @@ from .managers import (
     update_probability,
 )
 from .pauses import ENDS, PAUSE, RENEW, count_class, obey, renew, watch
-from .ports import LANES, count_starts, drop, is_markable, is_scalable, travel
+from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_packet, travel
 from .random_numbers import uniform
 from .receivers import DUE, answer_late
 from .senders import receive
@@ -113,9 +113,9 @@ def new_packet(element, sent_at, flow, clock, tally, f, number, flags):
 
 @inlined
 def handle(
-    element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, times,
-    sizes, early, stream, out, clock, tally, delivered, started, waited, waiting, lost, scale, u, now,
-    end,
+    element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known, noted, block, trace,
+    times, sizes, early, stream, out, clock, tally, delivered, started, waited, waiting, lost, scale,
+    u, now, end,
 ):  # fmt: skip
     """Process the arrivals of a window at the ends of the flows, or at a port without lanes."""
     senders = len(unit) - 1
@@ -152,9 +152,9 @@ def handle(
                         e = -1 - number
                         begin = flags
                 travel(
-                    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, times, sizes,
-                    early, stream, clock, delivered, started, waited, waiting, lost, tally, scale, e, time,
-                    key, begin,
+                    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, trace, times,
+                    sizes, early, stream, clock, delivered, started, waited, waiting, lost, tally,
+                    scale, e, time, key, begin,
                 )  # fmt: skip
             e = np.int64(slot[place].head)
 
@@ -172,8 +172,8 @@ def next_arrival(element, slot, port, b, past, end):
 
 @inlined
 def enqueue(
-    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, early, control, called,
-    stream, tally, waiting, lost, switches, scale, rows, u, e,
+    managers, element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, early,
+    control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
 ):  # fmt: skip
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
     port = unit[u]
@@ -190,13 +190,14 @@ def enqueue(
     busy = port.free >= time or port.paused > 0
     if port.by_turns == BY_CLASS:
         busy = busy or lane[c].paused > 0
-        row = feeder[hop[h].ingress]
-        full = (busy or port.waiting > 0) and float(row.count + 1) > row.room
+        one = feeder[hop[h].ingress]
+        full = (busy or port.waiting > 0) and float(one.count + 1) > one.room
     else:
         waits = port.by_turns == BY_RATE or (port.by_turns == 0 and busy)
         full = waits and port.waiting >= port.room
     if lose or full:
-        drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+        row = min(int(time * scale), rows)
+        drop(element, unit, flow, block, trace, lost, tally, u, e, time, row, time)
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
@@ -208,7 +209,8 @@ def enqueue(
                 0.0, 0.0, sizes[0],
             )  # fmt: skip
             if verdict == DROP:
-                drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+                row = min(int(time * scale), rows)
+                drop(element, unit, flow, block, trace, lost, tally, u, e, time, row, time)
                 return False
             if verdict == MARK:
                 it.marked = 1
@@ -220,7 +222,9 @@ def enqueue(
     if port.by_turns == BY_CLASS:
         count_class(element, unit, slot, flow, hop, feeder, tally, switches, u, e, 1, time)
     elif port.waiting > port.room and port.by_turns == BY_FLOW:
-        overflow(element, unit, flow, lane, sizes, waiting, lost, tally, u, time, scale, rows)
+        overflow(
+            element, unit, flow, lane, block, trace, sizes, waiting, lost, tally, u, time, scale, rows
+        )  # fmt: skip
     if int(time * scale) < rows:
         port.peak = max(port.peak, port.waiting + port.held)
     watch(element, unit, slot, feeder, tally, switches, u, time)
@@ -228,9 +232,14 @@ def enqueue(
 
 
 @inlined
-def depart(element, unit, times, started, waited, waiting, scale, rows, u, e, came, time):
+def depart(
+    element, unit, flow, block, trace, times, started, waited, waiting, tally, scale, rows, u, e, came,
+    time,
+):  # fmt: skip
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
     it = element[e]
+    if unit[u].traced == 1:
+        keep_packet(element, flow, block, trace, tally, u, e, came, time, math.nan)
     h = np.int64(it.hop)
     first = min(int(came * scale), rows)
     row = min(int(time * scale), rows)
@@ -247,7 +256,7 @@ def depart(element, unit, times, started, waited, waiting, scale, rows, u, e, ca
 @inlined
 def turn_of(
     managers, element, sent_at, unit, slot, flow, hop, lane, diffusive, feeder, feedback, ring, bits,
-    known, block, times, sizes, early, control, called, stream, clock, tally, delivered, started,
+    known, block, trace, times, sizes, early, control, called, stream, clock, tally, delivered, started,
     waited, waiting, lost, switches, scale, u, now, end, once,
 ):  # fmt: skip
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
@@ -285,24 +294,27 @@ def turn_of(
                 obey(element, unit, lane, tally, u, e)
                 queued = port.waiting > 0 and port.paused == 0 and port.free < time
             elif enqueue(
-                managers, element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, early,
-                control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
+                managers, element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes,
+                early, control, called, stream, tally, waiting, lost, switches, scale, rows, u, e,
             ):  # fmt: skip
                 sent = e
         did = True
         if queued:
             sent = dequeue(
-                element, unit, slot, flow, hop, lane, diffusive, feeder, sizes, control, stream,
-                waiting, lost, switches, tally, u, time, scale, rows,
+                element, unit, slot, flow, hop, lane, diffusive, feeder, block, trace, sizes, control,
+                stream, waiting, lost, switches, tally, u, time, scale, rows,
             )  # fmt: skip
             if sent >= 0:
                 came = element[sent].time
             watch(element, unit, slot, feeder, tally, switches, u, time)
         if sent >= 0:
-            depart(element, unit, times, started, waited, waiting, scale, rows, u, sent, came, time)
+            depart(
+                element, unit, flow, block, trace, times, started, waited, waiting, tally, scale, rows, u,
+                sent, came, time,
+            )  # fmt: skip
             it = element[sent]
             travel(
-                element, sent_at, unit, slot, flow, hop, ring, bits, known, block, times, sizes,
+                element, sent_at, unit, slot, flow, hop, ring, bits, known, block, trace, times, sizes,
                 early, stream, clock, delivered, started, waited, waiting, lost, tally, scale, sent,
                 time + times[u * CLASSES + it.size].passage, np.int64(port.rank), len(unit) - 1,
             )  # fmt: skip
@@ -352,14 +364,14 @@ def look(flow, events, window, round_trip, acked, n):
 @counting_entry
 def run(
     events, managers, element, sent_at, unit, slot, flow, history, hop, waited, lane, diffusive,
-    feeder, feedback, ring, bits, known, noted, block, times, sizes, early, control, called, order,
-    stream, out, clock, tally, window, round_trip, acked, delivered, started, waiting, lost, switches,
-    ahead, scale, sample, first, samples,
+    feeder, feedback, ring, bits, known, noted, block, trace, times, sizes, early, control, called,
+    order, stream, out, clock, tally, window, round_trip, acked, delivered, started, waiting, lost,
+    switches, ahead, scale, sample, first, samples,
 ):  # fmt: skip
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
-    It also returns, to be called again, at the end of a window after which half of ``switches`` is full or other
-    arrays are crowded.
+    It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
+    or other arrays are crowded.
     """
     now = clock[WINDOW]
     n = first
@@ -385,9 +397,9 @@ def run(
                             break
                     if (unit[p].waiting > 0 or unit[p].count > 0) and turn_of(
                         managers, element, sent_at, unit, slot, flow, hop, lane, diffusive, feeder,
-                        feedback, ring, bits, known, block, times, sizes, early, control, called,
-                        stream, clock, tally, delivered, started, waited, waiting, lost, switches,
-                        scale, p, begin, end, together,
+                        feedback, ring, bits, known, block, trace, times, sizes, early, control,
+                        called, stream, clock, tally, delivered, started, waited, waiting, lost,
+                        switches, scale, p, begin, end, together,
                     ):  # fmt: skip
                         idle = 0
                     if not together:
@@ -396,8 +408,8 @@ def run(
                 before = unit[u].count
                 handle(
                     element, sent_at, unit, slot, flow, history, hop, events, ring, bits, known,
-                    noted, block, times, sizes, early, stream, out, clock, tally, delivered, started,
-                    waited, waiting, lost, scale, u, now, end,
+                    noted, block, trace, times, sizes, early, stream, out, clock, tally, delivered,
+                    started, waited, waiting, lost, scale, u, now, end,
                 )  # fmt: skip
                 if unit[u].count != before:
                     idle = 0

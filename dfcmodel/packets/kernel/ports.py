@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from .boxes import CROWDED, FAULT, push, release
+from .boxes import CROWDED, FAULT, TRACED, push, release
 from .early import admit_early
 from .emission import UNMARKABLE
-from .jit import inlined, prefetch
+from .jit import compiled, inlined, prefetch
 from .layout import CLASSES, SENDER
 from .random_numbers import uniform
 from .receivers import receive_data
@@ -24,6 +24,7 @@ __all__ = [
     "enter_ring",
     "is_markable",
     "is_scalable",
+    "keep_packet",
     "travel",
 ]
 
@@ -34,12 +35,40 @@ LATEST = (
 )  # of the end of a sample: times before it are in the sample whatever was rounded
 
 
+@compiled
+def keep_packet(element, flow, block, trace, tally, p, e, came, sent, dropped):
+    """Write a row of ``trace``; the run returns at the end of the window once half of them are in use."""
+    n = tally[TRACED]
+    if 2 * n >= len(trace):
+        tally[CROWDED] = 1
+    if n == len(trace):
+        tally[FAULT] = 1
+        return
+    tally[TRACED] = n + 1
+    it = element[e]
+    row = trace[n]
+    row.arrived = came
+    row.sent = sent
+    row.dropped = dropped
+    row.port = p
+    row.flow = it.flow
+    row.number = it.number
+    row.size = it.size
+    row.ack = 1 if it.hop > flow[it.flow].turn else 0
+    row.marked = it.marked
+    for k in range(2 * (it.size - 1)):
+        row.blocks[k] = block[e, k]
+
+
 @inlined
-def drop(element, flow, lost, tally, e, h, row, time):
-    """Drop a packet, and record it."""
-    s = flow[element[e].flow]
-    lost[row, h] += 1
-    if row < len(lost) - 1 and element[e].hop < s.turn and not s.first_loss <= time:
+def drop(element, unit, flow, block, trace, lost, tally, p, e, came, row, time):
+    """Drop a packet that came to a port at time ``came``, and record it."""
+    it = element[e]
+    s = flow[it.flow]
+    if unit[p].traced == 1:
+        keep_packet(element, flow, block, trace, tally, p, e, came, math.nan, time)
+    lost[row, it.hop] += 1
+    if row < len(lost) - 1 and it.hop < s.turn and not s.first_loss <= time:
         s.first_loss = time
     release(element, tally, e)
 
@@ -144,8 +173,8 @@ def count_starts(started, row, first, past):
 
 @inlined
 def travel(
-    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, times, sizes, early, stream,
-    clock, delivered, started, waited, waiting, lost, tally, scale, e, time, key, at,
+    element, sent_at, unit, slot, flow, hop, ring, bits, known, block, trace, times, sizes, early,
+    stream, clock, delivered, started, waited, waiting, lost, tally, scale, e, time, key, at,
 ):  # fmt: skip
     """Advance an arriving element hop by hop until a calendar queue, a lane, or its end.
 
@@ -195,8 +224,13 @@ def travel(
             queued = admit(element, unit, flow, ring, sizes, early, stream, p, e, time)
             if queued < 0:
                 count_starts(started, row, first, h)
-                drop(element, flow, lost, tally, e, h, min(int(time * scale), rows), time)
+                drop(
+                    element, unit, flow, block, trace, lost, tally, p, e, time,
+                    min(int(time * scale), rows), time,
+                )  # fmt: skip
                 return
+            if port.traced == 1:
+                keep_packet(element, flow, block, trace, tally, p, e, time, start, math.nan)
             if busy:
                 enter_ring(unit, ring, waited, waiting, tally, scale, rows, h, p, queued, time)
             later = min(int(start * scale), rows)

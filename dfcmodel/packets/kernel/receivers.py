@@ -154,7 +154,8 @@ def receive_data(
     it.size = 1
     if s.recovery == SACK:
         it.size = 1 + report(flow, bits, known, block, e, f, it.number)
-    it.number = s.came - 1
+    if s.recovery < BLIND:
+        it.number = s.came - 1
     return True
 
 

@@ -17,6 +17,7 @@ from dfcmodel.packets.kernel.layout import (
     SENDER,
     SLOT,
     TIMES,
+    TRACE,
 )
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
@@ -33,12 +34,17 @@ from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.methods import SELECTIVE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
     from responsefn.responses.rule_events import RuleSignature
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["Layout", "lay_out", "trace_ports"]
+
+ROWS = 1 << 16
+"""Rows of a trace for which there is room: half of them in one window."""
 
 
 @dataclass
@@ -95,6 +101,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "known": np.full((F, 8), -1, dtype=np.int32),
         "noted": np.full((F, 6), -1, dtype=np.int32),
         "block": np.empty((size if selective else 1, 6), dtype=np.int32),
+        "trace": np.empty(0, TRACE),
         "times": _times(plan),
         "sizes": plan.sizes,
         "early": lay_out_early(plan, numbers),
@@ -109,12 +116,19 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
                 *(plan.jitter, plan.method.ack_delay, 0.0),
             ]
         ),
-        "tally": np.array([-1, 0, 0, 0, 0, 0, 0, alarm], dtype=np.int64),
+        "tally": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0], dtype=np.int64),
     }
     wake_all(plan, arrays)
     begin_storms(plan, arrays)
     begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)
+
+
+def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> None:
+    """Have the packets at some ports kept in ``trace``, which has room for those of a window."""
+    unit, rows = arrays["unit"], list(ports)
+    unit["traced"][rows], unit["plain"][rows] = 1, 0
+    arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 
 def _times(plan: Plan) -> NDArray[Any]:

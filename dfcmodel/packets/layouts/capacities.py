@@ -24,6 +24,8 @@ ELEMENTS, PLACES = 2048, 8192
 """Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
 FEWEST = 32
 """Places in the queue of a port without lanes, at first."""
+SPARE = 0.125
+"""Part of the elements that one window may take beyond those in use, but not less than half of the first ones."""
 NEVER = 2**62
 LINE = 64
 """Bytes of a cache line."""
@@ -122,7 +124,8 @@ def grow(arrays: dict[str, Any], most: int) -> None:
     if tally[USED] > tally[ALARM]:
         old = len(arrays["element"])
         size = min(2 * old, most)
-        tally[ALARM] = size // 2 if size < most else NEVER
+        spare = max(old - int(tally[ALARM]), int(size * SPARE))
+        tally[ALARM] = size - spare if size < most else NEVER
         for name in ("element", "sent_at", "block"):
             if len(arrays[name]) == old:
                 arrays[name] = _longer(arrays[name], size)

@@ -112,18 +112,18 @@ def lay_out_feeders(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArra
             feeders = plan.feeders(p)
             unit["feeder"][p], unit["feeders"][p] = len(rows), len(feeders)
             rows += [(0.0, q, -1, ALL, plan.pause_time(p, q)) for q in feeders]
-        else:
-            rooms = plan.ingress(p)
-            pools[p] = len(rows)
-            rows.append((plan.pool(p), -1, -1, ALL, 0.0))
-            together = plan.counting[p]
-            if len(together) > 1:
-                unit["asks"][p] = together[0]
-                unit["mate"][p] = (*together, *together)[together.index(p) + 1]
-            for (q, priority), room in rooms.items():
-                if (together[0], q, priority) not in place:
-                    place[together[0], q, priority] = len(rows)
-                    rows.append((room, max(q, -1), lanes.get((q, priority), -1), priority, 0.0))
+            continue
+        pools[p] = len(rows)
+        rows.append((plan.pool(p), -1, -1, ALL, 0.0))
+        together = plan.counting[p]
+        one = together[0]
+        if len(together) > 1:
+            unit["asks"][p] = one
+            unit["mate"][p] = (*together, *together)[together.index(p) + 1]
+        for key, room in plan.ingress(p).items():
+            if (one, *key) not in place:
+                place[one, *key] = len(rows)
+                rows.append((room, max(key[0], -1), lanes.get(key, -1), key[1], 0.0))
     counted = hop["ingress"].tolist()
     ranks = [flow.priority for flow in plan.scenario.flows]
     for f, p, h, before in _arrivals(plan) if by_class else ():
@@ -131,8 +131,9 @@ def lay_out_feeders(plan: Plan, unit: NDArray[Any], hop: NDArray[Any]) -> NDArra
             counted[h] = place.get((plan.counting[p][0], before, ranks[f]), pools[p])
     hop["ingress"] = counted
     found = np.zeros(len(rows), FEEDER)
-    for n, name in enumerate(("room", "port", "lane", "priority", "span")):
-        found[name] = [each[n] for each in rows]
+    columns = ("room", "port", "lane", "priority", "span")
+    for name, column in zip(columns, zip(*rows, strict=True), strict=True):
+        found[name] = column
     return found
 
 

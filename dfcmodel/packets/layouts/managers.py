@@ -48,9 +48,12 @@ def _manager_number(discipline: Discipline) -> int:
 
 def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
     """Return the signatures of the managers that are called by address, each once."""
+    numbers = manager_numbers(plan)
+    if BY_ADDRESS not in numbers:
+        return ()
     managers = [
         manager_of(port.discipline)
-        for port, number in zip(plan.ports, manager_numbers(plan), strict=True)
+        for port, number in zip(plan.ports, numbers, strict=True)
         if number == BY_ADDRESS
     ]
     return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))

@@ -1,16 +1,84 @@
-"""Traces: the packets are those of the run that the compiled engine has too."""
+"""Traces: the packets are those of the run, the same by both engines."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dfcmodel import Fluid, Packets, PacketTrace, simulate, trace_packets
+from dfcmodel import Fluid, Packets, PacketTrace, Scenario, StepMarking, simulate, trace_packets
+from dfcmodel.packets.layouts import arrays
+from dfcmodel.packets.traces import EVENT
+from responsefn import DCQCN
+from tests.dfcmodel.packets.conftest import (
+    plan_of,
+    random_classes,
+    random_diffusive,
+    random_scenario,
+    random_switches,
+)
+
+NETWORKS = ("fifo", "ecn", "pause quanta", "priority", "fair codel", "dualpi2", "own")
+"""Of random networks: queues of each kind, and all places where packets are dropped."""
 
 
 @pytest.fixture(scope="module")
 def trace(bottleneck) -> PacketTrace:
     return trace_packets(bottleneck, ["router->end", "end->router"], Packets(seed=2), duration=0.6)
+
+
+def of_both_engines(scenario: Scenario, method: Packets, **options: Any) -> PacketTrace:
+    """Return the trace of all links and mirrors after comparing those of both engines."""
+    ports = plan_of(scenario, method).ports
+    links = sorted({port.name for port in ports if port.link >= 0 or port.mirror})
+    found, expected = (
+        trace_packets(scenario, links, replace(method, backend=backend), duration=0.25, **options)
+        for backend in ("numba", "reference")
+    )
+    check_equal(found, expected)
+    assert len(found) > 100
+    return found
+
+
+def check_equal(found: PacketTrace, expected: PacketTrace) -> None:
+    """Compare all fields of all events; NaN is equal to NaN."""
+    for name in EVENT.names or ():
+        np.testing.assert_array_equal(found.events[name], expected.events[name], err_msg=name)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_both_engines_have_the_same_trace(kind: str) -> None:
+    seed = 3 + NETWORKS.index(kind)
+    method = Packets(seed=seed, recovery="sack" if seed % 2 else "newreno")
+    found = of_both_engines(random_scenario(kind, seed), method)
+    lost = found.events[np.isfinite(found.events["drop_time"])]
+    assert (lost["drop_time"] >= lost["arrived"]).all()
+    assert len(lost) > 0 or "pause" in kind
+
+
+@pytest.mark.parametrize("network", [random_classes, random_switches, random_diffusive])
+def test_both_engines_have_the_same_trace_under_flow_control(network: Any) -> None:
+    of_both_engines(network(4), Packets(seed=1), packet_jitter=1e-4)
+
+
+def test_both_engines_have_the_same_acks_of_rate_rules(one_link) -> None:
+    links = (replace(one_link.links[0], discipline=StepMarking(3.0)),)
+    flows = tuple(
+        replace(one_link.flows[0], name=name, source=DCQCN()) for name in ("one", "other")
+    )
+    found = of_both_engines(replace(one_link, links=links, flows=flows), Packets(seed=1)).events
+    acks = found[found["ack"] & (found["flow"] == 0)]
+    assert acks["marked"].any()
+    assert (np.diff(acks["number"]) > 0).all()  # no packet is sent again
+
+
+def test_a_trace_is_whole_when_its_rows_fill_up(bottleneck, monkeypatch) -> None:
+    """Also where more rows than there is room for belong to one window, and the run begins again."""
+    whole = trace_packets(bottleneck, duration=0.3)
+    monkeypatch.setattr(arrays, "ROWS", 4)
+    check_equal(trace_packets(bottleneck, duration=0.3), whole)
 
 
 def test_a_traced_run_is_that_of_the_compiled_engine(trace, bottleneck) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from dfcmodel import Packets, takano2006
 from dfcmodel.packets.engine import run_engine
+from dfcmodel.packets.kernel.boxes import ALARM, USED
 from dfcmodel.packets.layouts import capacities
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.capacities import (
@@ -42,6 +43,21 @@ def test_rings_are_powers_of_two_and_grow_unless_they_are_full() -> None:
         128,
         4096,
     ]  # two packets of each flow at once, where there is room for them
+
+
+def test_elements_double_and_always_leave_room_for_a_window() -> None:
+    scenario = takano2006("6", dfc=False, tcp="newreno")
+    rules = signatures_of(flow.source for flow in scenario.flows)
+    arrays = lay_out(plan_of(scenario, Packets(seed=1)), rules).arrays
+    tally, first = arrays["tally"], len(arrays["element"])
+    for size in (2 * first, 4 * first, 8 * first, 16 * first):
+        arrays["element"]["number"][-1] = size
+        tally[USED] = tally[ALARM] + 1
+        capacities.grow(arrays, 16 * first)
+        assert len(arrays["element"]) == len(arrays["sent_at"]) == size
+        assert arrays["element"]["number"][size // 2 - 1] == size
+        room = size - tally[ALARM]
+        assert room == max(first // 2, size // 8) or (size == 16 * first and room < 0)
 
 
 def test_elements_grow_up_to_what_links_and_windows_hold(one_link) -> None:
