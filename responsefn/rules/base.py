@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -27,7 +26,6 @@ from responsefn.responses.labels import keeps_labels
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from responsefn.responses.closed_forms.symbolic import Formula
     from responsefn.responses.dynamics import Cycle
 
 __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
@@ -35,8 +33,6 @@ __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
 
 MANY = 64
 """Entries from which it pays to look at the ends of a range first."""
-BORDER = 1e-12
-"""Relative distance from the end of a range within which each p is looked at."""
 STARTS, SAME_RATE = 9, 0.03
 """Windows from which `WindowRule.attractors` starts; relative difference of rates that are one."""
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
@@ -307,8 +303,7 @@ class WindowRule(Response, ABC):
             return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
         values = self.value_at(expression, losses, rtt)
         if not formula.everywhere:
-            ends = _holds_at_ends(self, formula, losses, rtt)
-            holds = ends or self.closed_form_holds(p, rtt)
+            holds = _holds_at_ends(self, losses, rtt) or self.closed_form_holds(p, rtt)
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
@@ -402,56 +397,11 @@ def answers_marks(rule: type[WindowRule]) -> bool:
     return rule.on_mark is not WindowRule.on_mark
 
 
-def _holds_at_ends(rule: WindowRule, formula: Formula, losses: LossRates, rtt: Any) -> bool:
+def _holds_at_ends(rule: WindowRule, losses: LossRates, rtt: Any) -> bool:
     """Return whether the closed form holds at both ends of p and so between; False: not known."""
-    if losses.values.size < MANY or rtt.ndim or not _holds_between(formula.condition):
+    if losses.values.size < MANY or rtt.ndim:
         return False
-    low, high = _region(rule, float(rtt))
-    return low <= losses.ends[0] and losses.ends[1] <= high
+    from responsefn.responses.closed_forms.regions import range_of
 
-
-@lru_cache(maxsize=1024)
-def _region(rule: WindowRule, rtt: float) -> tuple[float, float]:
-    """Return two p between which a closed form holds surely: `BORDER` within the ends of its condition."""
-    from responsefn.responses.closed_forms.symbolic import p as loss
-
-    condition = rule.closed_form().condition
-    ends: dict[bool, list[float]] = {True: [0.0], False: []}
-    for part in _parts(condition):
-        lower = part.gts == loss
-        end = rule.value_of(part.lts if lower else part.gts, R=np.asarray(rtt))
-        ends[lower].append(float(end) * (1.0 + BORDER if lower else 1.0 - BORDER))
-    least = max if type(condition).__name__ == "Or" else min
-    return max(ends[True]), least(ends[False], default=math.inf)
-
-
-def _parts(condition: Any) -> tuple[Any, ...]:
-    import sympy as sp
-
-    return condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
-
-
-@cache  # SymPy looks for the symbols of an expression anew each time
-def _holds_between(condition: Any) -> bool:
-    """Return whether a condition that holds for two p holds for those between.
-
-    That is so for bounds of p, of which all or, where they are upper bounds, one must hold.
-    """
-    import sympy as sp
-
-    from responsefn.responses.closed_forms.symbolic import p as loss
-
-    parts = _parts(condition)
-    if not all(_bounds(part, loss) for part in parts):
-        return False
-    return not (isinstance(condition, sp.Or) and any(part.gts == loss for part in parts))
-
-
-def _bounds(condition: Any, symbol: Any) -> bool:
-    """Return whether a condition is an inequality between a symbol and an expression without it."""
-    if not hasattr(condition, "lts"):
-        return False
-    one, two = condition.lts, condition.gts
-    return (one == symbol) != (two == symbol) and not (
-        symbol in one.free_symbols and symbol in two.free_symbols
-    )
+    ends = range_of(rule, float(rtt))
+    return ends is not None and ends[0] <= losses.ends[0] and losses.ends[1] <= ends[1]
