@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hopflow.parameters import Parametrized
-from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
+from responsefn.responses.input_checks import (
+    LossRates,
+    loss_rate,
+    plain,
+    round_trip,
+    same_shape,
+    spread,
+)
 from responsefn.responses.labels import keeps_labels
 
 if TYPE_CHECKING:
@@ -112,9 +119,9 @@ class Response(Parametrized):
         ValueError
             Naming the parameter, its value and what is allowed.
         """
-        p, rtt = loss_rate(p), round_trip(rtt, unit_check)
-        shape = same_shape(p=p, rtt=rtt)
-        return plain(spread(self.value_of(self.expression, p=p, R=rtt), shape))
+        losses, rtt = LossRates(p), round_trip(rtt, unit_check)
+        shape = same_shape(p=losses.values, rtt=rtt)
+        return plain(spread(self.value_at(self.expression, losses, rtt), shape))
 
     @keeps_labels
     def elasticity(
@@ -180,6 +187,20 @@ class Response(Parametrized):
         from responsefn.responses.closed_forms.evaluation import evaluate
 
         return evaluate(expression, self.bindings(values.get("R")) | values)
+
+    def value_at(
+        self, expression: sympy.Basic, losses: LossRates, rtt: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        """Evaluate an expression of this object's formula, and check the loss event rates on the way."""
+        from responsefn.responses.closed_forms.evaluation import evaluate, names
+
+        if rtt.ndim or "p" not in names(expression):
+            losses.check_all()
+        check = None if losses.checked else losses.check
+        values = self.bindings(rtt) | {"p": losses.values, "R": rtt}
+        found = evaluate(expression, values, check)
+        losses.checked = True
+        return found
 
 
 @lru_cache(maxsize=1024)

@@ -7,13 +7,15 @@ is the response of rules that have no closed form, derived here and not publishe
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import loop_of
+from hopflow.kernels import is_compiled_package, loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.errors import RuleError
@@ -22,6 +24,7 @@ from responsefn.responses.rule_checks import raise_wrong, sample_states
 from responsefn.responses.rule_compilation import (
     Kind,
     addresses,
+    as_function,
     compile_step,
     is_compiled,
     kind_of,
@@ -47,10 +50,14 @@ BUDGET = 2_000_000
 """Blocks of ACKs after which the same is done at the next power of two."""
 AGREE = 1e-9
 """Relative difference of two windows that are the same."""
-FEW, OFTEN, SHORT_BUDGET = 4, 16, 6_000
+FEW, OFTEN, SHORT_BUDGET = 4, 16, 30_000
 """Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
-blocks of ACKs that each may take: a tenth of a second, where the compiler takes more than one."""
+blocks of ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
+SOME, SEVERAL, SHORT = 64, 256, 8_000
+"""As many and as many in all are solved with compiled steps while the loop over cycles is not compiled, which takes the
+compiler another second; the calls of steps that they may take then, half a second."""
 _solved: Counter[Kind] = Counter()
+_by_steps: Counter[str] = Counter()
 KERNEL = "responsefn.responses.kernel"
 
 
@@ -75,6 +82,9 @@ def solve(
     out = None
     if _plain_python_will_do(rule, len(rtts)):
         out = _run(rule, packets, rtts, service, starts, SHORT_BUDGET, compiled=False)
+    if out is None and _steps_will_do(len(rtts)):
+        compare_compiled(rule, loop=False)
+        out = _run(rule, packets, rtts, service, starts, BUDGET, loop=False)
     if out is None:
         compare_compiled(rule)
         out = _run(rule, packets, rtts, service, starts, BUDGET)
@@ -84,12 +94,41 @@ def solve(
 
 
 def _plain_python_will_do(rule: Dynamics, points: int) -> bool:
-    """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled."""
+    """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled.
+
+    Or whose machine code is there, where Numba, which loads it, is not loaded yet.
+    """
     kind = kind_of(rule)
-    if points > FEW or _solved[kind] > OFTEN or is_compiled(templates.alone, rule):
+    if points > FEW or _solved[kind] > OFTEN:
+        return False
+    if "numba" in sys.modules and is_compiled(templates.alone, rule):
         return False
     _solved[kind] += points
     return True
+
+
+def _steps_will_do(points: int) -> bool:
+    """Return whether some cycles are wanted, and the loop over cycles is not compiled."""
+    if points > SOME or _by_steps[KERNEL] > SEVERAL or is_compiled_package(KERNEL, "cycles.run"):
+        return False
+    _by_steps[KERNEL] += points
+    return True
+
+
+class _TooManyCyclesError(Exception):
+    """A loop in plain Python that has called compiled steps too often."""
+
+
+def _counted(step: Any) -> Any:
+    """Return a compiled step as a Python function that may be called so often."""
+    calls, call = itertools.count(), as_function(step)
+
+    def counted(run: Floats, *numbers: float) -> None:
+        if next(calls) > SHORT:
+            raise _TooManyCyclesError
+        call(run, *numbers)
+
+    return counted
 
 
 def _run(
@@ -102,42 +141,49 @@ def _run(
     *,
     most: int = MOST,
     compiled: bool = True,
+    loop: bool | None = None,
 ) -> Floats | None:
     """Return the columns of `Cycle`; None where plain Python did not come to an end.
+
+    Without a compiled ``loop`` (None: as ``compiled``) it calls the compiled steps from plain Python.
 
     Raises
     ------
     RuleError
         For a window that cannot be.
     """
-    loop = loop_of(KERNEL, "cycles", compiled=compiled)
-    steps, loss = (
-        addresses(compile_step(step, rule, compiled=compiled))
-        for step in (templates.alone, templates.loss)
-    )
+    loop = compiled if loop is None else loop
+    repeat = loop_of(KERNEL, "cycles", compiled=loop)
+    step = compile_step(templates.alone, rule, compiled=compiled)
+    steps = addresses(_counted(step) if compiled and not loop else step)
+    loss = addresses(compile_step(templates.loss, rule, compiled=loop))
     one, limits = np.zeros(ROWS), np.zeros(1, LIMITS)
     parameters_in(one, rule)
     limits[0] = TOLERANCE, SAME, most, budget, np.inf if compiled else budget
     out, wrong = np.zeros((len(rtts), 7)), np.zeros(RECORD + starts.shape[1])
     searches = np.zeros(len(rtts), SEARCH)
-    if not compiled:
+    if not loop:
         searches, limits = (array.view(np.recarray) for array in (searches, limits))
     try:
         with np.errstate(all="ignore"):
-            loop(
+            repeat(
                 packets, rtts, service, starts, steps, loss, one, searches, limits, out, wrong
             )  # fmt: skip
     except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
-        if compiled:
+        if loop:
             raise
+        return None
+    except _TooManyCyclesError:
         return None
     raise_wrong((rule,), wrong)
     return out if compiled or out[:, 6].all() else None
 
 
 @lru_cache(maxsize=256)
-def compare_compiled(rule: Dynamics) -> None:
+def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
     """Compare a compiled rule with plain Python: a loss and an ACK from each of some states.
+
+    The loop that calls it is compiled, too, or plain Python.
 
     Raises
     ------
@@ -147,7 +193,7 @@ def compare_compiled(rule: Dynamics) -> None:
     states = sample_states(rule)
     starts = np.array(states, dtype=np.float64)
     rtts = np.full(len(states), 0.1)
-    out = _run(rule, np.ones(len(states)), rtts, 0.0, starts, 1, most=1)
+    out = _run(rule, np.ones(len(states)), rtts, 0.0, starts, 1, most=1, loop=loop)
     assert out is not None
     for state, found in zip(states, out, strict=True):
         after = rule.on_loss(state, rule.params, Event(0.0, 0.1))

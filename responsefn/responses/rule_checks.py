@@ -128,9 +128,9 @@ def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:
     at = Event(float(record[2]), float(record[3]))
     call(rule, event, state, at)  # says more, where plain Python does the same
     place = _place(getattr(rule, event))
+    when = f" at {at.time:g} s" if math.isfinite(at.time) else ""
     raise RuleError(
-        f"{place}: {type(rule).__name__}.{event} {wrong_window(float(record[4]))}, after {state} at "
-        f"{at.time:g} s"
+        f"{place}: {type(rule).__name__}.{event} {wrong_window(float(record[4]))}, after {state}{when}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "SIGNATURE",
     "Kind",
     "addresses",
+    "as_function",
     "compile_step",
     "is_compiled",
     "kind_of",
@@ -64,6 +66,17 @@ def addresses(step: Any) -> NDArray[Any]:
     plain = np.empty(1, dtype=object)
     plain[0] = step
     return plain
+
+
+def as_function(step: Any) -> Callable[..., None]:
+    """Return a compiled step as a Python function of an array and four numbers."""
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_double] * 4)(step.address)
+
+    def function(run: NDArray[np.float64], *numbers: float, compiled: Any = step) -> None:
+        del compiled  # kept, so that its machine code is
+        call(run.ctypes.data, *numbers)
+
+    return function
 
 
 def compile_step(

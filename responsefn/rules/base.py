@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,8 +13,8 @@ from hopflow.functions import maximum, where
 from responsefn.responses.base import Response, formula_of
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import (
+    LossRates,
     capacity,
-    loss_range,
     loss_rate,
     plain,
     round_trip,
@@ -27,7 +26,6 @@ from responsefn.responses.labels import keeps_labels
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from responsefn.responses.closed_forms.symbolic import Formula
     from responsefn.responses.dynamics import Cycle
 
 __all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
@@ -56,8 +54,10 @@ class WindowRule(Response, ABC):
 
     A rule is plain Python that also compiles: the three functions may use the state ``s``, the
     parameters ``q``, the event ``e`` (``e.time`` and the round-trip time ``e.rtt``, in s), the
-    functions `where`, `maximum` and `minimum` of `hopflow`, those of `math`, and numbers; no
-    branches, nothing else. They return the new state.
+    functions `where`, `maximum` and `minimum` of `hopflow`, those of `math`, numbers and tuples of them,
+    ``min``, ``max``, branches, early returns, loops, and other functions written in the same way. They
+    return the new state, ``s._replace(...)``. Text, dictionaries, NumPy and what changes something
+    outside of the state are refused.
 
     A rule without `formula` has the response of its numerical cycle (`responsefn.responses.cycles`): the
     three functions are all that it takes to get rates, inverse, metrics and plots.
@@ -289,24 +289,21 @@ class WindowRule(Response, ABC):
             Naming the parameter, its value and what is allowed.
         """
         bandwidth = self._capacity(bandwidth, unit_check)
-        (p, ends), rtt = loss_range(p), round_trip(rtt, unit_check)
-        return self._either("rate", p, ends, rtt, bandwidth)
+        return self._either("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)
 
     def _either(
-        self, name: str, p: Any, ends: tuple[float, float], rtt: Any, bandwidth: float | None
+        self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None
     ) -> float | NDArray[np.float64]:
-        """Return a field of the closed form where it holds, else of the numerical cycle.
-
-        ``ends`` are the smallest and the largest p.
-        """
+        """Return a field of the closed form where it holds, else of the numerical cycle."""
+        p = losses.values
         shape = same_shape(p=p, rtt=rtt)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
         if formula is None or expression is None:
             return plain(getattr(self.cycle(p, rtt, bandwidth, unit_check=False), name))
-        values = self.value_of(expression, p=p, R=rtt)
+        values = self.value_at(expression, losses, rtt)
         if not formula.everywhere:
-            holds = _holds_at_ends(self, formula, p, ends, rtt) or self.closed_form_holds(p, rtt)
+            holds = _holds_at_ends(self, losses, rtt) or self.closed_form_holds(p, rtt)
             if holds is not True and not holds.all():
                 values = np.broadcast_to(values, shape).copy()
                 other = ~holds
@@ -383,16 +380,16 @@ class WindowRule(Response, ABC):
         bandwidth: float | None,
         unit_check: bool,
     ) -> float | NDArray[np.float64]:
-        p, ends = loss_range(p)
+        losses = LossRates(p)
         bandwidth = self._capacity(bandwidth, unit_check)
         if rtt is not None:
-            return self._either(name, p, ends, round_trip(rtt, unit_check), bandwidth)
+            return self._either(name, losses, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
         expression = None if formula is None else getattr(formula, name)
         used = () if formula is None or expression is None else (expression, formula.condition)
         if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
-        return self._either(name, p, ends, np.asarray(1.0), bandwidth)  # any will do
+        return self._either(name, losses, np.asarray(1.0), bandwidth)  # any will do
 
 
 def answers_marks(rule: type[WindowRule]) -> bool:
@@ -400,36 +397,11 @@ def answers_marks(rule: type[WindowRule]) -> bool:
     return rule.on_mark is not WindowRule.on_mark
 
 
-def _holds_at_ends(
-    rule: WindowRule, formula: Formula, p: Any, ends: tuple[float, float], rtt: Any
-) -> bool:
-    """Return whether the closed form holds at both ends of p and so between; False: not known.
-
-    That is so for bounds of p, of which all or, where they are upper bounds, one must hold.
-    """
-    if p.size < MANY or rtt.ndim or not _holds_between(formula.condition):
+def _holds_at_ends(rule: WindowRule, losses: LossRates, rtt: Any) -> bool:
+    """Return whether the closed form holds at both ends of p and so between; False: not known."""
+    if losses.values.size < MANY or rtt.ndim:
         return False
-    return bool(rule.closed_form_holds(np.array(ends), rtt).all())
+    from responsefn.responses.closed_forms.regions import range_of
 
-
-@cache  # SymPy looks for the symbols of an expression anew each time
-def _holds_between(condition: Any) -> bool:
-    """Return whether a condition that holds for two p holds for those between."""
-    import sympy as sp
-
-    from responsefn.responses.closed_forms.symbolic import p as loss
-
-    parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
-    if not all(_bounds(part, loss) for part in parts):
-        return False
-    return not (isinstance(condition, sp.Or) and any(part.gts == loss for part in parts))
-
-
-def _bounds(condition: Any, symbol: Any) -> bool:
-    """Return whether a condition is an inequality between a symbol and an expression without it."""
-    if not hasattr(condition, "lts"):
-        return False
-    one, two = condition.lts, condition.gts
-    return (one == symbol) != (two == symbol) and not (
-        symbol in one.free_symbols and symbol in two.free_symbols
-    )
+    ends = range_of(rule, float(rtt))
+    return ends is not None and ends[0] <= losses.ends[0] and losses.ends[1] <= ends[1]

@@ -32,10 +32,13 @@ Block = Mapping[str, Any]
 Compute = Callable[[Block, Any], Any]
 
 
-def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
+def evaluate(
+    expression: sp.Basic, values: Mapping[str, Any], check: Callable[[Any], None] | None = None
+) -> NDArray[Any]:
     """Evaluate an expression or a condition; ``values`` are numbers or arrays by the symbols' names.
 
-    Values that the expression does not contain are ignored; the others broadcast.
+    Values that the expression does not contain are ignored; the others broadcast. ``check`` is called with
+    each piece of the only array before that is used.
     """
     used = {name: values[name] for name in names(expression)}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
@@ -66,7 +69,10 @@ def evaluate(expression: sp.Basic, values: Mapping[str, Any]) -> NDArray[Any]:
         for low in range(0, out.size, PIECE):
             part = slice(low, low + PIECE)
             place = out[part]
-            found = compute({name: each[part] for name, each in flat.items()}, place)
+            block = {name: each[part] for name, each in flat.items()}
+            if check is not None:
+                check(*block.values())
+            found = compute(block, place)
             if found is not place:
                 place[...] = found
         return out.reshape(shape)

@@ -163,11 +163,13 @@ class _Fixed:
 
 
 def _into_out(result: sp.Basic, text: Any) -> str:
-    """Return the code of a result, its last operation written into the array ``out``."""
+    """Return the code of a result, its last operations written into the array ``out``."""
     if isinstance(result, (sp.Mul, sp.Pow)):
         above, below = sp.fraction(result)
         if below != 1:
-            return f"numpy.divide({text(above)}, {text(below)}, out=out)"
+            root = above.is_Atom and below.is_Pow and below.exp == sp.S.Half and below.base.is_Atom
+            divisor = f"numpy.sqrt({text(below.base)}, out=out)" if root else text(below)
+            return f"numpy.divide({text(above)}, {divisor}, out=out)"
         if isinstance(result, sp.Mul):
             first, rest = result.as_two_terms()
             return f"numpy.multiply({text(first)}, {text(rest)}, out=out)"

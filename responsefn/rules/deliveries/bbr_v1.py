@@ -25,8 +25,9 @@ class BBRv1(DeliveryRule):
     window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is what was delivered.
 
     Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), four things
-    are left out: it paces 1 % below the rate, adds packets for aggregated ACKs and two in the phase of
-    1.25, and takes the rate of two lossy intervals for that of a policer.
+    are left out by default: it paces 1 % below the rate (``pacing_margin=0.01``), adds two packets in the phase of
+    1.25 (``probe_packets=2``) and as many as it finds that ACKs came together (``aggregated``, a constant here), and takes the
+    rate of two lossy intervals for that of a policer.
 
     Parameters
     ----------
@@ -38,6 +39,10 @@ class BBRv1(DeliveryRule):
         Round trips of the bandwidth's filter.
     min_rtt_window, probe_rtt_duration
         In s.
+    pacing_margin
+        Part by which it paces below the rate, 0 <= pacing_margin < 1.
+    probe_packets, aggregated
+        Packets in flight above the product: in the phase of 1.25; in the window once the pipe was full.
 
     Examples
     --------
@@ -82,13 +87,16 @@ class BBRv1(DeliveryRule):
         conserving: float = 0.0
 
     class Params(NamedTuple):
-        """Gains; rounds; times in s."""
+        """Gains; rounds; times in s; a part of the rate; packets."""
 
         high_gain: float = 2.0 / math.log(2.0)
         cwnd_gain: float = 2.0
         rounds: float = 10.0
         min_rtt_window: float = 10.0
         probe_rtt_duration: float = 0.2
+        pacing_margin: float = 0.0
+        probe_packets: float = 0.0
+        aggregated: float = 0.0
 
     reference = Reference(
         "Linux, net/ipv4/tcp_bbr.c; N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue "
@@ -103,8 +111,11 @@ class BBRv1(DeliveryRule):
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
-        for name in self.params._fields:
+        for name in self.params._fields[:5]:
             one_number(name, getattr(self.params, name), above=0.0)
+        one_number("pacing_margin", self.params.pacing_margin, at_least=0.0, below=1.0)
+        one_number("probe_packets", self.params.probe_packets, at_least=0.0)
+        one_number("aggregated", self.params.aggregated, at_least=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -160,11 +171,12 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
     return s
 
 
-def inflight(s: Any, gain: Any) -> Any:
+def inflight(s: Any, q: Any, gain: Any) -> Any:
     """Return a multiple of the bandwidth-delay product and what is sent at once, packets."""
     if s.min_rtt == math.inf:
         return INITIAL
-    return gain * s.best * s.min_rtt + AT_ONCE
+    more = q.probe_packets if s.mode == PROBE_BW and s.cycle_index == 0.0 else 0.0
+    return gain * s.best * s.min_rtt + AT_ONCE + more
 
 
 def gain_of(s: Any, q: Any) -> Any:
@@ -184,9 +196,9 @@ def states(s: Any, q: Any, e: Any) -> Any:
         before, gain = e.in_flight + e.acked + e.lost, gain_of(s, q)
         over = e.time - s.cycle_stamp > s.min_rtt
         if gain > 1.0:
-            over = over and (e.lost > 0.0 or before >= inflight(s, gain))
+            over = over and (e.lost > 0.0 or before >= inflight(s, q, gain))
         elif gain < 1.0:
-            over = over or before <= inflight(s, 1.0)
+            over = over or before <= inflight(s, q, 1.0)
         if over:
             s = s._replace(cycle_index=(s.cycle_index + 1.0) % 8.0, cycle_stamp=e.time)
     limited = e.prior_delivered <= s.limited_until
@@ -198,7 +210,7 @@ def states(s: Any, q: Any, e: Any) -> Any:
             s = s._replace(full_bw_count=count, filled_pipe=1.0 if count >= 3.0 else 0.0)
     if s.mode == STARTUP and s.filled_pipe > 0.0:
         s = s._replace(mode=DRAIN)
-    if s.mode == DRAIN and e.in_flight <= inflight(s, 1.0):
+    if s.mode == DRAIN and e.in_flight <= inflight(s, q, 1.0):
         s = begin_cycle(s, e)
     return s
 
@@ -240,7 +252,7 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
 
 def control(s: Any, q: Any, e: Any) -> Any:
     """Set pacing and window (Sect. 4.2.3)."""
-    paced = gain_of(s, q) * s.best
+    paced = (1.0 - q.pacing_margin) * gain_of(s, q) * s.best
     pacing = (
         paced if paced > 0.0 and (s.filled_pipe > 0.0 or paced > s.pacing_rate) else s.pacing_rate
     )
@@ -257,7 +269,9 @@ def control(s: Any, q: Any, e: Any) -> Any:
     if e.lost > 0.0:
         cwnd = max(cwnd - e.lost, 1.0)
     startup = s.mode == STARTUP or s.mode == DRAIN
-    most = inflight(s, q.high_gain if startup else q.cwnd_gain)
+    most = inflight(s, q, q.high_gain if startup else q.cwnd_gain)
+    if s.filled_pipe > 0.0:
+        most += q.aggregated
     if conserving > 0.0:
         cwnd = max(cwnd, e.in_flight + e.acked)
     else:

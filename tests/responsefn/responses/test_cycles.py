@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -11,11 +15,13 @@ from responsefn import (
     CTCP,
     CUBIC,
     Reno,
+    RuleError,
     Scalable,
+    WindowRule,
     catalogue,
     simulate_rule,
 )
-from responsefn.responses import cycles
+from responsefn.responses import cycles, rule_checks
 from responsefn.responses.kernel.rows import MOVES
 from responsefn.simulation.ratio_checks import RTT
 
@@ -47,6 +53,52 @@ def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
     assert cycles._run(rule, 5e8 * one, one, 0.0, start, budget, compiled=False) is None
     assert max(made) == budget
     assert cycles._run(rule, 50.0 * one, one, 0.0, start, budget, compiled=False) is not None
+
+
+class Stamped(WindowRule):
+    """Grows with the time since the last loss, which `on_ack` leaves as it is; negative with a cut of 2."""
+
+    class State(NamedTuple):
+        cwnd: float = 1.0
+        ssthresh: float = 2.0
+        since: float = 0.0
+
+    class Params(NamedTuple):
+        cut: float = 0.3
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + (1.0 + e.time - s.since) / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        kept = s.cwnd * (1.0 - q.cut) if s.cwnd > 50.0 else max(1.0, 0.7 * s.cwnd)
+        return s._replace(cwnd=kept, since=e.time)
+
+
+def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypatch):
+    """As on a machine that has not compiled the loop: to the last bit, or they are given up."""
+    p, rule = np.geomspace(1e-4, 0.05, 7), Stamped()
+    fields = [field.name for field in dataclasses.fields(cycles.Cycle)]
+    expected = [getattr(rule.cycle(p, RTT), name) for name in fields]
+    asked = []
+    monkeypatch.setattr(cycles, "is_compiled_package", lambda *names: asked.append(names) or False)
+    monkeypatch.setattr(cycles, "_by_steps", Counter())
+    for short in (cycles.SHORT, 20):
+        monkeypatch.setattr(cycles, "SHORT", short)
+        found = rule.cycle(p, RTT)
+        for name, values in zip(fields, expected, strict=True):
+            np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
+    assert asked == 2 * [(cycles.KERNEL, "cycles.run")]
+
+
+def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):
+    """In a state that no sample has."""
+    monkeypatch.setattr(cycles, "is_compiled_package", lambda *_: False)
+    monkeypatch.setattr(cycles, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
+    monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
+    with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):
+        Stamped(cut=2.0).rate(np.geomspace(1e-4, 1e-3, 7), RTT)
 
 
 def test_every_rule_has_rate_and_windows_in_its_domain():

@@ -156,5 +156,18 @@ def test_a_wrong_loss_rate_is_found_in_every_piece_of_a_long_array(at):
     for wrong in (0.0, -1.0, 1.5, np.nan, np.inf):
         bad = p.copy()
         bad[at] = wrong
-        with pytest.raises(ValueError, match=r"^p = "):
-            loss_rate(bad)
+        for ask in (loss_rate, *(lambda p, each=each: each.rate(p, 0.1) for each in PIECEWISE)):
+            with pytest.raises(ValueError, match=rf"^p = {wrong:g}: must be .* > 0 and <= 1"):
+                ask(bad)
+
+
+PIECEWISE = (Reno(), Relentless(), Mathis())
+"""They check a long array piece by piece, as they compute."""
+
+
+def test_pieces_have_the_rates_of_the_whole():
+    p = np.geomspace(1e-6, 0.1, 2 * PIECE + 5)
+    for rule in PIECEWISE:
+        rates = [rule.rate(part, 0.1) for part in np.array_split(p, 7)]
+        np.testing.assert_array_equal(rule.rate(p, 0.1), np.concatenate(rates))
+        np.testing.assert_allclose(rule.rate(p, [[0.1]])[0], rule.rate(p, 0.1), rtol=1e-15)

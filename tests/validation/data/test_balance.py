@@ -52,7 +52,9 @@ BALANCES = {
 RING = "takano2006/loaded-node"
 PACKETS = {"packets/dumbbells-ns2", "packets/parking-lots-ns2", "packets/delayed-acks-ns2"}
 """Acknowledgements and drops alone, equal to those of our packet engine one by one."""
-SHARED = {"packets/sharing-ns3", "packets/sharing-rfc6937-ns3", "packets/sharing-departures-ns3"}
+SHARED = {"packets/sharing-ns3"} | {
+    f"packets/sharing-{name}-ns3" for name in ("rfc6937", "departures", "bbr-rfc6937")
+}
 MANAGED = {"packets/codel-ns3", "packets/pie-ns3", *SHARED}
 """Goodputs and drops, without what was sent."""
 WITHOUT = {"zheng2002/tfrc-receiver-trace", RING, *CASES, *MANAGED, *PACKETS}  # others: below

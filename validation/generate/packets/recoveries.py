@@ -1,8 +1,9 @@
-"""CUBIC beside NewReno over one drop-tail queue in ns-3, with loss recovery as in the RFCs.
+"""CUBIC beside NewReno, and BBR beside CUBIC, over one drop-tail queue in ns-3, with loss recovery as in the RFCs.
 
 The pairs ``packets/sharing-ns3`` have ns-3.44's proportional rate reduction, which counts packets twice, a least
 timeout of 0.2 s, which ends recoveries where the queue is long, and a measurement of 100 s, fewer than two loss events of
-large windows. These runs have none of the three. In a second case each is put back alone.
+large windows. These runs have none of the three. In a second case of CUBIC beside NewReno, and in the runs of BBR
+beside CUBIC, each is put back alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from validation.generate.programs import Ns3, flags
 __all__ = ["CASES"]
 
 RECOVERIES = {"rfc6937": "Rfc6937Recovery", "prr-ns3": "ns3::TcpPrrRecovery"}
-RENOS = {"newreno": "ns3::TcpNewReno", "linuxreno": "ns3::TcpLinuxReno"}
+TYPES = {**sharing.TYPES, "linuxreno": "ns3::TcpLinuxReno"}
 MATCHED = {
     "recovery": "rfc6937",
     "least_timeout": 1.0,
@@ -39,6 +40,8 @@ PATHS = [
     for run in sharing.CASES[0].runs
     if (run["first"], run["second"]) == ("cubic", "newreno")
 ]
+FEW = [path for path in PATHS if path["rate"] == 10e6 and path["seed"] == 1]
+BESIDE_BBR = {**MATCHED, "first": "bbr", "second": "cubic"}
 
 
 def calls(run: Run) -> Calls:
@@ -48,8 +51,8 @@ def calls(run: Run) -> Calls:
             {
                 "leastTimeout": run["least_timeout"],
                 "ns3::TcpL4Protocol::RecoveryType": RECOVERIES[run["recovery"]],
-                "first": "ns3::TcpCubic",
-                "second": RENOS[run["second"]],
+                "first": TYPES[run.get("first", "cubic")],
+                "second": TYPES[run["second"]],
                 **{name: run[name] for name in ("rate", "rtt", "buffer", "begin", "end", "seed")},
             }
         )
@@ -61,11 +64,12 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     lines = [line.split() for line in printed[0].splitlines()]
     received = [int(words[1]) / 1446 for words in lines if words[0] == "flow"]
     (queue,) = (words[1:] for words in lines if words[0] == "queue")
+    names = ("bbr", "cubic") if run.get("first") == "bbr" else ("cubic", "reno")
     row = {
         **run,
         **{
-            name: round(packets / (run["end"] - run["begin"]), 6)
-            for name, packets in zip(("goodput_cubic", "goodput_reno"), received, strict=True)
+            f"goodput_{name}": round(packets / (run["end"] - run["begin"]), 6)
+            for name, packets in zip(names, received, strict=True)
         },
         "queue": float(queue[0]),
         "drops": int(queue[1]),
@@ -75,6 +79,14 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
 
 def _seconds(run: Run) -> float:
     return float(run["end"])
+
+
+def _beside_bbr(table: Table) -> Table:
+    """Return the table of runs with the columns of BBR beside CUBIC."""
+    keys = {"first": Column("", "bbr"), **table.index, "second": Column("", "cubic")}
+    goodput = Column("packets/s", "of 1446 bytes of data")
+    others = {name: column for name, column in table.values.items() if "goodput" not in name}
+    return Table(keys, {"goodput_bbr": goodput, "goodput_cubic": goodput, **others})
 
 
 RECOVERED = Case(
@@ -120,11 +132,25 @@ CASES = (
         RECOVERED,
         name="packets/sharing-departures-ns3",
         title="CUBIC beside NewReno as in sharing-rfc6937-ns3, with one setting at a time changed",
+        runs=[{**MATCHED, **departure, **path} for departure in DEPARTURES for path in FEW],
+    ),
+    replace(
+        RECOVERED,
+        name="packets/sharing-bbr-rfc6937-ns3",
+        title="BBR beside CUBIC as in sharing-rfc6937-ns3 at 10 Mb/s, and with one setting at a time changed",
+        tables={"runs": _beside_bbr(RECOVERED.tables["runs"])},
         runs=[
-            {**MATCHED, **departure, **path}
-            for departure in DEPARTURES
-            for path in PATHS
-            if path["rate"] == 10e6 and path["seed"] == 1
+            *({**BESIDE_BBR, **path} for path in FEW),
+            *(
+                {**BESIDE_BBR, **departure, **path}
+                for departure in DEPARTURES
+                if "second" not in departure
+                for path in FEW
+            ),
         ],
+        notes=(
+            "ns-3's TcpBbr is BBR v1; the loss recovery of the case is CUBIC's alone.",
+            RECOVERED.notes[1],
+        ),
     ),
 )

@@ -33,3 +33,22 @@ def test_gains_of_the_cycle_average_to_one() -> None:
 def test_it_has_no_response_function() -> None:
     with pytest.raises(ValueError, match="does not respond to loss"):
         RULE.rate(0.01, 0.1)
+
+
+def test_what_linux_adds_is_zero_unless_given() -> None:
+    more = BBRv1(pacing_margin=0.01, probe_packets=2.0, aggregated=3.0)
+    state = RULE.State()._replace(
+        mode=2.0, cycle_index=0.0, best=1000.0, min_rtt=0.02, filled_pipe=1.0, cwnd=100.0
+    )
+    seen = Delivery(*[0.0] * 15)._replace(acked=1.0, in_flight=30.0, delivered=1e4)
+    plain, added = (bbr_v1.control(state, rule.params, seen) for rule in (RULE, more))
+    assert (plain.pacing_rate, plain.cwnd) == (1250.0, 2 * 20.0 + 3.0)
+    assert (added.pacing_rate, added.cwnd) == (0.99 * 1250.0, 2 * 20.0 + 3.0 + 2.0 + 3.0)
+    later = state._replace(cycle_index=2.0)
+    assert bbr_v1.control(later, more.params, seen).cwnd == 2 * 20.0 + 3.0 + 3.0
+
+
+@pytest.mark.parametrize("name", ["pacing_margin", "probe_packets", "aggregated"])
+def test_negative_additions_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} = -1: must be .* >= 0"):
+        BBRv1(**{name: -1.0})

@@ -39,17 +39,44 @@ def test_a_share_beside_that_of_ns3() -> None:
     assert ours == pytest.approx(ns3, abs=TARGET)
 
 
+def test_bbrs_share_falls_by_the_timer_alone_where_the_queue_is_longer() -> None:
+    """From near half to less than a tenth in ns-3, by a least timeout of 0.2 s and a queue of 0.4 s."""
+    runs = table("packets/sharing-bbr-rfc6937-ns3", "runs").set_index(["least_timeout", "recovery"])
+    runs = runs.query("begin == 100 and rtt == 0.08 and buffer == 333")
+    share = runs["goodput_bbr"] / (runs["goodput_bbr"] + runs["goodput_cubic"])
+    assert share[0.2, "rfc6937"] < 0.1
+    assert share[1.0, "rfc6937"] > 0.4
+
+
+def test_bbrs_options_and_a_share_beside_that_of_ns3() -> None:
+    """One path of 8, its seed and three of ours."""
+    run = recoveries.CASES[2].runs[0]
+    ((_, *words),) = recoveries.calls(run)
+    assert {"--first=ns3::TcpBbr", "--second=ns3::TcpCubic"} <= {*words}
+    (row,) = recoveries.read(run, None, ["flow 433800000\nflow 867600000\nqueue 1.5 7\n"])["runs"]  # type: ignore[arg-type]
+    assert (row["goodput_bbr"], row["goodput_cubic"]) == (1000.0, 2000.0)
+    runs = table("packets/sharing-bbr-rfc6937-ns3", "runs").query("rtt == 0.02 and buffer == 17")
+    first = runs.query("recovery == 'rfc6937' and least_timeout == 1 and begin == 100").iloc[0]
+    path = bottleneck({"rate": 1e7, "rtt": 0.02, "buffer": 17}, 100.0, 400.0)
+    for pair in ("bbr cubic", "bbr+ cubic"):
+        ours = matched_share(path, 1, pair)
+        ns3 = first["goodput_bbr"] / (first["goodput_bbr"] + first["goodput_cubic"])
+        assert ours == pytest.approx(ns3, abs=TARGET)
+
+
 def test_the_tables_are_made_from_the_rows() -> None:
-    """And the medians that the documentation names: the target is met over all, and not by BBR beside CUBIC."""
+    """And the medians that the documentation names: the target is met over all, and just missed by BBR beside CUBIC."""
     values = pd.read_csv(FOLDER / "ns3_sharing.csv")
     text = ns3_sharing.summary(values) + "\n" + ns3_sharing.paths(values)
     assert (FOLDER / "ns3_sharing.md").read_text(encoding="utf-8") == text
     apart = (values["hopflow"] - values["simulator"]).abs()
     equal = values["group"].isin(ns3_sharing.EQUAL)
-    assert equal.sum() == 68
+    assert equal.sum() == 60
     assert apart[equal].median() < TARGET
     medians = apart.groupby(values["group"]).median()
-    assert {*medians.index[medians > TARGET]} == {"bbr cubic", "cubic newreno"}
+    missed = {"bbr cubic", "cubic newreno", "bbr cubic rfc6937"}
+    assert {*medians.index[medians > TARGET]} == missed
+    assert medians["bbr cubic rfc6937"] < 0.042 < medians["bbr cubic"]
 
 
 @pytest.mark.slow
