@@ -16,7 +16,6 @@ from markov.proofs.certificates import Certificate
 from markov.stencils.boxes import Unsuitable
 from markov.stencils.chains import GridChain
 from markov.stencils.models import GridModel
-from markov.stencils.multigrid import Multigrid
 from markov.stencils.places import RECURRENT, SeveralClassesError
 from markov.stencils.proofs import bound_on_grid
 
@@ -68,9 +67,8 @@ def gathered_bound(model: ChainModel, pi: NDArray[np.float64]) -> float:
     if not (mass > 0.0 and total < math.inf):
         return math.inf
     elsewhere = max(0.0, 1.0 - mass / total)
-    factors = Multigrid(grid.layout, x.copy()).factors
     x /= mass
-    bound = bound_on_grid(grid.layout, places, factors, x).distance
+    bound = bound_on_grid(grid.layout, places, x).distance
     if bound > USEFUL and places.size <= FEW_STATES:
         chain = GridChain(grid)
         states = chain.recurrent_classes[0]

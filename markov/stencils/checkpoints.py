@@ -17,13 +17,40 @@ if TYPE_CHECKING:
 
     from markov.stencils.models import GridModel
 
-__all__ = ["Checkpoint"]
+__all__ = ["UNKEPT", "Checkpoint", "Unkept", "checkpoint_of"]
 
 MAGIC = "hopflow MatrixFree checkpoint 1"
 EVERY = 120.0  # s between two files
 
 
-class Checkpoint:
+class Unkept:
+    """No file: a solution begins at nothing, and is kept nowhere.
+
+    Attributes
+    ----------
+    cycles
+        That have passed.
+    """
+
+    cycles = 0
+
+    def load(self, x: NDArray[np.float64]) -> None:
+        """Set x to what was kept, if anything was."""
+
+    def passed(self, cycles: int, x: NDArray[np.float64]) -> None:
+        """Note that a cycle has passed; keep x if the last one kept is old."""
+
+    def save(self, x: NDArray[np.float64]) -> None:
+        """Keep x."""
+
+    def delete(self) -> None:
+        """Delete what was kept, if anything was."""
+
+
+UNKEPT = Unkept()
+
+
+class Checkpoint(Unkept):
     """A file with x, and for which chain and after how many cycles it is.
 
     A new file is written beside the old one, and then takes its place: at every moment there is a whole
@@ -58,7 +85,7 @@ class Checkpoint:
             raise self._refused(f"{8 * self.size:.3g} bytes are needed, {free:.3g} are free")
 
     def load(self, x: NDArray[np.float64]) -> None:
-        """Set x to what the file has, if there is one."""
+        """Set x to what the file has, if there is one; ValueError where that is not probabilities."""
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
@@ -112,6 +139,11 @@ class Checkpoint:
 
     def _refused(self, why: str) -> ValueError:
         return ValueError(f"checkpoint = {str(self.path)!r}: {why}")
+
+
+def checkpoint_of(path: str | os.PathLike[str] | None, grid: GridModel) -> Unkept:
+    """Return the checkpoint of a chain at a path, or none."""
+    return UNKEPT if path is None else Checkpoint(path, grid)
 
 
 def _key(grid: GridModel) -> str:

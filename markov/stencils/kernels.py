@@ -17,24 +17,17 @@ import math
 __all__ = [
     "blend",
     "compare",
-    "count_entries",
     "entry_flows",
-    "fill",
-    "keep",
+    "imbalance",
     "multiply",
     "outflows",
     "overcorrect",
     "prolong",
     "restrict",
     "restrict_rates",
-    "spread",
-    "survey",
 ]
 
 TINY = 1e-300
-
-
-# --------------------------------------------------------------------------- flows of coarse grids
 
 
 def restrict_rates(
@@ -164,9 +157,6 @@ def outflows(
         scale[s] = 1.0 / max(scale[s], TINY)
 
 
-# --------------------------------------------------------------------------- both
-
-
 def prolong(
     rows, children, child, present, last, fine_cells, cells, width, special, one, coarse, x
 ):
@@ -214,6 +204,27 @@ def entry_flows(own, row_kind, rows, width, begin, step, rate, one, x, flows):
                 s += one
 
 
+def imbalance(
+    row_kind, first, starts, ends, numbers, width, begin, step, rate, exit_rate, one, bit, marks, x
+):
+    """Return the largest quotient of what flows into a marked state and what flows out of it."""
+    worst = 0.0
+    s = one - one
+    for row in range(s, s + len(row_kind)):
+        kind = row_kind[row]
+        for k in range(first[kind], first[kind + one]):
+            base = numbers[k] * width
+            for _ in range(ends[k] - starts[k]):
+                for r in range(base, base + width):
+                    total = 0.0
+                    for e in range(begin[r], begin[r + one]):
+                        total += x[s + step[e]] * rate[e]
+                    if marks[s] & bit and total > worst * x[s] * exit_rate[r]:
+                        worst = total / (x[s] * exit_rate[r])
+                    s += one
+    return worst
+
+
 def compare(
     row_kind, first, starts, ends, numbers, width, begin, step, rate, exit_rate, one, x, y, z, found
 ):
@@ -259,134 +270,3 @@ def multiply(factor, x):
     """Multiply x by a number."""
     for s in range(len(x)):
         x[s] *= factor
-
-
-# --------------------------------------------------------------------------- the states
-
-
-def spread(
-    rows,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    one,
-    backward,
-    old,
-    new,
-    marks,
-):
-    """Add the bit ``new`` to states that one with it leads to and that have ``old``; count them."""
-    zero = one - one
-    found = 0
-    for n in range(zero, rows):
-        row = rows - one - n if backward else n
-        kind = row_kind[row]
-        for i in range(first[kind], first[kind + one]):
-            k = first[kind + one] - one - (i - first[kind]) if backward else i
-            base = numbers[k] * width
-            s = (row * cells + (ends[k] - one if backward else starts[k])) * width
-            for _ in range(ends[k] - starts[k]):
-                for m in range(zero, width):
-                    r = width - one - m if backward else m
-                    if marks[s + r] & new:
-                        for e in range(begin[base + r], begin[base + r + one]):
-                            there = marks[s + r + step[e]]
-                            if there & old and not there & new:
-                                marks[s + r + step[e]] = there | new
-                                found += 1
-                if backward:
-                    s -= width
-                else:
-                    s += width
-    return found
-
-
-def fill(row_kind, first, starts, ends, numbers, width, one, present, bit, marks):
-    """Set the marks of the slots that are occupied in each kind of cell to a bit, others to none."""
-    s = one - one
-    for row in range(s, s + len(row_kind)):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            for _ in range(ends[k] - starts[k]):
-                for r in range(numbers[k] * width, numbers[k] * width + width):
-                    marks[s] = bit if present[r] else 0
-                    s += one
-
-
-def count_entries(row_kind, first, starts, ends, numbers, width, begin, one, bit, marks):
-    """Return how many states have a mark, and how many transitions lead out of them."""
-    states = 0
-    found = one - one
-    s = one - one
-    for row in range(s, s + len(row_kind)):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            for _ in range(ends[k] - starts[k]):
-                for r in range(numbers[k] * width, numbers[k] * width + width):
-                    if marks[s] & bit:
-                        states += 1
-                        found += begin[r + one] - begin[r]
-                    s += one
-    return states, found
-
-
-def keep(bit, marks, x):
-    """Set x to zero in states without a mark."""
-    for s in range(len(x)):
-        if not marks[s] & bit:
-            x[s] = 0.0
-
-
-def survey(
-    begin,
-    count,
-    digits,
-    size,
-    weight,
-    component,
-    shift,
-    ends,
-    row_kind,
-    rows,
-    width,
-    slot,
-    bit,
-    marks,
-    numbers,
-    indices,
-):
-    """Find the states with a mark among ``count`` numbers of the space; return how many.
-
-    ``digits`` are the values of the components of the first number, each counted from its least.
-    """
-    found = 0
-    axes = len(component)
-    for n in range(count):
-        place = 0
-        for c in range(len(digits)):
-            place += digits[c] * weight[c]
-        row = 0
-        for d in range(axes - 1):
-            row = row * ends[d] + digits[component[d]] + shift[place, d]
-        last = digits[component[axes - 1]] + shift[place, axes - 1]
-        r = slot[rows[row_kind[row], last], place]
-        if r >= 0:
-            s = (row * ends[axes - 1] + last) * width + r
-            if marks[s] & bit:
-                numbers[found] = begin + n
-                indices[found] = s
-                found += 1
-        c = len(digits) - 1
-        while c >= 0:
-            digits[c] += 1
-            if digits[c] < size[c]:
-                break
-            digits[c] = 0
-            c -= 1
-    return found

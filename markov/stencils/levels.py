@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
 from markov.stencils import kernels, sweep_kernels, unrolled
-from markov.stencils.patterns import frequent, of_grid, of_sums
+from markov.stencils.kernel_calls import ONE, bound_kernel, unsigned
+from markov.stencils.parts import Parts
+from markov.stencils.patterns import frequent, of_grid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -26,30 +26,16 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["LARGE", "Coarse", "Finest", "Level", "Parts", "bound_kernel", "unsigned"]
+__all__ = ["LARGE", "Coarse", "Finest", "Level"]
 
-ONE = np.uint64(1)
 STRONG = 0.5  # of the largest flow: axes along which cells are joined
 LARGE = 1_000_000
 """States of a grid from which on statements are written out for its most frequent kind of cells."""
 REPEATS = 4  # sweeps of a cell with transitions in a circle, where few have them
 MANY = 0.25  # of the cells: more are swept once
-
-
-def bound_kernel(
-    kernel: Callable[..., Any],
-    *arguments: Any,
-    helpers: Sequence[Callable[..., Any]] = (),
-    **snippets: str,
-) -> Callable[[], Any]:
-    """Return a call of a kernel, compiled, with these arguments, and some statements spliced in."""
-    run = compiled(kernel, shape_of(arguments), helpers, snippets)
-    return lambda: run(*arguments)
-
-
-def unsigned(numbers: Any) -> NDArray[np.uint64]:
-    """Return whole numbers as the kernels take them: negative ones wrap."""
-    return np.ascontiguousarray(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
+SOURCE = 1e-280
+"""Flow into every state from nowhere: probabilities do not underflow, and where they would, what flows out is
+more than what the others send. The levels agree on it."""
 
 
 class Level:
@@ -104,7 +90,7 @@ class Level:
         """Return what sums flows at given rates between the cells of the next level."""
         child = unsigned(np.maximum(aggregation.child_rows, 0))
         place = child, self.width, np.uint64(aggregation.last), self.cells
-        special, text = parts.unrolled(coarse, unrolled.sums_of_rates)
+        special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_rates)
         table = *coarse.lines, special, *parts.table, rates[parts.entry]
         run = *place, *table, ONE, x, values
         return bound_kernel(kernels.restrict_rates, *run, unrolled=text)
@@ -122,7 +108,7 @@ class Level:
         """Return what sums flows between the cells of the next level."""
         rows = aggregation.child_rows
         place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(aggregation.last)
-        special, text = parts.unrolled(coarse, unrolled.sums_of_flows)
+        special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_flows)
         lines = *coarse.lines, special, *parts.table, unsigned(parts.flow)
         lines = *lines, unsigned(parts.line), unsigned(parts.spans)
         room = np.zeros(rows.shape[1], dtype=np.uint64)
@@ -143,7 +129,7 @@ class Level:
         """Return the rate of each entry, and 1 / the total rate of each state, zero where none is."""
         grid = self.grid
         kinds = grid.rows[grid.row_kind].ravel()
-        exits = exit_rate.reshape(-1, grid.width)[kinds].ravel()
+        exits = self.spread(exit_rate)
         with np.errstate(divide="ignore"):
             scale = np.where(exits > 0.0, 1.0 / exits, 0.0)
         return np.concatenate([rate[self._of(kind)] for kind in kinds]), scale
@@ -152,15 +138,29 @@ class Level:
         begin, width = self.grid.begin, self.grid.width
         return slice(int(begin[kind * width]), int(begin[(kind + 1) * width]))
 
-    def _strong(self, own: bool, flows: Vector) -> tuple[bool, ...]:
+    def spread(self, amounts: Vector) -> Vector:
+        """Return for each state what its slot of its kind of cell has, shape (grid.size,)."""
+        kinds = self.grid.rows[self.grid.row_kind].ravel()
+        found: Vector = amounts.reshape(-1, self.grid.width)[kinds].ravel()
+        return found
+
+    def carried(self, own: bool, flows: NDArray[np.floating[Any]]) -> Vector:
+        """Return x times the flow of each entry of each kind, summed over the cells.
+
+        ``own``: every cell has flows of its own, and not every kind.
+        """
         found = np.zeros(len(self.grid.step))
         place = own, self.row_kind, self.rows, self.width, *self.entries, flows
         bound_kernel(kernels.entry_flows, *place, ONE, self.x, found)()
+        return found
+
+    def strong(self, carried: Vector) -> tuple[bool, ...]:
+        """Return along which axes the entries carry most, of those that have several cells."""
         steps = [e.step for kind in self.grid.kinds for slot in kind for e in slot]
         wide = np.array(self.grid.shape) > 1
-        moved = (np.array(steps).reshape(len(found), -1) != 0) & wide
-        carried = found @ moved
-        return tuple((carried >= STRONG * carried.max()) & wide)
+        moved = (np.array(steps).reshape(len(carried), -1) != 0) & wide
+        along = carried @ moved
+        return tuple((along >= STRONG * along.max()) & wide)
 
 
 class Finest(Level):
@@ -179,9 +179,9 @@ class Finest(Level):
         self.rates = rates
         with np.errstate(divide="ignore"):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
-        floor = np.where(occupied.ravel(), sweep_kernels.FLOOR, 0.0) * scale
+        self.sources: Vector = np.where(occupied.ravel(), SOURCE, 0.0)
         jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        self.forward, self.backward = self.sweeps((jumps, floor), flows=False)
+        self.forward, self.backward = self.sweeps((jumps, self.sources * scale), flows=False)
         place = self.row_count, *self.lines, self.cells, self.width, *self.entries
         table = *place, rates.rate, rates.exit_rate, self.special, ONE, x
         text = unrolled.balance(self.patterns)
@@ -189,7 +189,7 @@ class Finest(Level):
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most, as x is now."""
-        return self._strong(False, self.rates.rate)
+        return self.strong(self.carried(False, self.rates.rate))
 
     def residual(self) -> tuple[float, float]:
         """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
@@ -237,7 +237,9 @@ class Coarse(Level):
         place = *self.lines, self.width, *self.entries, self.special, self.values, self.scale
         text = unrolled.outflows(self.patterns)
         self._outflows = bound_kernel(kernels.outflows, *place, ONE, self.x, unrolled=text)
-        own = unsigned(grid.segment_begin), begin, self.values, self.scale
+        each = np.vstack([fine.sources.reshape(-1, grid.width), np.zeros(grid.width)])
+        self.sources: Vector = each[aggregation.children].sum(axis=1).ravel()
+        own = unsigned(grid.segment_begin), begin, self.values, self.scale, self.sources
         self.forward, self.backward = self.sweeps(own, flows=True)
 
     @property
@@ -247,7 +249,7 @@ class Coarse(Level):
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most."""
-        return self._strong(True, self.values)
+        return self.strong(self.carried(True, self.values))
 
     def prolong(self) -> None:
         """Multiply each state of the finer level by the factor of its cell.
@@ -272,45 +274,3 @@ class Coarse(Level):
         parts = Parts(self.grid, aggregation)
         own = self.value_begin, self.values, self.x
         return self.sum_flows(aggregation, coarse, values, parts, *own)
-
-
-class Parts:
-    """The flows that make up those of a coarse grid, as the kernels take them."""
-
-    def __init__(self, grid: Grid, aggregation: Aggregation, *, by_source: bool = False) -> None:
-        lists = [parts for kind in aggregation.parts for parts in kind]
-        every = [part for parts in lists for part in parts]
-        begins = np.append(0, np.cumsum([len(kind) for kind in aggregation.parts], dtype=np.int64))
-        part_begin = np.append(0, np.cumsum([len(parts) for parts in lists], dtype=np.int64))
-        first = grid.begin[:: grid.width]
-        self.entry = np.array([first[p.kind] + p.entry for p in every], dtype=np.int64)
-        source = np.array([p.state for p in every], dtype=np.int64)
-        if not by_source:
-            source += grid.step[self.entry]
-        self.table = unsigned(begins), unsigned(part_begin), unsigned(source)
-        before, self.spans = places = _places(grid, aggregation)
-        kinds = np.repeat(
-            np.arange(len(aggregation.parts)), [sum(map(len, k)) for k in aggregation.parts]
-        )
-        cells = [p.cell for p in every]
-        self.place = np.array([p.cell % aggregation.last for p in every], dtype=np.int64)
-        self.slot = np.array([p.state % grid.width for p in every], dtype=np.int64)
-        self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
-        self.line = np.array([p.row for p in every], dtype=np.int64)
-        self._patterns = of_sums(grid, aggregation, places, by_source=by_source)
-
-    def unrolled(
-        self, coarse: Level, written: Callable[..., str]
-    ) -> tuple[NDArray[np.uint64], str]:
-        """Return kinds of coarse cells whose sums are written out, and the statements."""
-        chosen, special = frequent(self._patterns, coarse.grid.shares * coarse.fast)
-        return special, written(chosen)
-
-
-def _places(grid: Grid, aggregation: Aggregation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many flows the coarse cell has before each of its cells in a row, and in the row."""
-    kids = aggregation.children
-    counts = np.where(kids >= 0, np.append(grid.counts, 0)[kids], 0)
-    rows = counts.reshape(len(kids), -1, aggregation.last)
-    before = np.cumsum(rows, axis=2) - rows
-    return before.reshape(kids.shape), rows.sum(axis=2)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from hopflow.checks import one_number, whole
-from markov.stencils import kernels
+from markov.stencils import place_kernels
 from markov.stencils.boxes import Unsuitable
 from markov.stencils.chains import GridChain
-from markov.stencils.checkpoints import Checkpoint
-from markov.stencils.levels import bound_kernel
+from markov.stencils.checkpoints import checkpoint_of
+from markov.stencils.kernel_calls import bound_kernel
 from markov.stencils.models import GridModel, is_numbered
 from markov.stencils.multigrid import Multigrid
 from markov.stencils.places import RECURRENT, SeveralClassesError
@@ -157,28 +157,28 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
     """
     grid.check_room(proof=proof)
     places, n = grid.places, grid.layout.into[0].size
-    checkpoint = None if method.checkpoint is None else Checkpoint(method.checkpoint, grid)
+    checkpoint = checkpoint_of(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)
     levels = Multigrid(grid.layout, x)
-    if checkpoint is not None:
-        checkpoint.load(x)  # levels are those of a start from nothing
+    checkpoint.load(x)  # levels are those of a start from nothing
     try:
         with np.errstate(all="ignore"):  # what is not finite shows in the residual
             cycles, residual = levels.solve(method.tolerance, method.max_iterations, checkpoint)
             if tight and residual <= method.tolerance:
                 cycles = levels.refine(cycles)
+            if proof and residual <= method.tolerance:
+                cycles = levels.settle(cycles, places.marks)
     finally:  # Ctrl-C too
-        if checkpoint is not None:
-            checkpoint.save(x)
-    bound_kernel(kernels.keep, RECURRENT, places.marks, x)()
+        checkpoint.save(x)
+    bound_kernel(place_kernels.keep, RECURRENT, places.marks, x)()
     residual, mass = levels.finest.residual()
     levels.finest.multiply(1.0 / mass)
-    factors, sizes, memory = levels.factors, levels.sizes, levels.nbytes
+    sizes, memory = levels.sizes, levels.nbytes
     del levels  # its memory is that of the bound
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
-        bound = bound_on_grid(grid.layout, places, factors, x)
-    if checkpoint is not None and residual <= method.tolerance:
+        bound = bound_on_grid(grid.layout, places, x)
+    if residual <= method.tolerance:
         checkpoint.delete()
     pi = places.gathered(x)
     copied = 0 if pi is x else pi.nbytes

@@ -18,22 +18,23 @@ from markov.computing.memory import available
 from markov.computing.progress import report
 from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
-from markov.stencils import kernels, sweep_kernels
+from markov.stencils import kernels
+from markov.stencils.checkpoints import UNKEPT, Unkept
 from markov.stencils.coarsening import coarsened, factors_along
-from markov.stencils.levels import LARGE, ONE, Coarse, Finest, bound_kernel
+from markov.stencils.cycles import SMALL, cycle
+from markov.stencils.kernel_calls import ONE, bound_kernel
+from markov.stencils.levels import LARGE, Coarse, Finest
+from markov.stencils.places import RECURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from markov.stencils.checkpoints import Checkpoint
     from markov.stencils.layouts import Layout
 
 __all__ = ["Multigrid"]
 
-SMALL = 1_500  # states of the level that is left to a sparse matrix
-TWICE = 2.5  # times as many states: two visits per cycle pay
 FIRST_SWEEPS = 3
 FINE_SWEEPS = 2  # of the finest level before a correction, and after it
 COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
@@ -41,6 +42,12 @@ MAX_PAUSE = 8  # cycles between two residuals
 LEAST_SHARE = 0.1
 DEPENDENT = 1e-12
 GROWTH_FACTOR = 2.0
+SETTLED = 2.0  # times what flows out of a state flows in: less serves a bound
+MOST_PAIRS = 8  # of cycles until tails have settled
+TINY = 1e-300
+UNLIKELY = (
+    1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
+)
 MAX_STAGNANT_CYCLES = 30
 
 
@@ -54,12 +61,10 @@ class Multigrid:
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
         self.levels: list[Coarse] = []
-        self.factors: list[tuple[int, ...]] = []
         level: Finest | Coarse = self.finest
         while level.grid.size > SMALL:
-            axes, wide = level.strong_axes(), level is self.finest
-            self.factors.append(factors_along(axes, wide=wide))
-            grid, aggregation = coarsened(level.grid, self.factors[-1])
+            factors = factors_along(level.strong_axes(), wide=level is self.finest)
+            grid, aggregation = coarsened(level.grid, factors)
             level = Coarse(grid, aggregation, level)
             level.restrict()
             self.levels.append(level)
@@ -80,40 +85,25 @@ class Multigrid:
         own = [(level.grid.size, int(level.grid.value_begin[-1])) for level in levels]
         return (*own, *self.rest.hierarchy.sizes[1:])
 
-    def cycle(self, depth: int = 0) -> None:
+    def cycle(self) -> None:
         """Improve x by one cycle."""
-        if depth == len(self.levels):
-            self.rest.solve()
-            return
-        level = self.levels[depth - 1] if depth else self.finest
-        below = self.levels[depth]
-        sweeps = 1 if depth else FINE_SWEEPS
-        for _ in range(sweeps):
-            level.forward()
-        below.restrict()
-        for _ in range(2 if level.grid.size > TWICE * below.grid.size else 1):
-            self.cycle(depth + 1)
-        below.prolong()
-        for _ in range(sweeps):
-            level.backward()
+        sweeps = [FINE_SWEEPS, *(1 for _ in self.levels)]
+        cycle(self.finest, self.levels, self.rest.solve, sweeps)
 
-    def solve(
-        self, tolerance: float, most: int, checkpoint: Checkpoint | None = None
-    ) -> tuple[int, float]:
+    def solve(self, tolerance: float, most: int, checkpoint: Unkept = UNKEPT) -> tuple[int, float]:
         """Cycle to a relative residual; return the number of cycles and the residual.
 
         Residuals are computed, and iterates combined, as seldom as the rate of convergence allows.
         """
         size = best = np.inf
-        done, since = 0 if checkpoint is None else checkpoint.cycles, 0
+        done, since = checkpoint.cycles, 0
         pause = 1
         while done < most and since <= MAX_STAGNANT_CYCLES:
             pause = min(pause, most - done)
             for _ in range(pause):
                 self.cycle()
                 done += 1
-                if checkpoint is not None:
-                    checkpoint.passed(done, self.x)
+                checkpoint.passed(done, self.x)
             before = size
             size, mass = self.finest.residual()
             report(done, size)
@@ -145,6 +135,26 @@ class Multigrid:
             if not size < 0.5 * before:
                 return done
 
+    def settle(self, done: int, marks: NDArray[np.uint8]) -> int:
+        """Cycle on until tails are as they are to be; return the number of all cycles.
+
+        A residual says nothing of states without probability. As weights they serve a bound where no
+        more flows into them than out of them, or what always flows in, and not twice as much.
+        """
+        level = self.finest
+        table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
+        imbalance = bound_kernel(kernels.imbalance, *table, ONE, RECURRENT, marks, self.x)
+        for _ in range(MOST_PAIRS):
+            if imbalance() < SETTLED:
+                break
+            for _ in range(2):
+                self.cycle()
+            done += 2
+            size, mass = self.finest.residual()
+            self.finest.multiply(1.0 / mass)
+            report(done, size)
+        return done
+
     def combine(self, size: float) -> None:
         """Replace x by the combination with two former iterates that has the least residual."""
         if len(self.history) < 2:
@@ -173,29 +183,46 @@ class Multigrid:
 
 
 class _Rest:
-    """The smallest grid as a chain of its own, whose cycles are those of a sparse matrix."""
+    """The smallest grid as a chain of its own, whose cycles are those of a sparse matrix.
+
+    What always flows into its states comes out of a likely one, so that nothing is left over.
+    """
 
     def __init__(self, level: Finest | Coarse) -> None:
-        self.level, grid = level, level.grid
-        width = grid.width
-        indptr, indices = level.pattern()
+        self.level = level
+        self._pattern = level.pattern()
         if isinstance(level, Coarse):
-            values, scale = level.values, level.scale
+            self._values, self._scale = level.values, level.scale
         else:
-            values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
-            scale[scale == 0.0] = 1.0
-        matrix = sp.csr_matrix((values, indices, indptr), shape=(grid.size, grid.size))
-        places = np.indices((*grid.shape, width)).reshape(len(grid.shape) + 1, -1)
+            self._values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
+            self._scale = np.where(scale > 0.0, scale, 1.0)
+        self._sources = level.spread(level.sources)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Set up the levels, by the flows as they are now."""
+        grid, (indptr, indices) = self.level.grid, self._pattern
+        self._likely, first = int(np.argmin(self._scale)), indptr[:-1]
+        self._sources_there = first + np.arange(grid.size)  # before what a state gets from others
+        values = np.insert(self._values, first, self._sources)
+        self._values_there = np.delete(np.arange(len(values)), self._sources_there)
+        values[self._sources_there[self._likely]] = 0.0
+        index = np.insert(indices, first, self._likely), indptr + np.arange(len(indptr))
+        matrix = sp.csr_matrix((values, *index), shape=(grid.size, grid.size))
+        places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
-        x = np.maximum(level.x, sweep_kernels.FLOOR)
-        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / scale, components)
-        self._values, self._scale = values, scale
+        x = np.maximum(self.level.x, TINY)
+        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / self._scale, components)
         self._run = self._bound()
 
     def solve(self) -> None:
         """Run a cycle from the level's x."""
+        if self._scale[self._likely] > UNLIKELY * self._scale.min():
+            self._lay_out()
         level, levels, n = self.level, self.hierarchy, self.level.grid.size
-        levels.values[: len(self._values)] = self._values
+        levels.values[self._values_there] = self._values
+        levels.values[self._sources_there] = self._sources
+        levels.values[self._sources_there[self._likely]] = 0.0
         levels.x[:n], levels.scale[:n] = level.x, self._scale
         self._run()
         level.x[:] = levels.x[:n]

@@ -104,8 +104,8 @@ def of_sums(grid: Grid, aggregation: Aggregation, places: Any, *, by_source: boo
     """
     before, spans = places
     width, last = grid.width, aggregation.last
-    rows = np.array(list(np.ndindex(*aggregation.factors[:-1])), dtype=np.int64)
-    rows = rows.reshape(-1, len(aggregation.factors) - 1)
+    lines = list(np.ndindex(*aggregation.factors[:-1]))
+    rows = np.array(lines, dtype=np.int64).reshape(len(lines), len(aggregation.factors) - 1)
     flat = [[e for slot in kind for e in slot] for kind in grid.kinds]
     own = [[slot for slot, s in enumerate(kind) for _ in s] for kind in grid.kinds]
     found = []

@@ -8,8 +8,8 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.stencils import kernels
-from markov.stencils.levels import ONE, bound_kernel, unsigned
+from markov.stencils import place_kernels
+from markov.stencils.kernel_calls import ONE, bound_kernel, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,13 +72,13 @@ class Places:
         self.marks = np.zeros(grid.size, dtype=np.uint8)
         present = np.ascontiguousarray((layout.place >= 0).ravel())
         bit = PRESENT | (REACHED if start is None else 0)
-        bound_kernel(kernels.fill, *self._lines, self._width, ONE, present, bit, self.marks)()
+        bound_kernel(place_kernels.fill, *self._lines, self._width, ONE, present, bit, self.marks)()
         self._search(start)
         table = *self._lines, self._width, unsigned(grid.begin), ONE
-        count = bound_kernel(kernels.count_entries, *table, REACHED, self.marks)()
+        count = bound_kernel(place_kernels.count_entries, *table, REACHED, self.marks)()
         self.size, self.transitions = int(count[0]), int(count[1])
         self.recurrent = int(
-            bound_kernel(kernels.count_entries, *table, RECURRENT, self.marks)()[0]
+            bound_kernel(place_kernels.count_entries, *table, RECURRENT, self.marks)()[0]
         )
 
     def _slots(self) -> NDArray[np.int64]:
@@ -121,7 +121,7 @@ class Places:
         table = rows, *self._lines, np.uint64(grid.shape[-1]), self._width
         table = *table, unsigned(grid.begin), unsigned(grid.step), ONE
         runs = [
-            bound_kernel(kernels.spread, *table, backward, old, new, self.marks)
+            bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks)
             for backward in (False, True)
         ]
         number = 0
@@ -169,7 +169,7 @@ class Places:
             numbers,
             indices,
         )
-        found = compiled(kernels.survey, shape_of(arguments))(*arguments)
+        found = compiled(place_kernels.survey, shape_of(arguments))(*arguments)
         return numbers[:found], indices[:found]
 
     @property

@@ -1,9 +1,9 @@
 """Gauss-Seidel sweeps over the cells of a grid, and residuals, as templates of kernels.
 
 Tables as in `markov.stencils.kernels`. The finest grid and coarse ones share the order of a sweep; what
-differs is where rates come from. ``own`` is what a grid has for that: rates, and floors, of the entries
-of a kind on the finest; on a coarse one how many flows a row has before each segment, where the flows of
-each row begin, the flows, and the scale of each state.
+differs is where rates come from. ``own`` is what a grid has for that: rates of the entries of a kind, and
+what always flows into its slots, on the finest; on a coarse one how many flows a row has before each segment,
+where the flows of each row begin, the flows, the scale of each state, and what always flows into the slots.
 
 Where statements are spliced in, ``together`` rows of one kind are swept side by side, so that no sum
 waits for the one before it. Each row is ``lag`` cells ahead of the next, so far that what those cells
@@ -16,9 +16,7 @@ by more cells (where states are moved along an axis), may find a neighbour swept
 
 from __future__ import annotations
 
-__all__ = ["FLOOR", "balance", "cells_by_flows", "cells_by_rates", "sweep"]
-
-FLOOR = 1e-280
+__all__ = ["balance", "cells_by_flows", "cells_by_rates", "sweep"]
 
 
 def rows_alike(rows, row_kind, together, n, row, one, backward):
@@ -36,9 +34,9 @@ def cells_by_rates(
 ):
     """Sweep the cells ``low`` up to ``high`` of a row and segment.
 
-    Rates, and floors, are those into a state over the rate out of it.
+    Rates, and what always flows in, are those into a state over the rate out of it.
     """
-    rate, floor = own
+    rate, source = own
     zero = one - one
     base = numbers[k] * width
     s = (here * cells + (high - one if backward else low)) * width
@@ -49,7 +47,7 @@ def cells_by_rates(
                 total = 0.0
                 for e in range(begin[base + r], begin[base + r + one]):
                     total += x[s + r + step[e]] * rate[e]
-                x[s + r] = max(total, floor[base + r])
+                x[s + r] = total + source[base + r]
         s = s - width if backward else s + width
 
 
@@ -57,7 +55,7 @@ def cells_by_flows(
     here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, x
 ):
     """Sweep the cells ``low`` up to ``high`` of a row and segment, which have flows of their own."""
-    before, value_begin, values, scale = own
+    before, value_begin, values, scale, source = own
     zero = one - one
     base = numbers[k] * width
     each = begin[base + width] - begin[base]
@@ -71,7 +69,7 @@ def cells_by_flows(
                 total = 0.0
                 for e in range(begin[base + r], begin[base + r + one]):
                     total += x[s + r + step[e]] * values[v + e]
-                x[s + r] = max(total, FLOOR) * scale[s + r]
+                x[s + r] = (total + source[base + r]) * scale[s + r]
         s = s - width if backward else s + width
         v = v - each if backward else v + each
 
@@ -96,7 +94,7 @@ def sweep(
     backward,
     x,
 ):
-    """Give each state in turn what flows in, not less than a floor; ``special`` cells as spliced in."""
+    """Give each state in turn what flows in; ``special`` cells as spliced in."""
     zero = one - one
     n = zero
     while n < rows:

@@ -86,12 +86,11 @@ def _loop(begin: list[str], numbers: str, body: list[str]) -> list[str]:
 
 def _given(pattern: Pattern, flows: bool) -> list[str]:
     """Return statements for what all cells of a kind have in common."""
-    found = ["before, value_begin, values, scale = own" if flows else "rate, floor = own"]
+    found = ["before, value_begin, values, scale, source = own" if flows else "rate, source = own"]
     found += _rows(pattern)
     if not flows:
         found += [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
-        found += [f"_f{r} = floor[base + _k{r}]" for r in range(len(pattern.sums))]
-    return found
+    return found + [f"_f{r} = source[base + _k{r}]" for r in range(len(pattern.sums))]
 
 
 def _cell(pattern: Pattern, flows: bool, n: int, backward: bool) -> list[str]:
@@ -102,9 +101,8 @@ def _cell(pattern: Pattern, flows: bool, n: int, backward: bool) -> list[str]:
         rates = [f"values[_v{n} + _k{e}]" if flows else f"_q{e}" for e in numbers]
         places = [_at(pattern, term, f"_s{n}") for term in terms]
         own = [f"x[{place}] * {rate}" for place, rate in zip(places, rates, strict=True)]
-        flow, here = _sum(own if backward else own[::-1]), _plus(f"_s{n}", r)
-        least = f"max({flow}, FLOOR) * scale[{here}]" if flows else f"max({flow}, _f{r})"
-        sums.append(f"x[{here}] = {least}")
+        flow, here = _sum([f"_f{r}", *(own if backward else own[::-1])]), _plus(f"_s{n}", r)
+        sums.append(f"x[{here}] = " + (f"({flow}) * scale[{here}]" if flows else flow))
         number += len(terms)
     sign = "-" if backward else "+"
     found += sums[::-1] if backward else sums

@@ -69,7 +69,8 @@ def plain(monkeypatch):
 @pytest.fixture
 def small(monkeypatch, plain):
     """Several levels on chains of a few hundred states."""
-    monkeypatch.setattr("markov.stencils.multigrid.SMALL", 20)
+    for module in ("multigrid", "hitting_times.equations"):
+        monkeypatch.setattr(f"markov.stencils.{module}.SMALL", 20)
 
 
 @cache

@@ -13,7 +13,7 @@ import pytest
 
 from hopflow import NotSolvedError
 from markov import MatrixFree, PauseTandem, stationary
-from markov.stencils.checkpoints import Checkpoint
+from markov.stencils.checkpoints import Checkpoint, checkpoint_of
 from markov.stencils.multigrid import Multigrid
 from tests.markov.stencils.conftest import MODELS, TANDEM, exact, grid_of
 
@@ -48,6 +48,16 @@ def test_levels_are_laid_out_as_at_a_start_from_nothing(tmp_path, monkeypatch):
     stationary(TANDEM, MatrixFree(checkpoint=path))
     assert len(seen) == 2
     assert np.array_equal(*seen)
+
+
+def test_without_a_path_nothing_is_kept():
+    kept, x = checkpoint_of(None, grid_of(TANDEM)), np.ones(3)
+    kept.load(x)
+    kept.passed(5, x)
+    kept.save(x)
+    kept.delete()
+    assert kept.cycles == 0
+    assert np.array_equal(x, np.ones(3))
 
 
 def test_files_are_written_when_the_last_is_old(tmp_path, monkeypatch):
@@ -88,10 +98,9 @@ import sys
 from markov import MatrixFree, PauseTandem, stationary
 from markov.stencils import checkpoints, multigrid
 cycle = multigrid.Multigrid.cycle
-def told(self, depth=0):
-    cycle(self, depth)
-    if not depth:
-        print("cycle", flush=True)
+def told(self):
+    cycle(self)
+    print("cycle", flush=True)
 multigrid.Multigrid.cycle = told
 model = PauseTandem(buffers=(120, 241), high_threshold=180)
 answer = stationary(model, MatrixFree(checkpoint=sys.argv[1]), proof=False)

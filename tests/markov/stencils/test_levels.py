@@ -58,5 +58,5 @@ def test_axes_along_which_states_exchange_most_are_joined(plain):
     rates = level.rates.rate.copy()
     steps = [e.step for kind in level.grid.kinds for slot in kind for e in slot]
     rates[[step[0] != 0 for step in steps]] *= 1e-3
-    assert level._strong(False, rates) == (False, True)
+    assert level.strong(level.carried(False, rates)) == (False, True)
     assert level.strong_axes() == (True, True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from markov import PauseTandem
 from markov.computing.progress import watched
+from markov.stencils.levels import SOURCE
 from markov.stencils.multigrid import Multigrid
-from tests.markov.stencils.conftest import MODELS, TANDEM, exact, grid_of
+from markov.stencils.places import RECURRENT
+from tests.markov.stencils.conftest import MODELS, TANDEM, exact, grid_of, matrix_of
 
 
 def levels(model):
@@ -49,3 +52,20 @@ def test_its_table_of_levels_begins_with_the_chain(small):
     assert found.sizes[0][0] == found.x.size
     assert [size for size, _ in found.sizes] == sorted((s for s, _ in found.sizes), reverse=True)
     assert found.nbytes > found.x.nbytes
+
+
+LONG = PauseTandem(buffers=(4, 28), high_threshold=4, paused_rate=1e-12)  # 13 decades per packet
+
+
+def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
+    """Where a chain would underflow what flows out is what flows in, and what always does."""
+    found, marks, told = levels(LONG), grid_of(LONG).places.marks, []
+    cycle, found.cycle = found.cycle, lambda: (told.append(1), cycle())
+    assert found.settle(3, marks) == 3 + len(told) > 3
+    for _ in range(8):
+        found.cycle()
+    x, counts, layout = found.x, (marks & RECURRENT) > 0, grid_of(LONG).layout
+    assert x[counts].min() < 1e-270
+    out = found.finest.spread(layout.into[1].exit_rate) * x
+    surplus = out - matrix_of(*layout.into) @ x - SOURCE
+    assert np.max(np.abs(surplus[counts]) / out[counts]) < 1e-2

@@ -79,7 +79,7 @@ def test_a_solution_is_the_same_with_loops(monkeypatch, rates):
     model = PauseTandem(buffers=(70, 91), high_threshold=60, low_threshold=31, arrival_rates=rates)
     loops = stationary(model, MatrixFree(tolerance=1e-14))
     monkeypatch.setattr("markov.stencils.multigrid.LARGE", 1)
-    monkeypatch.setattr("markov.stencils.proofs.LARGE", 1)
+    monkeypatch.setattr("markov.stencils.hitting_times.equations.LARGE", 1)
     written = stationary(model, MatrixFree(tolerance=1e-14))
     # not the same iterates: where states are moved along, rows side by side find neighbours unswept
     assert abs(written.iterations - loops.iterations) <= 2

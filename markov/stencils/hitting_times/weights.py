@@ -1,0 +1,46 @@
+"""What equations of hitting times weigh in those of aggregates, and what a second in a state costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from markov.stencils.hitting_times import finest_kernels
+from markov.stencils.kernel_calls import bound_kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Weights", "weights_of"]
+
+TAIL = -0.1  # costs grow as this power of the probability
+LEAST = 1e-290  # of the largest probability: what weighs less in equations is not told apart
+
+
+class Weights(NamedTuple):
+    """Weights of states in the equations of their aggregates, and costs per second.
+
+    Attributes
+    ----------
+    pi
+        Probabilities.
+    least
+        Probabilities that are less, and not zero, have this weight.
+    costs, levels
+        The cost of each level, and the level of each state.
+    """
+
+    pi: NDArray[np.float64]
+    least: float
+    costs: NDArray[np.float64]
+    levels: NDArray[np.uint8]
+
+
+def weights_of(pi: NDArray[np.float64]) -> Weights:
+    """Return the weights that follow from probabilities on a grid."""
+    largest = float(pi.max())
+    levels = np.empty(len(pi), dtype=np.uint8)
+    bound_kernel(finest_kernels.cost_levels, LEAST * largest, largest, pi, levels)()
+    costs = 256.0 ** (-TAIL * np.arange(256.0))
+    return Weights(pi, LEAST * largest, costs, levels)

@@ -1,0 +1,45 @@
+"""The two sides of the bound, against products with the matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from markov.stencils.hitting_times import proof_kernels as kernels
+from markov.stencils.levels import Level
+from markov.stencils.places import RECURRENT
+from tests.markov.stencils.conftest import TANDEM, exact, grid_of, on_grid
+
+ONE = np.uint64(1)
+
+
+def table(side):
+    grid, rates = side
+    level = Level(grid, np.zeros(grid.size), fast=False)
+    return (*level.lines, level.width, *level.entries, rates.rate), rates
+
+
+def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
+    _, chain = exact(TANDEM)
+    Q = chain.Q.toarray()
+    h = np.zeros(chain.size)
+    h[1:] = np.linalg.solve(Q[1:, 1:], -np.ones(chain.size - 1))
+    places = grid_of(TANDEM).places
+    reference = np.uint64(next(places.blocks())[1][0])
+    own, _ = table(grid_of(TANDEM).layout.out)
+    worst = kernels.drift(*own, reference, ONE, RECURRENT, places.marks, on_grid(h))
+    assert worst == pytest.approx(-1.0, abs=1e-9)
+    assert worst >= (Q @ h)[1:].max() - 1e-12
+
+
+def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
+    _, chain = exact(TANDEM)
+    rng = np.random.default_rng(8)
+    pi, h = rng.random(chain.size), rng.random(chain.size)
+    places = grid_of(TANDEM).places
+    own, rates = table(grid_of(TANDEM).layout.into)
+    given = rates.exit_rate, 0.0, ONE, RECURRENT, places.marks, on_grid(h), on_grid(pi)
+    off, mass, low = kernels.misfit(*own, *given)
+    expected = np.abs(chain.Q.T @ pi) @ h
+    assert expected <= off <= expected * (1.0 + 1e-12)
+    assert mass + low == pytest.approx(pi.sum(), rel=1e-15)
