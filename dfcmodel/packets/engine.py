@@ -161,7 +161,10 @@ def run_engine(plan: Plan) -> Records:
     spare = 1
     while not (run := begin_run(plan, spare)).advance(plan.samples):
         spare *= 4
-    flow, sizes = run.layout.arrays["flow"], np.array([each.size for each in plan.scenario.flows])
+    flow, sizes = (
+        run.layout.arrays["flow"],
+        np.array([each.all_packets for each in plan.scenario.flows]),
+    )
     used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     run.records.take_in(run.layout.arrays)
