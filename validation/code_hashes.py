@@ -117,15 +117,16 @@ def _source(name: str) -> _Source:
 def _parsed(text: bytes) -> _Source:
     tree = ast.parse(text)
     code = compile(tree, "", "exec", dont_inherit=True, optimize=2)
-    imports, strings = [], set()
+    imports: list[tuple[str, tuple[str, ...]]] = []
+    strings: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             names = tuple(alias.name for alias in node.names)
             imports.append(("." * node.level + (node.module or ""), names))
         elif isinstance(node, ast.Import):
             imports += [(alias.name, ()) for alias in node.names]
-        elif isinstance(node, ast.Constant) and _is_name(node.value):
-            strings.add(node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            strings |= {node.value} if _is_name(node.value) else set()
     return _Source(
         hashlib.sha256(repr(_bare(code)).encode()).hexdigest(),
         tuple(each for each in imports if each[0].partition(".")[0] in ("", *PACKAGES)),
@@ -134,12 +135,11 @@ def _parsed(text: bytes) -> _Source:
     )
 
 
-def _is_name(value: object) -> bool:
-    """Return whether a constant names a module of ours with its package, or a file of Python."""
-    if not isinstance(value, str) or not all(part.isidentifier() for part in value.split(".")):
-        return False
-    first, _, rest = value.partition(".")
-    return rest == "py" or (bool(rest) and first in PACKAGES)
+def _is_name(text: str) -> bool:
+    """Return whether a text names a module of ours with its package, or a file of Python."""
+    first, _, rest = text.partition(".")
+    known = rest == "py" or (rest and first in PACKAGES)
+    return bool(known) and all(part.isidentifier() for part in text.split("."))
 
 
 def _names_of(node: ast.stmt) -> Iterator[str]:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
-RECORDED = ("verdicts.csv", "thresholds.csv")
-"""Published tables that are written from findings."""
+NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv")
+"""Published tables that are written from findings, or are for the pages alone."""
 MAKING = ("validation.checks", "validation.svg")
 """Modules that make findings of what claims measure."""
 
@@ -185,7 +185,7 @@ def _shared_texts() -> tuple[Path, ...]:
 @functools.cache
 def _common() -> str:
     published = (HERE / "published").rglob("*.*")
-    files = sorted(path for path in published if path.name not in RECORDED)
+    files = sorted(path for path in published if path.name not in NOT_USED)
     made_from = f"{MANIFEST_SHA256} {keeping.versions()} {keeping.hash_of(files)}"
     return hashlib.sha256(made_from.encode()).hexdigest()
 
