@@ -12,9 +12,9 @@ import dfcmodel
 import responsefn
 from dfcmodel.network.disciplines import Discipline
 from responsefn import RateRule, WindowRule
+from validation.code_hashes import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PICTURE = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
 PATHS = sorted({path for path in re.findall(r"`([\w./-]+)`", PAGE) if "/" in path})

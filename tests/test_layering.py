@@ -10,8 +10,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from validation.code_hashes import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 
 # What each package or part of one may import, beside its own modules. An entry allows a module and
 # everything below it; a part that is listed is not part of the package above it.

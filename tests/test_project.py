@@ -25,8 +25,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from validation.code_hashes import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 HEAVY = ("jax", "matplotlib", "sympy", "numba", "xarray")
 
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Column, Table
+from rich.table import Table
 
 import dfcmodel._cli
 import dfcmodel.lossless._cli
@@ -25,13 +25,12 @@ from hopflow.command_line import AsJson, as_json, check_output, examples
 from validation import judge_command, manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands import bundled_data, explore_pages
-from validation.commands.bundled_data import WIDE
 from validation.commands.dask_clusters import connected
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
 from validation.texts import plain
-from validation.verdicts import Claim, Finding, Verdict
+from validation.verdicts import Claim, Finding
 
 if TYPE_CHECKING:
     from validation.report import Report
@@ -48,16 +47,6 @@ app.add_typer(dfcmodel.lossless._cli.commands)
 app.add_typer(judge_command.commands)
 app.add_typer(bundled_data.commands, name="data")
 app.add_typer(explore_pages.commands)
-
-STYLES = {
-    Verdict.REPRODUCED: "green",
-    Verdict.CONTRADICTED: "red",
-    Verdict.DEPENDS: "yellow",
-    Verdict.NOT_REPRODUCED: "yellow",
-    Verdict.OPEN: "dim",
-    Verdict.UNDECIDABLE: "dim",
-    Verdict.NOT_APPLICABLE: "dim",
-}
 
 
 def _claims(incomplete: str) -> list[str]:
@@ -147,6 +136,7 @@ def validate(
     The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
     from validation import recomputing
+    from validation.commands import claim_lines
     from validation.report import Report
     from validation.report.rows import as_json as rows_as_json
 
@@ -159,20 +149,26 @@ def validate(
     manifest.verify()
     manifest.verify_published()
     findings: dict[Claim, Finding] = {}
-    rows: list[Row] = []
+    found: dict[str, Row] = {}
+    interrupted = False
     try:
         for each, finding in _check(chosen, console, fresh=fresh, executor=executor):
             findings[each] = finding
-            rows.append(pages.add(each, finding))
-            _print_row(rows[-1], console)
+            found[each.id] = pages.add(each, finding)
     except KeyboardInterrupt:
+        interrupted = True
+    rows = [found[each.id] for each in chosen if each.id in found]
+    claim_lines.print_tally(rows, console)
+    for row in rows:
+        claim_lines.print_row(row, console)
+    if interrupted:
         console.print(f"interrupted: {len(rows)} of {len(chosen)} claims; report: {pages.write()}")
-        raise typer.Exit(130) from None
+        raise typer.Exit(130)
+    claim_lines.print_surprises(rows, console)
     seconds = time.perf_counter() - start
     page = pages.write(seconds)
     if json:
         typer.echo(rows_as_json(rows))
-    _print_tally(rows, console)
     different = [row["id"] for row in rows if not row["as_recorded"]]
     checked = "1 claim" if len(findings) == 1 else f"{len(findings)} claims"
     console.print(f"{checked} in {seconds:.1f} s; report: {page}")
@@ -204,45 +200,6 @@ def _recompute(parts: range, pages: Report, console: Console) -> bool:
     for each in off:
         console.print(f"  {each.run}: {', '.join(each.differences)}", highlight=False)
     return not off
-
-
-def _print_tally(rows: list[Row], console: Console) -> None:
-    from validation.report import tally
-    from validation.report.surprises import RULE, most_surprising
-
-    for title, counted in tally.tables(rows).items() if console.width >= WIDE else ():
-        table = Table(title, *(Column(name, justify="right") for name in counted.columns))
-        for paper, counts in counted.rows.items():
-            table.add_row(paper, *(str(count or "") for count in counts))
-        console.print(table)
-    for title, side in tally.SIDES.items():
-        if said := tally.in_words(rows, side):
-            total = sum(count.claims for count in said)
-            words = ", ".join(f"{count.claims} {count.words}" for count in said)
-            of = "claims of the papers" if total > 1 else "claim of a paper"
-            console.print(f"[bold]{title}:[/] of {total} {of} {words}.", highlight=False)
-    if found := most_surprising(rows):
-        console.print(f"[bold]Most surprising:[/] {RULE}", highlight=False)
-    for row in found:
-        console.print(f"  [bold]{row['id']}[/] {_escaped(row['headline'])}", highlight=False)
-
-
-def _print_row(row: Row, console: Console) -> None:
-    """Print one line on a claim: statement, verdicts and finding."""
-    from validation.report.rows import verdicts
-
-    model, packets = (f"[{STYLES[verdict]}]{verdict}[/]" for verdict in verdicts(row))
-    level = Verdict(row["packet_level"])
-    own = (
-        f", hopflow's packet level [{STYLES[level]}]{level}[/]" if level != "not applicable" else ""
-    )
-    readings = dict.fromkeys(name for names in row["depends_on"].values() for name in names)
-    turned = f" (turned by: {'; '.join(readings)})" if readings else ""
-    console.print(
-        f"[bold]{row['id']}[/] {_escaped(row['claim'])}: model {model}, packets {packets}{own}"
-        f"{_escaped(turned)}. {_escaped(row['headline'])}",
-        highlight=False,
-    )
 
 
 @app.command(

@@ -10,32 +10,43 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import re
+import importlib.util
 import sys
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from hopflow.kernels.loading import folder as cache_folder
 from validation import pickles
 
-__all__ = ["hash_of_code", "modules_used"]
+__all__ = ["PACKAGES", "hash_of_code", "modules_used"]
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
+"""The packages of this distribution."""
 TABLES = ("*.csv", "*.toml")
-LOADED_ON_USE = "_LOADED_ON_USE"
-"""The table of a package's names that `markov` imports when they are asked for."""
-_OURS = rf"(?:{'|'.join(PACKAGES)})\b[\w.]*"
-FROM = re.compile(
-    rf"^[ \t]*from[ \t]+({_OURS}|\.[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE
-)
-IMPORT = re.compile(rf"^[ \t]*import[ \t]+({_OURS})", re.MULTILINE)
-NAMED = re.compile(rf"[\"']((?:{'|'.join(PACKAGES)})\.[\w.]+)[\"']")
-"""A module or package named in a string, which is imported, compiled or read by its name."""
-BESIDE = re.compile(r"[\"'](\w+)\.py[\"']")
-"""A file of the same folder that is read."""
-EXAMPLE = re.compile(r"^[ \t]*(?:>>>|\.\.\.) .*$", re.MULTILINE)
+
+
+class _Source(NamedTuple):
+    """What the text of a module says.
+
+    Attributes
+    ----------
+    code
+        The hash of its code.
+    imports
+        Modules of our packages and relative ones, as written, with the names imported from each; none: itself.
+    strings
+        Texts that name a module or a package, which is imported, compiled or read, or a file beside it.
+    defined
+        Names that it defines itself.
+    """
+
+    code: str
+    imports: tuple[tuple[str, tuple[str, ...]], ...]
+    strings: tuple[str, ...]
+    defined: frozenset[str]
 
 
 def hash_of_code(modules: Iterable[str]) -> str:
@@ -91,33 +102,77 @@ def _file(name: str) -> Path | None:
 
 
 @functools.cache
-def _text(name: str) -> str:
+def _source(name: str) -> _Source:
+    """Return what a module's text says, kept by the hash of the text: reading all takes seconds."""
     file = _file(name)
     assert file is not None
-    return file.read_text(encoding="utf-8")
+    text = file.read_bytes()
+    raw = hashlib.sha256(text).hexdigest()
+    if raw not in _known():
+        _known()[raw] = _parsed(text)
+        _changed.add(raw)
+    return _known()[raw]
+
+
+def _parsed(text: bytes) -> _Source:
+    tree = ast.parse(text)
+    code = compile(tree, "", "exec", dont_inherit=True, optimize=2)
+    imports: list[tuple[str, tuple[str, ...]]] = []
+    strings: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            imports.append(("." * node.level + (node.module or ""), names))
+        elif isinstance(node, ast.Import):
+            imports += [(alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            strings |= {node.value} if _is_name(node.value) else set()
+    return _Source(
+        hashlib.sha256(repr(_bare(code)).encode()).hexdigest(),
+        tuple(each for each in imports if each[0].partition(".")[0] in ("", *PACKAGES)),
+        tuple(sorted(strings)),
+        frozenset(each for node in tree.body for each in _names_of(node)),
+    )
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text names a module of ours with its package, or a file of Python."""
+    first, _, rest = text.partition(".")
+    known = rest == "py" or (rest and first in PACKAGES)
+    return bool(known) and all(part.isidentifier() for part in text.split("."))
+
+
+def _names_of(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module defines."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield node.name
+    for each in ast.walk(node) if isinstance(node, (ast.Assign, ast.AnnAssign)) else ():
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
 
 
 @functools.cache
 def _imports(name: str) -> frozenset[str]:
     """Return the modules that define what a module imports or names."""
     found: set[str] = set()
-    for source, names in _statements(name):
-        found |= frozenset().union(*(_defined_in(source, each) for each in names))
-    text = EXAMPLE.sub("", _text(name))
-    found |= {match[1] for match in IMPORT.finditer(text)}
-    found |= frozenset().union(*(_whole(match[1]) for match in NAMED.finditer(text)))
-    package = name if _is_package(name) else name.rpartition(".")[0]
-    found |= {f"{package}.{match[1]}" for match in BESIDE.finditer(text)}
+    for module, names in _statements(name):
+        found |= frozenset().union(*(_defined_in(module, each) for each in names))
+        found |= set() if names else {module}
+    for text in _source(name).strings:
+        beside = text.endswith(".py")
+        found |= {f"{_package(name)}.{text[:-3]}"} if beside else _whole(text)
     return frozenset(each for each in found if _file(each))
 
 
-def _statements(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the modules of the statements ``from module import names``, and the names."""
-    for match in FROM.finditer(_text(name)):
-        listed = re.sub(r"#.*", "", match[2]).strip("() \t\n")
-        names = [each.split()[0] for each in listed.split(",") if each.strip()]
-        package = name if _is_package(name) else name.rpartition(".")[0]
-        yield f"{package}{match[1]}".rstrip(".") if match[1].startswith(".") else match[1], names
+def _statements(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the modules that a module imports, in full, and the names from each; none: itself."""
+    for module, names in _source(name).imports:
+        yield importlib.util.resolve_name(module, _package(name)), names
+
+
+def _package(name: str) -> str:
+    """Return the package that a module is in; a package is in itself."""
+    return name if _is_package(name) else name.rpartition(".")[0]
 
 
 def _is_package(name: str) -> bool:
@@ -135,42 +190,26 @@ def _whole(name: str) -> frozenset[str]:
 
 
 @functools.cache
-def _defined_in(source: str, name: str) -> frozenset[str]:
+def _defined_in(module: str, name: str) -> frozenset[str]:
     """Return the modules that define a name imported from a module."""
-    if _file(f"{source}.{name}"):
-        return frozenset({f"{source}.{name}"})
-    if not _is_package(source):
-        return frozenset({source})
-    for module, names in _statements(source):
+    if _file(f"{module}.{name}"):
+        return frozenset({f"{module}.{name}"})
+    if not _is_package(module) or name in _source(module).defined:
+        return frozenset({module})
+    for each, names in _statements(module):
         if name in names:
-            return _defined_in(module, name)
-    for module, offered in _on_use(source).items():
-        if name in offered:
-            return _defined_in(f"{source}.{module}", name)
-    if re.search(rf"^(?:def |class |){re.escape(name)}\b", _text(source), re.MULTILINE):
-        return frozenset({source})
+            return _defined_in(each, name)
     return frozenset().union(*map(_whole, PACKAGES))  # by the package's own `__getattr__`
-
-
-def _on_use(package: str) -> dict[str, tuple[str, ...]]:
-    """Return the names that a package imports when they are asked for, by module."""
-    match = re.search(rf"^{LOADED_ON_USE} = (\{{.*?^\}})", _text(package), re.MULTILINE | re.DOTALL)
-    found: dict[str, tuple[str, ...]] = ast.literal_eval(match[1]) if match else {}
-    return found
 
 
 @functools.cache
 def _own_hash(name: str) -> str:
     """Return the hash of a module's own code and of the tables in its folder."""
-    file, text = _file(name), _text(name)
+    file = _file(name)
     assert file is not None
-    raw = hashlib.sha256(text.encode()).hexdigest()
-    if raw not in _known():
-        code = compile(text, "", "exec", dont_inherit=True, optimize=2)
-        _known()[raw] = hashlib.sha256(repr(_bare(code)).encode()).hexdigest()
-        _changed.add(raw)
     tables = sorted(path for pattern in TABLES for path in file.parent.glob(pattern))
-    return " ".join([_known()[raw], *(hashlib.sha256(t.read_bytes()).hexdigest() for t in tables)])
+    hashes = (hashlib.sha256(table.read_bytes()).hexdigest() for table in tables)
+    return " ".join([_source(name).code, *hashes])
 
 
 def _bare(value: object) -> object:
@@ -188,23 +227,25 @@ def _bare(value: object) -> object:
     return value
 
 
-# Hashes of code by those of the text: compiling every module takes a second.
 _changed: set[str] = set()
+"""Hashes of texts that were read for the first time."""
 
 
 @functools.cache
-def _known() -> dict[str, str]:
+def _known() -> dict[str, _Source]:
     found = pickles.read(_place())
     return found if isinstance(found, dict) else {}
 
 
 def _place() -> Path:
-    how = hashlib.sha256(f"{sys.version} {_text(__name__)}".encode()).hexdigest()[:20]
+    own = _file(__name__)
+    assert own is not None
+    how = hashlib.sha256(sys.version.encode() + own.read_bytes()).hexdigest()[:20]
     return cache_folder() / f"code_hashes-{how}.pickle"
 
 
 def _remember() -> None:
-    """Keep new hashes, with those of other processes, for later ones."""
+    """Keep what was read, with that of other processes, for later ones."""
     if _changed:
         _known().update(pickles.read(_place()) or {})
         pickles.write(_place(), _known())

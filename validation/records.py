@@ -22,6 +22,7 @@ __all__ = [
     "recorded_readings",
     "recorded_thresholds",
     "recorded_verdicts",
+    "without_packet_level",
 ]
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -102,6 +103,11 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
 def excused_cases() -> dict[tuple[str, str], str]:
     """Return why a claim does not use a bundled case that is tagged with it, by case and claim."""
     return {(row["case"], row["claim"]): row["reason"] for row in rows("excused_cases.csv")}
+
+
+def without_packet_level() -> dict[str, str]:
+    """Return why a claim is not judged at hopflow's own packet level, by claim."""
+    return {row["id"]: row["reason"] for row in rows("without_packet_level.csv")}
 
 
 def record(findings: Mapping[Claim, Finding]) -> None:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
+import gc
 import hashlib
 import multiprocessing
+import multiprocessing.context
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
-RECORDED = ("verdicts.csv", "thresholds.csv")
-"""Published tables that are written from findings."""
+NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv")
+"""Published tables that are written from findings, or are for the pages alone."""
 MAKING = ("validation.checks", "validation.svg")
 """Modules that make findings of what claims measure."""
 
@@ -75,9 +77,8 @@ def checked(
         for claim in rest:
             yield claim, _check(claim.id)
         return
-    context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with concurrent.futures.ProcessPoolExecutor(jobs, context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(jobs, _context(), _begin_worker) as pool:
         try:
             yield from _found(rest, pool)
         except BaseException:
@@ -85,6 +86,25 @@ def checked(
             for worker in set(multiprocessing.active_children()) - others:
                 worker.terminate()  # what a worker computes has no use any more
             raise
+
+
+IMPORTED = ("numba", "matplotlib.backends.backend_svg", "validation.svg")
+"""What most claims import when they are checked, beside their modules."""
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Return how workers begin: forked, where that can be, from a process that has imported what all need."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    modules = {subject.check.measure.__module__ for subject in subjects().values()}
+    context.set_forkserver_preload([*IMPORTED, *sorted(modules)])
+    return context
+
+
+def _begin_worker() -> None:
+    """Look for garbage less often: compilers make many objects that live long; it takes a tenth of the time."""
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _found(
@@ -165,7 +185,7 @@ def _shared_texts() -> tuple[Path, ...]:
 @functools.cache
 def _common() -> str:
     published = (HERE / "published").rglob("*.*")
-    files = sorted(path for path in published if path.name not in RECORDED)
+    files = sorted(path for path in published if path.name not in NOT_USED)
     made_from = f"{MANIFEST_SHA256} {keeping.versions()} {keeping.hash_of(files)}"
     return hashlib.sha256(made_from.encode()).hexdigest()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
@@ -41,6 +42,9 @@ def check_disciplines(scenario: Scenario) -> None:
             what = "a rule of deliveries" if isinstance(flow.source, DeliveryRule) else "pacing"
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+        if math.isfinite(flow.idle):
+            msg = "transfers after idle times are for packets; use method=Packets()"
+            raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
         if not (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source))):
             continue
         for link in scenario.path(flow):

@@ -187,7 +187,7 @@ def packet_work(scenario: Scenario, duration: float) -> float:
             rate = min(rate, flow.max_window / scenario.base_rtt(flow))
         elif isinstance(flow.source, (CBR, OnOff)):
             rate = flow.source.rate
-        total += min(flow.size, rate * max(0.0, duration - flow.start))
+        total += min(flow.all_packets, rate * max(0.0, duration - flow.start))
     return total
 
 
@@ -217,7 +217,8 @@ def _error(scenario: Scenario) -> float:
     A flow's bottleneck is the link of its path with the smallest equal share; its discipline decides which table
     holds. Between measured points the error is interpolated in logarithms, beyond them it is that of the nearest.
     """
-    if not all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows):
+    endless = all(flow.idle == np.inf for flow in scenario.flows)
+    if not (endless and all(isinstance(flow.source, MEASURED_RULES) for flow in scenario.flows)):
         return np.nan
     if not _under(scenario):
         return np.nan

@@ -15,6 +15,8 @@ __all__ = ["CBR", "Flow", "OnOff", "rules_of", "window_rules"]
 HOSTS = ("shaped", "unshaped", "direct")
 LARGEST_WINDOW = 2.0**24
 """Packets: the receiver's memory is two numbers per packet of the window."""
+LONGEST_TRANSFER = 10**9
+"""Packets of a transfer that others follow: sequence numbers end at 2^31 - 2."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,12 @@ class Flow:
     pacing
         Whether a window sender spaces its packets: at 2 windows per round trip in slow start, 1.2 above half of
         ``ssthresh``, as Linux does. Rules with a pacing rate of their own do in any case. At packet level only.
+    idle
+        Time in s from the last ACK of a transfer to the next transfer of ``size`` packets, over the same
+        connection, whose window stays as it is. `inf`: one transfer. For window rules, at packet level only;
+        results have the time at which the first one is complete.
+    random_idle
+        Whether idle times are exponentially distributed with mean ``idle`` (drawn from the seed).
 
     Raises
     ------
@@ -137,6 +145,8 @@ class Flow:
     priority: int = 0
     delayed_acks: bool = False
     pacing: bool = False
+    idle: float = math.inf
+    random_idle: bool = False
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -170,11 +180,35 @@ class Flow:
                 f"pacing {of} = True: must be False for {self.source!r}: it has no window"
             )
         whole(f"priority {of}", self.priority, -(10**6), 10**6)
+        _check_idle(self, of)
+
+    @property
+    def all_packets(self) -> float:
+        """Packets to transfer in all: ``size``, or `inf` where one transfer follows the other."""
+        return self.size if self.idle == math.inf else math.inf
 
     @property
     def hops(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """The links of the path, as pairs of nodes."""
         return tuple(zip(self.path[:-1], self.path[1:], strict=True))
+
+
+def _check_idle(flow: Flow, of: str) -> None:
+    """Raise ValueError for idle times of a flow that has no transfers or no window."""
+    idle: object = unboxed(flow.idle)
+    flag(f"random_idle {of}", flow.random_idle)
+    if isinstance(idle, float) and idle == math.inf:
+        object.__setattr__(flow, "idle", math.inf)
+        if flow.random_idle:
+            raise ValueError(
+                f"random_idle {of} = True: must be False without idle times; give idle"
+            )
+        return
+    one_number(f"idle {of}", flow.idle, above=0.0, hint="in s")
+    if not isinstance(flow.source, WindowRule):
+        msg = f"must be inf for {flow.source!r}: it has no window"
+        raise ValueError(f"idle {of} = {flow.idle:g}: {msg}")  # noqa: TRY004
+    whole(f"size {of}", flow.size, 1, LONGEST_TRANSFER, why="of each transfer, with idle times")
 
 
 def window_rules(flows: Iterable[Flow]) -> Iterator[WindowRule]:

@@ -15,7 +15,7 @@ from responsefn import DeliveryRule, RateRule, WindowRule
 __all__ = ["DIMENSIONS", "DISCIPLINES", "OWN_KEYS", "RULES", "required", "sources_of"]
 
 DIMENSIONS: dict[str, Dimension] = {
-    "duration": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
+    "duration": "time", "idle": "time", "min_rto": "time", "delay": "time", "start": "time", "on": "time",
     "off": "time", "burst": "time", "signalling": "time", "storm": "time", "rate": "rate", "paused_rate": "rate", "buffer": "amount",
     "max_window": "amount", "size": "amount", "high": "amount", "low": "amount",
 }  # fmt: skip

@@ -187,7 +187,10 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         if run.advance(plan.samples):
             break
         spare *= 4
-    flow, sizes = run.layout.arrays["flow"], np.array([each.size for each in plan.scenario.flows])
+    flow, sizes = (
+        run.layout.arrays["flow"],
+        np.array([each.all_packets for each in plan.scenario.flows]),
+    )
     used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
     run.records.take_in(run.layout.arrays)

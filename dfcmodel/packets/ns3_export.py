@@ -256,6 +256,9 @@ def _check_sender(plan: Plan, f: int, size: int) -> None:
     number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(most))
     if flow.pacing:
         raise ValueError(f"pacing of flow {flow.name!r} = True: must be False for export to ns-3")
+    if math.isfinite(flow.idle):
+        msg = "must be inf for export to ns-3"
+        raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
 
 
 def _rule(flow: Flow) -> tuple[str, dict[str, object]]:

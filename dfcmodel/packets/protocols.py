@@ -25,12 +25,13 @@ class Guard(Protocol):
 
 
 class EventSimulation(Protocol):
-    """A discrete-event simulation: plan, clock (s), records, queues, and scheduling of events."""
+    """A discrete-event simulation: plan, clock (s), records, queues, senders, and scheduling of events."""
 
     plan: Plan
     now: float
     records: Records
     queues: list[Any]
+    senders: list[Any]
 
     def at(self, time: float, key: int, action: Callable[[], None]) -> None:
         """Schedule an action; actions at equal times run in the order of their keys."""

@@ -35,7 +35,7 @@ from dfcmodel.packets.reference_queues import (
 from dfcmodel.packets.reference_receivers import Packet, Receiver
 from dfcmodel.packets.reference_reductions import ALL_SENDERS
 from dfcmodel.packets.reference_senders import Sender
-from dfcmodel.packets.reference_sources import Blind, Rated
+from dfcmodel.packets.reference_sources import Blind, Rated, rest
 from hopflow.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -185,6 +185,8 @@ class Simulation:
         elif packet.is_ack:
             sender = self.senders[f]
             sender.receive(packet)
+            if isinstance(sender, Sender):
+                rest(self, f)
         else:
             self.deliver(packet)
 

@@ -106,6 +106,7 @@ class Sender:
         self.capable = self.accurate or not isinstance(self.rule, DeliveryRule)
         self.reduced = False
         self.pace_at = 0.0
+        self.resting = False
 
     def window(self) -> int:
         """Return the window in whole packets."""

@@ -1,4 +1,4 @@
-"""Sources of the reference engine without a window: constant rate, on-off, rate rules."""
+"""Sources of the reference engine: constant rate, on-off, rate rules, and transfers of windows after idle times."""
 
 from __future__ import annotations
 
@@ -12,11 +12,27 @@ from responsefn import Elapsed, Feedback
 if TYPE_CHECKING:
     from dfcmodel.packets.protocols import EventSimulation
 
-__all__ = ["Blind", "Rated"]
+__all__ = ["Blind", "Rated", "rest"]
 
 
 STEPS = 16.0
 """Packet times of its first link after which the clocks of a rate rule are moved on at the latest."""
+
+
+def rest(simulation: EventSimulation, f: int) -> None:
+    """Schedule the next transfer of a window sender once the last one is acknowledged."""
+    flow, sender = simulation.plan.scenario.flows[f], simulation.senders[f]
+    if flow.idle == math.inf or sender.acked + 1 != sender.size or sender.resting:
+        return
+    wait = -flow.idle * math.log(1.0 - simulation.random(f)) if flow.random_idle else flow.idle
+
+    def begin() -> None:
+        sender.resting = False
+        sender.size += flow.size
+        sender.send()
+
+    sender.resting = True
+    simulation.at(simulation.now + wait, len(simulation.queues) + f, begin)
 
 
 class Blind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.network.class_pauses import PFC
@@ -56,6 +57,9 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
                 f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
             )
             raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
+        if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
+            msg = f"must be inf with {rule!r} and convention = {method.convention!r}"
+            raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
         if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
             msg = 'not with ns-2; use convention="standard"'
             raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from validation.records import entries, recorded_thresholds, recorded_verdicts
+from validation.records import (
+    OWN,
+    entries,
+    recorded_levels,
+    recorded_thresholds,
+    recorded_verdicts,
+    without_packet_level,
+)
 from validation.verdicts import Verdict
 
 
@@ -40,3 +47,9 @@ def test_half_and_twice_are_those_of_the_threshold() -> None:
     assert threshold.value == 0.05
     assert threshold.half.packets is Verdict.CONTRADICTED
     assert threshold.twice.packets is Verdict.REPRODUCED
+
+
+def test_every_claim_of_a_paper_is_judged_at_packet_level_or_says_why_not() -> None:
+    without = {id for id, found in recorded_levels().items() if found is Verdict.NOT_APPLICABLE}
+    assert set(without_packet_level()) == {id for id in without if entries()[id].paper != OWN}
+    assert all(len(reason.split()) > 3 for reason in without_packet_level().values())

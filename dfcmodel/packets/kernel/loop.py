@@ -42,7 +42,7 @@ from .ports import LANES, count_starts, drop, is_markable, is_scalable, keep_pac
 from .random_numbers import uniform
 from .receivers import DUE, answer_late
 from .senders import receive
-from .sources import RATED, feed_back, look_at_timers, wake
+from .sources import CONSTANT, RATED, feed_back, look_at_timers, rest, wake
 from .timers import CHECK, END, NOW, NS2, WINDOW
 
 __all__ = [
@@ -90,6 +90,8 @@ def act(
             element, sent_at, unit, slot, flow, history, events, bits, noted, block, clock, tally,
             stream, out, f, e,
         )  # fmt: skip
+        if flow[f].onoff != CONSTANT:
+            rest(element, unit, slot, flow, clock, tally, stream, f)
     release(element, tally, e)
 
 

@@ -13,16 +13,17 @@ from .random_numbers import uniform
 from .senders import expire, send, send_selective
 from .timers import CHECK, END, NOW, wake_at
 
-__all__ = ["blind", "feed_back", "look_at_timers", "move_clocks", "rated", "span", "wake"]
+__all__ = ["blind", "feed_back", "look_at_timers", "move_clocks", "rated", "rest", "span", "wake"]
 
 BLIND, RATED = 4, 5
 STEPS = 16.0
 CONSTANT, REGULAR, RANDOM = 0, 1, 2
+ENDLESS = 2**31 - 2  # the most packets of a flow
 
 
 @inlined
 def span(unit, flow, stream, f, mean):
-    """Return the duration of an on or off period, s."""
+    """Return the duration of an on, off or idle period, s."""
     if flow[f].onoff == REGULAR:
         return mean
     return -mean * math.log(1.0 - uniform(stream, len(unit) - 1 + f))
@@ -96,8 +97,17 @@ def rated(flow, events, clock, tally, out, f):
 
 
 @inlined
+def rest(element, unit, slot, flow, clock, tally, stream, f):
+    """Schedule the next transfer of a window sender once the last one is acknowledged."""
+    s = flow[f]
+    if s.acked + 1 == s.size and s.due < 0.0:
+        s.due = clock[NOW] + span(unit, flow, stream, f, s.off)
+        wake_at(element, unit, slot, tally, f, s.due, f)
+
+
+@inlined
 def wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, stream, out, f):
-    """Process the events due at a sender: start, delayed packet, retransmission timeout."""
+    """Process the events due at a sender: start, next transfer, delayed packet, timeout."""
     s = flow[f]
     if s.recovery == BLIND:
         blind(element, unit, slot, flow, clock, tally, stream, out, f)
@@ -113,6 +123,8 @@ def wake(element, unit, slot, flow, history, events, bits, noted, clock, tally, 
         s.held_until = math.inf
     elif sending:
         s.due = -1.0
+        if s.onoff != CONSTANT and s.acked + 1 == s.size:
+            s.size = min(s.size + int(s.on), ENDLESS)
     for turn in range(2):
         if turn == 1:
             if s.deadline != now:

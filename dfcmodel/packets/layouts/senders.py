@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.network.flows import OnOff
 from dfcmodel.packets.kernel.boxes import USED, push, take
 from dfcmodel.packets.kernel.layout import FLOW
-from dfcmodel.packets.kernel.sources import RANDOM
+from dfcmodel.packets.kernel.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.timers import WAKE, wake_at
 from dfcmodel.packets.plans import ENDLESS
 from hopflow.kernels import build
@@ -44,7 +44,7 @@ def lay_out_flows(
         rtt = scenario.base_rtt(given) if isinstance(rule, WindowRule) else 0.0
         line_rate = scenario.path(given)[0].rate if isinstance(rule, RateRule) else 0.0
         key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f],
-               plan.paced[f])  # fmt: skip
+               plan.paced[f], given.idle, given.random_idle)  # fmt: skip
         if key not in alike:
             alike[key] = len(kinds)
             kinds.append(_row(plan, f, signatures, rtt, line_rate))
@@ -93,6 +93,9 @@ def _row(
         _set_numbers(row, source, begin)
         row["paced"] = plan.paced[f]
         row["pace_start"], row["pace_after"] = plan.paces(f)
+        if math.isfinite(given.idle):
+            row["onoff"] = RANDOM if given.random_idle else REGULAR
+            row["on"], row["off"] = given.size, given.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
             row["sent_mask"] = 4 * count - 1
@@ -104,7 +107,7 @@ def _row(
     else:
         row["gap"] = 1.0 / source.rate
         if isinstance(source, OnOff):
-            row["onoff"] = 2 if source.random else 1
+            row["onoff"] = RANDOM if source.random else REGULAR
             row["on"], row["off"] = source.on, source.off
     return row
 
@@ -141,13 +144,14 @@ def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:
-    """Draw what is left of exponential on and off periods anew: they have no memory, the law is the same.
+    """Draw what is left of exponential on, off and idle periods anew: they have no memory, the law is the same.
 
     A source whose next packet is due in more than a gap is off: at least until a gap from now, by what its state
     tells, and then for an exponential time. The event of the old time finds nothing due.
     """
     flow = arrays["flow"]
-    rows = np.flatnonzero((flow["onoff"] == RANDOM) & (flow["due"] >= 0.0))
+    begun = (flow["recovery"] == RECOVERY[""]) | (flow["acked"] >= 0)
+    rows = np.flatnonzero((flow["onoff"] == RANDOM) & (flow["due"] >= 0.0) & begun)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])

@@ -99,6 +99,14 @@ def test_of_other_disciplines_nothing_was_measured(rule) -> None:
     assert np.isnan(found.error)
 
 
+def test_transfers_after_idle_times_are_for_packets() -> None:
+    scenario = crowded(8, 30.0)
+    flows = tuple(replace(flow, size=50.0, idle=1.0) for flow in scenario.flows)
+    found = choose_level(replace(scenario, flows=flows), affordable=0.0)
+    assert isinstance(found.method, Packets)
+    assert packet_work(replace(scenario, flows=flows), 10.0) == packet_work(scenario, 10.0)
+
+
 def test_where_nothing_was_measured_packets_are_chosen() -> None:
     scenario = crowded(8, 100.0)
     cubic = tuple(replace(flow, source=CUBIC()) for flow in scenario.flows)

@@ -12,6 +12,7 @@ from dfcmodel import (
     Flow,
     takano2006,
 )
+from responsefn import Reno
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,12 @@ from dfcmodel import (
         ({"source": "reno"}, ["source", "'reno'", "Reno()"]),
         ({"host": "far"}, ["host", "'far'", "'shaped'"]),
         ({"priority": 0.5}, ["priority", "0.5"]),
+        ({"idle": 0.0, "size": 40.0}, ["idle", "0"]),
+        ({"idle": 1.0}, ["size", "inf", "whole number", "each transfer"]),
+        ({"idle": 1.0, "size": 4.5}, ["size", "4.5", "whole number"]),
+        ({"idle": 1.0, "size": 40.0, "source": CBR(9.0)}, ["idle", "1", "no window"]),
+        ({"random_idle": True}, ["random_idle", "give idle"]),
+        ({"random_idle": 1, "idle": 1.0, "size": 9.0}, ["random_idle", "1"]),
     ],
 )
 def test_flow_fields(refused, change, parts) -> None:
@@ -42,3 +49,10 @@ def test_flow_fields(refused, change, parts) -> None:
 @pytest.mark.parametrize("given", [np.float32(np.inf), np.array(np.inf)])
 def test_a_flow_without_end_in_any_type(given) -> None:
     assert Flow("a", (1, 2), CBR(100.0), size=given) == Flow("a", (1, 2), CBR(100.0))
+
+
+def test_transfers_that_follow_one_another_are_packets_without_end() -> None:
+    flow = Flow("a", (1, 2), Reno(), size=40.0)
+    assert flow.all_packets == 40.0
+    assert replace(flow, idle=1.0).all_packets == np.inf
+    assert replace(flow, idle=np.float32(np.inf)) == flow

@@ -228,6 +228,7 @@ def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
         (two_flows(HSTCP()), Packets(), "source of flow 'flow 1'"),
         (two_flows(OnOff(10.0, 0.1, 0.1)), Packets(), "source of flow 'flow 1'"),
         (two_flows(NewReno(), pacing=True), Packets(), "pacing of flow 'flow 1'"),
+        (two_flows(NewReno(), size=9.0, idle=1.0), Packets(), "idle of flow 'flow 1' = 1"),
         (two_flows(Reno()), Packets(), "recovery of flow 'flow 1' = 'reno'"),
         (two_flows(NewReno()), Packets(convention="ns2"), 'convention="standard"'),
         (two_flows(NewReno()), Packets(loss={"left->right": 0.01}), "loss of left->right = 0.01"),

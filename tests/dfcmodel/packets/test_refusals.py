@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dfcmodel import DFC, CoDel, Packets, Pause, simulate
-from responsefn import CUBIC
+from dfcmodel import DFC, CoDel, Fluid, Packets, Pause, simulate
+from responsefn import BBR, CUBIC
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,18 @@ def test_ns2_has_no_managers_but_red(one_link, refused) -> None:
     refused(
         ("discipline of link a->b", "CoDel"),
         lambda: simulate(managed, method=Packets(convention="ns2")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "method"), [(None, Packets(convention="ns2")), (BBR(), Packets()), (None, Fluid())]
+)
+def test_idle_times_are_refused_where_they_would_be_something_else(
+    one_link, refused, source, method
+) -> None:
+    (flow,) = one_link.flows
+    flow = replace(flow, source=source or flow.source, size=10.0, idle=0.1)
+    refused(
+        ("idle of flow 'flow'", "0.1"),
+        lambda: simulate(replace(one_link, flows=(flow,)), method=method),
     )

@@ -10,21 +10,10 @@ import numpy as np
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
-from responsefn import (
-    ARENO,
-    BIC,
-    CTCP,
-    CUBIC,
-    HSTCP,
-    Fusion,
-    Independent,
-    Reno,
-    WindowRule,
-    simulate_rule,
-)
+from responsefn import Independent, simulate_rule
 from validation import evidence
 from validation.checks import claim
-from validation.claims.kaneko2007.runs import alone
+from validation.claims.kaneko2007.runs import NAMES, RULES, alone
 from validation.drawing import COLOURS, errorbars, figure, label
 from validation.keeping import kept
 from validation.statistics import half_width
@@ -38,16 +27,6 @@ NS3 = ("kaneko2007/loss-sweep-ns3", "kaneko2007/loss-sweep-rare-ns3")
 CAPACITY, RTT, BUFFER = mbps(100.0), 0.04, 333.0
 """Packets/s, s, packets: one bandwidth-delay product."""
 FUSION = "fusion"
-NAMES: dict[str, WindowRule] = {
-    FUSION: Fusion(),
-    "areno": ARENO(),
-    "compound": CTCP(),
-    "highspeed": HSTCP(),
-    "bic": BIC(),
-    "cubic": CUBIC(),
-    "reno": Reno(),
-}
-"""The rules of the slide, by their names in the data."""
 LOSS_RATES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 """Up to 0.01: the window model has no timeouts."""
 LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
@@ -112,7 +91,7 @@ class RandomLoss:
 @kept
 def flow_share(name: str, p: float) -> float:
     """Return the share of the link by a flow packet by packet, with ideal recovery and timers."""
-    run = alone(NAMES[name], p, RTT, round(BUFFER), BUFFER)
+    run = alone(RULES[name], p, RTT, round(BUFFER), BUFFER)
     return float(run.goodput[0]) / CAPACITY
 
 
@@ -120,7 +99,7 @@ def flow_share(name: str, p: float) -> float:
 def recovered_share(name: str, p: float, recovery: str) -> Share:
     """Return the share of the link by hopflow's packet level, with the recovery and timers of TCP."""
     links = (Link(*ends, CAPACITY, RTT / 2, BUFFER) for ends in (("a", "b"), ("b", "a")))
-    flow = Flow("alone", ("a", "b"), NAMES[name], WINDOW)
+    flow = Flow("alone", ("a", "b"), RULES[name], WINDOW)
     scenario = Scenario("random loss", tuple(links), (flow,), duration=END)
     rates = []
     for seed in SEEDS:
@@ -135,7 +114,7 @@ def recovered_share(name: str, p: float, recovery: str) -> Share:
 def model_share(name: str, p: float) -> Share:
     """Return the share of the link by the window model: the rule and a drop-tail queue."""
     run = simulate_rule(
-        NAMES[name],
+        RULES[name],
         p,
         RTT,
         Independent(),
@@ -156,7 +135,7 @@ def packet_shares(*cases: str) -> Shares:
     found: dict[float, dict[str, Share]] = {}
     for p in sorted({float(value) for value in frame["loss_rate"]}):
         rows = frame[frame["loss_rate"] == p]
-        of_rules = {name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in NAMES}
+        of_rules = {name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in RULES}
         found[p] = {
             name: Share(float(rates.mean()) / CAPACITY, half_width(rates) / CAPACITY)
             for name, rates in of_rules.items()
@@ -168,7 +147,7 @@ def packet_shares(*cases: str) -> Shares:
 @claim("K01", cases=(NS2, *NS3))
 def measure() -> RandomLoss:
     """Run the window model over the loss rates of the slide, and read the packet runs."""
-    model = {p: {name: model_share(name, p) for name in NAMES} for p in LOSS_RATES}
+    model = {p: {name: model_share(name, p) for name in RULES} for p in LOSS_RATES}
     return RandomLoss(model, packet_shares(NS2), packet_shares(*NS3))
 
 
@@ -206,9 +185,12 @@ def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
 def shares_of_the_link(found: RandomLoss) -> Figure:
     """Draw the shares over the loss rate, by rule."""
     fig, ax = figure(6.4, 4.2)
-    for rule, colour in zip(NAMES, COLOURS, strict=True):
+    for rule, colour in zip(RULES, COLOURS, strict=True):
         ax.plot(
-            LOSS_RATES, [found.model[p][rule].value for p in LOSS_RATES], color=colour, label=rule
+            LOSS_RATES,
+            [found.model[p][rule].value for p in LOSS_RATES],
+            color=colour,
+            label=NAMES[rule],
         )
         for shares, filled in ((found.ns2, "none"), (found.ns3, colour)):
             seen = [(p, *each[rule]) for p, each in shares.items() if rule in each]

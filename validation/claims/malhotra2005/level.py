@@ -1,7 +1,4 @@
-"""Endless TCP over pause at hopflow's packet level: the tandem of two bridges of the bundled runs of ns-3.
-
-Files with idle times between them are not run: a flow there has one transfer.
-"""
+"""TCP over pause at hopflow's packet level: the tandem of two bridges of the bundled runs of ns-3."""
 
 from __future__ import annotations
 
@@ -16,7 +13,10 @@ from responsefn import Reno
 from validation.keeping import kept
 from validation.statistics import Estimate, Values, of_runs, ratio_gain
 
-__all__ = ["RTTS", "SEEDS", "SENDERS", "Endless", "TwoPackets", "endless", "gain"]
+__all__ = [
+    "RTTS", "SEEDS", "SENDERS", "Bridges", "Endless", "TwoPackets", "endless", "gain", "goodput",
+    "idle_gain",
+]  # fmt: skip
 
 LINK_A, LINK_B, LINK_C = 25.0, 100.0, 15.0
 """Rates, packets/s."""
@@ -29,6 +29,14 @@ WARM, ROUNDS, LEAST = 200.0, 300.0, 2000.0
 """Warm-up in s; measured time: round trips, and the least, s."""
 SAMPLE = 1.0
 SEEDS = 4
+FILE, IDLE = 56.0, 1.0
+"""Packets of a file of 80 KB; s from its last ACK to the next one."""
+FILE_SEEDS = 8
+"""Runs of files, whose gains scatter more."""
+LOADS = (15.0, 25.0, 35.0, 100.0)
+"""Rates of link A with which files are run, packets/s: the least, the default, that at which ns-3 loses by pausing, the most."""
+LONG, SPAN, LONG_SPAN = 5.0, 1000.0, 4000.0
+"""Round-trip time from which runs of files are longer, s; measured time below it and from it on, s: those of ns-3."""
 RTTS = (0.1, 1.0, 5.0)
 """Round-trip times that are run, s."""
 
@@ -63,30 +71,48 @@ class Endless(NamedTuple):
         return found
 
 
-def _scenario(rtt: float, pause: bool, seed: int) -> Scenario:
-    """Return the scenario: pausing is asked for by queue 2, above T1 packets, and ends below T2."""
-    paused = Pause(high=THRESHOLD - 1, low=THRESHOLD - 2) if pause else FIFO()
+class Bridges(NamedTuple):
+    """RTT in s, T1 and T2 in packets (T1 = B2: no pausing), and the rate of link A in packets/s."""
+
+    rtt: float
+    high: int = THRESHOLD
+    low: int = THRESHOLD
+    link_a: float = LINK_A
+
+    @property
+    def off(self) -> Bridges:
+        """The same without pausing."""
+        return self._replace(high=B2, low=B2)
+
+
+def _scenario(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenario:
+    """Return eight flows like one over the bridges, measured for a time in s after the warm-up.
+
+    Pausing is asked for by queue 2, above T1 packets, and ends below T2.
+    """
+    rtt, high, low, link_a = bridges
+    paused = Pause(high=high - 1, low=max(low - 2, 0)) if high < B2 else FIFO()
     links = (
-        Link("host", "bridge 1", LINK_A, rtt / 2 - 2 * MESSAGE, 1e5),
+        Link("host", "bridge 1", link_a, rtt / 2 - 2 * MESSAGE, 1e5),
         Link("bridge 1", "bridge 2", LINK_B, MESSAGE, B1 - 1),
         Link("bridge 2", "receiver", LINK_C, MESSAGE, B2 - 1, discipline=paused),
     )
     starts = np.random.default_rng(seed).uniform(0.0, max(1.0, rtt), FLOWS)
-    path = ("host", "bridge 1", "bridge 2", "receiver")
-    flows = (Flow(f"{n}", path, Reno(), WINDOW, float(s)) for n, s in enumerate(starts, 1))
-    end = WARM + 10 * rtt + max(LEAST, ROUNDS * rtt)
-    return Scenario("two bridges", links, tuple(flows), end, min_rto=0.2)
+    flows = (replace(flow, name=f"{n}", start=float(s)) for n, s in enumerate(starts, 1))
+    return Scenario("two bridges", links, tuple(flows), WARM + 10 * rtt + span, min_rto=0.2)
+
+
+PATH = ("host", "bridge 1", "bridge 2", "receiver")
 
 
 @kept
 def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
     """Return runs of eight endless flows of one of the `SENDERS`."""
     rows = []
+    flow = Flow("", PATH, TwoPackets() if sender == "two" else Reno(), WINDOW)
+    bridges = Bridges(rtt) if pause else Bridges(rtt).off
     for seed in range(SEEDS):
-        scenario, method = _scenario(rtt, pause, seed), Packets()
-        if sender == "two":
-            flows = tuple(replace(flow, source=TwoPackets()) for flow in scenario.flows)
-            scenario = replace(scenario, flows=flows)
+        scenario, method = _scenario(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
         if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
             links = tuple(replace(link, buffer=link.buffer + 1) for link in scenario.links)
             scenario = replace(scenario, links=links)
@@ -101,6 +127,24 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
         timeouts = run.timeouts.sum() / run.time[-1]
         rows.append((sent / span, lost / (sent + lost), lost / reductions, trips, timeouts))
     return Endless(*np.array(rows).T)
+
+
+@kept
+def goodput(bridges: Bridges, random: bool = False) -> Values:
+    """Return the goodput of runs of eight flows of files with idle times, packets/s; `random`: exponential ones."""
+    flow = Flow("", PATH, Reno(), WINDOW, size=FILE, idle=IDLE, random_idle=random)
+    found = []
+    for seed in range(FILE_SEEDS):
+        scenario = _scenario(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
+        run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, rng=seed)
+        late = run.time > WARM + 10 * bridges.rtt
+        found.append(np.ptp(run.delivered[:, late], axis=1).sum() / np.ptp(run.time[late]))
+    return np.array(found)
+
+
+def idle_gain(bridges: Bridges, random: bool = False) -> Estimate:
+    """Return the gain in goodput of files with idle times from pausing, in per cent."""
+    return ratio_gain(*(of_runs(goodput(each, random)) for each in (bridges, bridges.off)))
 
 
 def gain(rtt: float, sender: str = "reno") -> Estimate:

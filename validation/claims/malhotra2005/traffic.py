@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Statement, effects
+from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.statistics import Estimate, combine, difference, of_runs, slope
@@ -25,6 +26,8 @@ FAR = 2.0
 """Factor from which a gain counts as the paper's "far greater", which has no number: a convention of ours."""
 HIGH, BELOW, LAST, FULL = 15, 8, 19, 20
 """Thresholds: in the band of 70 to 80 % of the buffer, far below it, the last but one, no pausing."""
+LOWS = (1, 5, 10, 15)
+"""Low thresholds at packet level, packets."""
 NO_GAIN = 0.1
 """Gain below which there is none, in per cent."""
 
@@ -33,29 +36,14 @@ def _growth(gains: Mapping[float, Estimate]) -> Estimate:
     return difference(gains[LONG], gains[SHORT])
 
 
-@effects(
-    "M10",
-    cases=(
-        bundled.LINK_A,
-        bundled.RANDOM_THINK,
-        READINGS,
-        STACKS,
-        protocol.CLOCK,
-        protocol.SMALL,
-        protocol.THINK,
-        *protocol.LONG.values(),
-    ),
-)
-def growth_by_load() -> Effects:
-    """Measure the growth of TCP's gain with the round-trip time at every rate of link A."""
-    gains = bundled.tcp_gains(bundled.LINK_A)
-    loads = [load for load, rtt in gains if rtt == SHORT]
-    found = {load: _growth({r: gains[load, r] for r in (SHORT, LONG)}) for load in loads}
-    exact = {
-        load: gain(Setting((load, 1.0), rtt=LONG)) - gain(Setting((load, 1.0), rtt=SHORT))
-        for load in loads
-    }
-    random = bundled.tcp_gains(bundled.RANDOM_THINK)
+def _own_growth(load: float, random: bool = False) -> Estimate:
+    """Return the growth at hopflow's packet level, with constant or exponential idle times."""
+    bridges = (level.Bridges(rtt, link_a=load) for rtt in (LONG, SHORT))
+    return difference(*(level.idle_gain(each, random) for each in bridges))
+
+
+def _growth_in_other_readings() -> dict[str, dict[str, Statement]]:
+    """Return the growth of TCP's gain with other traffic, and with other senders."""
     others = {
         name: {
             "grows": Statement((_growth(protocol.gains(READINGS, query=f"reading == {name!r}")),))
@@ -82,27 +70,74 @@ def growth_by_load() -> Effects:
         "files of 80 kbit": protocol.gains(protocol.SMALL),
     }
     at = {name: {"grows": Statement((_growth(each),))} for name, each in traffic.items()}
+    return at | others | stacks
+
+
+@effects(
+    "M10",
+    cases=(
+        bundled.LINK_A,
+        bundled.RANDOM_THINK,
+        READINGS,
+        STACKS,
+        protocol.CLOCK,
+        protocol.SMALL,
+        protocol.THINK,
+        *protocol.LONG.values(),
+    ),
+)
+def growth_by_load() -> Effects:
+    """Measure the growth of TCP's gain with the round-trip time at every rate of link A."""
+    gains = bundled.tcp_gains(bundled.LINK_A)
+    loads = [load for load, rtt in gains if rtt == SHORT]
+    found = {load: _growth({r: gains[load, r] for r in (SHORT, LONG)}) for load in loads}
+    exact = {
+        load: gain(Setting((load, 1.0), rtt=LONG)) - gain(Setting((load, 1.0), rtt=SHORT))
+        for load in loads
+    }
+    random = bundled.tcp_gains(bundled.RANDOM_THINK)
+    own = {load: _own_growth(load) for load in level.LOADS}
     rates = sorted({load for load, _ in random})
     scattered = tuple(difference(random[load, LONG], random[load, MIDDLE]) for load in rates)
     kept = protocol.over_rtt().default
     return Effects(
         {
             "grows": Statement(
-                tuple(found.values()), tuple(Estimate(value, 0.0) for value in exact.values())
+                tuple(found.values()),
+                tuple(Estimate(value, 0.0) for value in exact.values()),
+                level=tuple(own.values()),
             )
         },
         {
             "growth": Curve(loads, list(found.values()), list(exact.values())),
             "exponential think times": Curve(rates, scattered),
+            "growth at packet level": Curve(list(own), level=list(own.values())),
         },
         ("link A (packets/s)", f"gain at {LONG:g} s less that at {SHORT:g} s (%)"),
         values={
             "against": [load for load, e in found.items() if e.value < 0],
-            "found": found, "scattered": dict(zip(rates, scattered, strict=True)),
+            "found": found, "own": own, "apart": _own_growth(35.0, random=True), "scattered": dict(zip(rates, scattered, strict=True)),
             "most": kept[20.0], "chain": gain(Setting(rtt=20.0)),
         },
-        readings={"exponential think times": {"grows": Statement(scattered)}} | at | others | stacks,
+        readings={"exponential think times": {"grows": Statement(scattered)}}
+        | _growth_in_other_readings(),
     )  # fmt: skip
+
+
+def _own_trends() -> tuple[dict[int, Estimate], dict[str, Estimates]]:
+    """Return the goodput by T1 = T2 at hopflow's packet level, packets/s, and what the statements are about."""
+    low, high = (
+        {p: of_runs(level.goodput(bridges)) for p, bridges in each.items()}
+        for each in (
+            {p: level.Bridges(MIDDLE, HIGH, p) for p in LOWS},
+            {p: level.Bridges(MIDDLE, p, p) for p in (BELOW, HIGH, LAST - 1, LAST)},
+        )
+    )
+    return high, {
+        "low": (slope(list(low.values()), list(low)),),
+        "band": tuple(difference(high[HIGH], high[p]) for p in (BELOW, LAST)),
+        "collapse": (difference(high[LAST - 1], high[LAST]),),
+    }
 
 
 @effects("M11", cases=(protocol.THRESHOLDS, protocol.LOW_THRESHOLD))
@@ -131,9 +166,13 @@ def threshold_trends() -> Effects:
         }
 
     found = {rtt: protocol.by_threshold("think", rtt) for rtt in (1.0, 5.0)}
+    own, levels = _own_trends()
     return Effects(
-        statements(1.0),
+        {key: replace(each, level=levels[key]) for key, each in statements(MIDDLE).items()},
         {
+            "at packet level": Curve(list(own), level=list(own.values())),
+        }
+        | {
             f"RTT {rtt:g} s": Curve(
                 list(each), list(each.values()),
                 [chain.solve(Setting(high=p, rtt=rtt)).throughput for p in each],
@@ -172,6 +211,8 @@ def _far(
 def idle_times() -> Effects:
     """Measure the gains with idle times and with endless files."""
     think, endless = protocol.over_rtt().default, protocol.gains(protocol.ENDLESS)
+    own = {rtt: level.idle_gain(level.Bridges(rtt)) for rtt in level.RTTS}
+    also = {rtt: level.gain(rtt) for rtt in level.RTTS}
     bursty, granular = (
         {rtt: gain(Setting(rates, rtt=rtt)) for rtt in IDLE} for rates in (HEAVY, THREE)
     )
@@ -190,16 +231,18 @@ def idle_times() -> Effects:
             "far": Statement(
                 _far(think, endless),
                 tuple(Estimate(bursty[rtt] - FAR * granular[rtt], 0.0) for rtt in IDLE),
+                level=_far(own, also),
             )
         },
         {
             "idle times": Curve(IDLE, [think[rtt] for rtt in IDLE], list(bursty.values())),
             "endless": Curve(IDLE, [endless[rtt] for rtt in IDLE], list(granular.values())),
-            "endless at packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
+            "endless at packet level": Curve(level.RTTS, level=list(also.values())),
+            "idle times at packet level": Curve(level.RTTS, level=list(own.values())),
         },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
-        values={"think": think, "endless": endless, "flows": flows},
+        values={"think": think, "endless": endless, "flows": flows, "own": own, "also": also},
         readings={
             f"RTT from {LONG:g} s": {"far": Statement(_far(long, endless))},
             "a file per second by the clock": {

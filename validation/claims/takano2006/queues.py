@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import DFC, Trajectory, simulate, takano2006
+from dfcmodel import DFC, Packets, Trajectory, simulate, takano2006
 from validation import evidence
-from validation.claims.takano2006.studies import DEFAULT, START, Study, rows
+from validation.claims.takano2006.studies import (
+    DEFAULT,
+    PACKET_JITTER,
+    SPREAD,
+    START,
+    Study,
+    rows,
+)
+from validation.keeping import kept
 from validation.statistics import Values
 from validation.verdicts import Sides, Verdict
 
@@ -22,6 +30,8 @@ FIFO, DFC_CASE = Study("4").without_dfc_case, Study("4").with_dfc_case
 BUFFER = 1800
 MERGE = 14
 """Place of node 15, where the background flow enters, among the sending nodes."""
+PACKET_RUNS = 16
+"""Runs at hopflow's packet level: that some differ is judged."""
 READINGS: dict[str, dict[str, object]] = {
     "default": {},
     "synchronous clocks": {"phases": "synchronous"},
@@ -47,8 +57,12 @@ class Queues:
     @property
     def share_of_merge(self) -> float:
         """Share of node 15 in all packets stored after 0.1 s."""
+        return self.share_of(MERGE)
+
+    def share_of(self, place: int) -> float:
+        """Return the share of a node in all packets stored after 0.1 s."""
         late = self.time > START
-        return float(self.stored[MERGE, late].sum() / self.stored[:, late].sum())
+        return float(self.stored[place, late].sum() / self.stored[:, late].sum())
 
     @property
     def peak_of_merge(self) -> float:
@@ -86,7 +100,7 @@ def every(runs: Runs, holds: Callable[[Queues], bool]) -> Sides[Verdict]:
     return runs.each(lambda side: Verdict.of(all(map(holds, side))))
 
 
-def _of_fluid(run: Trajectory) -> Queues:
+def _of_run(run: Trajectory) -> Queues:
     full = float(run.time[int(np.argmax(run.queued[MERGE]))])
     return Queues(run.time, run.queued, run.lost.sum(axis=(0, 2)), run.peak_queue, full)
 
@@ -121,7 +135,22 @@ def _fluid(host: str | None, reading: str = "default") -> list[Queues]:
         links = (replace(link, discipline=law, shared=shared) for link in scenario.links)
         scenario = replace(scenario, links=tuple(links))
     every = (simulate(scenario, duration=0.5, jitter=jitter, rng=seed) for seed in range(4))
-    return [_of_fluid(run) for run in every]
+    return [_of_run(run) for run in every]
+
+
+@kept
+def at_packet_level() -> list[Queues]:
+    """Return runs without DFC at hopflow's packet level, as random as those of ns-2."""
+    scenario = takano2006("4", dfc=False)
+    return [
+        _of_run(
+            simulate(
+                scenario, Packets(), duration=0.5, jitter=SPREAD, packet_jitter=PACKET_JITTER,
+                rng=seed,
+            )
+        )
+        for seed in range(PACKET_RUNS)
+    ]  # fmt: skip
 
 
 def without_dfc() -> Runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,14 @@ from validation.claims.takano2006.queues import (
     BUFFER,
     FIFO,
     MERGE,
+    Queues,
     Runs,
+    at_packet_level,
     every,
     without_dfc,
 )
 from validation.drawing import BLUE, RED, label, panels
-from validation.verdicts import Judgement
+from validation.verdicts import Judgement, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,36 +32,52 @@ EMPTY = 0.01
 
 @dataclass(frozen=True)
 class AtNode15:
-    """The queues of every run without DFC."""
+    """The queues of every run without DFC, and of those at hopflow's packet level."""
 
     runs: Runs
+    level: list[Queues]
 
     @property
     def late(self) -> list[float]:
         """Packets at node 15 at the end of ns-2's runs."""
         return [float(queues.stored[MERGE, -1]) for queues in self.runs.packets]
 
+    @property
+    def apart(self) -> list[float]:
+        """Shares of node 1 in what is stored after 0.1 s, of the packet level's runs with more than allowed elsewhere."""
+        return [run.share_of(0) for run in self.level if run.share_of_merge <= ALONE]
+
 
 @claim("D10", cases=(FIFO,))
 def measure() -> AtNode15:
     """Return the queues without DFC."""
-    return AtNode15(without_dfc())
+    return AtNode15(without_dfc(), at_packet_level())
 
 
 measure.constants_of(studies, queues)
 
 
-@measure.judge
-def judge(found: AtNode15, *, empty: float = EMPTY) -> Judgement:
-    """Judge in every run whether the packets are at node 15, whether it overflows and drains."""
+def _statements(empty: float) -> dict[str, Callable[[Queues], bool]]:
+    """Return whether the packets of a run are at node 15, and whether it overflows and drains."""
     full = BUFFER - 1  # ns-2's queue does not count the packet in service
     return {
-        "at_node_15": every(found.runs, lambda queues: queues.share_of_merge > ALONE),
-        "overflows": every(
-            found.runs, lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0
-        ),
-        "drains": every(found.runs, lambda queues: queues.left < empty * BUFFER),
+        "at_node_15": lambda queues: queues.share_of_merge > ALONE,
+        "overflows": lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0,
+        "drains": lambda queues: queues.left < empty * BUFFER,
     }
+
+
+@measure.judge
+def judge(found: AtNode15, *, empty: float = EMPTY) -> Judgement:
+    """Judge the statements in every run."""
+    return {key: every(found.runs, holds) for key, holds in _statements(empty).items()}
+
+
+@measure.packet_level
+def packet_level(found: AtNode15, *, empty: float = EMPTY) -> dict[str, Verdict]:
+    """Judge the same in the runs of hopflow's packet level."""
+    found_in_all = {key: all(map(holds, found.level)) for key, holds in _statements(empty).items()}
+    return {key: Verdict.of(each) for key, each in found_in_all.items()}
 
 
 @measure.draw

@@ -63,3 +63,20 @@ def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
     assert ks_2samp(*sent).pvalue > 1e-3
     # four standard errors of the difference of two means
     assert abs(sent[0].mean() - sent[1].mean()) < 4.0 * np.sqrt(2.0 * sent[0].var() / 1000)
+
+
+def test_idle_times_are_drawn_anew_once_transfers_have_begun(one_link) -> None:
+    """A copy draws the exponential rest of idle times that have begun, and leaves starts and constant ones."""
+    (flow,) = one_link.flows
+    kinds = ((0.0, True), (0.0, False), (1.5, True))
+    flows = tuple(
+        replace(flow, name=f"{n}", start=start, size=5.0, idle=1.0, random_idle=random)
+        for n, (start, random) in enumerate(kinds)
+    )
+    run = begin_run(plan_of(replace(one_link, flows=flows), Packets(seed=1)))
+    assert run.advance(20)
+    before = run.layout.arrays["flow"]["due"].copy()
+    after = run.fork(np.random.default_rng(1)).layout.arrays["flow"]["due"]
+    assert (before >= 0.0).all()
+    assert (after != before).tolist() == [True, False, False]
+    assert after[0] > 0.2

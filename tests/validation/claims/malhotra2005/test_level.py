@@ -1,4 +1,4 @@
-"""Endless TCP over pause at hopflow's packet level."""
+"""TCP over pause at hopflow's packet level: endless files, and files with idle times."""
 
 from __future__ import annotations
 
@@ -31,3 +31,13 @@ def test_a_least_window_of_two_packets_gives_the_timeouts_of_ns3() -> None:
     assert two.goodput.mean() == pytest.approx(frame["goodput"].mean(), rel=0.01)
     assert max(one.timeouts.mean(), ns2.timeouts.mean()) < seen / 2
     assert level.gain(0.1, "two").value > 0.0 > level.gain(0.1).value
+
+
+def test_the_gain_of_files_with_idle_times_grows_as_in_ns3() -> None:
+    """From 1 to 5 s, and much more than that of endless files; two programs of one TCP, within a third."""
+    seen = protocol.gains(protocol.THINK)[5.0].value
+    short, long = (level.idle_gain(level.Bridges(rtt)) for rtt in (1.0, 5.0))
+    assert long.value == pytest.approx(seen, rel=1 / 3)
+    assert long.value > 10.0 * abs(short.value)
+    assert long.value > 2.0 * level.gain(5.0).value
+    assert level.Bridges(5.0).off == level.Bridges(5.0, 20, 20)
