@@ -85,7 +85,19 @@ def _skip_bare_fields(
     return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
 
 
+def _level_headings(
+    _app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:
+    """Say of what level the captions of tables of contents are, which Sphinx calls headings."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = context[part].replace(
+                ' role="heading">', ' role="heading" aria-level="2">'
+            )
+
+
 def setup(app: Any) -> None:
     """Register the hooks of this file."""
+    app.connect("html-page-context", _level_headings, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterator
@@ -267,11 +268,12 @@ def list_claims(json: AsJson = False) -> None:
             )
         )
         return
-    table = Table("claim", "paper", "where", "statement", "model", "packets")
-    for item in ledger().values():
-        verdicts = recorded.get(item.id, ("", ""))
-        table.add_row(item.id, item.paper, item.where, item.text, *map(str, verdicts))
-    Console().print(table)
+    for paper, own in itertools.groupby(ledger().values(), key=lambda item: item.paper):
+        table = Table("claim", Column("statement", ratio=1), "model", "packets", title=paper)
+        for item in own:
+            verdicts = recorded.get(item.id, ("", ""))
+            table.add_row(item.id, f"{item.where}: {item.text}", *map(str, verdicts))
+        Console().print(table)
 
 
 def main() -> None:

@@ -76,9 +76,13 @@ def test_a_list_changes_curves_and_code(chromium: Any, address: str) -> None:
 @in_a_browser
 def test_an_arrow_key_moves_a_slider(chromium: Any, address: str) -> None:
     page, errors = opened(chromium, f"{address}/tcp", 390)
-    page.locator(".noUi-handle").first.focus()
+    (view,) = (view for view in VIEWS if view.name == "tcp")
+    first = next(knob for knob in view.knobs if knob.slider)
+    page.get_by_role("slider", name=first.label).focus()
     page.keyboard.press("ArrowRight")
     page.get_by_text('"bandwidth", "50Mbps"').wait_for()
+    assert page.get_by_role("slider").count() == sum(knob.slider for knob in view.knobs)
+    page.get_by_role("region", name="Python").focus()
     assert errors == []
     page.close()
 
