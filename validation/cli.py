@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 import dfcmodel._cli
 import dfcmodel.lossless._cli
