@@ -141,6 +141,7 @@ def _first() -> list[Row]:
             script.write_text(RULE + asked, encoding="utf-8")
             other.write_text(RULE.replace("q.a /", "0.5 * q.a /") + asked, encoding="utf-8")
             used = f"{folder}/{name}"
+            Path(used).mkdir()
             first_answers.run(other, used, package="responsefn")
             runs: dict[str, list[dict[str, Any]]] = {}
             for state in ("nothing compiled", "another rule compiled", "compiled before"):

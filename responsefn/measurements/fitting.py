@@ -182,6 +182,8 @@ def _names(start: Response, by: str | Iterable[str] | None) -> list[str]:
         if isinstance(value, (int, float)) and value > 0
     }
     flags = [name for name in numbers if isinstance(start.Params._field_defaults.get(name), int)]
+    if not numbers:
+        raise ValueError(f"rule = {start!r}: has no parameter to fit, a number above 0")
     if by is None:
         names = [name for name in numbers if name not in flags]
     else:

@@ -54,10 +54,10 @@ FEW, OFTEN, SHORT_BUDGET = 4, 16, 30_000
 """Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
 blocks of ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
 SOME, SEVERAL, SHORT = 64, 256, 8_000
-"""As many and as many in all are solved with compiled steps while the loop over cycles is not compiled, which takes the
-compiler another second; the calls of steps that they may take then, half a second."""
+"""As many and as many in all of a rule that is new on this machine are solved with compiled steps while the loop over cycles is
+not compiled, which takes the compiler another second; the calls of steps that they may take then, half a second."""
 _solved: Counter[Kind] = Counter()
-_by_steps: Counter[str] = Counter()
+_by_steps: Counter[Kind] = Counter()
 KERNEL = "responsefn.responses.kernel"
 
 
@@ -82,7 +82,7 @@ def solve(
     out = None
     if _plain_python_will_do(rule, len(rtts)):
         out = _run(rule, packets, rtts, service, starts, SHORT_BUDGET, compiled=False)
-    if out is None and _steps_will_do(len(rtts)):
+    if out is None and _steps_will_do(rule, len(rtts)):
         compare_compiled(rule, loop=False)
         out = _run(rule, packets, rtts, service, starts, BUDGET, loop=False)
     if out is None:
@@ -107,11 +107,14 @@ def _plain_python_will_do(rule: Dynamics, points: int) -> bool:
     return True
 
 
-def _steps_will_do(points: int) -> bool:
-    """Return whether some cycles are wanted, and the loop over cycles is not compiled."""
-    if points > SOME or _by_steps[KERNEL] > SEVERAL or is_compiled_package(KERNEL, "cycles.run"):
+def _steps_will_do(rule: Dynamics, points: int) -> bool:
+    """Return whether some cycles of a rule are wanted that is new on this machine, where the loop is not compiled."""
+    kind = kind_of(rule)
+    if points > SOME or _by_steps[kind] > SEVERAL or is_compiled_package(KERNEL, "cycles.run"):
         return False
-    _by_steps[KERNEL] += points
+    if kind not in _by_steps and is_compiled(templates.alone, rule):
+        return False
+    _by_steps[kind] += points
     return True
 
 

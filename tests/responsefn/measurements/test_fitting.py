@@ -8,6 +8,7 @@ import pytest
 from responsefn import (
     AIMD,
     TFRC,
+    Reno,
     fit,
 )
 
@@ -30,6 +31,8 @@ def test_fit_says_what_data_cannot_tell():
         fit(AIMD, p, 0.1, AIMD(0.7, 0.25).rate(p, 0.1))
     with pytest.raises(TypeError, match="rule = 3: must be a rule or law"):
         fit(3, p, 0.1, p)
+    with pytest.raises(ValueError, match=r"^rule = Reno\(\): has no parameter to fit"):
+        fit(Reno, p, 0.1, p)
     with pytest.raises(ValueError, match="must be more than the 1 parameters"):
         fit(AIMD, [0.01], 0.1, [100.0], by="a")
     found = fit(TFRC, p, 0.1, TFRC(2.0).rate(p, 0.1), by="packets_per_ack")

@@ -83,7 +83,7 @@ def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypat
     expected = [getattr(rule.cycle(p, RTT), name) for name in fields]
     asked = []
     monkeypatch.setattr(cycles, "is_compiled_package", lambda *names: asked.append(names) or False)
-    monkeypatch.setattr(cycles, "_by_steps", Counter())
+    monkeypatch.setattr(cycles, "_by_steps", Counter({cycles.kind_of(rule): 1}))
     for short in (cycles.SHORT, 20):
         monkeypatch.setattr(cycles, "SHORT", short)
         found = rule.cycle(p, RTT)
@@ -95,6 +95,7 @@ def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypat
 def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):
     """In a state that no sample has."""
     monkeypatch.setattr(cycles, "is_compiled_package", lambda *_: False)
+    monkeypatch.setattr(cycles, "_by_steps", Counter({cycles.kind_of(Stamped()): 1}))
     monkeypatch.setattr(cycles, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
     monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
     with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):

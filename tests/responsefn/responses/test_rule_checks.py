@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from hopflow import maximum
-from responsefn import Reno, RuleError, WindowRule, coexist, simulate_rule
+from responsefn import TFRC, Reno, RuleError, WindowRule, coexist, simulate_rule
 
 P, RTT = 2e-3, 0.1
 
@@ -152,5 +152,9 @@ def test_classes_and_other_things_in_the_place_of_rules_are_named():
         TypeError, match=r"rule = .*Reno.*: must be a window rule, such as Reno\(\)"
     ):
         simulate_rule(Reno, P, RTT)
+    with pytest.raises(
+        TypeError, match=r"rule = TFRC\(\): must be a window rule, such as Reno\(\)"
+    ):
+        simulate_rule(TFRC(), P, RTT)
     with pytest.raises(TypeError, match=r"losses = .*: must be a model of losses"):
         simulate_rule(Reno(), P, RTT, float)
