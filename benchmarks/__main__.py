@@ -16,8 +16,8 @@ from benchmarks.records import below_floors, save
 from benchmarks.timing import Row
 
 SUITES = (
-    "lossless", "laws", "responses", "fabrics", "packets", "many_flows", "gradients", "chains", "fluid",
-    "first_answers", "choice",
+    "lossless", "laws", "responses", "fabrics", "htsim", "packets", "many_flows", "gradients", "chains",
+    "fluid", "first_answers", "choice",
 )  # fmt: skip
 """In the order in which they run."""
 QUICK = ("laws", "lossless", "responses")

@@ -24,7 +24,7 @@ from dfcmodel.packets.simulation import plan_scenario
 from hopflow import gbps, us
 from responsefn import NewReno
 
-__all__ = ["LARGE", "SMALL", "Shape", "fabric", "rows"]
+__all__ = ["BYTES", "LARGE", "PACKETS", "SMALL", "SOURCES", "Shape", "fabric", "pairs", "rows"]
 
 BYTES = 4096
 RATE = float(gbps(100, packet_size=BYTES))
@@ -73,14 +73,15 @@ def fabric(traffic: str, source: Any, shape: Shape = SMALL) -> Scenario:
             links += [Link(f"leaf{leaf}", f"spine{spine}", **switch)]
             links += [Link(f"spine{spine}", f"leaf{leaf}", **switch)]
     size = PACKETS[traffic] if shape == SMALL else LARGE_FLOW
-    flows = [_flow(a, b, source, size, shape) for a, b in _pairs(traffic, shape.hosts)]
+    flows = [_flow(a, b, source, size, shape) for a, b in pairs(traffic, shape)]
     return Scenario(traffic, links, flows, ENDS[traffic], min_rto=0.01, packet_size=BYTES)
 
 
-def _pairs(traffic: str, hosts: int) -> list[tuple[int, int]]:
+def pairs(traffic: str, shape: Shape) -> list[tuple[int, int]]:
+    """Return the hosts at the ends of each flow."""
     if traffic == "incast":
-        return [(h, 0) for h in range(1, hosts)]
-    to = np.random.default_rng(1).permutation(hosts)
+        return [(h, 0) for h in range(1, shape.hosts)]
+    to = np.random.default_rng(1).permutation(shape.hosts)
     return [(a, int(b)) for a, b in enumerate(to) if a != b]
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks import fabrics
+from benchmarks import fabrics, htsim
 from benchmarks.machines import this_machine
 from benchmarks.timing import Row
 from dfcmodel import Packets, Scenario, takano2006, to_ns2
@@ -156,7 +156,7 @@ def main() -> None:
     """Run the suite and write the table."""
     place = Path(__file__).parent / "results" / "packets.md"
     machine = this_machine()
-    found = [*rows(), *fabrics.rows()]
+    found = [*rows(), *fabrics.rows(), *htsim.rows()]
     place.write_text(markdown(found, machine.processor), encoding="utf-8")
 
 

@@ -123,10 +123,13 @@ def _paused(plan: Plan, records: Records) -> Any:
     """Return when each link and access link was paused, and by whom."""
     hosts = {ports[0]: -1 - f for f, ports in enumerate(plan.forward)}
     rows = records.switched
-    keys, place = np.unique(rows[:, [1, 3, 4]].astype(int), axis=0, return_inverse=True)
+    rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time
+    keys = rows[:, [1, 3, 4]].astype(int)
+    first = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)])
     found = []
-    for n, (p, feeder, priority) in enumerate(keys.tolist()):
-        times = rows[place.reshape(-1) == n, 0]
+    for (p, feeder, priority), times in zip(
+        keys[first].tolist(), np.split(rows[:, 0], first[1:]), strict=False
+    ):  # without pauses there are no keys
         port = plan.ports[p]
         assert isinstance(port.discipline, (Pause, PFC))
         for q in plan.feeders(p) if feeder == ALL else (feeder,):

@@ -1,7 +1,10 @@
-"""The compiled engine against ns-2, packet for packet, on bundled runs; memory and faults."""
+"""The compiled engine against ns-2, packet for packet, on bundled runs; memory, faults and other processors."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -239,3 +242,42 @@ def test_a_run_that_is_stopped_and_copied_goes_on_as_it_would(seed: int) -> None
             copy.layout.arrays["flow"][name], run.layout.arrays["flow"][name]
         )
     np.testing.assert_array_equal(copy.layout.arrays["waited"], run.layout.arrays["waited"])
+
+
+RUN = """
+import hashlib
+import numpy as np
+from dfcmodel import Packets
+from dfcmodel.packets.engine import run_engine
+from tests.dfcmodel.packets.conftest import plan_of, random_diffusive, random_scenario
+from validation.packet_networks import parking_lot_scenario
+
+found = hashlib.sha256()
+for scenario, method in (
+    (parking_lot_scenario("newreno", 4, 1), Packets(convention="ns2", seed=1)),
+    (random_scenario("pause red", 3), Packets(seed=1, recovery="sack")),
+    (random_diffusive(3), Packets(seed=2)),
+):
+    run = run_engine(plan_of(scenario, method, jitter=0.0 if method.is_ns2 else 1e-4))
+    for name in ("window", "round_trip", "delivered", "waiting", "lost", "waited", "transit"):
+        found.update(np.ascontiguousarray(getattr(run, name)).tobytes())
+print(found.hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_seed_gives_the_same_bits_on_another_processor(tmp_path) -> None:
+    """Machine code for any processor of the kind, without fused or wide instructions, and for this one."""
+    generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", RUN],
+            env={**os.environ, **other},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for other in ({}, {**generic, "HOPFLOW_CACHE_DIR": str(tmp_path)})
+    ]
+    assert answers[0] == answers[1]
+    assert len(answers[0]) == 65

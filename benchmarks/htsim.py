@@ -1,0 +1,141 @@
+"""Fabrics under PFC beside htsim (Raiciu, Handley and others): CPU seconds of incast and permutation to their ends.
+
+htsim's program for RoCE runs the leaf-spine fabric of `benchmarks.fabrics` with the same flows, thresholds and packets of
+4096 bytes, and says when each flow is complete. Its senders have the rate of the link and get an ACK per packet; a
+switch hashes each flow to one of the spines, so that in the permutation other flows meet than here. Ours are senders
+of constant rate without ACKs, and NewReno with them. Start-up is in all times.
+
+Build it from the sources of Broadcom/csg-htsim (``make libhtsim.a`` in ``sim``, ``make htsim_roce`` in ``sim/datacenter``)
+and set ``HTSIM_ROCE`` to the program, or have it in the ``PATH``; without it there is no row of it, and the suite says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from benchmarks.fabrics import BYTES, PACKETS, SMALL, SOURCES, fabric, pairs
+from benchmarks.timing import Row
+from dfcmodel import Packets, simulate
+
+__all__ = ["connections", "finish_times", "program", "rows", "topology"]
+
+PROGRAM = "htsim_roce"
+TARGET = 40.0
+"""How many times faster than htsim."""
+ENDS = {"incast": 25e-3, "permutation": 15e-3}
+"""When all flows are complete, s."""
+ROUNDS = 5
+
+
+def program() -> str | None:
+    """Return the path of htsim's program for RoCE: that of ``HTSIM_ROCE``, or one in the ``PATH``; None: there is none."""
+    return shutil.which(os.environ.get("HTSIM_ROCE", PROGRAM))
+
+
+def topology() -> str:
+    """Return the fabric as htsim reads it: 100 Gb/s and 1 us per link, no time in a switch.
+
+    Examples
+    --------
+    >>> topology().splitlines()[:2]
+    ['Nodes 128', 'Tiers 2']
+    """
+    link = "Downlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
+    leaves = f"Tier 0\nRadix_Down {SMALL.per_leaf}\nRadix_Up {SMALL.spines}\n{link}"
+    spines = f"Tier 1\nRadix_Down {SMALL.leaves}\n{link}"
+    return f"Nodes {SMALL.hosts}\nTiers 2\nPodsize {SMALL.hosts}\n\n{leaves}\n{spines}"
+
+
+def connections(traffic: str) -> str:
+    """Return the flows as htsim reads them.
+
+    Examples
+    --------
+    >>> connections("incast").splitlines()[:3]
+    ['Nodes 128', 'Connections 127', '1->0 start 0 size 2002944']
+    """
+    flows = [f"{a}->{b} start 0 size {PACKETS[traffic] * BYTES}" for a, b in pairs(traffic, SMALL)]
+    return "\n".join([f"Nodes {SMALL.hosts}", f"Connections {len(flows)}", *flows]) + "\n"
+
+
+def finish_times(text: str) -> list[float]:
+    """Return when flows are complete, s, from what htsim prints in us.
+
+    Examples
+    --------
+    >>> finish_times("Flow Roce_1_0 9 finished at 4793.5 total bytes 2002944")
+    [0.0047935]
+    """
+    return [float(time) / 1e6 for time in re.findall(r"finished at ([\d.]+) total", text)]
+
+
+def rows() -> list[Row]:
+    """Return rows for incast and permutation: ours, and htsim where it is installed."""
+    found = []
+    for traffic in tqdm(PACKETS, desc="htsim", leave=False):
+        own = [_ours(traffic, source) for source in ("line rate", "NewReno")]
+        found += [*own, *_theirs(traffic, own)]
+    return found
+
+
+def _ours(traffic: str, source: str) -> Row:
+    """Return our CPU seconds for flows up to their ends, set-up included."""
+    scenario, times = fabric(traffic, SOURCES[source]), []
+    for _ in range(ROUNDS + 1):  # the first one compiles
+        began = time.process_time()
+        run = simulate(scenario, Packets(seed=1), duration=ENDS[traffic], sample=ENDS[traffic])
+        times.append(time.process_time() - began)
+    note = _note(run.finished, float(run.delivered[:, -1].sum()), statistics.median(times[1:]))
+    task, name = f"{traffic} of {SMALL.hosts} hosts to its end", f"Packets, {source}"
+    return Row(task, name, statistics.median(times[1:]), min(times[1:]), max(times[1:]), 1.0, note)
+
+
+def _theirs(traffic: str, own: list[Row]) -> list[Row]:
+    """Return htsim's row, with its ratios to ours."""
+    path = program()
+    if path is None:
+        print(f"{PROGRAM} is not in the PATH, and HTSIM_ROCE does not name it: no rows of htsim")
+        return []
+    flows, times = pairs(traffic, SMALL), []
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "topology").write_text(topology())
+        (Path(folder) / "flows").write_text(connections(traffic))
+        options = {
+            "topo": "topology", "tm": "flows", "nodes": SMALL.hosts, "linkspeed": 100_000, "mtu": BYTES,
+            "q": 1000, "queue_type": "lossless_input", "strat": "ecmp_host", "paths": SMALL.spines,
+            "end": round(ENDS[traffic] * 1e6), "o": "log",
+        }  # fmt: skip
+        given = [word for name, value in options.items() for word in (f"-{name}", str(value))]
+        for _ in range(ROUNDS):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            command = [path, *given, "-pfc_thresholds", "10", "20"]
+            run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    ended = np.full(len(flows), np.nan)
+    found = finish_times(run.stdout)
+    ended[: len(found)] = found
+    seconds = statistics.median(times)
+    ratio, with_acks = (seconds / row.seconds for row in own)
+    verdict = "reached" if ratio >= TARGET else "missed"
+    note = _note(ended, float(PACKETS[traffic] * len(found)), seconds)
+    note += f"; {with_acks:.1f} times NewReno's; target {TARGET:g} times: {verdict}"
+    task = own[0].task
+    return [Row(task, "htsim", seconds, min(times), max(times), ratio, note)]
+
+
+def _note(ended: np.ndarray, packets: float, seconds: float) -> str:
+    """Return what a run has delivered, when, and at what cost."""
+    late = f"the last of {np.isfinite(ended).sum()} of {len(ended)} flows at {1e3 * np.nanmax(ended):.2f} ms"
+    return f"{late}, {packets:.0f} packets, {1e9 * seconds / packets:.0f} ns each"
