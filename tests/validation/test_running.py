@@ -13,7 +13,9 @@ import pytest
 from validation import running
 from validation.claims import find
 from validation.code_hashes import PACKAGES, ROOT, _file, modules_used
+from validation.records import recorded_verdicts
 from validation.svg import drawn
+from validation.verdicts import Sides
 
 
 @pytest.fixture
@@ -89,3 +91,17 @@ def test_claims_are_checked_on_an_executor(kept: Path) -> None:
     assert checked is claim
     assert found.pictures[0].svg.startswith("<svg")
     assert len(list(kept.iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_claims_are_checked_side_by_side_in_forked_workers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))  # of the workers
+    monkeypatch.setattr(running, "_load", lambda _: None)
+    claims = [find("Y11"), find("Y12")]
+    found = dict(running.checked(claims, jobs=2))
+    assert set(found) == set(claims)
+    for claim in claims:
+        sides = Sides(found[claim].model, found[claim].simulation)
+        assert sides == recorded_verdicts()[claim.id]
