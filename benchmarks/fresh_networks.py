@@ -244,13 +244,28 @@ def outside(found: Mapping[str, Differences]) -> str:
     return "\n".join(lines) + "\n"
 
 
+class SelectiveCUBIC(CUBIC):
+    """CUBIC that repairs losses with selective acknowledgements, as ns-2's TCP/Linux does, not as NewReno."""
+
+    recovery = "sack"
+
+
+class ReducingCUBIC(CUBIC):
+    """The same by proportional rate reduction: what is known to be lost is not in flight, as in TCP/Linux."""
+
+    recovery = "prr"
+
+
 def cubics() -> str:
-    """Return a table of the network with CUBIC at packet level, by which CUBIC runs there."""
+    """Return a table of the network with CUBIC at packet level, by which CUBIC runs there, and how it repairs losses."""
     network = equal_terms(FRESH[WITH_CUBIC], "packet level")
     rules = {
-        "RFC 9438": CUBIC(), "RFC 9438, the cut of Linux 2.6.22": CUBIC(beta=MODULE),
+        "RFC 9438": CUBIC(),
+        "RFC 9438, the cut of Linux 2.6.22": CUBIC(beta=MODULE),
         "tcp_cubic.c of Linux 2.6.22": LinuxCUBIC(),
-    }  # fmt: skip
+        "RFC 9438, losses repaired with SACK": SelectiveCUBIC(),
+        "RFC 9438, with SACK and PRR (RFC 6937)": ReducingCUBIC(),
+    }
     lines = []
     for name, rule in rules.items():
         each = compare([with_rule(network, CUBIC, rule)], packet_level)

@@ -38,7 +38,7 @@ from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rate_rule import RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
-from responsefn.rules.vegas import NS2Vegas, Vegas
+from responsefn.rules.vegas import Vegas
 from responsefn.rules.westwood import Westwood
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ ENTRIES: tuple[Response, ...] = (
     LinuxHTCP(),
     LinuxIllinois(),
     LinuxVegas(),
-    NS2Vegas(),
     WestwoodPlus(),
     DCQCN(),
     BBR(),

@@ -45,7 +45,6 @@ def test_catalogue():
         "LinuxIllinois",
         "LinuxScalable",
         "LinuxVegas",
-        "NS2Vegas",
         "WestwoodPlus",
         "TFRC",
         "PFTK",
