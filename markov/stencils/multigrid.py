@@ -135,8 +135,8 @@ class Multigrid:
             if not size < 0.5 * before:
                 return done
 
-    def settle(self, done: int, marks: NDArray[np.uint8]) -> int:
-        """Cycle on until tails are as they are to be; return the number of all cycles.
+    def settle(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
+        """Cycle on until tails are as they are to be, at most ``most`` times in all; return how often.
 
         A residual says nothing of states without probability. As weights they serve a bound where no
         more flows into them than out of them, or what always flows in, and not twice as much.
@@ -145,7 +145,7 @@ class Multigrid:
         table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
         imbalance = bound_kernel(kernels.imbalance, *table, ONE, RECURRENT, marks, self.x)
         for _ in range(MOST_PAIRS):
-            if imbalance() < SETTLED:
+            if done + 2 > most or imbalance() < SETTLED:
                 break
             for _ in range(2):
                 self.cycle()
