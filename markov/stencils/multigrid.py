@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Multigrid"]
 
 FIRST_SWEEPS = 3
+WIDE = 2  # coarse levels with three cells to one along each of two axes, others with two
 FINE_SWEEPS = 2  # of the finest level before a correction, and after it
 COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
 MAX_PAUSE = 8  # cycles between two residuals
@@ -63,7 +64,7 @@ class Multigrid:
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
         while level.grid.size > SMALL:
-            factors = factors_along(level.strong_axes(), wide=level is self.finest)
+            factors = factors_along(level.strong_axes(), wide=len(self.levels) < WIDE)
             grid, aggregation = coarsened(level.grid, factors)
             level = Coarse(grid, aggregation, level)
             level.restrict()
