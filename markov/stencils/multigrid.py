@@ -198,22 +198,28 @@ class _Rest:
             self._values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
             self._scale = np.where(scale > 0.0, scale, 1.0)
         self._sources = level.spread(level.sources)
+        x = np.maximum(level.x, TINY)
+        self._begun = (
+            self._values.copy(),
+            x,
+            1.0 / self._scale,
+        )  # aggregates stay those of these flows
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Set up the levels, by the flows as they are now."""
+        """Set up the levels, with what flows in everywhere out of the state that is likeliest now."""
         grid, (indptr, indices) = self.level.grid, self._pattern
         self._likely, first = int(np.argmin(self._scale)), indptr[:-1]
         self._sources_there = first + np.arange(grid.size)  # before what a state gets from others
-        values = np.insert(self._values, first, self._sources)
+        flows, x, mass = self._begun
+        values = np.insert(flows, first, self._sources)
         self._values_there = np.delete(np.arange(len(values)), self._sources_there)
         values[self._sources_there[self._likely]] = 0.0
         index = np.insert(indices, first, self._likely), indptr + np.arange(len(indptr))
         matrix = sp.csr_matrix((values, *index), shape=(grid.size, grid.size))
         places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
-        x = np.maximum(self.level.x, TINY)
-        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / self._scale, components)
+        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
         self._run = self._bound()
 
     def solve(self) -> None:
