@@ -167,7 +167,7 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
             if tight and residual <= method.tolerance:
                 cycles = levels.refine(cycles)
             if proof and residual <= method.tolerance:
-                cycles = levels.settle(cycles, places.marks)
+                cycles = levels.settle(cycles, method.max_iterations, places.marks)
     finally:  # Ctrl-C too
         checkpoint.save(x)
     bound_kernel(place_kernels.keep, RECURRENT, places.marks, x)()

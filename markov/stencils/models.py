@@ -115,8 +115,9 @@ class GridModel:
         grid, axes = self.layout.into[0], [n > 1 for n in self.layout.into[0].shape]
         coarse, _ = coarsened(grid, factors_along(axes, wide=True))
         flows = float(coarse.value_begin[-1])
-        below = math.prod(factors_along(axes, wide=False))
-        levels = (8.0 * flows + SOLVED_BYTES * coarse.size) * below / (below - 1.0)
+        below, wide = (math.prod(factors_along(axes, wide=each)) for each in (False, True))
+        levels = 8.0 * flows + SOLVED_BYTES * coarse.size  # of the first coarse level
+        levels *= 1.0 + below / (below - 1.0) / wide  # the second one is as much smaller
         found = [SOLUTION_BYTES * grid.size + levels, (SOLUTION_BYTES + COPY_BYTES) * grid.size]
         if proof:
             below = math.prod(factors_along(axes, wide=True))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Multigrid"]
 
 FIRST_SWEEPS = 3
+WIDE = 2  # coarse levels with three cells to one along each of two axes, others with two
 FINE_SWEEPS = 2  # of the finest level before a correction, and after it
 COMBINE_FACTOR = 0.6  # residual per cycle beyond which iterates are combined
 MAX_PAUSE = 8  # cycles between two residuals
@@ -63,7 +64,7 @@ class Multigrid:
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
         while level.grid.size > SMALL:
-            factors = factors_along(level.strong_axes(), wide=level is self.finest)
+            factors = factors_along(level.strong_axes(), wide=len(self.levels) < WIDE)
             grid, aggregation = coarsened(level.grid, factors)
             level = Coarse(grid, aggregation, level)
             level.restrict()
@@ -135,8 +136,8 @@ class Multigrid:
             if not size < 0.5 * before:
                 return done
 
-    def settle(self, done: int, marks: NDArray[np.uint8]) -> int:
-        """Cycle on until tails are as they are to be; return the number of all cycles.
+    def settle(self, done: int, most: int, marks: NDArray[np.uint8]) -> int:
+        """Cycle on until tails are as they are to be, at most ``most`` times in all; return how often.
 
         A residual says nothing of states without probability. As weights they serve a bound where no
         more flows into them than out of them, or what always flows in, and not twice as much.
@@ -145,7 +146,7 @@ class Multigrid:
         table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
         imbalance = bound_kernel(kernels.imbalance, *table, ONE, RECURRENT, marks, self.x)
         for _ in range(MOST_PAIRS):
-            if imbalance() < SETTLED:
+            if done + 2 > most or imbalance() < SETTLED:
                 break
             for _ in range(2):
                 self.cycle()
@@ -197,22 +198,28 @@ class _Rest:
             self._values, scale = level.spelt_out(level.rates.rate, level.rates.exit_rate)
             self._scale = np.where(scale > 0.0, scale, 1.0)
         self._sources = level.spread(level.sources)
+        x = np.maximum(level.x, TINY)
+        self._begun = (
+            self._values.copy(),
+            x,
+            1.0 / self._scale,
+        )  # aggregates stay those of these flows
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Set up the levels, by the flows as they are now."""
+        """Set up the levels, with what flows in everywhere out of the state that is likeliest now."""
         grid, (indptr, indices) = self.level.grid, self._pattern
         self._likely, first = int(np.argmin(self._scale)), indptr[:-1]
         self._sources_there = first + np.arange(grid.size)  # before what a state gets from others
-        values = np.insert(self._values, first, self._sources)
+        flows, x, mass = self._begun
+        values = np.insert(flows, first, self._sources)
         self._values_there = np.delete(np.arange(len(values)), self._sources_there)
         values[self._sources_there[self._likely]] = 0.0
         index = np.insert(indices, first, self._likely), indptr + np.arange(len(indptr))
         matrix = sp.csr_matrix((values, *index), shape=(grid.size, grid.size))
         places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
         components = {str(n): place for n, place in enumerate(places)}
-        x = np.maximum(self.level.x, TINY)
-        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, 1.0 / self._scale, components)
+        self.hierarchy: Hierarchy = build_hierarchy(matrix, x, mass, components)
         self._run = self._bound()
 
     def solve(self) -> None:
