@@ -23,6 +23,8 @@ def test_a_combination_has_the_least_weighted_residual():
         chain = ShardedChain(stencil_of(Tandem())[1], jax.devices()[:1])
         step = chain.compiled(lambda *a: best_combination(*a[:3], a[3:]), [P()] * 7, P())
         found = np.asarray(step(x, rest, weight, *olds))
+        same = np.asarray(step(x, rest, weight, *[x, rest] * 2))
+    np.testing.assert_array_equal(same, x)  # nothing to be gained
     root = np.sqrt(weight).ravel()
     moves = np.stack([(old - x).ravel() for old in olds[::2]])
     gains = np.stack([root * (old - rest).ravel() for old in olds[1::2]])
