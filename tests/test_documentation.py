@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -28,11 +28,28 @@ class Place(NamedTuple):
         return self.queued == 0
 
 
+@pytest.fixture(scope="module")
+def hooks() -> dict[str, Any]:
+    """The hooks of conf.py by event."""
+    found: dict[str, Any] = {}
+    app = SimpleNamespace(connect=lambda event, hook, priority=500: found.update({event: hook}))
+    runpy.run_path(str(CONF))["setup"](app)
+    return found
+
+
 @pytest.mark.parametrize(("member", "skipped"), [("queued", True), ("empty", None)])
-def test_fields_of_named_tuples_are_described_once(member: str, skipped: bool | None) -> None:
+def test_fields_of_named_tuples_are_described_once(
+    hooks: dict[str, Any], member: str, skipped: bool | None
+) -> None:
     """Python's own docstring of a field, its number, would be another entry for each of them."""
-    hooks: dict[str, object] = {}
-    conf = runpy.run_path(str(CONF))
-    conf["setup"](SimpleNamespace(connect=hooks.__setitem__))
     hook = hooks["autodoc-skip-member"]
     assert hook(None, "class", member, getattr(Place, member), False, None) is skipped
+
+
+def test_captions_that_are_headings_have_a_level(hooks: dict[str, Any]) -> None:
+    """Without one a screen reader is told nothing; Sphinx and the theme write them so."""
+    context = {"body": "", "furo_navigation_tree": '<p class="caption" role="heading">How-to</p>'}
+    hooks["html-page-context"](None, "index", "page.html", context, None)
+    assert context["furo_navigation_tree"].startswith(
+        '<p class="caption" role="heading" aria-level="2">'
+    )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.models.spaces import Space
+    from markov.sharding.chains import ShardedChain
+    from markov.sharding.proofs import ShardedBound
 
 __all__ = ["ShardedStationary"]
 
@@ -60,7 +62,12 @@ class ShardedStationary(Result):
     bytes_per_device: int
     seconds: float
     _space: Space
-    _order: tuple[int, ...]
+    _chain: ShardedChain
+    _start: tuple[int, ...] | None
+
+    @property
+    def _order(self) -> tuple[int, ...]:
+        return self._chain.stencil.order
 
     @property
     def pi(self) -> NDArray[np.float64]:
@@ -78,22 +85,30 @@ class ShardedStationary(Result):
         return np.ascontiguousarray(whole.transpose(np.argsort(self._order))).ravel()
 
     @cached_property
-    def error_bound(self) -> float:
-        """An upper bound on the distance in total variation, from all probabilities in one process.
+    def proof(self) -> ShardedBound:
+        """The bound, and what it took: found on the devices that have the probabilities, when first asked for.
 
-        It is computed when it is first asked for, as `stationary` does for `MatrixFree`: some 40 bytes per
-        state. Processes each compute it. inf: none was found.
+        In several processes each of them asks for it.
 
         Raises
         ------
         ValueError
             For several recurrent classes.
-        TooLargeError
-            Where it would not fit into this process's memory.
         """
-        from markov.sharding.proofs import gathered_bound
+        from markov.sharding.proofs import bound_on_shards
 
-        return gathered_bound(self.model, self.pi)
+        return bound_on_shards(self._chain, self._start, self.values, self.model.name)
+
+    @property
+    def error_bound(self) -> float:
+        """An upper bound on the distance in total variation: that of ``proof``; inf: none was found.
+
+        Raises
+        ------
+        ValueError
+            For several recurrent classes.
+        """
+        return self.proof.distance
 
     def mean(self, reward: Callable[[Any], Any]) -> float:
         """Return the mean of a function of the state, computed where the probabilities are.

@@ -17,11 +17,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from jax import Array
 
-__all__ = ["AXIS", "Level", "aggregate", "arrivals", "coarse_changes", "eliminate", "refine"]
+__all__ = [
+    "AXIS",
+    "Level",
+    "aggregate",
+    "ahead",
+    "arrivals",
+    "coarse_changes",
+    "given",
+    "pooled",
+    "rated",
+    "refine",
+    "repeated",
+    "total_out",
+]
 
 AXIS = "states"
 """Name of the axis of the mesh of devices."""
-TINY = 1e-300
 
 Change = tuple[int, ...]
 
@@ -63,6 +75,28 @@ def _parities(halved: Sequence[bool]) -> itertools.product[Any]:
     return itertools.product(*((0, 1) if half else (0,) for half in halved))
 
 
+def rated(rates: Array, classes: Array, x: Array) -> list[Array]:
+    """Return the flows out of each state by change, from the rates of its class."""
+    import jax.numpy as jnp
+
+    return [jnp.take(each, classes, axis=0) * x for each in rates]
+
+
+def given(flows: Array, x: Array) -> list[Array]:
+    """Return the flows out of each state by change, from those of x = 1."""
+    return [flow * x for flow in flows]
+
+
+def total_out(data: tuple[Array, ...]) -> Array:
+    """Return the rate out of each state."""
+    import jax.numpy as jnp
+
+    if len(data) == 1:
+        return data[0].sum(axis=0)
+    rates, classes = data
+    return jnp.take(rates.sum(axis=0), classes, axis=0)
+
+
 def arrivals(flows: Sequence[Array], level: Level) -> Array:
     """Return the flow into each state of this device's part, given those out by change."""
     by_first: dict[int, Array] = {}
@@ -74,6 +108,13 @@ def arrivals(flows: Sequence[Array], level: Level) -> Array:
     for part in parts[1:]:
         total = total + part
     return total
+
+
+def ahead(x: Array, level: Level) -> list[Array]:
+    """Return for each change the number of the state that it leads to; 0 where that is outside the box."""
+    steps = {change[0] for change in level.changes}
+    turned = {first: _across(x, -first, level.devices) for first in sorted(steps)}
+    return [_moved(turned[first], (0, *(-d for d in others))) for first, *others in level.changes]
 
 
 def _moved(flow: Array, by: Sequence[int]) -> Array:
@@ -124,53 +165,35 @@ def aggregate(flows: Sequence[Array], level: Level, after: Level) -> Array:
     return found
 
 
-def refine(x: Array, factors: Array, level: Level, after: Level) -> Array:
-    """Return the unknown times the factors of the aggregates."""
+def pooled(x: Array, level: Level, after: Level) -> Array:
+    """Return the sums of the numbers of each aggregate, this device's part or, from there on, all."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    even = [(0, n % 2 if half else 0) for n, half in zip(x.shape, level.halved, strict=True)]
+    x = jnp.pad(x, even)
+    for axis, half in enumerate(level.halved):
+        if half:
+            x = x.reshape(*x.shape[:axis], -1, 2, *x.shape[axis + 1 :]).sum(axis=axis + 1)
+    if level.devices > after.devices:
+        return lax.all_gather(x, AXIS, axis=0, tiled=True)
+    return x
+
+
+def repeated(numbers: Array, shape: tuple[int, ...], level: Level, after: Level) -> Array:
+    """Return the number of its aggregate for each state of this device's part, of that shape."""
     import jax.numpy as jnp
     from jax import lax
 
     if level.devices > after.devices:
-        rows = factors.shape[0] // level.devices
-        factors = lax.dynamic_slice_in_dim(factors, lax.axis_index(AXIS) * rows, rows)
+        rows = numbers.shape[0] // level.devices
+        numbers = lax.dynamic_slice_in_dim(numbers, lax.axis_index(AXIS) * rows, rows)
     for axis, half in enumerate(level.halved):
         if half:
-            factors = jnp.repeat(factors, 2, axis=axis)
-    return x * factors[tuple(slice(n) for n in x.shape)]
+            numbers = jnp.repeat(numbers, 2, axis=axis)
+    return numbers[tuple(slice(n) for n in shape)]
 
 
-def eliminate(flows: Array, level: Level) -> Array:
-    """Return the factors of the last level, without a subtraction; flows of shape (D, *shape).
-
-    W. K. Grassmann, M. I. Taksar, D. P. Heyman, Oper. Res. 33, 1985. The state with the largest flow is
-    the last to be eliminated; one that nothing flows out of gets the factor zero.
-    """
-    import jax.numpy as jnp
-    from jax import lax
-
-    n = flows[0].size
-    weights = [1]
-    for size in reversed(level.shape[1:]):
-        weights.insert(0, weights[0] * size)
-    matrix = jnp.zeros((n, n), flows.dtype)
-    own = jnp.arange(n)
-    for flow, change in zip(flows, level.changes, strict=True):
-        step = sum(d * weight for d, weight in zip(change, weights, strict=True))
-        matrix = matrix.at[own, (own + step) % n].add(flow.ravel())
-    turn = jnp.argmax(matrix.sum(axis=1))
-    matrix = jnp.roll(jnp.roll(matrix, -turn, 0), -turn, 1)
-
-    def reduce(k: Any, matrix: Array) -> Array:
-        last = n - 1 - k
-        before = own < last
-        total = jnp.where(before, matrix[last], 0.0).sum()
-        share = jnp.where(before & (total > 0.0), matrix[:, last] / jnp.maximum(total, TINY), 0.0)
-        matrix = matrix + jnp.outer(share, jnp.where(before, matrix[last], 0.0))
-        return matrix.at[:, last].set(share)
-
-    matrix = lax.fori_loop(0, n - 1, reduce, matrix)
-
-    def replace(k: Any, found: Array) -> Array:
-        return found.at[k].set(jnp.where(own < k, matrix[:, k] * found, 0.0).sum())
-
-    found = lax.fori_loop(1, n, replace, jnp.zeros(n, flows.dtype).at[0].set(1.0))
-    return jnp.roll(found, turn).reshape(flows.shape[1:])
+def refine(x: Array, factors: Array, level: Level, after: Level) -> Array:
+    """Return the unknown times the factors of the aggregates."""
+    return x * repeated(factors, x.shape, level, after)

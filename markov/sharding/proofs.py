@@ -1,77 +1,85 @@
-"""A bound on the error of probabilities that were found over devices, gathered in one process.
+"""A bound on the error of probabilities over devices, from hitting times on the same devices.
 
-The proof of `markov.stencils.proofs` needs a supersolution of the equations of hitting times, found on
-the same kind of grid without a matrix. Before it the search over the grid finds whether there is one
-recurrent class.
+The argument is that of `markov.proofs.certificates.Certificate`. Before it a search finds whether there is
+one recurrent class.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from markov.proofs.certificates import Certificate
-from markov.stencils.boxes import Unsuitable
-from markov.stencils.chains import GridChain
-from markov.stencils.models import GridModel
-from markov.stencils.places import RECURRENT, SeveralClassesError
-from markov.stencils.proofs import bound_on_grid
+from markov.computing.progress import watched
+from markov.sharding.hitting_times import SHARP, HittingTimes
+from markov.sharding.reachability import SeveralClassesError, place_of_largest, recurrent
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from jax import Array
 
-    from markov.models.rules import ChainModel
+    from markov.sharding.chains import ShardedChain
 
-__all__ = ["gathered_bound"]
+__all__ = ["ShardedBound", "bound_on_shards"]
 
-USEFUL = 1e-3
-FEW_STATES = 1_000_000  # whose matrix is made where no useful bound was found without it
-ROUNDING = 2.0**-50  # of a sum of probabilities, with room
+U = 2.0**-53
 
 
-def gathered_bound(model: ChainModel, pi: NDArray[np.float64]) -> float:
+class ShardedBound(NamedTuple):
+    """What was proved over devices.
+
+    Attributes
+    ----------
+    distance
+        Upper bound on the distance in total variation; inf: none was verified.
+    c, cycles
+        Of hitting times: (Q h)(s) <= -c in all recurrent states but one, after so many cycles of multigrid.
+    bytes_per_device
+        Of all arrays that a device holds for them between steps, besides the probabilities and rates.
+    """
+
+    distance: float
+    c: float
+    cycles: int
+    bytes_per_device: int
+
+
+def bound_on_shards(
+    chain: ShardedChain, start: tuple[int, ...] | None, x: Array, name: str
+) -> ShardedBound:
     """Return an upper bound on the total-variation distance of probabilities to the stationary ones.
 
     Parameters
     ----------
-    model
+    chain
         The chain.
-    pi
-        Probabilities over the whole space, shape (states,), not negative.
-
-    Returns
-    -------
-    inf where no bound was found.
+    start
+        The place of the state that it starts in; None: all states count.
+    x
+        Probabilities of all states of the box, spread, not negative, with a sum of about one.
+    name
+        Of the model.
 
     Raises
     ------
     ValueError
-        For a chain with several recurrent classes, or one that cannot be laid out on a grid.
-    TooLargeError
-        Before arrays are allocated that would not fit into memory.
+        For a chain with several recurrent classes.
     """
-    try:
-        grid = GridModel(model)
-    except SeveralClassesError:
-        msg = "several recurrent classes: the stationary distribution is not unique"
-        raise ValueError(f"{model.name}: {msg}; use stationary_by_class(model)") from None
-    except Unsuitable as error:
-        raise ValueError(f"{model.name}: no bound without a matrix: {error}") from None
-    grid.check_room(proof=True)
-    places, x = grid.places, np.zeros(grid.layout.into[0].size)
-    for numbers, indices in places.blocks(RECURRENT):
-        x[indices] = pi[numbers]
-    mass, total = math.fsum(x), math.fsum(pi)
-    if not (mass > 0.0 and total < math.inf):
-        return math.inf
-    elsewhere = max(0.0, 1.0 - mass / total)
-    x /= mass
-    bound = bound_on_grid(grid.layout, places, x).distance
-    if bound > USEFUL and places.size <= FEW_STATES:
-        chain = GridChain(grid)
-        states = chain.recurrent_classes[0]
-        components = chain.components_of(states)
-        bound = Certificate(chain.irreducible(0), places.gathered(x)[states], components).distance
-    return float(bound + elsewhere + ROUNDING)
+    import jax
+
+    with jax.enable_x64(True):
+        try:
+            counted = recurrent(chain, start, x)
+        except SeveralClassesError:
+            msg = "several recurrent classes: the stationary distribution is not unique"
+            raise ValueError(f"{name}: {msg}; use stationary_by_class(model)") from None
+        reference = place_of_largest(chain, x * counted)
+        if reference is None:
+            return ShardedBound(math.inf, 0.0, 0, 0)
+        hitting = HittingTimes(chain, x, counted, reference)
+        with watched(1.0 - SHARP):
+            c, cycles = hitting.solve()
+        off, mass, elsewhere = hitting.misfit(x)
+    distance = math.inf
+    if c > 0.0 and math.isfinite(off / c):
+        rounded_up = 1.0 + 8.0 * (math.prod(chain.shape) + 8) * U
+        distance = min((off / c + elsewhere) * rounded_up + abs(mass) + 4.0 * U, 1.0)
+    return ShardedBound(distance, c, cycles, hitting.bytes_per_device)

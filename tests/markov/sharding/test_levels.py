@@ -1,54 +1,31 @@
-"""Levels: flows arrive where the changes say, pairs keep all flow between them, elimination is exact."""
+"""Levels: flows arrive where the changes say, pairs keep all flow between them, pairs share and sum."""
 
 from __future__ import annotations
-
-import itertools
 
 import jax
 import numpy as np
 import pytest
 
-from markov import stationary
 from markov.sharding.levels import (
     Level,
     aggregate,
+    ahead,
     arrivals,
     coarse_changes,
-    eliminate,
+    pooled,
     refine,
+    repeated,
 )
+from tests.markov.sharding.conftest import SHAPE, edges, random_flows
 
 pytestmark = pytest.mark.slow  # JAX compiles
 
-SHAPE = (5, 4, 2)
 CHANGES = ((-1, 1, 0), (0, -1, 1), (1, 0, 0), (2, 0, -1), (0, 1, 0))
-
-
-def random_flows(changes):
-    """Flows along changes, none out of the box."""
-    rng = np.random.default_rng(3)
-    found = rng.uniform(0.5, 2.0, size=(len(changes), *SHAPE))
-    for flow, change in zip(found, changes, strict=True):
-        for place in np.ndindex(*SHAPE):
-            target = np.add(place, change)
-            if (target < 0).any() or (target >= SHAPE).any():
-                flow[place] = 0.0
-    return found
 
 
 @pytest.fixture
 def flows():
     return random_flows(CHANGES)
-
-
-def edges(flows, changes):
-    """All transitions, (from, to): flow."""
-    return {
-        (place, tuple(np.add(place, change).tolist())): float(flow[place])
-        for flow, change in zip(flows, changes, strict=True)
-        for place in np.ndindex(*flow.shape)
-        if flow[place] > 0.0
-    }
 
 
 @pytest.fixture(autouse=True)
@@ -91,17 +68,24 @@ def test_pairs_keep_the_flows_between_them(flows, halved):
         assert finer[place] == factors[pair]
 
 
-def test_elimination_solves_the_last_level():
-    """Against `stationary` of the same chain."""
-    changes = tuple(
-        set(itertools.permutations((1, 0, 0))) | set(itertools.permutations((-1, 0, 0)))
-    )
-    changes = (*changes, (-1, 1, 0))
-    flows = random_flows(changes)
-    found = np.asarray(eliminate(flows, Level(SHAPE, changes, (False,) * 3, 1))).ravel()
-    numbers = {place: n for n, place in enumerate(np.ndindex(*SHAPE))}
-    Q = np.zeros((len(numbers), len(numbers)))
-    for (source, target), flow in edges(flows, changes).items():
-        Q[numbers[source], numbers[target]] += flow
-    np.fill_diagonal(Q, -Q.sum(axis=1))
-    np.testing.assert_allclose(found / found.sum(), stationary(Q).pi, rtol=1e-12)
+def test_numbers_ahead_are_those_of_the_states_that_changes_lead_to():
+    x = np.random.default_rng(5).uniform(size=SHAPE)
+    found = ahead(x, Level(SHAPE, CHANGES, (False,) * 3, 1))
+    for numbers, change in zip(found, CHANGES, strict=True):
+        for place in np.ndindex(*SHAPE):
+            target = np.add(place, change)
+            inside = (target >= 0).all() and (target < SHAPE).all()
+            assert numbers[place] == (x[tuple(target)] if inside else 0.0)
+
+
+def test_sums_over_pairs_and_numbers_of_pairs():
+    halved = (True, False, True)
+    level = Level(SHAPE, CHANGES, halved, 1)
+    after = Level((3, 4, 1), coarse_changes(CHANGES, halved), (False,) * 3, 1)
+    x = np.random.default_rng(6).uniform(size=SHAPE)
+    sums = np.zeros(after.shape)
+    for i, j, k in np.ndindex(*SHAPE):
+        sums[i // 2, j, k // 2] += x[i, j, k]
+    np.testing.assert_allclose(pooled(x, level, after), sums, rtol=1e-15)
+    again = repeated(jax.numpy.asarray(sums), SHAPE, level, after)
+    assert all(again[i, j, k] == sums[i // 2, j, k // 2] for i, j, k in np.ndindex(*SHAPE))
