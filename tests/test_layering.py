@@ -54,7 +54,7 @@ MAY_IMPORT = {
     },
     "markov.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
-        "markov.selections", "markov.proofs.bounded", "markov.transients",
+        "markov.selections", "markov.methods", "markov.proofs.bounded", "markov.transients",
     },
     "markov.phases": {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.structure",

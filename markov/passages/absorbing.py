@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
 from markov.computing.costs import has_numba
 from markov.computing.double_double import DoubleDouble, sum_error
-from markov.passages.multigrid import multigrid
+from markov.passages.multigrid import multigrid_solver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,7 +186,7 @@ class Absorbing:
         many = len(self.states) > FACTORED
         if many and has_numba():
             leaving = self.rates_into(~self.inside).astype(np.float64)
-            if cycles := multigrid(self.A, leaving, costs):
+            if cycles := multigrid_solver(self.A, leaving, costs):
                 yield cycles
         too_many = len(self.states) > FACTORED_TOO
         for make in (self._iterative, self._factored)[:: 1 if too_many else -1]:

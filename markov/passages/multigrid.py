@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Solver", "multigrid"]
+__all__ = ["Solver", "multigrid_solver"]
 
 Solver = Callable[["NDArray[np.float64]", float], "NDArray[np.float64]"]
 """From b and the factor by which its residual is to fall to x; shape (m,) each."""
@@ -34,7 +34,7 @@ MAX_CYCLES = 20  # to get there
 LEAK = 1e100  # of the state outside: what holds its value at zero
 
 
-def multigrid(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver | None:
+def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver | None:
     """Return a solver of A x = b, or None where no distribution was found.
 
     Parameters

@@ -9,7 +9,7 @@ from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
 from markov.passages import absorbing
 from markov.passages.absorbing import Absorbing
-from markov.passages.multigrid import multigrid
+from markov.passages.multigrid import multigrid_solver
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_the_residual_falls_by_the_factor_asked_for(
     system = away_from(chain, *states)
     leaving = system.rates_into(~system.inside).astype(float)
     costs = 1.0 + system.exit_rates
-    solve = multigrid(system.A, leaving, costs)
+    solve = multigrid_solver(system.A, leaving, costs)
     assert solve is not None
     b = np.random.default_rng(4).uniform(size=len(costs))
     x = solve(b, 1e-9)
