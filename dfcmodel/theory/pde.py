@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Density", "Lines", "evolve", "loaded_node"]
 
+SHORTEST = 1e-150  # s: the square of a shorter step underflows
+
 
 class Equation(Protocol):
     """A system of conservation laws that `evolve` solves; a flux reads the two cells beside its face.
@@ -178,7 +180,7 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
     Raises
     ------
     ValueError
-        For times out of order and fields at t = 0 that are not finite.
+        For times out of order, times so short that steps underflow, and fields at t = 0 that are not finite.
     TypeError
         For a function of the equation that returns single precision.
     ArithmeticError
@@ -198,6 +200,8 @@ def evolve(equation: Equation, times: ArrayLike, method: Lines | None = None) ->
         raise ValueError(f"times has shape {ts.shape}: must be a time, or a list of them")
     if np.any(np.diff(ts) <= 0):
         raise ValueError(f"times = {times!r}: must increase")
+    if 0.0 < ts[-1] < SHORTEST:
+        raise ValueError(f"times = {times!r}: the last must be 0, or at least {SHORTEST:g} s")
     faces = np.linspace(0.0, equation.length, method.cells + 1)
     x = (faces[1:] + faces[:-1]) / 2.0
     with np.errstate(over="ignore", invalid="ignore"):  # fluxes that are not finite are an error

@@ -293,3 +293,12 @@ def test_what_is_not_finite_or_negative_stops(changed, error, words) -> None:
     bar = replace(DiffusionEquation(bump, 0.1), **changed)
     with np.errstate(divide="ignore", invalid="ignore"), pytest.raises(error, match=words):
         evolve(bar, [0.0, 1.0], Lines(most_steps=300))
+
+
+def test_a_time_whose_steps_would_underflow_is_refused() -> None:
+    bar = DiffusionEquation(bump, coefficient=0.1)
+    with pytest.raises(
+        ValueError, match=re.escape("times = 1e-300: the last must be 0, or at least 1e-150 s")
+    ):
+        evolve(bar, 1e-300, Lines(cells=20))
+    assert evolve(bar, [0.0, 1e-149], Lines(cells=20)).steps > 0
