@@ -50,7 +50,7 @@ BUDGET = 2_000_000
 """Blocks of ACKs after which the same is done at the next power of two."""
 AGREE = 1e-9
 """Relative difference of two windows that are the same."""
-FEW, OFTEN, SHORT_BUDGET = 4, 16, 30_000
+FEW, OFTEN, SHORT_BUDGET = 1, 3, 30_000
 """Cycles that plain Python solves at once while a rule is not compiled, how many in all, and the
 blocks of ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
 SOME, SEVERAL, SHORT = 64, 256, 8_000
