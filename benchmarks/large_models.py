@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import typer
 
 from benchmarks.machines import triad
 from benchmarks.outside.rows import VARIABLE
+from benchmarks.records import measure_cell
 from markov import (
     Cluster,
     CoxTandem,
@@ -34,7 +34,6 @@ from markov import (
     stationary,
 )
 
-RESULTS = Path(__file__).parent / "results"
 METHODS = ("default", "MatrixFree")
 SEARCHED = (Cluster, CoxTandem, Kanban, Polling)
 """Models whose states are found from the start by default: most of the product space is never entered."""
@@ -142,26 +141,12 @@ def main(
     if only is not None:
         sys.stdout.write("\n" + json.dumps(cell(*only.split(";"))))
         return
-    path = RESULTS / "large_models.json"
     for name in names or CASES:
         if name not in CASES:
             raise typer.BadParameter(f"{name!r}: must be one of {', '.join(CASES)}")
         for method in METHODS[: 1 if name.endswith("file") else None]:
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.large_models",
-                "--only",
-                f"{name};{method}",
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found = [json.loads(done.stdout.splitlines()[-1])]
-            sys.stdout.write(table(found).splitlines()[-1] + "\n")
-            sys.stdout.flush()
-            held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-            cells = merged(held, found)
-            path.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
-            path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
+            only = f"{name};{method}"
+            measure_cell("benchmarks.large_models", only, "large_models", merged, table)
 
 
 if __name__ == "__main__":

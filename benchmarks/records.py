@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from benchmarks.machines import Machine
 from benchmarks.timing import Row
@@ -41,3 +44,36 @@ def below_floors(suites: Mapping[str, Iterable[Row]], path: Path = FLOORS) -> li
                 elif not ratio >= floor:
                     found.append(f"{suite}, {task}: {name} has {ratio:.2f}, must have {floor:g}")
     return found
+
+
+Cells = list[dict[str, Any]]
+
+
+def measure_cell(
+    module: str,
+    only: str,
+    name: str,
+    merged: Callable[[Cells, Cells], Cells],
+    table: Callable[[Cells], str],
+) -> None:
+    """Measure one cell in a process of its own, print its row and keep it beside those held before.
+
+    Parameters
+    ----------
+    module, only
+        The program, ``python -m MODULE --only ONLY``, whose last line of output is the cell in JSON.
+    name
+        Of the two files, ``results/NAME.json`` and ``NAME.md``.
+    merged, table
+        All cells in their order, from those held and those found; and the same as Markdown.
+    """
+    command = [sys.executable, "-m", module, "--only", only]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = [json.loads(done.stdout.splitlines()[-1])]
+    sys.stdout.write(table(found).splitlines()[-1] + "\n")
+    sys.stdout.flush()
+    path = RESULTS / f"{name}.json"
+    held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    cells = merged(held, found)
+    path.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(table(cells), encoding="utf-8")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import resource
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,9 +20,9 @@ import numpy as np
 import typer
 
 from benchmarks.machines import triad
+from benchmarks.records import measure_cell
 from markov import MatrixFree, Multilevel, PauseTandem, stationary
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 MOST_WITH_MATRIX = 1e6  # 0.7 kilobytes per state
 TWICE = 1e7  # states up to which the chain is solved without the bound as well
@@ -96,24 +95,14 @@ def main(
 ) -> None:
     """Measure every size up to the largest, and write the tables after each."""
     if only is not None:
-        size, method = only.split(",")
-        sys.stdout.write(json.dumps(cell(float(size), method, checkpoint)))
+        states, method = only.split(",")
+        sys.stdout.write(json.dumps(cell(float(states), method, checkpoint)))
         return
-    path = RESULTS / "scale.json"
-    found: list[dict[str, Any]] = []
     for size in SIZES:
         for method in ("Multilevel", "MatrixFree"):
             if size > largest or (method == "Multilevel" and size > MOST_WITH_MATRIX):
                 continue
-            command = [sys.executable, "-m", "benchmarks.scale", "--only", f"{size},{method}"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found.append(json.loads(done.stdout))
-            sys.stdout.write(table(found[-1:]).splitlines()[-1] + "\n")
-            sys.stdout.flush()
-            held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-            cells = merged(held, found)
-            path.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
-            path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
+            measure_cell("benchmarks.scale", f"{size},{method}", "scale", merged, table)
 
 
 if __name__ == "__main__":
