@@ -79,7 +79,9 @@ def simulate(
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None,
     level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
-    steps: Annotated[int, typer.Option(help="Time steps of the fluid per link delay.")] = 4,
+    steps: Annotated[
+        int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
@@ -92,15 +94,19 @@ def simulate(
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
-    from dfcmodel.methods import Packets
+    from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import choice
 
-    methods: dict[str, Packets | str | None]
-    methods = {"fluid": None, "packets": Packets(), "auto": "auto"}
+    methods: dict[str, Fluid | Packets | str]
+    methods = {"fluid": Fluid(), "packets": Packets(), "auto": "auto"}
     method = methods[choice("level", level, methods)]
+    if steps is not None:
+        if not isinstance(method, Fluid):
+            raise ValueError(f"steps = {steps}: is for level = fluid, not {level}")
+        method = Fluid(steps)
     check_output("plot", plot)
     if animation is not None:
         animation_format(animation)
@@ -114,12 +120,12 @@ def simulate(
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, duration=end, steps_per_delay=steps, method=method)
+        many = ensemble(chosen, runs, seed=seed, duration=end, method=method)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, method, duration=end, steps_per_delay=steps, rng=seed)
+    found = run_once(chosen, method, duration=end, rng=seed)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)

@@ -136,12 +136,14 @@ def compile_scenario(
     ------
     ValueError
         Where the delay of a link with DFC, its feedback period, is more than 1 % away from a multiple
-        of the step.
+        of the step, or ``whole_packets`` is asked of what `check_whole_packets` refuses.
     """
+    if fluid.whole_packets:
+        check_whole_packets(scenario, packet_jitter)
     end = scenario.duration if duration is None else duration
     h = fluid.step_of(scenario)
     quantum = finest_quantum(scenario, end)
-    whole = sends_whole_packets(scenario, fluid, packet_jitter)
+    whole = fluid.whole_packets
     layout = layout_of(
         scenario,
         [_in_steps(link, h) for link in scenario.links],
@@ -191,11 +193,18 @@ def compile_scenario(
     )
 
 
-def sends_whole_packets(scenario: Scenario, fluid: Fluid, packet_jitter: float) -> bool:
-    """Return whether senders send, and queues drop, whole packets: TCP's, at random times, to FIFO queues."""
-    fifo = all(type(link.discipline) is FIFO for link in scenario.links)
-    tcp = any(isinstance(flow.source, WindowRule) for flow in scenario.flows)
-    return fluid.whole_packets and packet_jitter > 0.0 and tcp and fifo
+def check_whole_packets(scenario: Scenario, packet_jitter: float) -> None:
+    """Raise ValueError unless TCP sends its packets at random times, and to FIFO queues."""
+    asked = "whole_packets = True of Fluid"
+    if packet_jitter == 0.0:
+        msg = "packet_jitter = 0: must be above 0, such as the time of one packet"
+        raise ValueError(f"{msg}, with {asked}")
+    if not any(isinstance(flow.source, WindowRule) for flow in scenario.flows):
+        raise ValueError(f"{asked}: some flow must have a window rule as its source")
+    for link in scenario.links:
+        if type(link.discipline) is not FIFO:
+            msg = f"discipline of link {link.name} = {link.discipline!r}: must be FIFO()"
+            raise ValueError(f"{msg} with {asked}; others are for method=Packets()")
 
 
 def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Trajectory, simulate, takano2006
+from dfcmodel import Fluid, Trajectory, simulate, takano2006
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
@@ -67,7 +67,7 @@ def unequal(spread: float, seed: int = 1) -> Trajectory:
         for link, part in zip(plain.links, eighths, strict=True)
     ]
     steps = round(min(eighths))
-    return simulate(replace(plain, links=tuple(links)), duration=0.6, steps_per_delay=steps)
+    return simulate(replace(plain, links=tuple(links)), duration=0.6, method=Fluid(steps))
 
 
 def packets(name: str, diffusion: float) -> pd.DataFrame:
