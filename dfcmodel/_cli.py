@@ -12,6 +12,7 @@ from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from dfcmodel.ensembles import Ensemble
+    from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
@@ -94,19 +95,11 @@ def simulate(
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
-    from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
     from dfcmodel.simulation import simulate as run_once
-    from hopflow.checks import choice
 
-    methods: dict[str, Fluid | Packets | str]
-    methods = {"fluid": Fluid(), "packets": Packets(), "auto": "auto"}
-    method = methods[choice("level", level, methods)]
-    if steps is not None:
-        if not isinstance(method, Fluid):
-            raise ValueError(f"steps = {steps}: is for level = fluid, not {level}")
-        method = Fluid(steps)
+    method = _method(level, steps)
     check_output("plot", plot)
     if animation is not None:
         animation_format(animation)
@@ -133,6 +126,19 @@ def simulate(
         typer.echo(f"animation: {found.animate().save(animation)}", err=json)
     if netcdf is not None:
         typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
+
+
+def _method(level: str, steps: int | None) -> Fluid | Packets | str:
+    """Return the method of a level; steps are those of the fluid."""
+    from dfcmodel.methods import Fluid, Packets
+    from hopflow.checks import choice
+
+    choice("level", level, ("fluid", "packets", "auto"))
+    if level == "fluid":
+        return Fluid() if steps is None else Fluid(steps)
+    if steps is not None:
+        raise ValueError(f"--steps {steps}: is for --level fluid, not {level}")
+    return Packets() if level == "packets" else level
 
 
 def _of_run(run: Trajectory) -> dict[str, object]:
