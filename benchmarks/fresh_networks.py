@@ -244,14 +244,14 @@ def outside(found: Mapping[str, Differences]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class SelectiveCUBIC(CUBIC):
-    """CUBIC that repairs losses with selective acknowledgements, as ns-2's TCP/Linux does, not as NewReno."""
+class PartialCUBIC(CUBIC):
+    """CUBIC that repairs one loss per round trip, as NewReno does, not by SACK as it is by default and in ns-2's TCP/Linux."""
 
-    recovery = "sack"
+    recovery = "newreno"
 
 
 class ReducingCUBIC(CUBIC):
-    """The same by proportional rate reduction: what is known to be lost is not in flight, as in TCP/Linux."""
+    """CUBIC with proportional rate reduction: what is known to be lost is not in flight, as in TCP/Linux."""
 
     recovery = "prr"
 
@@ -263,7 +263,7 @@ def cubics() -> str:
         "RFC 9438": CUBIC(),
         "RFC 9438, the cut of Linux 2.6.22": CUBIC(beta=MODULE),
         "tcp_cubic.c of Linux 2.6.22": LinuxCUBIC(),
-        "RFC 9438, losses repaired with SACK": SelectiveCUBIC(),
+        "RFC 9438, losses repaired as by NewReno": PartialCUBIC(),
         "RFC 9438, with SACK and PRR (RFC 6937)": ReducingCUBIC(),
     }
     lines = []

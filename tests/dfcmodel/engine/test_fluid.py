@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dfcmodel import CBR, Flow, Fluid, Link, OnOff, Packets, Scenario, ensemble, simulate
+from dfcmodel import CBR, Flow, Fluid, Link, OnOff, Packets, Scenario, dumbbell, ensemble, simulate
 from dfcmodel.engine.kernel import tcp_sender
-from responsefn import NewReno, Reno
+from hopflow import mbps, ms
+from responsefn import CUBIC, NewReno, Reno
 
 RATE, DELAY = 1e3, 1e-2
 
@@ -34,6 +35,30 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
 )
 def test_settings_are_checked(refused, change, words) -> None:
     refused(words, lambda: Fluid(**change))
+
+
+@pytest.mark.parametrize("level", [Fluid, Packets])
+def test_cubic_repairs_losses_by_sack_unless_another_recovery_is_asked_for(level) -> None:
+    """kaneko2007's path, 100 Mb/s and 80 ms: ns-2's CUBIC, with SACK, fills it (its windows-alone runs, 100.0 Mb/s).
+
+    After slow start's overshoot of 900 packets or more NewReno, a hole per round trip, waits for its timer at every loss event.
+    """
+    links = dumbbell(
+        1, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333
+    )
+    flow = Flow("f", ("s1", "left", "right", "d1"), CUBIC(), 20000)
+    runs = {
+        recovery: simulate(
+            Scenario("one", links, (flow,), 20.0), level(recovery=recovery), sample=0.1
+        )
+        for recovery in (None, "sack", "newreno")
+    }
+    rate = {name: np.diff(run.delivered[0, [99, -1]])[0] / 10.0 for name, run in runs.items()}
+    assert rate[None] == rate["sack"]
+    assert rate[None] == pytest.approx(mbps(100), rel=1e-3)
+    assert runs[None].timeouts[0] <= 1
+    assert runs["newreno"].timeouts[0] == 4
+    assert rate["newreno"] < 0.7 * mbps(100)
 
 
 class SelectiveReno(NewReno):
