@@ -61,6 +61,7 @@ from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
+from responsefn.rules.slow_starts import hystart, limited_slow_start
 from responsefn.rules.vegas import NS2Vegas, Vegas
 from responsefn.rules.westwood import Westwood
 from responsefn.simulation.coexistence import coexist
@@ -137,10 +138,12 @@ __all__ = [
     "fit",
     "friendliness",
     "fused",
+    "hystart",
     "independent_constant",
     "interval_weights",
     "invert",
     "jain_index",
+    "limited_slow_start",
     "loss_events",
     "match",
     "read_pcap",
