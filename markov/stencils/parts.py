@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.stencils.kernel_calls import unsigned
-from markov.stencils.patterns import Pattern, frequent, of_sums
+from markov.stencils.loops.kernel_calls import unsigned
+from markov.stencils.loops.patterns import Pattern, frequent, of_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
 """The loops that check hitting times on a grid, and weigh a residual by them, as templates of kernels.
 
-Tables as in `markov.stencils.kernels`, of transitions by source for the drift, by target for the misfit.
+Tables as in `markov.stencils.loops.flow_kernels`, of transitions by source for the drift, by target for the misfit.
 Hitting times may be in float32: what is computed from them is in float64, with its rounding errors.
 """
 
@@ -8,17 +8,22 @@ Hitting times may be in float32: what is computed from them is in float64, with 
 
 from __future__ import annotations
 
+import math
+
 __all__ = ["drift", "misfit"]
 
 U = 1.1102230246251565e-16
 
 
 def drift(
+    top,
+    bottom,
     row_kind,
     first,
     starts,
     ends,
     numbers,
+    cells,
     width,
     begin,
     step,
@@ -31,9 +36,9 @@ def drift(
 ):
     """Return the largest (Q h)(s), rounded up, of the marked states but the reference."""
     worst = -1e308
-    s = one - one
-    for row in range(s, s + len(row_kind)):
+    for row in range(top, bottom):
         kind = row_kind[row]
+        s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
             for _ in range(ends[k] - starts[k]):
@@ -49,18 +54,21 @@ def drift(
                         count += 1.0
                     if marks[s] & bit and s != reference:
                         upper = total + 1.1 * count * U * size
-                        if not upper <= worst:
+                        if not (upper <= worst or math.isnan(worst)):  # not a number stays
                             worst = upper
                     s += one
     return worst
 
 
 def misfit(
+    top,
+    bottom,
     row_kind,
     first,
     starts,
     ends,
     numbers,
+    cells,
     width,
     begin,
     step,
@@ -80,9 +88,9 @@ def misfit(
     off = 0.0
     mass = 0.0
     low = 0.0
-    s = one - one
-    for row in range(s, s + len(row_kind)):
+    for row in range(top, bottom):
         kind = row_kind[row]
+        s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
             for _ in range(ends[k] - starts[k]):

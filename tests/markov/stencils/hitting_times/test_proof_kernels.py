@@ -16,7 +16,8 @@ ONE = np.uint64(1)
 def table(side):
     grid, rates = side
     level = Level(grid, np.zeros(grid.size), fast=False)
-    return (*level.lines, level.width, *level.entries, rates.rate), rates
+    rows = np.uint64(0), np.uint64(len(grid.row_kind))
+    return (*rows, *level.lines, level.cells, level.width, *level.entries, rates.rate), rates
 
 
 def test_the_drift_of_exact_hitting_times_is_minus_one(plain):

@@ -7,9 +7,10 @@ import pytest
 
 from hopflow.kernels import build
 from markov import MatrixFree, PauseTandem, stationary
-from markov.stencils import levels, unrolled
+from markov.stencils import levels
 from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.levels import Coarse, Finest
+from markov.stencils.loops import unrolled
 from tests.markov.stencils.conftest import grid_layout
 
 
