@@ -106,7 +106,7 @@ class Level:
         return self.by_rows(kernel, self.cells * self.width, *arguments)
 
     def sweeps(
-        self, cells: Callable[..., Any], own: tuple[Any, ...], alone: int | None = None
+        self, cells: Callable[..., Any], own: tuple[Any, ...], alone: np.uint64 | None = None
     ) -> list[Callable[[], Any]]:
         """Return a sweep forward and one backward.
 
@@ -120,7 +120,7 @@ class Level:
             A row whose cells are all swept by it; None: none.
         """
         place = *self.lines, self.cells, self.width, *self.entries, self.repeats
-        row = np.uint64(len(self.row_kind) if alone is None else alone)
+        row = np.uint64(len(self.row_kind)) if alone is None else alone
         table: tuple[Any, ...] = (*place, self.special, row, own, *self.together, ONE)
         run: Any = partial(self.by_rows, helpers=(sweep_kernels.rows_alike, cells))
         text = unrolled.sweeps(self.patterns, cells.__name__)
@@ -134,14 +134,20 @@ class Level:
         parts: Parts,
         rates: Vector,
         x: Numbers,
+        weight: Callable[..., Any] = flow_kernels.weight,
+        least: float = 0.0,
     ) -> Callable[[], Any]:
-        """Return what sums flows at given rates between the cells of the next level."""
+        """Return what sums flows at given rates between the cells of the next level.
+
+        ``weight`` says what a flow out of a state is weighted by, given ``least``.
+        """
         child = unsigned(np.maximum(aggregation.child_rows, 0))
         place = child, self.width, np.uint64(aggregation.last), self.cells
         special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_rates)
         table = *coarse.lines, special, *parts.table, rates[parts.entry]
-        run = *place, *table, coarse.value_begin, ONE, x, values
-        return coarse.by_rows(flow_kernels.restrict_rates, *run, unrolled=text)
+        run = *place, *table, least, coarse.value_begin, ONE, x, values
+        kernel = flow_kernels.restrict_rates
+        return coarse.by_rows(kernel, *run, helpers=(weight,), unrolled=text)
 
     def sum_flows(
         self,

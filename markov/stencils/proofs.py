@@ -17,6 +17,7 @@ from markov.computing.memory import available
 from markov.stencils.hitting_times import proof_kernels
 from markov.stencils.hitting_times.equations import HittingTimes
 from markov.stencils.levels import Level
+from markov.stencils.loops import unrolled
 from markov.stencils.loops.kernel_calls import ONE
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT
@@ -39,7 +40,7 @@ ATTEMPTS: tuple[tuple[type[np.floating[Any]], bool], ...] = (
     (np.float64, False),
 )
 """Hitting times in float32, three cells to one along each axis; then in float64, and two cells to one."""
-SWEEPS = (1,) * 6 + (2, 2, 4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
+SWEEPS = (2,) * 8 + (4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
 ROOM = 26.0  # bytes per state of the second attempt
 U = 2.0**-53
 
@@ -102,7 +103,9 @@ def _drift(times: HittingTimes, marks: NDArray[np.uint8]) -> float:
     level = times.finest
     table = *level.lines, level.cells, level.width, *level.entries, level.rates.rate
     here = np.uint64(times.reference), ONE, RECURRENT, marks, times.h
-    return float(np.max(level.by_rows(proof_kernels.drift, *table, *here)()))
+    text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
+    run = proof_kernels.drift, *table, level.special, level.alone, *here
+    return float(np.max(level.by_rows(*run, unrolled=text)()))
 
 
 def _misfit(

@@ -14,7 +14,7 @@ __all__ = ["add", "cells_by_shares", "leave", "row_sums"]
 TINY = 1e-300
 
 
-def add(top, bottom, child, present, last, fine_cells, cells, width, one, coarse, h):
+def add(top, bottom, child, present, under, fine_cells, cells, width, one, coarse, h):
     """Add to each state the amount of its cell."""
     zero = one - one
     for row in range(top, bottom):
@@ -23,7 +23,7 @@ def add(top, bottom, child, present, last, fine_cells, cells, width, one, coarse
                 continue
             s = child[row, c] * fine_cells * width
             for cell in range(zero, fine_cells):
-                t = (row * cells + cell // last) * width
+                t = row * cells * width + under[cell]
                 for m in range(zero, width):
                     h[s] += coarse[t + m]
                     s += one
@@ -74,7 +74,7 @@ def leave(
     step,
     value_begin,
     values,
-    last,
+    under,
     coarse_cells,
     reference,
     leak,
@@ -87,7 +87,7 @@ def leave(
 ):
     """Sum what is left of the equations over the cells of the next coarse grid, over its flows out.
 
-    ``room`` is for the sums of one coarse row.
+    ``room`` is for the sums of one coarse row, in which a cell belongs to those from ``under`` on.
     """
     zero = one - one
     for coarse in range(top, bottom):
@@ -103,7 +103,7 @@ def leave(
             for k in range(first[kind], first[kind + one]):
                 base = numbers[k] * width
                 for cell in range(starts[k], ends[k]):
-                    t = cell // last * width
+                    t = under[cell]
                     for m in range(zero, width):
                         own = 1.0 * h[s]  # float64
                         total = 1.0 * right[s]

@@ -17,6 +17,7 @@ from markov.stencils.cycles import SMALL, cycle
 from markov.stencils.hitting_times import coarse_kernels, finest_kernels
 from markov.stencils.hitting_times.weights import Weights, weights_of
 from markov.stencils.levels import LARGE, Level
+from markov.stencils.loops import unrolled
 from markov.stencils.loops.kernel_calls import ONE, unsigned
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.parts import Parts
@@ -108,8 +109,8 @@ class Finest(Level):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
         self.jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
         own = self.jumps, scale, weights.costs, weights.levels, np.uint64(reference)
-        row = cell // grid.shape[-1]
-        self.forward, self.backward = self.sweeps(finest_kernels.cells_by_costs, own, row)
+        self.alone = np.uint64(cell // grid.shape[-1])
+        self.forward, self.backward = self.sweeps(finest_kernels.cells_by_costs, own, self.alone)
         self.weights = weights
 
     def strong_axes(self) -> tuple[bool, ...]:
@@ -122,23 +123,20 @@ class Finest(Level):
         self, aggregation: Aggregation, coarse: Level, values: Vector
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
-        parts, weights = Parts(self.grid, aggregation, by_source=True), self.weights
-        begins, part_begin, _ = parts.table
-        child = unsigned(np.maximum(aggregation.child_rows, 0))
-        place = child, self.width, np.uint64(aggregation.last), self.cells
-        own = map(unsigned, (parts.line, parts.place, parts.slot))
-        table = *coarse.lines, begins, part_begin, *own, self.rates.rate[parts.entry]
-        run = *place, *table, weights.least, coarse.value_begin, ONE, weights.pi, values
-        return coarse.by_rows(finest_kernels.weigh_rates, *run)
+        parts = Parts(self.grid, aggregation, by_source=True)
+        own = values, parts, self.rates.rate, self.weights.pi
+        return self.sum_rates(aggregation, coarse, *own, finest_kernels.weight, self.weights.least)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return what sums what is left of the equations."""
         pi, least, costs, levels = self.weights
         table = *self.lines, self.cells, self.width, *self.entries, self.rates.rate
-        place = np.uint64(aggregation.last), coarse.cells, np.uint64(self.reference), self.leak
+        place = _under(aggregation, self.grid), coarse.cells, np.uint64(self.reference), self.leak
         vectors = least, ONE, pi, costs, levels, self.x, coarse.out, coarse.right
-        run = *_children(aggregation), *table, *place, *vectors
-        return coarse.by_rows(finest_kernels.leave_rates, *run, own=coarse.room)
+        run = *_children(aggregation), *table, self.special, self.alone, *place, *vectors
+        text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
+        kernel = finest_kernels.leave_rates
+        return coarse.by_rows(kernel, *run, own=coarse.room, helpers=(weight,), unrolled=text)
 
 
 class Coarse(Level):
@@ -162,12 +160,12 @@ class Coarse(Level):
         place = *self.lines, self.cells, self.width, self.entries[0], self.value_begin, *here
         self.by_rows(coarse_kernels.row_sums, *place, flows, self.values, self.out)()
         self._enter = fine.entering(aggregation, self)
-        last = np.uint64(aggregation.last)
-        place = *_children(aggregation), last, fine.cells, self.cells, self.width, ONE
+        under = _under(aggregation, fine.grid)
+        place = *_children(aggregation), under, fine.cells, self.cells, self.width, ONE
         self.prolong = self.by_rows(coarse_kernels.add, *place, self.x, fine.x)
         begin = unsigned(grid.segment_begin), self.value_begin
         own = *begin, self.values, self.right, self.out, np.uint64(self.reference), leak
-        row = self.reference // (grid.shape[-1] * grid.width)
+        row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
         self.forward, self.backward = self.sweeps(coarse_kernels.cells_by_shares, own, row)
 
     def room(self) -> tuple[Vector]:
@@ -202,7 +200,8 @@ class Coarse(Level):
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return what sums what is left of the equations."""
         table = *self.lines, self.cells, self.width, *self.entries, self.value_begin, self.values
-        here = np.uint64(aggregation.last), coarse.cells, np.uint64(self.reference), self.leak
+        under = _under(aggregation, self.grid)
+        here = under, coarse.cells, np.uint64(self.reference), self.leak
         vectors = self.out, ONE, self.right, self.x, coarse.out, coarse.right
         run = *_children(aggregation), *table, *here, *vectors
         return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room)
@@ -247,6 +246,11 @@ class _Direct:
 def _children(aggregation: Aggregation) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """Return the rows that make up each coarse row, and whether they are there."""
     return unsigned(np.maximum(aggregation.child_rows, 0)), aggregation.child_rows >= 0
+
+
+def _under(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
+    """Return where, in a row of the coarse grid, each cell of a row belongs."""
+    return unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
 
 
 def _cell_of(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:

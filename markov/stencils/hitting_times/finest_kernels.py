@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["cells_by_costs", "cost_levels", "leave_rates", "weigh_rates"]
+__all__ = ["cells_by_costs", "cost_levels", "leave_rates", "weight"]
 
 
 def cost_levels(least, largest, pi, levels):
@@ -23,49 +23,9 @@ def cost_levels(least, largest, pi, levels):
         levels[s] = min(max(-exponent, 0) // 8, 255)
 
 
-def weigh_rates(
-    top,
-    bottom,
-    child,
-    width,
-    last,
-    fine_cells,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    begins,
-    part_begin,
-    line,
-    place,
-    slot,
-    rate,
-    least,
-    value_begin,
-    one,
-    pi,
-    values,
-):
-    """Sum the flows out of the states of the first coarse grid's cells, by their weights.
-
-    Part p is a flow at ``rate`` out of the state ``slot[p]`` of the cell ``place[p]`` of those in the
-    row ``line[p]`` that make up the coarse cell.
-    """
-    for row in range(top, bottom):
-        v = value_begin[row]
-        for i in range(first[row_kind[row]], first[row_kind[row] + one]):
-            kind = numbers[i]
-            for cell in range(starts[i], ends[i]):
-                for e in range(begins[kind], begins[kind + one]):
-                    total = 0.0
-                    for p in range(part_begin[e], part_begin[e + one]):
-                        q = child[row, line[p]] * fine_cells + cell * last + place[p]
-                        q = q * width + slot[p]
-                        weight = max(pi[q], least) if pi[q] > 0.0 else 0.0
-                        total += weight * rate[p]
-                    values[v] = total
-                    v += one
+def weight(x, least):
+    """Return what a flow out of a state of probability x is weighted by: x, and not less than ``least``."""
+    return max(x, least) if x > 0.0 else 0.0
 
 
 def cells_by_costs(
@@ -106,7 +66,9 @@ def leave_rates(
     begin,
     step,
     rate,
-    last,
+    special,
+    alone,
+    under,
     coarse_cells,
     reference,
     leak,
@@ -121,7 +83,8 @@ def leave_rates(
 ):
     """Sum what is left of the equations over the cells of the first coarse grid, by their weights.
 
-    They are divided by the flows out of the cells, ``below``. ``room`` is for the sums of one coarse row.
+    They are divided by the flows out of the cells, ``below``. ``room`` is for the sums of one coarse row,
+    in which a cell belongs to those from ``under`` on.
     """
     zero = one - one
     for coarse in range(top, bottom):
@@ -135,8 +98,11 @@ def leave_rates(
             for k in range(first[kind], first[kind + one]):
                 base = numbers[k] * width
                 s = (row * cells + starts[k]) * width
+                if special[numbers[k]] > zero and row != alone:
+                    unrolled()  # type: ignore[name-defined]  # noqa: F821
+                    continue
                 for cell in range(starts[k], ends[k]):
-                    t = cell // last * width
+                    t = under[cell]
                     for m in range(zero, width):
                         own = 1.0 * h[s]  # float64
                         total = costs[levels[s]]
@@ -144,8 +110,7 @@ def leave_rates(
                             total += (h[s + step[e]] - own) * rate[e]
                         if s == reference:
                             total -= leak * own
-                        if pi[s] > 0.0:
-                            room[t + m] += max(pi[s], least) * total
+                        room[t + m] += weight(pi[s], least) * total
                         s += one
         t = coarse * coarse_cells * width
         for m in range(zero, coarse_cells * width):

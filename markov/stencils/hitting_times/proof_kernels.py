@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["drift", "misfit"]
+__all__ = ["ROUNDINGS", "U", "drift", "misfit"]
+
+ROUNDINGS = 4  # of a drift, beside one for each transition
 
 U = 1.1102230246251565e-16
 
@@ -28,24 +30,34 @@ def drift(
     begin,
     step,
     rate,
+    special,
+    alone,
     reference,
     one,
     bit,
     marks,
     h,
 ):
-    """Return the largest (Q h)(s), rounded up, of the marked states but the reference."""
+    """Return the largest (Q h)(s), rounded up, of the marked states but the reference.
+
+    It is not a number where one of them is not.
+    """
     worst = -1e308
+    check = 0.0
+    zero = one - one
     for row in range(top, bottom):
         kind = row_kind[row]
         s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
-            for _ in range(ends[k] - starts[k]):
+            if special[numbers[k]] > zero and row != alone:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            for _ in range(zero, ends[k] - starts[k]):
                 for r in range(base, base + width):
                     total = 0.0
                     size = 0.0
-                    count = 4.0
+                    count = 1.0 * ROUNDINGS
                     own = 1.0 * h[s]  # float64: a difference of float32 would be rounded to it
                     for e in range(begin[r], begin[r + one]):
                         term = (h[s + step[e]] - own) * rate[e]
@@ -54,10 +66,10 @@ def drift(
                         count += 1.0
                     if marks[s] & bit and s != reference:
                         upper = total + 1.1 * count * U * size
-                        if not (upper <= worst or math.isnan(worst)):  # not a number stays
-                            worst = upper
+                        check += upper
+                        worst = max(worst, upper)
                     s += one
-    return worst
+    return check if math.isnan(check) else worst
 
 
 def misfit(

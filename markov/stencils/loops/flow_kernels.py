@@ -19,7 +19,13 @@ __all__ = [
     "prolong",
     "restrict",
     "restrict_rates",
+    "weight",
 ]
+
+
+def weight(x, least):
+    """Return what a flow out of a state of probability x is weighted by."""
+    return x
 
 
 def restrict_rates(
@@ -39,6 +45,7 @@ def restrict_rates(
     part_begin,
     source,
     rate,
+    least,
     value_begin,
     one,
     x,
@@ -64,7 +71,7 @@ def restrict_rates(
                 for e in range(begins[kind], begins[kind + one]):
                     total = 0.0
                     for p in range(part_begin[e], part_begin[e + one]):
-                        total += x[s + source[p]] * rate[p]
+                        total += weight(x[s + source[p]], least) * rate[p]
                     values[v] = total
                     v += one
                 s += last * width

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 __all__ = [
     "TOGETHER",
     "balance",
+    "drifts",
     "outflows",
     "prolong",
+    "remainders",
     "sums_of_flows",
     "sums_of_rates",
     "sweeps",
@@ -201,12 +203,69 @@ def _outflows(pattern: Pattern) -> list[str]:
     return [*_rows(pattern), loop, *(f"    {line}" for line in body)]
 
 
+def remainders(patterns: Sequence[Pattern]) -> str:
+    """Return the sums of what is left of the equations of hitting times, over a segment."""
+
+    def written(pattern: Pattern) -> list[str]:
+        body = ["t = under[cell]"]
+        for r, terms in enumerate(_differences(pattern)):
+            here = _plus("s", r)
+            body += [f"_m = 1.0 * h[{here}]", f"_o = {_sum([f'costs[levels[{here}]]', *terms])}"]
+            body.append(f"room[{_plus('t', r)}] += weight(pi[{here}], least) * _o")
+        return _by_cell(pattern, "for cell in range(starts[k], ends[k]):", body)
+
+    return _one_of(patterns, written)
+
+
+def drifts(patterns: Sequence[Pattern], roundings: int, unit: float) -> str:
+    """Return the largest drift of hitting times, rounded up, over a segment.
+
+    Rounding errors are that of a number, ``unit``, so often and once more for each transition.
+    """
+
+    def written(pattern: Pattern) -> list[str]:
+        slots, body = range(len(pattern.sums)), []
+        for r, terms in enumerate(_differences(pattern)):
+            names, here = [f"_d{e}" for e in range(len(terms))], _plus("s", r)
+            body.append(f"_m = 1.0 * h[{here}]")
+            body += [f"{name} = {term}" for name, term in zip(names, terms, strict=True)]
+            size = _sum([f"abs({name})" for name in names])
+            error = 1.1 * (roundings + len(terms)) * unit
+            body.append(f"_u = {_sum(names)} + {error!r} * ({size})")
+            body.append(f"if marks[{here}] & bit:")
+            body += [f"    _y{r} += _u", f"    _z{r} = max(_z{r}, _u)"]
+        begin = [line for r in slots for line in (f"_y{r} = 0.0", f"_z{r} = -1e308")]
+        lines = _by_cell(pattern, "for _ in range(zero, ends[k] - starts[k]):", body)
+        end = [line for r in slots for line in (f"check += _y{r}", f"worst = max(worst, _z{r})")]
+        return [*begin, *lines, *end]
+
+    return _one_of(patterns, written)
+
+
+def _differences(pattern: Pattern) -> list[list[str]]:
+    """Return for each slot the differences of h to ``_m``, times the rates."""
+    found, number = [], 0
+    for terms in pattern.sums:
+        places = [_at(pattern, term, "s") for term in terms]
+        found.append([f"(h[{p}] - _m) * _q{number + e}" for e, p in enumerate(places)])
+        number += len(terms)
+    return found
+
+
+def _by_cell(pattern: Pattern, loop: str, body: list[str]) -> list[str]:
+    """Return a loop over the cells of a segment of the finest grid."""
+    body = [*(f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))), *body]
+    body.append(f"s += _k{pattern.width}")
+    rates = [f"_q{e} = rate[_b + _k{e}]" for e in range(pattern.size)]
+    return [*_rows(pattern), *rates, loop, *(f"    {line}" for line in body)]
+
+
 def sums_of_rates(patterns: Sequence[Pattern]) -> str:
     """Return the sums of flows of the finest grid, for a segment of coarse cells."""
 
     def written(pattern: Pattern) -> list[str]:
         head = [*_sources(pattern), *(f"_q{p} = rate[_b + _k{p}]" for p in range(pattern.size))]
-        return head + _sums(pattern, lambda _, p: f"_q{p}", [])
+        return head + _sums(pattern, "weight({x}, least)", lambda _, p: f"_q{p}", [])
 
     return _one_of(patterns, written, "kind")
 
@@ -218,17 +277,23 @@ def sums_of_flows(patterns: Sequence[Pattern]) -> str:
         rows = range(len(pattern.spans))
         head = [*_sources(pattern), *(f"_l{c} = places[coarse, _k{c}]" for c in rows)]
         on = [f"_l{c} += _k{span}" for c, span in enumerate(pattern.spans)]
-        found = _sums(pattern, lambda t, _: f"fine_values[{_plus(f'_l{t.line}', t.flow)}]", on)
+        found = _sums(
+            pattern, "{x}", lambda t, _: f"fine_values[{_plus(f'_l{t.line}', t.flow)}]", on
+        )
         return [*head, *found, *(f"places[coarse, _k{c}] = _l{c}" for c in rows)]
 
     return _one_of(patterns, written, "kind")
 
 
-def _sums(pattern: Pattern, rate: Callable[[Term, int], str], on: list[str]) -> list[str]:
-    """Return a loop over the coarse cells of a segment."""
+def _sums(
+    pattern: Pattern, weight: str, rate: Callable[[Term, int], str], on: list[str]
+) -> list[str]:
+    """Return a loop over the coarse cells of a segment; ``weight`` has what becomes of x."""
     body, number = [f"_p{d} = s + _w{d}" for d in range(len(pattern.leads))], 0
     for e, terms in enumerate(pattern.sums):
-        own = [f"x[{_at(pattern, t, 's')}] * {rate(t, number + n)}" for n, t in enumerate(terms)]
+        states = [weight.format(x=f"x[{_at(pattern, t, 's')}]") for t in terms]
+        rates = [rate(t, number + n) for n, t in enumerate(terms)]
+        own = [f"{x} * {q}" for x, q in zip(states, rates, strict=True)]
         body.append(f"values[v + _k{e}] = {_sum(own)}")
         number += len(terms)
     body += [f"v += _k{len(pattern.sums)}", f"s += last * _k{pattern.width}", *on]
