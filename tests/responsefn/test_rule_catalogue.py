@@ -38,6 +38,7 @@ def test_catalogue():
         "BBR",
         "BBRv1",
         "LEDBAT",
+        "Copa",
         "Prague",
         "LinuxBIC",
         "LinuxCUBIC",
