@@ -43,6 +43,7 @@ from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
@@ -89,6 +90,7 @@ __all__ = [
     "BBRv1",
     "Catalogue",
     "Coexistence",
+    "Copa",
     "Corrected",
     "Curve",
     "Delivery",

@@ -34,6 +34,7 @@ def test_catalogue():
         "BBR",
         "BBRv1",
         "LEDBAT",
+        "Copa",
         "Prague",
         "LinuxBIC",
         "LinuxCUBIC",
