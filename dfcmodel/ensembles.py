@@ -240,7 +240,9 @@ class Ensemble(Recorded, Result):
                 f"{means[:, f].max():.3f}; lost {lost[:, f].mean():.0f} packets "
                 f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
-        rows["interval"] = "Student's, 95 %"
+        rows["interval"] = (
+            "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
+        )
         worst = max(run.imbalance.max() for run in self.runs)
         rows["imbalance"] = f"{worst:.1e} of the packets emitted"
         rows["step"] = f"{self.runs[0].step:g} s, {self.time[-1]:g} s simulated"

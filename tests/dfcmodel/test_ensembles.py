@@ -117,6 +117,7 @@ def test_interval_is_students() -> None:
 
 def test_display(many) -> None:
     assert "mean efficiency" in repr(many)
+    assert "of chance alone" in repr(many), "the error of the model is not in the interval"
     assert "status" in repr(many)
     page = many._repr_html_()
     assert "data:image/png" in page
