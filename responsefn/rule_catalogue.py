@@ -16,7 +16,6 @@ from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
-from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
@@ -36,7 +35,9 @@ from responsefn.rules.linux.illinois import LinuxIllinois
 from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
-from responsefn.rules.rate_rule import RateRule
+from responsefn.rules.rates.dcqcn import DCQCN
+from responsefn.rules.rates.rate_rule import RateRule
+from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -83,6 +84,8 @@ ENTRIES: tuple[Response, ...] = (
     LinuxVegas(),
     WestwoodPlus(),
     DCQCN(),
+    TIMELY(),
+    PatchedTIMELY(),
     BBR(),
     BBRv1(),
     Prague(),
@@ -126,7 +129,7 @@ class Catalogue(Result):
         if formula is None:
             dynamics = getattr(entry, "dynamics", "")
             how = "fixed point" if isinstance(entry, RateRule) else "numerical cycle"
-            if isinstance(entry, DeliveryRule):
+            if isinstance(entry, (DeliveryRule, TIMELY)):
                 how = "none"
             return rf"\text{{{how}: }} {dynamics}" if latex else how
         import sympy as sp

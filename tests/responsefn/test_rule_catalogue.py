@@ -35,6 +35,8 @@ def test_catalogue():
         "Relentless",
         "DCQCN",
         "DCTCP",
+        "TIMELY",
+        "PatchedTIMELY",
         "BBR",
         "BBRv1",
         "LEDBAT",
