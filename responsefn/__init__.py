@@ -46,6 +46,7 @@ from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -127,6 +128,7 @@ __all__ = [
     "Samples",
     "Scalable",
     "SimulatedResponse",
+    "Swift",
     "Tahoe",
     "UnfairnessExponents",
     "UnreachableRateError",

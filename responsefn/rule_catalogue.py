@@ -23,6 +23,7 @@ from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -91,6 +92,7 @@ ENTRIES: tuple[Response, ...] = (
     Prague(),
     LEDBAT(),
     Copa(),
+    Swift(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),

@@ -41,6 +41,7 @@ def test_catalogue():
         "BBRv1",
         "LEDBAT",
         "Copa",
+        "Swift",
         "Prague",
         "LinuxBIC",
         "LinuxCUBIC",
