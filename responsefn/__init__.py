@@ -39,7 +39,6 @@ from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
-from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
@@ -47,6 +46,7 @@ from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -59,7 +59,9 @@ from responsefn.rules.linux.illinois import LinuxIllinois
 from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
-from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
+from responsefn.rules.rates.dcqcn import DCQCN
+from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule
+from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.slow_starts import hystart, limited_slow_start
@@ -86,6 +88,7 @@ __all__ = [
     "LEDBAT",
     "PFTK",
     "TFRC",
+    "TIMELY",
     "AmbiguousRateError",
     "BBRv1",
     "Catalogue",
@@ -115,6 +118,7 @@ __all__ = [
     "Mathis",
     "NS2Vegas",
     "NewReno",
+    "PatchedTIMELY",
     "Prague",
     "RateRule",
     "Relentless",
@@ -124,6 +128,7 @@ __all__ = [
     "Samples",
     "Scalable",
     "SimulatedResponse",
+    "Swift",
     "Tahoe",
     "UnfairnessExponents",
     "UnreachableRateError",

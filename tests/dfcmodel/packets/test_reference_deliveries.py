@@ -11,7 +11,7 @@ import pytest
 from dfcmodel import RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.reference import run_reference
-from responsefn import BBR, CUBIC, DCQCN, LEDBAT, BBRv1, Copa, NewReno, Prague
+from responsefn import BBR, CUBIC, DCQCN, LEDBAT, TIMELY, BBRv1, Copa, NewReno, Prague, Swift
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.dfcmodel.packets.test_reference import check_equal
 
@@ -39,8 +39,10 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
         ((DCQCN(timer=2e-3, alpha_timer=2e-3, counter=300.0, notification=2e-3), NewReno()), 60.0,
          RampMarking(5.0, 40.0, 0.2)),
         pytest.param((Copa(), Copa(competitive=0), NewReno()), 60.0, None, marks=pytest.mark.slow),
+        pytest.param((Swift(base_target=0.05, fs_range=0.05), TIMELY(t_low=0.05, t_high=0.1, min_rtt=0.04,
+         delta=10.0)), 60.0, None, marks=pytest.mark.slow),
     ],
-    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa"],
+    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift"],
 )  # fmt: skip
 @pytest.mark.parametrize("jitter", [0.0, 5e-4])
 def test_senders_run_bit_equal_in_both_engines(
