@@ -15,6 +15,7 @@ from markov.stencils.loops import (
     flow_kernels,
     sweep_kernels,
     unrolled,
+    unrolled_sweeps,
     vector_kernels,
 )
 from markov.stencils.loops.kernel_calls import ONE, bound_kernel, unsigned
@@ -82,7 +83,7 @@ class Level:
         self.repeats = unsigned(np.where(often, repeats, 1))
         self.patterns, self.special = frequent(of_grid(grid), grid.shares * (~often & fast))
         lag = max((pattern.lag for pattern in self.patterns), default=1)
-        self.together = np.uint64(unrolled.TOGETHER if fast else 1), np.uint64(lag)
+        self.together = np.uint64(unrolled_sweeps.TOGETHER if fast else 1), np.uint64(lag)
 
     def by_rows(
         self,
@@ -123,7 +124,7 @@ class Level:
         row = np.uint64(len(self.row_kind)) if alone is None else alone
         table: tuple[Any, ...] = (*place, self.special, row, own, *self.together, ONE)
         run: Any = partial(self.by_rows, helpers=(sweep_kernels.rows_alike, cells))
-        text = unrolled.sweeps(self.patterns, cells.__name__)
+        text = unrolled_sweeps.sweeps(self.patterns, cells.__name__)
         return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
 
     def sum_rates(

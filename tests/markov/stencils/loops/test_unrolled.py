@@ -11,7 +11,6 @@ from markov.stencils import levels, proofs
 from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.hitting_times.equations import HittingTimes
 from markov.stencils.levels import Coarse, Finest
-from markov.stencils.loops import unrolled
 from markov.stencils.places import RECURRENT
 from tests.markov.stencils.conftest import grid_layout
 
@@ -90,14 +89,6 @@ def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
     assert np.any((ends - starts > 4) & (finest.special[numbers] > 0))  # four rows have a middle
     for a, b in zip(written, loops, strict=True):
         assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
-
-
-def test_statements_add_to_numbers_without_a_sign():
-    scope = {"zero": np.uint64(0), "s": np.uint64(7)}
-    with np.errstate(over="ignore"):
-        exec("\n".join(unrolled._constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
-    assert scope["s"] == 28
-    assert isinstance(scope["n"], np.uint64)
 
 
 @pytest.mark.slow  # it compiles kernels with and without
