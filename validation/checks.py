@@ -40,6 +40,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from validation import texts
+from validation.explained.bundled import gap_of, waterfalls
 from validation.verdicts import (
     Finding,
     Judgement,
@@ -75,8 +76,12 @@ class Subject(Generic[T]):
         return self.check(*self.arguments)
 
     def finding(self) -> Finding:
-        """Measure, judge, and return the finding with its text filled in."""
-        return self.check.finding(self.measured(), self.cases)
+        """Measure, judge, and return the finding with its text filled in, and the step from the fluid to packets."""
+        finding = self.check.finding(self.measured(), self.cases)
+        if (gap := gap_of(self.id)) is None:
+            return finding
+        pictures = (*finding.pictures, waterfalls(self.id))
+        return replace(finding, gap=gap, pictures=pictures, cases=(*finding.cases, gap.case))
 
 
 _SUBJECTS: dict[str, Subject[Any]] = {}
