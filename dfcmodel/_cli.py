@@ -13,6 +13,7 @@ from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from dfcmodel.ensembles import Ensemble
+    from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
@@ -83,7 +84,9 @@ def simulate(
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None,
     level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
-    steps: Annotated[int, typer.Option(help="Time steps of the fluid per link delay.")] = 4,
+    steps: Annotated[
+        int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
@@ -96,15 +99,11 @@ def simulate(
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
-    from dfcmodel.methods import Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
     from dfcmodel.simulation import simulate as run_once
-    from hopflow.checks import choice
 
-    methods: dict[str, Packets | str | None]
-    methods = {"fluid": None, "packets": Packets(), "auto": "auto"}
-    method = methods[choice("level", level, methods)]
+    method = _method(level, steps)
     check_output("plot", plot)
     if animation is not None:
         animation_format(animation)
@@ -118,12 +117,12 @@ def simulate(
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, duration=end, steps_per_delay=steps, method=method)
+        many = ensemble(chosen, runs, seed=seed, duration=end, method=method)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, method, duration=end, steps_per_delay=steps, rng=seed)
+    found = run_once(chosen, method, duration=end, rng=seed)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
@@ -131,6 +130,19 @@ def simulate(
         typer.echo(f"animation: {found.animate().save(animation)}", err=json)
     if netcdf is not None:
         typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
+
+
+def _method(level: str, steps: int | None) -> Fluid | Packets | str:
+    """Return the method of a level; steps are those of the fluid."""
+    from dfcmodel.methods import Fluid, Packets
+    from hopflow.checks import choice
+
+    choice("level", level, ("fluid", "packets", "auto"))
+    if level == "fluid":
+        return Fluid() if steps is None else Fluid(steps)
+    if steps is not None:
+        raise ValueError(f"--steps {steps}: is for --level fluid, not {level}")
+    return Packets() if level == "packets" else level
 
 
 def _of_run(run: Trajectory) -> dict[str, object]:

@@ -43,6 +43,7 @@ from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
@@ -61,6 +62,7 @@ from responsefn.rules.linux.westwood import WestwoodPlus
 from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
+from responsefn.rules.slow_starts import hystart, limited_slow_start
 from responsefn.rules.vegas import NS2Vegas, Vegas
 from responsefn.rules.westwood import Westwood
 from responsefn.simulation.coexistence import coexist
@@ -88,6 +90,7 @@ __all__ = [
     "BBRv1",
     "Catalogue",
     "Coexistence",
+    "Copa",
     "Corrected",
     "Curve",
     "Delivery",
@@ -137,10 +140,12 @@ __all__ = [
     "fit",
     "friendliness",
     "fused",
+    "hystart",
     "independent_constant",
     "interval_weights",
     "invert",
     "jain_index",
+    "limited_slow_start",
     "loss_events",
     "match",
     "read_pcap",

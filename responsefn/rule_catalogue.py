@@ -20,6 +20,7 @@ from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
@@ -86,6 +87,7 @@ ENTRIES: tuple[Response, ...] = (
     BBRv1(),
     Prague(),
     LEDBAT(),
+    Copa(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),

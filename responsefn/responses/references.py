@@ -66,6 +66,11 @@ BIC = Reference(
 RFC9438 = _rfc(
     9438, "L. Xu et al., CUBIC for fast and long-distance networks, 2023", "Sect. 4.2 to 4.7, 5.2"
 )
+RFC3742 = _rfc(
+    3742, "S. Floyd, Limited slow-start for TCP with large congestion windows, 2004", "Sect. 2",
+    "secondary",
+)  # fmt: skip
+RFC9406 = _rfc(9406, "P. Balasubramanian, Y. Huang, M. Olson, HyStart++, 2023", "Sect. 4.2 and 4.3")
 LEITH = Reference(
     "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004"
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Packets, Scenario, Trajectory, simulate, takano2006
+from dfcmodel import Fluid, Packets, Scenario, Trajectory, simulate, takano2006
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
@@ -82,7 +82,7 @@ def network(spread: float, seed: int) -> tuple[Scenario, int]:
 def unequal(spread: float, seed: int = 1) -> Trajectory:
     """Return a run of the fluid."""
     scenario, steps = network(spread, seed)
-    return simulate(scenario, duration=END, steps_per_delay=steps)
+    return simulate(scenario, Fluid(steps), duration=END)
 
 
 @kept
