@@ -40,7 +40,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from validation import texts
-from validation.explained.bundled import gap_of, waterfalls
 from validation.verdicts import (
     Finding,
     Judgement,
@@ -51,6 +50,7 @@ from validation.verdicts import (
     Threshold,
     Verdict,
 )
+from validation.waterfalls import gap_of, waterfall_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ class Subject(Generic[T]):
         finding = self.check.finding(self.measured(), self.cases)
         if (gap := gap_of(self.id)) is None:
             return finding
-        pictures = (*finding.pictures, waterfalls(self.id))
+        pictures = (*finding.pictures, waterfall_of(self.id))
         return replace(finding, gap=gap, pictures=pictures, cases=(*finding.cases, gap.case))
 
 

@@ -21,20 +21,20 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.command_line import AsJson, as_json, check_output, examples
-from validation import judge_command, manifest
+from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
-from validation.commands import bundled_data, explore_pages
+from validation.commands import bundled_data, explore_pages, judge_command
 from validation.commands.dask_clusters import connected
-from validation.explained.bundled import ABOUT
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
 from validation.texts import plain
+from validation.waterfalls import ABOUT
 
 
 def _arguments(id: str) -> dict[str, Any]:
     """Return what ``hopflow explain`` compares for a claim."""
-    from validation.explained.scenarios import arguments
+    from validation.claims.explained import arguments
 
     return arguments(id)
 

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from validation.explained.bundled import ABOUT, CASE
+from dfcmodel import default_refinements
+from validation.claims.explained import arguments
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Hopflow
+from validation.waterfalls import ABOUT, CASE
 
 __all__ = ["CASES"]
 
 RUNS = 8
-MODULE = "validation/explained/scenarios.py"
+MODULE = "validation/claims/explained.py"
 
 
 def calls(run: Run) -> Calls:
@@ -27,6 +29,15 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     table = pd.read_csv(folder / "table.csv", keep_default_na=False)
     rows = table.assign(claim=run["claim"], runs=RUNS).to_dict("records")
     return {"waterfalls": [{str(name): value for name, value in row.items()} for row in rows]}
+
+
+def simulated_seconds(run: Run) -> float:
+    """Return the simulated time of all runs of a claim, s: every subset of the refinements of each level."""
+    asked = arguments(run["claim"])
+    scenario = asked["scenario"]
+    levels = [each.level for each in default_refinements(scenario)]
+    settings = sum(2 ** levels.count(level) for level in ("fluid", "packets"))
+    return RUNS * settings * float(asked.get("duration", scenario.duration))
 
 
 CASES = (
@@ -55,7 +66,7 @@ CASES = (
         runs=[{"claim": id} for id in ABOUT],
         calls=calls,
         read=read,
-        simulated_seconds=lambda _: 0.0,
+        simulated_seconds=simulated_seconds,
         notes=(
             "Both levels are hopflow's own. Contributions are Shapley values over all orders of switching refinements on.",
         ),

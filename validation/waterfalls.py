@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["ABOUT", "CASE", "gap_of", "waterfalls"]
+__all__ = ["ABOUT", "CASE", "gap_of", "waterfall_of"]
 
 CASE = "packets/explained-claims"
 ABOUT: Mapping[str, str] = {
@@ -49,7 +49,7 @@ def gap_of(id: str) -> Gap | None:
     )
 
 
-def waterfalls(id: str) -> Picture:
+def waterfall_of(id: str) -> Picture:
     """Return the figure of a claim's bundled waterfall."""
     caption = (
         "From the bare fluid to packets: Shapley values of the refinements, with 95 % intervals."
@@ -92,10 +92,10 @@ def _sentence(title: str, rows: pd.DataFrame) -> str:
     certain = parts[(parts["low"] > 0.0) | (parts["high"] < 0.0)]["mean"]
     most = certain.loc[certain.abs().sort_values(ascending=False).index[:3]]
     shown = ", ".join(f"{name} {_short(mean, '+')}" for name, mean in most.items())
-    mean, low, high = own.loc["unexplained", ["mean", "low", "high"]]
+    mean, low, high = (float(own[name].loc["unexplained"]) for name in ("mean", "low", "high"))
     left = f"{_short(mean, '+')} ± {_short((high - low) / 2.0)}"
     verdict = "cannot be told from 0" if low <= 0.0 <= high else "is unexplained"
-    bare, packets = (_short(own.loc[end, "mean"]) for end in ("bare fluid", "packets"))
+    bare, packets = (_short(own["mean"].loc[end]) for end in ("bare fluid", "packets"))
     return (
         f"{title}: {bare} in the bare fluid, {packets} in packets; "
         f"certain contributions: {shown or 'none'}; {left} {verdict}."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from validation import evidence
-from validation.explained.bundled import ABOUT, CASE, gap_of, waterfalls
 from validation.records import entries, recorded_levels, recorded_verdicts, without_explanation
 from validation.verdicts import Verdict
+from validation.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 
 PAPERS = ("takano2006", "kaneko2007", "malhotra2005")
 DECIDED = {
@@ -43,5 +43,5 @@ def test_a_gap_has_a_row_for_each_quantity_and_a_figure() -> None:
     assert all(len(cells) == len(gap.columns) for cells in gap.rows.values())
     assert "is unexplained" in gap.sentences[0]  # whole packets in the law itself
     assert "packets lost (packets)" in gap.rows
-    assert len(waterfalls("D18").draw().axes) == 2
+    assert len(waterfall_of("D18").draw().axes) == 2
     assert gap_of("M01") is None

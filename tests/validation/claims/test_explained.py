@@ -7,8 +7,8 @@ import pytest
 
 from dfcmodel import explain
 from validation import evidence
-from validation.explained.bundled import ABOUT, CASE
-from validation.explained.scenarios import SCENARIOS, arguments
+from validation.claims.explained import SCENARIOS, arguments
+from validation.waterfalls import ABOUT, CASE
 
 
 def test_every_scenario_is_bundled() -> None:
@@ -16,7 +16,7 @@ def test_every_scenario_is_bundled() -> None:
 
 
 def test_claims_without_one_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"claim = 'M01': must be one of D04, "):
+    with pytest.raises(ValueError, match=r"claim = 'M01': must be one of 'D04', "):
         arguments("M01")
 
 
