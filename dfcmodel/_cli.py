@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 commands = typer.Typer()
+
+explained: dict[str, Callable[[], dict[str, Any]]] = {}
+"""Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""
 
 
 def _names(incomplete: str) -> list[str]:
@@ -219,18 +223,21 @@ def compare(
     epilog=examples(
         "hopflow explain takano2006/1 --duration 200ms --runs 4",
         "hopflow explain my_network.toml --measures share,losses --plot waterfall.png --json",
+        "hopflow explain D05",
     )
 )
 def explain(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="takano2006/4 (without DFC), or my_network.toml", autocompletion=_names
+            help="takano2006/4 (without DFC), my_network.toml, or a claim, such as D05",
+            autocompletion=_names,
         ),
     ],
     measures: Annotated[
-        str, typer.Option(help="Of share, losses, first_loss, completion, paused; by commas.")
-    ] = "share",
+        str | None,
+        typer.Option(help="Of share (default), losses, first_loss, completion, paused; by commas."),
+    ] = None,
     tcp: Annotated[
         str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
     ] = None,
@@ -250,10 +257,16 @@ def explain(
     check_output("table", table, ())
     end = None if duration is None else quantity("duration", duration, "time", bare=True)
     no_dfc = None if scenario.endswith(".toml") else False
-    found = explain_gap(
-        _scenario(scenario, no_dfc, tcp, None), measures.split(","), runs=runs, duration=end,
-        seed=seed,
-    )  # fmt: skip
+    asked: dict[str, Any]
+    if scenario in explained:
+        for option, value in (("measures", measures), ("tcp", tcp), ("duration", duration)):
+            if value is not None:
+                raise ValueError(f"{option} = {value!r}: {scenario} defines it, omit the option")
+        asked = explained[scenario]()
+    else:
+        asked = {"scenario": _scenario(scenario, no_dfc, tcp, None), "duration": end}
+        asked["measures"] = (measures or "share").split(",")
+    found = explain_gap(**asked, runs=runs, seed=seed)
     typer.echo(as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)

@@ -93,7 +93,7 @@ class Bridges(NamedTuple):
         return self._replace(high=B2, low=B2)
 
 
-def _scenario(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenario:
+def two_bridges(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenario:
     """Return eight flows like one over the bridges, measured for a time in s after the warm-up.
 
     Pausing is asked for by queue 2, above T1 packets, and ends below T2.
@@ -122,7 +122,7 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
     flow = Flow("", PATH, TwoPackets() if sender == "two" else Reno(), WINDOW)
     bridges = Bridges(rtt) if pause else Bridges(rtt).off
     for seed in range(SEEDS):
-        scenario, method = _scenario(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
+        scenario, method = two_bridges(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
         if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
             links = tuple(replace(link, buffer=link.buffer + 1) for link in scenario.links)
             scenario = replace(scenario, links=links)
@@ -145,7 +145,7 @@ def files(bridges: Bridges, random: bool = False, seeds: int = FILE_SEEDS) -> Fi
     flow = Flow("", PATH, Reno(), WINDOW, size=FILE, idle=IDLE, random_idle=random)
     found = []
     for seed in range(seeds):
-        scenario = _scenario(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
+        scenario = two_bridges(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
         run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, rng=seed)
         late = run.time > WARM + 10 * bridges.rtt
         span, begins = np.ptp(run.time[late]), run.pauses()["begin"].to_numpy()
