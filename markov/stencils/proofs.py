@@ -104,8 +104,8 @@ def _drift(times: HittingTimes, marks: NDArray[np.uint8]) -> float:
     table = *level.lines, level.cells, level.width, *level.entries, level.rates.rate
     here = np.uint64(times.reference), ONE, RECURRENT, marks, times.h
     text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
-    run = proof_kernels.drift, *table, level.special, level.alone, *here
-    return float(np.max(level.by_rows(*run, unrolled=text)()))
+    run = *table, level.special, level.alone, *here
+    return float(np.max(level.by_rows(proof_kernels.drift, *run, unrolled=text)()))
 
 
 def _misfit(
