@@ -8,8 +8,8 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.stencils import place_kernels
-from markov.stencils.kernel_calls import ONE, bound_kernel, unsigned
+from markov.stencils.loops import place_kernels
+from markov.stencils.loops.kernel_calls import ONE, bound_kernel, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

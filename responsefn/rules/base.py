@@ -87,6 +87,9 @@ class WindowRule(Response, ABC):
     capacity
         ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
         no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
+    counts_acks
+        Whether what an ACK does depends on how many came before, so that many cannot be taken at once: such
+        a rule runs packet by packet, and the fluid refuses it.
 
     Examples
     --------
@@ -117,6 +120,7 @@ class WindowRule(Response, ABC):
     recovery: ClassVar[str] = "newreno"
     signal: ClassVar[str] = "loss"
     capacity: ClassVar[str] = "ignored"
+    counts_acks: ClassVar[bool] = False
 
     @staticmethod
     @abstractmethod

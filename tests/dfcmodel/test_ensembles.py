@@ -135,7 +135,6 @@ def test_display(many) -> None:
         ({"seed": -1}, "seed = -1"),
         ({"jitter": -1e-6}, "jitter"),
         ({"duration": 0.0}, "duration"),
-        ({"steps_per_delay": 0}, "steps_per_delay"),
     ],
 )
 def test_refused(refused, arguments, part) -> None:
