@@ -124,9 +124,10 @@ class Places:
             bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks)
             for backward in (False, True)
         ]
+        left = int(np.count_nonzero((self.marks & (old | new)) == old))
         number = 0
-        while runs[number % 2]():  # a run that finds nothing has looked everywhere
-            number += 1
+        while left and (found := runs[number % 2]()):  # a run that finds nothing was the last
+            left, number = left - found, number + 1
 
     def _clear(self, bits: int) -> None:
         self.marks &= np.uint8(255 ^ bits)
