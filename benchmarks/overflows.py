@@ -1,8 +1,9 @@
-"""``python -m benchmarks.overflows``: rare overflows of a headroom pool by splitting packet runs, beside a known answer.
+"""``python -m benchmarks.overflows``: rare overflows of a headroom pool in packet runs, recombined and by splitting.
 
-Four ports that share nothing but the pool are independent. So plain runs are enough for the answer: the ports of
-different runs are put together at random, many times as many pools as there are runs. Each part is written when it is
-complete (``results/overflows.json``, and ``overflows.md``, the table of the documentation); the others stay.
+Four ports that share nothing but the pool are independent. The answer that both are compared with counts: ports of
+different plain runs are put together at random, many times as many pools as there are runs. Each part is written when
+it is complete (``results/overflows.json``, and ``overflows.md``, ``recombined.md`` and
+``recombined_coverage.md``, the tables of the documentation); the others stay.
 """
 
 from __future__ import annotations
@@ -17,12 +18,22 @@ import typer
 from numba import njit
 
 from dfcmodel import Flow, Link, OnOff, Packets, Pause, Scenario
-from dfcmodel.lossless import split_packets
+from dfcmodel.lossless import RecombinedEstimate, recombine_packets, split_packets
+from dfcmodel.lossless.pools.recombination import Histories
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.simulation import plan_scenario
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (220, 300)
+MORE_SIZES = (60, 140, 180, 220, 300, 400)
+FEW, MANY = 2_000, 20_000
+REPETITIONS = 100
+COVERED = [
+    ("exponential", 4, 1e-3),
+    ("Gaussian", 4, 1e-4),
+    ("exponential", 8, 1e-4),
+    ("Gaussian", 8, 1e-7),
+]
 WITHIN, SAMPLE = 5e-4, 1e-5
 PATHS, REPLICATIONS = 500, 12
 RUNS, POOLS = 20_000, 100_000_000
@@ -101,8 +112,95 @@ def split(size: int) -> dict[str, Any]:
     }
 
 
+def recombined(runs: int) -> dict[str, Any]:
+    """Return the estimates by size from one set of recombined runs, and the CPU seconds of all together."""
+    begin = time.process_time()
+    given = {"within": WITHIN, "sample": SAMPLE, "runs": runs}
+    one = recombine_packets(fabric(), SIZES[0], **given, rng=2)
+    found = {str(size): one.at(size) for size in MORE_SIZES}
+    cells: dict[str, Any] = {
+        size: {
+            "probability": each.probability,
+            "interval": each.interval,
+            "effective": float(each.effective_runs.min()),
+            "narrow": each.is_narrow,
+            "plain": each.histories.plain(),
+        }
+        for size, each in found.items()
+    }
+    return cells | {"seconds": time.process_time() - begin}
+
+
+def law(tail: str) -> Any:
+    """Return the probabilities of what a part holds: nothing with 0.6, or with an exponential or a Gaussian tail."""
+    held = np.arange(300.0)
+    weights = np.exp(-held / 15.0) if tail == "exponential" else np.exp(-((held / 40.0) ** 2))
+    weights[0] = 0.0
+    found = 0.4 * weights / weights.sum()
+    found[0] = 0.6
+    return found
+
+
+def coverage(tail: str, parts: int, wanted: float) -> dict[str, Any]:
+    """Return how often intervals hold the known probability that a sum of independent parts exceeds a size."""
+    each, whole, draw = law(tail), np.ones(1), np.random.default_rng(1)
+    for _ in range(parts):
+        whole = np.convolve(whole, each)
+    above = np.cumsum(whole[::-1])[::-1]
+    size = int(np.argmax(above <= wanted)) - 1
+    answer, holds, narrow, effective = float(above[size + 1]), 0, 0, []
+    for seed in range(REPETITIONS):
+        held = draw.choice(len(each), p=each, size=(1, parts, FEW)).astype(np.float32)
+        names = tuple((str(k),) for k in range(parts))
+        found = RecombinedEstimate(Histories(held, float(size)), names, 1.0, seed)
+        low, high = found.interval
+        holds += low <= answer <= high
+        narrow += found.is_narrow
+        effective.append(float(found.effective_runs.min()))
+    return {
+        "answer": answer,
+        "holds": holds,
+        "bootstrap": narrow,
+        "effective": float(np.median(effective)),
+    }
+
+
+def coverage_table(cells: dict[str, Any]) -> str:
+    """Return how often intervals held the answer as a table in Markdown."""
+    lines = [
+        f"| tail of what a part holds | parts | answer | held, of {REPETITIONS} | by the bootstrap | median of effective runs |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for tail, parts, wanted in COVERED:
+        if own := cells.get(f"coverage {tail} {parts} {wanted:g}"):
+            lines.append(
+                f"| {tail} | {parts} | {own['answer']:.2g} | {own['holds']} | {own['bootstrap']} | {own['effective']:.0f} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def recombined_table(cells: dict[str, Any]) -> str:
+    """Return the recombined estimates as a table in Markdown."""
+    lines = [
+        "| pool, packets | runs | of them overflow | recombined | 95 % interval | effective runs | counted |",
+        "|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for size in MORE_SIZES:
+        for runs in (FEW, MANY):
+            if not (own := cells.get(f"recombined {runs}", {}).get(str(size))):
+                continue
+            low, high = own["interval"]
+            right = cells.get("known", {}).get(str(size))
+            known = f"{right['probability']:.2g} ± {right['error']:.1g}" if right else ""
+            lines.append(
+                f"| {size} | {runs:,} | {own['plain']} | {own['probability']:.2g} | {low:.2g} to {high:.2g} | "
+                f"{own['effective']:.0f} | {known} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
 def table(cells: dict[str, Any]) -> str:
-    """Return the parts as a table in Markdown."""
+    """Return the estimates by splitting as a table in Markdown."""
     lines = [
         "| pool, packets | known | by splitting | 95 % interval | levels | replications, of them 0 | CPU time (s) |",
         "|--:|--:|--:|--:|--:|--:|--:|",
@@ -118,17 +216,35 @@ def table(cells: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def compute(part: str) -> dict[str, Any]:
+    """Return the cells of a part of the results."""
+    if part == "known":
+        return {part: known()}
+    if part == "coverage":
+        return {f"coverage {t} {k} {p:g}": coverage(t, k, p) for t, k, p in COVERED}
+    if part.startswith("r"):
+        return {f"recombined {int(part[1:])}": recombined(int(part[1:]))}
+    return {f"split {part}": split(int(part))}
+
+
 def main(
-    parts: Annotated[list[str] | None, typer.Argument(help="known, or sizes; none: all")] = None,
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="r2000, r20000 (recombined), coverage, known, or sizes to split for; none: all"
+        ),
+    ] = None,
 ) -> None:
     """Compute the parts, and write each when it is complete."""
     path = RESULTS / "overflows.json"
-    for part in parts or ["known", *map(str, SIZES)]:
-        name, cell = (part, known()) if part == "known" else (f"split {part}", split(int(part)))
+    for part in parts or [f"r{FEW}", f"r{MANY}", "coverage", "known", *map(str, SIZES)]:
+        found = compute(part)
         cells = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        cells[name] = cell
+        cells |= found
         path.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
+        path.with_name("recombined.md").write_text(recombined_table(cells), encoding="utf-8")
+        path.with_name("recombined_coverage.md").write_text(coverage_table(cells), encoding="utf-8")
 
 
 if __name__ == "__main__":

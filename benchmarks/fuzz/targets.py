@@ -51,7 +51,7 @@ MADE_BY_THE_LIBRARY = {
     "RuleTwin", "Samples", "Comparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
-    "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
+    "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
     "Elapsed", "Feedback", "HeadroomPool",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
@@ -229,6 +229,12 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     dfc = takano2006("1")
     stops = chain(3, **link, discipline=dfcmodel.Pause(high=20, low=10))
     paused = Scenario("paused", stops, [Flow("a", (1, 2, 3), CBR(600.0))], duration=0.125)
+    apart = [
+        dfcmodel.Link(0, n, discipline=dfcmodel.Pause(high=20, low=10), **link) for n in (1, 2)
+    ]
+    ports = Scenario(
+        "ports", apart, [Flow(f"{n}", (0, n), CBR(600.0)) for n in (1, 2)], duration=0.125
+    )
     port = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
     fabric = lossless.leaf_spine(2, 2)
     two = [[("leaf", 0), ("spine", 0), ("leaf", 1)]]
@@ -303,6 +309,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "pool_risk": {"pool": pool, "paused": 0.125},
         "recommend_watchdog": {**pauses, "within": "500 ms"},
         "simulate_watchdog": {"watchdog": dog, **pauses, "polls": 10, "rng": 1},
+        "recombine_packets": {"scenario": ports, "size": 20.0, "within": 0.0625, "runs": 100, "rng": 1},
         "split_overflow": {"pool": pool, "starts": 1.0, "held": PhaseType.exponential(8.0), "within": 1.0,
                            "paths": 10, "replications": 5, "rng": 1},
         "split_packets": {"scenario": paused, "size": 20.0, "within": 0.0625, "levels": [8.0, 14.0], "paths": 10,

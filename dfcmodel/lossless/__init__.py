@@ -20,6 +20,7 @@ from dfcmodel.lossless.pools.pool_overflows import (
 )
 from dfcmodel.lossless.pools.pool_risks import PoolRisk, pool_risk
 from dfcmodel.lossless.pools.pool_worst_cases import PoolWitness, PoolWorstCase, worst_demand
+from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine_packets
 from dfcmodel.lossless.port_guards import WatchdogAlarm
 from dfcmodel.lossless.storms import StormSpread, storm_spread
 from dfcmodel.lossless.watchdog_risks import WatchdogRisk, recommend_watchdog, watchdog_risk
@@ -38,6 +39,7 @@ __all__ = [
     "PoolRisk",
     "PoolWitness",
     "PoolWorstCase",
+    "RecombinedEstimate",
     "Route",
     "StormSpread",
     "UpDown",
@@ -60,6 +62,7 @@ __all__ = [
     "longest_blocking",
     "overflow_passage",
     "pool_risk",
+    "recombine_packets",
     "recommend_watchdog",
     "search_worst",
     "simulate_watchdog",

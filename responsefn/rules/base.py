@@ -76,9 +76,12 @@ class WindowRule(Response, ABC):
         Fields of the state that `on_ack` sets outright, such as maxima and times; all others
         change by amounts, and the numerical cycle may add up several ACKs' amounts at once.
     recovery
-        How the sender repairs a loss: ``"tahoe"`` (slow start from one packet), ``"reno"`` (fast
-        recovery ends with the first new ACK), ``"newreno"`` (with the ACK of all that was sent
-        before the loss).
+        How the sender repairs losses where the one who simulates does not ask for another: ``"tahoe"`` (slow
+        start from one packet), ``"reno"`` (fast recovery ends with the first new ACK), ``"newreno"`` (with the
+        ACK of all that was sent before the loss), ``"sack"`` (by selective ACKs, RFC 6675). It is what a rule
+        is normally run with. Rules of operating systems have SACK: Linux enables it by default
+        (``tcp_sack = 1``, ip-sysctl), and so does Windows (``SackOpts = 1``). Rules known from papers that do not speak
+        of it, and one's own, have NewReno's.
     signal
         What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN; a loss is then for `on_drop`).
     capacity

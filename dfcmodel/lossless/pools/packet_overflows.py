@@ -19,25 +19,14 @@ import numpy as np
 
 from dfcmodel.lossless.pools.paused_packets import PausedPackets
 from dfcmodel.lossless.pools.pool_overflows import OverflowEstimate
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import Pause
-from dfcmodel.network.networks import Scenario
+from dfcmodel.lossless.pools.pool_plans import NoRoomError, plan_pool
 from dfcmodel.packets.engine import PacketRun, begin_run
-from dfcmodel.packets.methods import Packets
-from dfcmodel.packets.simulation import plan_scenario
-from hopflow.checks import (
-    ascending,
-    choice,
-    instance,
-    listed,
-    number,
-    one_number,
-    random_generator,
-    whole,
-)
+from hopflow.checks import ascending, number, random_generator, whole
 from hopflow.progress import progress_bar
 
 if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.plans import Plan
 
 __all__ = ["split_packets"]
@@ -61,8 +50,9 @@ def split_packets(
     method: Packets | None = None,
     rng: Any = None,
 ) -> OverflowEstimate:
-    """Return the probability that the packets above pause thresholds exceed a pool, however rare.
+    """Return the probability that the packets above pause thresholds exceed a pool; ports may be coupled.
 
+    For ports that share nothing but the pool use `recombine_packets`: this is not to be relied on below 1e-3.
     It is that of runs of a scenario packet by packet, which begin at time 0 with an empty network. Thresholds,
     pauses and their delays are those of the scenario; its links must have the buffer for what the pool
     cannot hold, for nothing is dropped when the pool overflows.
@@ -117,31 +107,17 @@ def split_packets(
     >>> found.interval[0] <= found.probability <= found.interval[1]
     True
     """
-    instance("scenario", scenario, Scenario)
-    method = Packets() if method is None else instance("method", method, Packets)
-    if method.is_ns2 or method.backend != "numba":
-        raise ValueError(f'method = {method!r}: must have convention="standard", backend="numba"')
-    size = one_number("size", size, above=0.0, hint="in packets")
-    within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
-    step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")
-    ports = _ports(scenario, links)
     given = _given_levels(levels)
     paths = whole("paths", paths, 10, 10**6)
     replications = whole("replications", replications, 5, 10_000)
     draw = random_generator("rng", rng)
-    plan = plan_scenario(scenario, method, duration=within, sample=step)
-    if plan.every != 1 or abs(plan.sample / step - 1.0) > 1e-9:
-        raise ValueError(f"sample = {sample!r}: within = {within:g} s must be a multiple of it")
+    asked = plan_pool(scenario, size, within, sample, links, method)
     first, *seeds = draw.integers(2**63, size=1 + replications).tolist()
-    runs = _Runs(plan, ports, size, paths)
+    runs = _Runs(*asked, paths)
     chosen = runs.repeated(runs.pilot, first) if given is None else given
     bar = progress_bar(seeds, desc="replications")
     found = [runs.repeated(lambda draw: runs.estimate(chosen, draw), seed) for seed in bar]
-    return OverflowEstimate(np.array(found), np.array(chosen), within)
-
-
-class _NoRoom(Exception):
-    """More came in one window than the arrays of a run had room for."""
+    return OverflowEstimate(np.array(found), np.array(chosen), asked.plan.end)
 
 
 class _Runs:
@@ -156,7 +132,7 @@ class _Runs:
         while True:
             try:
                 return work(np.random.default_rng(seed))
-            except _NoRoom:
+            except NoRoomError:
                 self.spare *= 4
 
     def estimate(self, levels: Sequence[float], draw: np.random.Generator) -> float:
@@ -202,7 +178,7 @@ class _Runs:
             if highest >= level or run.done == run.plan.samples:
                 return highest
             if not run.advance(run.done + 1):
-                raise _NoRoom
+                raise NoRoomError
 
 
 def _again(begins: list[PacketRun], n: int, seed: int) -> PacketRun:
@@ -220,16 +196,3 @@ def _given_levels(levels: Any) -> list[float] | None:
     found = ascending("levels", levels)
     number("levels", found, above=0.0, hint="in packets")
     return [float(level) for level in found.reshape(-1)]
-
-
-def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
-    """Return the indices of the links whose thresholds count, checked."""
-    pausing = [link.name for link in scenario.links if isinstance(link.discipline, (Pause, PFC))]
-    if not pausing:
-        raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")
-    given = [links] if isinstance(links, str) else links
-    chosen = pausing if given is None else listed("links", given, str, "the name of a link")
-    if not chosen:
-        raise ValueError(f"links = {links!r}: must name at least one of {', '.join(pausing)}")
-    names = [link.name for link in scenario.links]
-    return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(chosen)]

@@ -72,29 +72,53 @@ class PausedPackets:
         Senders that send now are expected to go on until a pause takes effect, as they do where pools overflow, and
         what waits at the ports before to be sent, as far as there is time; nothing comes from a port that is paused.
         """
+        above, ahead = self._levels(run)
+        return float(above.sum()), ahead
+
+    def above(self, run: PacketRun) -> Any:
+        """Return the packets above each threshold; those of a `Pause` first, in the order of the ports."""
+        return self._levels(run)[0]
+
+    def _levels(self, run: PacketRun) -> tuple[Any, float]:
+        """Return the packets above each threshold, and all with what is expected."""
         arrays = run.layout.arrays
-        names = ("unit", "lane", "flow", "feeder")
-        return self._measure(  # type: ignore[no-any-return]
+        names, above = ("unit", "lane", "flow", "feeder"), np.empty(len(self.port))
+        ahead = self._measure(
             *(arrays[name] for name in names), run.done * run.plan.sample, self.port, self.row, self.high,
             self.gauge, self.feed, self.most, self.sender, self.of, self.worth,
-            np.empty(len(self.port)),
+            above, np.empty(len(self.port)),
         )  # fmt: skip
+        return above, ahead
 
 
 def measure(  # type: ignore[no-untyped-def]
-    unit, lane, flow, feeder, now, port, row, high, gauge, feed, most, sender, of, worth, level
+    unit,
+    lane,
+    flow,
+    feeder,
+    now,
+    port,
+    row,
+    high,
+    gauge,
+    feed,
+    most,
+    sender,
+    of,
+    worth,
+    above,
+    level,
 ):
-    """Template: return the packets above thresholds, and with what is expected (`PausedPackets.measure`)."""
-    above = 0.0
+    """Template: write the packets above each threshold; return all with what is expected (`PausedPackets.measure`)."""
     for n in range(len(port)):
         p = unit[port[n]]
         if row[n] < 0:
             level[n] = float(p.waiting + p.held) - high[n]
-            above += max(0.0, level[n])
+            above[n] = max(0.0, level[n])
             level[n] += float(p.count)
         else:
             level[n] = float(feeder[row[n]].count) - high[n]
-            above += max(0.0, level[n])
+            above[n] = max(0.0, level[n])
     for k in range(len(gauge)):
         it = feeder[feed[k]]
         q = unit[it.port]
@@ -110,4 +134,4 @@ def measure(  # type: ignore[no-untyped-def]
     ahead = 0.0
     for n in range(len(port)):
         ahead += max(0.0, level[n])
-    return above, ahead
+    return ahead

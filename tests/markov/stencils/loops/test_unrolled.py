@@ -7,9 +7,11 @@ import pytest
 
 from hopflow.kernels import build
 from markov import MatrixFree, PauseTandem, stationary
-from markov.stencils import levels, unrolled
+from markov.stencils import levels, proofs
 from markov.stencils.coarsening import coarsened, factors_along
+from markov.stencils.hitting_times.equations import HittingTimes
 from markov.stencils.levels import Coarse, Finest
+from markov.stencils.places import RECURRENT
 from tests.markov.stencils.conftest import grid_layout
 
 
@@ -53,6 +55,30 @@ def two_levels(layout, *, fast):
     return [*found, np.array(finest.residual())], finest
 
 
+def hitting_times(layout):
+    """Return the numbers of hitting times and of the levels below after a cycle, and their drift."""
+    rng = np.random.default_rng(5)
+    pi = rng.random(layout.out[0].size) * (layout.place >= 0).ravel().max()
+    times = HittingTimes(layout, pi, np.float64)
+    times.h[:] = rng.random(len(times.h))
+    times.cycle(1)
+    marks = np.full(len(times.h), RECURRENT, dtype=np.uint8)
+    found = [array for level in times.levels for array in (level.out, level.values, level.x)]
+    return times, [times.h, *found, proofs._drift(times, marks)]
+
+
+def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):
+    layout = grid_layout(PauseTandem(buffers=(7, 14), high_threshold=11))
+    monkeypatch.setattr("markov.stencils.hitting_times.equations.SMALL", 20)
+    times, loops = hitting_times(layout)
+    assert not times.finest.special.any()
+    monkeypatch.setattr("markov.stencils.hitting_times.equations.LARGE", 1)
+    times, written = hitting_times(layout)
+    assert times.finest.special.any()
+    for a, b in zip(written, loops, strict=True):  # coarse ones are in float32
+        assert a == pytest.approx(b, rel=1e-5, abs=1e-5 * float(np.abs(b).max()))
+
+
 @pytest.mark.parametrize("rates", [(25.0, 1.0), (25.0, 5.0, 1.0)])
 def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
     model = PauseTandem(buffers=(7, 14), high_threshold=11, arrival_rates=rates)
@@ -63,14 +89,6 @@ def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
     assert np.any((ends - starts > 4) & (finest.special[numbers] > 0))  # four rows have a middle
     for a, b in zip(written, loops, strict=True):
         assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
-
-
-def test_statements_add_to_numbers_without_a_sign():
-    scope = {"zero": np.uint64(0), "s": np.uint64(7)}
-    with np.errstate(over="ignore"):
-        exec("\n".join(unrolled._constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
-    assert scope["s"] == 28
-    assert isinstance(scope["n"], np.uint64)
 
 
 @pytest.mark.slow  # it compiles kernels with and without

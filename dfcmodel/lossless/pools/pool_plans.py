@@ -1,0 +1,72 @@
+"""What is asked about a pool in packet runs, checked: the plan of the runs and the ports whose packets count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.networks import Scenario
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.simulation import plan_scenario
+from hopflow.checks import choice, instance, listed, one_number
+
+if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["NoRoomError", "PoolPlan", "plan_pool"]
+
+
+class NoRoomError(Exception):
+    """More came in one window than the arrays of a run had room for."""
+
+
+class PoolPlan(NamedTuple):
+    """A plan of packet runs, the ports whose packets above thresholds are in the pool, and its size in packets."""
+
+    plan: Plan
+    ports: list[int]
+    size: float
+
+
+def plan_pool(
+    scenario: Scenario,
+    size: float,
+    within: float,
+    sample: float | None,
+    links: Iterable[str] | str | None,
+    method: Packets | None,
+) -> PoolPlan:
+    """Return what runs need; the parameters are those of `split_packets` and `recombine_packets`.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+    instance("scenario", scenario, Scenario)
+    method = Packets() if method is None else instance("method", method, Packets)
+    if method.is_ns2 or method.backend != "numba":
+        raise ValueError(f'method = {method!r}: must have convention="standard", backend="numba"')
+    size = one_number("size", size, above=0.0, hint="in packets")
+    within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
+    step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")
+    ports = _ports(scenario, links)
+    plan = plan_scenario(scenario, method, duration=within, sample=step)
+    if plan.every != 1 or abs(plan.sample / step - 1.0) > 1e-9:
+        raise ValueError(f"sample = {sample!r}: within = {within:g} s must be a multiple of it")
+    return PoolPlan(plan, ports, size)
+
+
+def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
+    """Return the indices of the links whose thresholds count, checked."""
+    pausing = [link.name for link in scenario.links if isinstance(link.discipline, (Pause, PFC))]
+    if not pausing:
+        raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")
+    given = [links] if isinstance(links, str) else links
+    chosen = pausing if given is None else listed("links", given, str, "the name of a link")
+    if not chosen:
+        raise ValueError(f"links = {links!r}: must name at least one of {', '.join(pausing)}")
+    names = [link.name for link in scenario.links]
+    return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(chosen)]

@@ -1,0 +1,295 @@
+"""How probable it is that a headroom pool overflows in packet runs: plain runs, whose independent ports are recombined.
+
+Ports that share nothing but the pool are independent of each other, so that what one of them held in one run may be
+added to what the others held in other runs: R runs of K such ports are R^K histories of the pool (`Histories`).
+Nothing is steered towards the overflow, and no state is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.pools.paused_packets import PausedPackets
+from dfcmodel.lossless.pools.pool_plans import PoolPlan, plan_pool
+from dfcmodel.lossless.pools.port_couplings import independent_parts, what_couples
+from dfcmodel.lossless.pools.recombination import Histories, Recombined
+from dfcmodel.packets.engine import begin_run
+from hopflow.checks import one_number, random_generator, whole
+from hopflow.progress import progress_bar
+from hopflow.results import Result, figure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["RecombinedEstimate", "recombine_packets"]
+
+DRAWS, RESAMPLES, RESAMPLED_DRAWS = 10_000, 200, 500
+LEAST_EFFECTIVE = 30.0
+"""Runs behind the overflow, in each part, from which on the bootstrap interval is one: below, it was seen to be too
+short (docs/headroom-pools.md has the figures)."""
+MOST_VALUES = 10**8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecombinedEstimate(Result):
+    """The probability of an overflow within a time, as `recombine_packets` returns it.
+
+    Attributes
+    ----------
+    histories
+        What the parts held in the runs, and the size of the pool: ``histories.held`` in packets, shape
+        (times, parts, runs).
+    parts
+        Names of the links of each independent part.
+    within
+        The time, s.
+    seed
+        Of the draws.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Link, OnOff, Pause, Scenario
+    >>> from dfcmodel.lossless import recombine_packets
+    >>> rule, bursts = Pause(high=5, low=2), OnOff(rate=2e4, on=1e-3, off=8e-3, random=True)
+    >>> ports = [Link("s", f"h{n}", 1e4, 1e-3, 500, rule) for n in range(3)]
+    >>> flows = [Flow(f"f{n}", ("s", f"h{n}"), bursts) for n in range(3)]
+    >>> fabric = Scenario("ports", ports, flows, duration=0.1)
+    >>> found = recombine_packets(fabric, 40, within=0.01, runs=200, rng=1)
+    >>> found.interval[0] < found.probability < found.interval[1]
+    True
+    >>> found.at(60).probability < found.probability
+    True
+    """
+
+    histories: Histories
+    parts: tuple[tuple[str, ...], ...]
+    within: float
+    seed: int
+
+    @property
+    def size(self) -> float:
+        """Packets that the pool can hold."""
+        return self.histories.size
+
+    @property
+    def runs(self) -> int:
+        """Plain runs of the scenario."""
+        return int(self.histories.held.shape[2])
+
+    @property
+    def probability(self) -> float:
+        """The fraction of the recombined histories in which the pool overflows: unbiased."""
+        return self._found.probability
+
+    @property
+    def effective_runs(self) -> Floats:
+        """Kish's effective number of runs of each part that occur in overflows, shape (parts,)."""
+        return self._found.effective
+
+    @cached_property
+    def resampled(self) -> Floats:
+        """The same estimate from runs drawn with replacement, for each part anew: the bootstrap, shape (200,)."""
+        draw = np.random.default_rng([self.seed, 1])
+        shape = np.full(self.runs, 1.0 / self.runs)
+        found = [
+            self._recombined(draw.multinomial(self.runs, shape, len(self.parts)), RESAMPLED_DRAWS, draw)
+            for _ in progress_bar(range(RESAMPLES), desc="bootstrap")
+        ]  # fmt: skip
+        return np.array([each.probability for each in found])
+
+    @property
+    def plain_interval(self) -> tuple[float, float]:
+        """95 % confidence interval from the runs as they were, without recombination (Clopper and Pearson)."""
+        from scipy.stats import binomtest
+
+        found = binomtest(self.histories.plain(), self.runs).proportion_ci(0.95)
+        return float(found.low), float(found.high)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval by the bootstrap over the runs: the basic one, of the logarithm of the estimate.
+
+        (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, Cambridge, 1997, 5.2.) Where
+        fewer than 30 effective runs of a part are behind the overflows it would be too short. Then what is known
+        is given: its lower end, and the upper one of the runs as they were. More runs narrow it.
+        """
+        plain = self.plain_interval
+        if not 0.0 < self.probability < 1.0:
+            return plain
+        least, most = np.quantile(self.resampled, [0.025, 0.975]).tolist()
+        low = self.probability**2 / most
+        return low, min(1.0, self.probability**2 / least) if self.is_narrow else plain[1]
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether enough runs are behind the estimate for the bootstrap."""
+        return bool(self.effective_runs.min() >= LEAST_EFFECTIVE)
+
+    def at(self, size: float) -> RecombinedEstimate:
+        """Return the estimate for a pool of another size in packets, from the same runs.
+
+        Raises
+        ------
+        ValueError
+            For a size that is not positive.
+        """
+        wanted = one_number("size", size, above=0.0, hint="in packets")
+        return replace(self, histories=Histories(self.histories.held, wanted))
+
+    def least_size(self, probability: float) -> float:
+        """Return the least pool, in whole packets, whose estimate is at most ``probability``: see `at` for its interval.
+
+        Raises
+        ------
+        ValueError
+            For a probability that is not between 0 and 1.
+        """
+        wanted = one_number("probability", probability, above=0.0, below=1.0)
+        held = self.histories.held.max(axis=2).sum(axis=1).max()
+        low, high = 0, max(1, int(np.ceil(held)))
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.at(middle).probability <= wanted else (middle, high)
+        return float(high)
+
+    def summary(self) -> dict[str, object]:
+        """Return the estimate with its interval and what is behind it."""
+        low, high = self.interval
+        fewest = self.effective_runs.min()
+        note = "" if self.is_narrow else f", fewer than {LEAST_EFFECTIVE:.0f}: give more runs"
+        return {
+            f"overflow within {self.within:g} s": f"{self.probability:.4g}",
+            "95 % interval": f"{low:.4g} to {high:.4g}",
+            "independent parts": len(self.parts),
+            "runs": f"{self.runs}, of which {self.histories.plain()} overflow as they are",
+            "effective runs behind it": f"{fewest:.0f}{note}",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the probability over the size of the pool, recombined and of the runs as they were; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        sizes = np.unique(np.ceil(np.linspace(0.1, 1.5, 15) * self.size))
+        found = [self.at(size) for size in sizes]
+        recombined = np.array([each.probability for each in found])
+        plain = np.array([each.histories.plain() for each in found]) / self.runs
+        seen, counted = recombined > 0.0, plain > 0.0
+        axes.plot(sizes[seen], recombined[seen], label="recombined")
+        axes.plot(sizes[counted], plain[counted], ".", label="runs as they were")
+        axes.axvline(self.size, color="#000000", ls=":", label="pool")
+        scale = "log" if seen.any() else "linear"
+        axes.set(yscale=scale, xlabel="packets of pool", ylabel=f"P(overflow in {self.within:g} s)")
+        axes.legend()
+        return axes
+
+    @cached_property
+    def _found(self) -> Recombined:
+        draw = np.random.default_rng([self.seed, 0])
+        return self._recombined(np.ones((len(self.parts), self.runs), dtype=np.int64), DRAWS, draw)
+
+    def _recombined(self, weights: Any, draws: int, draw: np.random.Generator) -> Recombined:
+        return self.histories.recombine(weights, draws, draw)
+
+
+def recombine_packets(
+    scenario: Scenario,
+    size: float,
+    *,
+    within: float,
+    sample: float | None = None,
+    links: Iterable[str] | str | None = None,
+    runs: int = 2000,
+    method: Packets | None = None,
+    rng: Any = None,
+) -> RecombinedEstimate:
+    """Return the probability that the packets above pause thresholds exceed a pool, for ports that are independent.
+
+    The same question as that of `split_packets`, and the better answer where ports share nothing but the pool: no flow,
+    no link before them, no pauses. Groups of ports that are coupled are kept together as one part.
+
+    Parameters
+    ----------
+    scenario
+        With links under `Pause` or `PFC` in at least two independent parts, and something random in them.
+    size
+        Packets that the pool can hold.
+    within
+        s.
+    sample
+        The pool is looked at every ``sample`` s, of which ``within`` must be a multiple; None: a hundredth.
+        Overflows between these times are not seen.
+    links
+        Names of the links whose thresholds count; None: all with Pause or PFC.
+    runs
+        Plain runs of the scenario, 100 to 1e6.
+    method
+        None: ``Packets()``. Its seed has no meaning here.
+    rng
+        Seed or generator.
+
+    Returns
+    -------
+    RecombinedEstimate
+        With an interval by the bootstrap over the runs.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed; for ports that are all coupled, what couples them.
+    """
+    runs = whole("runs", runs, 100, 10**6)
+    draw = random_generator("rng", rng)
+    asked = plan_pool(scenario, size, within, sample, links, method)
+    plan, ports, size = asked
+    parts = independent_parts(plan, ports)
+    names = [link.name for link in scenario.links]
+    if len(parts) < 2:
+        why = "there is only one" if len(ports) == 1 else what_couples(plan, *ports[:2])
+        raise ValueError(
+            f"scenario {scenario.name!r}: the ports {', '.join(names[p] for p in ports[:12])} must be in two independent "
+            f"parts at least ({why}); use split_packets(scenario, {size:g}, within={within:g})"
+        )
+    if (values := runs * len(parts) * (plan.samples + 1)) > MOST_VALUES:
+        most = MOST_VALUES // (len(parts) * (plan.samples + 1))
+        raise ValueError(
+            f"runs = {runs}: {len(parts)} parts at {plan.samples + 1} times make {values:.1e} numbers, must be at most "
+            f"{most} runs; use fewer, or a longer sample"
+        )
+    held = _held(asked, parts, runs, draw)
+    seed = int(draw.integers(2**63))
+    named = tuple(tuple(names[p] for p in part) for part in parts)
+    return RecombinedEstimate(Histories(held, size), named, float(within), seed)
+
+
+def _held(
+    asked: PoolPlan, parts: list[list[int]], runs: int, draw: np.random.Generator
+) -> NDArray[np.float32]:
+    """Return what each part holds at each time in each run, (S, K, R)."""
+    plan, spare = asked.plan, 1
+    first = begin_run(plan)
+    pools = [PausedPackets(first, part) for part in parts]
+    place = np.concatenate([np.full(len(pool.port), k) for k, pool in enumerate(pools)])
+    whole_pool = PausedPackets(first, [p for part in parts for p in part])
+    found = np.zeros((plan.samples + 1, len(parts), runs), dtype=np.float32)
+    for n in progress_bar(range(runs), desc="runs"):
+        seed = int(draw.integers(2**63))
+        while True:
+            run = first.fork(np.random.default_rng(seed))
+            for s in range(plan.samples + 1):
+                if run.done < s and not run.advance(s):
+                    break
+                found[s, :, n] = np.bincount(place, whole_pool.above(run), len(parts))
+            else:
+                break
+            spare *= 4
+            first = begin_run(plan, spare)
+    return found
