@@ -80,7 +80,7 @@ def solved(model: Any, method: str) -> dict[str, Any]:
     start = time.process_time()
     try:
         if method == "MatrixFree":
-            built, answer = 0.0, stationary(model, MatrixFree(), on_failure="return")
+            built, answer = 0.0, stationary(model, MatrixFree(threads=1), on_failure="return")
         else:
             if isinstance(model, SEARCHED):
                 model = explore(model)

@@ -72,6 +72,16 @@ def measure_cell(
     found = [json.loads(done.stdout.splitlines()[-1])]
     sys.stdout.write(table(found).splitlines()[-1] + "\n")
     sys.stdout.flush()
+    keep(found, name, merged, table)
+
+
+def keep(
+    found: Cells,
+    name: str,
+    merged: Callable[[Cells, Cells], Cells],
+    table: Callable[[Cells], str],
+) -> None:
+    """Keep some cells beside those held before; see `measure_cell`."""
     path = RESULTS / f"{name}.json"
     held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     cells = merged(held, found)

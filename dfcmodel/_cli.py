@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +13,16 @@ from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from dfcmodel.ensembles import Ensemble
+    from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["commands"]
 
 commands = typer.Typer()
+
+explained: dict[str, Callable[[], dict[str, Any]]] = {}
+"""Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""
 
 
 def _names(incomplete: str) -> list[str]:
@@ -79,7 +84,9 @@ def simulate(
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None,
     level: Annotated[str, typer.Option(help="fluid, packets, or auto.")] = "fluid",
-    steps: Annotated[int, typer.Option(help="Time steps of the fluid per link delay.")] = 4,
+    steps: Annotated[
+        int | None, typer.Option(help="Time steps of the fluid per link delay; default: 4.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the result here.")] = None,
@@ -92,15 +99,11 @@ def simulate(
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
-    from dfcmodel.methods import Packets
     from dfcmodel.network.toml_writing import save_scenario
     from dfcmodel.results.plots import animation_format
     from dfcmodel.simulation import simulate as run_once
-    from hopflow.checks import choice
 
-    methods: dict[str, Packets | str | None]
-    methods = {"fluid": None, "packets": Packets(), "auto": "auto"}
-    method = methods[choice("level", level, methods)]
+    method = _method(level, steps)
     check_output("plot", plot)
     if animation is not None:
         animation_format(animation)
@@ -114,12 +117,12 @@ def simulate(
     if save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, save)}", err=json)
     if runs != 1:
-        many = ensemble(chosen, runs, seed=seed, duration=end, steps_per_delay=steps, method=method)
+        many = ensemble(chosen, runs, seed=seed, duration=end, method=method)
         typer.echo(as_json(_of_ensemble(many)) if json else many)
         if plot is not None:
             save_figure(many.plot(), plot, quiet=json)
         return
-    found = run_once(chosen, method, duration=end, steps_per_delay=steps, rng=seed)
+    found = run_once(chosen, method, duration=end, rng=seed)
     typer.echo(as_json(_of_run(found)) if json else found)
     if plot is not None:
         save_figure(found.plot(), plot, quiet=json)
@@ -127,6 +130,19 @@ def simulate(
         typer.echo(f"animation: {found.animate().save(animation)}", err=json)
     if netcdf is not None:
         typer.echo(f"records: {found.to_netcdf(netcdf)}", err=json)
+
+
+def _method(level: str, steps: int | None) -> Fluid | Packets | str:
+    """Return the method of a level; steps are those of the fluid."""
+    from dfcmodel.methods import Fluid, Packets
+    from hopflow.checks import choice
+
+    choice("level", level, ("fluid", "packets", "auto"))
+    if level == "fluid":
+        return Fluid() if steps is None else Fluid(steps)
+    if steps is not None:
+        raise ValueError(f"--steps {steps}: is for --level fluid, not {level}")
+    return Packets() if level == "packets" else level
 
 
 def _of_run(run: Trajectory) -> dict[str, object]:
@@ -207,18 +223,21 @@ def compare(
     epilog=examples(
         "hopflow explain takano2006/1 --duration 200ms --runs 4",
         "hopflow explain my_network.toml --measures share,losses --plot waterfall.png --json",
+        "hopflow explain D05",
     )
 )
 def explain(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="takano2006/4 (without DFC), or my_network.toml", autocompletion=_names
+            help="takano2006/4 (without DFC), my_network.toml, or a claim, such as D05",
+            autocompletion=_names,
         ),
     ],
     measures: Annotated[
-        str, typer.Option(help="Of share, losses, first_loss, completion, paused; by commas.")
-    ] = "share",
+        str | None,
+        typer.Option(help="Of share (default), losses, first_loss, completion, paused; by commas."),
+    ] = None,
     tcp: Annotated[
         str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
     ] = None,
@@ -238,10 +257,16 @@ def explain(
     check_output("table", table, ())
     end = None if duration is None else quantity("duration", duration, "time", bare=True)
     no_dfc = None if scenario.endswith(".toml") else False
-    found = explain_gap(
-        _scenario(scenario, no_dfc, tcp, None), measures.split(","), runs=runs, duration=end,
-        seed=seed,
-    )  # fmt: skip
+    asked: dict[str, Any]
+    if scenario in explained:
+        for option, value in (("measures", measures), ("tcp", tcp), ("duration", duration)):
+            if value is not None:
+                raise ValueError(f"{option} = {value!r}: {scenario} defines it, omit the option")
+        asked = explained[scenario]()
+    else:
+        asked = {"scenario": _scenario(scenario, no_dfc, tcp, None), "duration": end}
+        asked["measures"] = (measures or "share").split(",")
+    found = explain_gap(**asked, runs=runs, seed=seed)
     typer.echo(as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)

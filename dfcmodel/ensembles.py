@@ -240,7 +240,9 @@ class Ensemble(Recorded, Result):
                 f"{means[:, f].max():.3f}; lost {lost[:, f].mean():.0f} packets "
                 f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
-        rows["interval"] = "Student's, 95 %"
+        rows["interval"] = (
+            "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
+        )
         worst = max(run.imbalance.max() for run in self.runs)
         rows["imbalance"] = f"{worst:.1e} of the packets emitted"
         rows["step"] = f"{self.runs[0].step:g} s, {self.time[-1]:g} s simulated"
@@ -256,7 +258,6 @@ def ensemble(
     executor: Executor | None = None,
     *,
     duration: float | str | None = None,
-    steps_per_delay: int = 4,
     sample: float | str = 1e-2,
     packet_jitter: float | str = 0.0,
     method: Fluid | Packets | str | None = None,
@@ -280,7 +281,7 @@ def ensemble(
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
         ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). What a worker
         that died had in hand is run again.
-    duration, steps_per_delay, sample
+    duration, sample
         As for `simulate`; the default sampling interval is 10 ms.
     packet_jitter, method
         As for `simulate`. Without ``packet_jitter`` the spread between runs is smaller than that of a
@@ -304,8 +305,8 @@ def ensemble(
     jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
     check_executor(executor)
     settings = {
-        "jitter": jitter, "duration": duration, "steps_per_delay": steps_per_delay,
-        "sample": sample, "packet_jitter": packet_jitter, "method": method,
+        "jitter": jitter, "duration": duration, "sample": sample,
+        "packet_jitter": packet_jitter, "method": method,
     }  # fmt: skip
     began = time.perf_counter()
     seeds = np.random.SeedSequence(seed).spawn(runs)

@@ -41,12 +41,10 @@ def simulate(
     method: Fluid | Packets | str | None = None,
     *,
     duration: float | str | None = None,
-    steps_per_delay: int = 4,
     sample: float | str | None = None,
     jitter: float | str = 0.0,
     packet_jitter: float | str = 0.0,
     rng: np.random.Generator | int | None = 0,
-    backend: str = "numba",
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time, or packet by packet.
 
@@ -57,14 +55,11 @@ def simulate(
     scenario
         The scenario to simulate, for example ``takano2006("1")``.
     method
-        ``Fluid(...)``, ``Packets(...)``, or None: the fluid with ``steps_per_delay`` and ``backend``.
+        ``Fluid(...)``, ``Packets(...)``, or None: ``Fluid()``.
         ``"auto"``: the level that `choose_level` picks from measured errors and costs; ``choice`` of the
         result says which, and why.
     duration
         Simulated time in s, rounded to a step; None is the scenario's.
-    steps_per_delay
-        m: the time step is h = delay / m, where short access links do not count (`Fluid`). First-loss times and
-        peak queues converge with first order in h.
     sample
         Sampling interval of the records in s, rounded to whole steps. None is 1 ms, or the step if
         that is longer. The last one ends with the run and may be shorter; where no 1st to 32nd part of
@@ -79,8 +74,6 @@ def simulate(
     rng
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
-    backend
-        ``"numba"``, or ``"python"``: the same code uncompiled, hundreds of times slower.
 
     Returns
     -------
@@ -109,18 +102,17 @@ def simulate(
     if method is not None and not isinstance(method, str):
         instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...), 'auto' or None")
     rng = random_source("rng", rng)
-    fluid = Fluid(steps_per_delay=steps_per_delay, backend=backend)
     asked = scenario.duration if duration is None else in_units("duration", duration, "time")
     end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
     if isinstance(method, str):
         choice("method", method, ("auto",))
-        chosen = choose_level(scenario, duration=end, fluid=fluid)
+        chosen = choose_level(scenario, duration=end)
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
             packet_jitter=packet_jitter, rng=rng,
         )  # fmt: skip
         return replace(run, choice=chosen.reason)
-    method = method or fluid
+    method = method or Fluid()
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
     wait = in_units("packet_jitter", packet_jitter, "time")

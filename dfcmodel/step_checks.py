@@ -158,9 +158,7 @@ def check_step(
     step = Fluid(m).step_of(scenario)
     asked = scenario.duration if duration is None else duration
     end = one_number("duration", asked, at_least=step, hint=f"in s; the step is {step:g} s")
-    coarse, fine = (
-        simulate(scenario, duration=end, steps_per_delay=n, rng=rng) for n in (m, 2 * m)
-    )
+    coarse, fine = (simulate(scenario, Fluid(n), duration=end, rng=rng) for n in (m, 2 * m))
     difference = _disturbed(scenario, end, 2 * m, rng)
     last = difference[-max(1, len(difference) // 10) :].mean()
     growth = max(1.0, float(last / DISTURBANCE))

@@ -5,6 +5,7 @@ from markov import *  # type: ignore[assignment] # from_networkx is dfcmodel's
 from responsefn import *  # type: ignore[assignment] # RuleError is markov's
 from dfcmodel import from_networkx as from_networkx
 from markov import RuleError as RuleError
+import dfcmodel as dfcmodel, markov as markov, responsefn as responsefn
 
 from hopflow.functions import maximum as maximum, minimum as minimum, where as where
 from hopflow.status import NotSolvedError as NotSolvedError, Status as Status

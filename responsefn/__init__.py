@@ -39,13 +39,14 @@ from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
-from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -58,9 +59,12 @@ from responsefn.rules.linux.illinois import LinuxIllinois
 from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
-from responsefn.rules.rate_rule import Elapsed, Feedback, RateRule
+from responsefn.rules.rates.dcqcn import DCQCN
+from responsefn.rules.rates.rate_rule import Elapsed, Feedback, RateRule
+from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
+from responsefn.rules.slow_starts import hystart, limited_slow_start
 from responsefn.rules.vegas import NS2Vegas, Vegas
 from responsefn.rules.westwood import Westwood
 from responsefn.simulation.coexistence import coexist
@@ -84,10 +88,12 @@ __all__ = [
     "LEDBAT",
     "PFTK",
     "TFRC",
+    "TIMELY",
     "AmbiguousRateError",
     "BBRv1",
     "Catalogue",
     "Coexistence",
+    "Copa",
     "Corrected",
     "Curve",
     "Delivery",
@@ -112,6 +118,7 @@ __all__ = [
     "Mathis",
     "NS2Vegas",
     "NewReno",
+    "PatchedTIMELY",
     "Prague",
     "RateRule",
     "Relentless",
@@ -121,6 +128,7 @@ __all__ = [
     "Samples",
     "Scalable",
     "SimulatedResponse",
+    "Swift",
     "Tahoe",
     "UnfairnessExponents",
     "UnreachableRateError",
@@ -137,10 +145,12 @@ __all__ = [
     "fit",
     "friendliness",
     "fused",
+    "hystart",
     "independent_constant",
     "interval_weights",
     "invert",
     "jain_index",
+    "limited_slow_start",
     "loss_events",
     "match",
     "read_pcap",

@@ -16,13 +16,14 @@ from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
-from responsefn.rules.dcqcn import DCQCN
 from responsefn.rules.dctcp import DCTCP
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
+from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -35,7 +36,9 @@ from responsefn.rules.linux.illinois import LinuxIllinois
 from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.westwood import WestwoodPlus
-from responsefn.rules.rate_rule import RateRule
+from responsefn.rules.rates.dcqcn import DCQCN
+from responsefn.rules.rates.rate_rule import RateRule
+from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.rules.vegas import Vegas
@@ -82,10 +85,14 @@ ENTRIES: tuple[Response, ...] = (
     LinuxVegas(),
     WestwoodPlus(),
     DCQCN(),
+    TIMELY(),
+    PatchedTIMELY(),
     BBR(),
     BBRv1(),
     Prague(),
     LEDBAT(),
+    Copa(),
+    Swift(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),
@@ -124,7 +131,7 @@ class Catalogue(Result):
         if formula is None:
             dynamics = getattr(entry, "dynamics", "")
             how = "fixed point" if isinstance(entry, RateRule) else "numerical cycle"
-            if isinstance(entry, DeliveryRule):
+            if isinstance(entry, (DeliveryRule, TIMELY)):
                 how = "none"
             return rf"\text{{{how}: }} {dynamics}" if latex else how
         import sympy as sp

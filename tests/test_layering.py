@@ -100,8 +100,8 @@ MAY_IMPORT = {
     },
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
-        "hopflow", "responsefn", "markov", "dfcmodel", "validation.evidence", "validation.manifest",
-        "validation.packet_networks", "validation.random_networks", "validation.unseen_networks",
+        "hopflow", "responsefn", "markov", "dfcmodel", "validation.claims", "validation.evidence",
+        "validation.manifest", "validation.waterfalls", "validation.packet_networks", "validation.random_networks", "validation.unseen_networks",
     },
 }  # fmt: skip
 

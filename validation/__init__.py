@@ -9,6 +9,10 @@ True
 
 from __future__ import annotations
 
+from hopflow.packages import check_packages
+
+check_packages("dfcmodel", "markov", "responsefn")  # before the imports that would say less
+
 from validation.claims import ledger
 from validation.evidence import cases, load, overview, provenance, table
 from validation.judging import rejudge

@@ -50,6 +50,7 @@ from validation.verdicts import (
     Threshold,
     Verdict,
 )
+from validation.waterfalls import gap_of, waterfall_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,8 +76,12 @@ class Subject(Generic[T]):
         return self.check(*self.arguments)
 
     def finding(self) -> Finding:
-        """Measure, judge, and return the finding with its text filled in."""
-        return self.check.finding(self.measured(), self.cases)
+        """Measure, judge, and return the finding with its text filled in, and the step from the fluid to packets."""
+        finding = self.check.finding(self.measured(), self.cases)
+        if (gap := gap_of(self.id)) is None:
+            return finding
+        pictures = (*finding.pictures, waterfall_of(self.id))
+        return replace(finding, gap=gap, pictures=pictures, cases=(*finding.cases, gap.case))
 
 
 _SUBJECTS: dict[str, Subject[Any]] = {}

@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 import dfcmodel._cli
@@ -23,19 +21,23 @@ import markov._cli
 import responsefn._cli
 from hopflow import __version__
 from hopflow.command_line import AsJson, as_json, check_output, examples
-from validation import judge_command, manifest
+from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
-from validation.commands import bundled_data, explore_pages
+from validation.commands import bundled_data, explore_pages, judge_command
 from validation.commands.dask_clusters import connected
 from validation.records import entries, recorded_verdicts
 from validation.records import record as write_records
 from validation.svg import standalone
 from validation.texts import plain
-from validation.verdicts import Claim, Finding
+from validation.waterfalls import ABOUT
 
-if TYPE_CHECKING:
-    from validation.report import Report
-    from validation.report.rows import Row
+
+def _arguments(id: str) -> dict[str, Any]:
+    """Return what ``hopflow explain`` compares for a claim."""
+    from validation.claims.explained import arguments
+
+    return arguments(id)
+
 
 app = typer.Typer(
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
@@ -44,6 +46,7 @@ app = typer.Typer(
 )
 for package in (dfcmodel, markov, responsefn, hopflow):
     app.add_typer(package._cli.commands)
+dfcmodel._cli.explained |= {id: partial(_arguments, id) for id in ABOUT}
 app.add_typer(dfcmodel.lossless._cli.commands)
 app.add_typer(judge_command.commands)
 app.add_typer(bundled_data.commands, name="data")
@@ -53,25 +56,6 @@ app.add_typer(explore_pages.commands)
 def _claims(incomplete: str) -> list[str]:
     """Complete the id of a claim."""
     return [id for id in entries() if id.startswith(incomplete.upper())]
-
-
-def _check(
-    claims: list[Claim], console: Console, *, fresh: bool, executor: Executor | None = None
-) -> Iterator[tuple[Claim, Finding]]:
-    """Yield the claims with their findings as they are done, under a progress bar."""
-    from validation.running import checked
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("checking", total=len(claims))
-        for claim, finding in checked(claims, fresh=fresh, executor=executor):
-            progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
-            yield claim, finding
 
 
 def _print_version(wanted: bool) -> None:
@@ -137,9 +121,8 @@ def validate(
     The report can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
     from validation import recomputing
-    from validation.commands import claim_lines
+    from validation.commands.checking import collected, print_found, recomputed
     from validation.report import Report
-    from validation.report.rows import as_json as rows_as_json
 
     console = Console(stderr=json)
     parts = recomputing.parts_of(recompute or ("none" if claim else "today"))
@@ -149,58 +132,17 @@ def validate(
     start = time.perf_counter()
     manifest.verify()
     manifest.verify_published()
-    findings: dict[Claim, Finding] = {}
-    found: dict[str, Row] = {}
-    interrupted = False
-    try:
-        for each, finding in _check(chosen, console, fresh=fresh, executor=executor):
-            findings[each] = finding
-            found[each.id] = pages.add(each, finding)
-    except KeyboardInterrupt:
-        interrupted = True
-    rows = [found[each.id] for each in chosen if each.id in found]
-    claim_lines.print_tally(rows, console)
-    for row in rows:
-        claim_lines.print_row(row, console)
-    if interrupted:
-        console.print(f"interrupted: {len(rows)} of {len(chosen)} claims; report: {pages.write()}")
-        raise typer.Exit(130)
-    claim_lines.print_surprises(rows, console)
+    found = collected(chosen, pages, console, fresh=fresh, executor=executor)
     seconds = time.perf_counter() - start
-    page = pages.write(seconds)
-    if json:
-        typer.echo(rows_as_json(rows))
-    different = [row["id"] for row in rows if not row["as_recorded"]]
-    checked = "1 claim" if len(findings) == 1 else f"{len(findings)} claims"
-    console.print(f"{checked} in {seconds:.1f} s; report: {page}")
-    repeated = not parts or _recompute(parts, pages, console)
+    different = print_found(found, pages, console, seconds=seconds, json=json)
+    repeated = not parts or recomputed(parts, pages, console)
     if record and not claim:
-        write_records({each: findings[each] for each in chosen})
+        write_records({each: found.findings[each] for each in chosen})
         return
     if different:
-        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(sorted(different))}")
+        console.print(f"[red]not as recorded in verdicts.csv:[/] {', '.join(different)}")
     if different or not repeated:
         raise typer.Exit(1)
-
-
-def _recompute(parts: range, pages: Report, console: Console) -> bool:
-    """Compute bundled runs again, say how they compare, and return whether all are equal."""
-    from validation import recomputing
-
-    found = list(recomputing.recompute(parts))
-    about = recomputing.about(found, parts)
-    pages.recomputed(about)
-    off = [each for each in found if each.differences]
-    of = f" (part {parts[0]} of 0 to {recomputing.PARTS - 1})" if len(parts) == 1 else ""
-    said = "all equal packet for packet" if not off else f"[red]{len(off)} differ[/]"
-    console.print(
-        f"Packet level: {len(found)} of {about['of_runs']} bundled runs of ns-2 computed again{of}, "
-        f"{about['packets']} packets: {said}.",
-        highlight=False,
-    )
-    for each in off:
-        console.print(f"  {each.run}: {', '.join(each.differences)}", highlight=False)
-    return not off
 
 
 @app.command(
@@ -223,6 +165,8 @@ def draw_figure(
 
     A claim that `hopflow validate` has checked before, with nothing changed since, is not checked again.
     """
+    from validation.commands.checking import checked_under_a_bar
+
     console = Console(stderr=json)
     if name is None:
         known = {figure: [claim.id for claim in claims] for figure, claims in figures().items()}
@@ -234,7 +178,7 @@ def draw_figure(
         return
     check_output("folder", folder / "figure.svg")
     claims = claims_of_figure(name)
-    found = dict(_check(claims, console, fresh=False))
+    found = dict(checked_under_a_bar(claims, console, fresh=False))
     files = []
     for claim in claims:
         if not found[claim].pictures:

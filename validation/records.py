@@ -22,6 +22,7 @@ __all__ = [
     "recorded_readings",
     "recorded_thresholds",
     "recorded_verdicts",
+    "without_explanation",
     "without_packet_level",
 ]
 
@@ -108,6 +109,11 @@ def excused_cases() -> dict[tuple[str, str], str]:
 def without_packet_level() -> dict[str, str]:
     """Return why a claim is not judged at hopflow's own packet level, by claim."""
     return {row["id"]: row["reason"] for row in rows("without_packet_level.csv")}
+
+
+def without_explanation() -> dict[str, str]:
+    """Return why `dfcmodel.explain` has nothing to say on a claim whose model and packets differ, by claim."""
+    return {row["id"]: row["reason"] for row in rows("without_explanation.csv")}
 
 
 def record(findings: Mapping[Claim, Finding]) -> None:

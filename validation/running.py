@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["checked", "key_of"]
 
 HERE = Path(__file__).parent
-NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv")
+NOT_USED = ("verdicts.csv", "thresholds.csv", "without_packet_level.csv", "without_explanation.csv")
 """Published tables that are written from findings, or are for the pages alone."""
 MAKING = ("validation.checks", "validation.svg")
 """Modules that make findings of what claims measure."""

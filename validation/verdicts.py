@@ -15,6 +15,7 @@ __all__ = [
     "Claim",
     "Experiment",
     "Finding",
+    "Gap",
     "Judgement",
     "Number",
     "Part",
@@ -227,6 +228,31 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """What lies between the bare fluid and packets on the scenario of a claim; its figure is the last of the finding.
+
+    Attributes
+    ----------
+    about
+        What was compared.
+    columns
+        Names of the rows of the waterfall, in its order.
+    rows
+        By quantity: a cell for each column.
+    sentences
+        The certain contributions to each gap, and what is left.
+    case
+        The bundled results.
+    """
+
+    about: str
+    columns: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
+    sentences: tuple[str, ...]
+    case: str
+
+
+@dataclass(frozen=True)
 class Threshold:
     """A number that a verdict depends on by definition, and the verdicts at half and twice of it.
 
@@ -272,6 +298,8 @@ class Finding:
         The statements in other readings of the paper.
     experiments
         The causes that the explanation names, switched off.
+    gap
+        What lies between the fluid and packets on the claim's scenario, where that was computed.
 
     Examples
     --------
@@ -290,6 +318,7 @@ class Finding:
     thresholds: tuple[Threshold, ...] = ()
     readings: tuple[Reading, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+    gap: Gap | None = None
 
     @property
     def headline(self) -> str:

@@ -178,6 +178,8 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "fit": {"rule": AIMD(), "p": [0.015625, 0.125], "rtt": 0.125, "rate": [80.0, 30.0], "by": "a"},
         "friendliness": one,
         "fused": {"response": Reno(), "rtt": 0.125},
+        "hystart": {"rule": Reno()},
+        "limited_slow_start": {"rule": Reno()},
         "independent_constant": {"b": 0.5},
         "invert": {"rule": TFRC(), "rate": 1000.0, "rtt": 0.125},
         "jain_index": {"rates": [1.0, 2.0]},

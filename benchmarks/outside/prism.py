@@ -20,6 +20,10 @@ LINE = re.compile(r"^\s*//\s*RESULT\s*(?:\(([^)]*)\))?\s*:\s*(.*?)\s*$")
 TYPE = re.compile(r"^\s*(ctmc|stochastic)\b", re.MULTILINE)
 TOLERANCE = 1e-5  # relative, of PRISM's own test mode
 MODELS = (".sm", ".prism", ".orig")
+REWARD_LTL = (
+    "a reward until a co-safe LTL formula has come true: needs the product with an automaton"
+)
+LTL = "an LTL formula, a Boolean combination of path formulas: needs the product with an automaton"
 
 
 def questions(suites: Path) -> Iterator[Question]:
@@ -80,7 +84,10 @@ def _question(
     query = text[line - 1].strip().rstrip(";")
     shown = ", ".join(f"{key}={value}" for key, value in given.items())
     where = str(model.relative_to(folder))
-    return Question("prism", where, shown, query, theirs, theirs, None, ask, tolerance=TOLERANCE)
+    beyond = REWARD_LTL if query.lstrip().startswith("R") else LTL
+    return Question(
+        "prism", where, shown, query, theirs, theirs, None, ask, False, TOLERANCE, beyond
+    )
 
 
 @lru_cache(maxsize=2)

@@ -35,6 +35,8 @@ class Question:
         Whether the suite's value is exact.
     tolerance
         Relative error that the suite itself allows.
+    beyond
+        What kind of property it is, where it is one that is not read here.
     """
 
     set: str
@@ -47,6 +49,7 @@ class Question:
     ask: Callable[[], tuple[Any, float]]
     exact: bool = False
     tolerance: float = 0.0
+    beyond: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,10 @@ def answered(question: Question, most_states: int) -> Row:
     except MemoryError as error:
         return Row(*line, "", "", "too large", str(error))
     except ValueError as error:
-        wanted = isinstance(question.low, str) and question.low.startswith("Error")
-        return Row(*line, "", "", "refused as expected" if wanted else "not stated", str(error))
+        if isinstance(question.low, str) and question.low.startswith("Error"):
+            return Row(*line, "", "", "refused as expected", str(error))
+        kind = f"{question.beyond} ({error})" if question.beyond else str(error)
+        return Row(*line, "", "", "not stated", kind)
     ours = str(value).lower() if isinstance(value, bool) else f"{value!r}"
     return Row(*line, ours, f"{bound:.1e}", *compared(question, value, bound))
 

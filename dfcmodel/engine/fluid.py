@@ -45,12 +45,13 @@ class Fluid:
         whole packets, each of a flow drawn in proportion to what came in the step. Otherwise every flow
         loses its part of each overflow, so that flows lose together more often.
     whole_packets
-        Where packets come at random times and all queues are FIFO, TCP senders send whole packets, when
+        For packets that come at random times to FIFO queues: TCP senders send whole packets, when
         whole ones were acknowledged; a packet leaves a queue when its end does; and a full queue drops
         whole packets, drawn from those that begin to come in the step. Which packet meets a full queue is
         decided within its transmission time: take eight steps in that of the
         fastest link with a queue, as ``python -m benchmarks.fresh_networks`` does. That costs several
-        times what `Packets` do, which are nearer to packet simulators. Elsewhere it changes nothing.
+        times what `Packets` do, which are nearer to packet simulators. `simulate` refuses it without
+        ``packet_jitter``, without a window rule, and with other disciplines.
     accuracy
         Largest error that the step may cause in the goodput of a flow, as a part of the rate of its path's
         slowest link; None: the step is that of ``steps_per_delay``. Otherwise that is the coarsest of at

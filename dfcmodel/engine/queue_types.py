@@ -38,8 +38,12 @@ def check_disciplines(scenario: Scenario) -> None:
             msg = f"the fluid runs {names} and subclasses of QueueManager, not {kind.__name__}"
             raise ValueError(f"discipline of link {link.name}: {msg}")
     for flow in scenario.flows:
-        if isinstance(flow.source, DeliveryRule) or flow.pacing:
-            what = "a rule of deliveries" if isinstance(flow.source, DeliveryRule) else "pacing"
+        what = "pacing" if flow.pacing else ""
+        if isinstance(flow.source, WindowRule) and flow.source.counts_acks:
+            what = "a rule that counts ACKs"
+        if isinstance(flow.source, DeliveryRule):
+            what = "a rule of deliveries"
+        if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
         if math.isfinite(flow.idle):

@@ -196,6 +196,10 @@ def takano2006(
     it at the middle node at t = 0.1 s. Both are greedy and have the same TCP. Links have a delay of
     0.1 ms and buffers of 1800 packets (4V': 400), packets 1500 bytes; D = 0.1, alpha = 1.
 
+    All delays are equal, as in the paper, so that packets without random waits are phase-locked: with
+    FIFO queues and Tahoe the winner may change with delays longer by a part of a percent, and
+    ``packet_jitter`` (the docs' page on the models shows both).
+
     Parameters
     ----------
     name

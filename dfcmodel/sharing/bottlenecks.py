@@ -118,10 +118,17 @@ class Bottleneck:
     pacing: bool = False
 
     def __post_init__(self) -> None:
-        one_number("bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s")
-        one_number("rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048")
-        size = whole("buffer", self.buffer, 1, 10_000_000)
-        object.__setattr__(self, "buffer", size)  # a number of JAX, say, is no key of a table
+        numbers = {
+            "bandwidth": one_number(
+                "bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s"
+            ),
+            "rtt": one_number(
+                "rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"
+            ),
+            "buffer": whole("buffer", self.buffer, 1, 10_000_000),
+        }
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table
         one_number("loss", self.loss, at_least=0.0, below=1.0)
         seconds("seconds", self.seconds)
         one_number("warm_up", self.warm_up, at_least=0.0, below=self.seconds, hint="in s")

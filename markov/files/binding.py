@@ -167,7 +167,8 @@ def constants_of(
         if name not in found:
             place = file, about.line
             if about.value is None:
-                raise FileError(place, f"constant {name!r} has no value: give constants={{...}}")
+                said = f"constant {name!r} has no value: give constants={{{name!r}: ...}}, or --const {name}=..."
+                raise FileError(place, said)
             value = scope.value(about.value)
             if not value.fixed:
                 raise FileError(place, f"constant {name!r} depends on the state")

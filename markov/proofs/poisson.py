@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing.vectors import inner
-from markov.methods.linear_multigrid import LinearMultigrid
+from markov.methods.linear_multigrid import CoarseLevels, LinearMultigrid
 from markov.methods.solution import Factors
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.linear_multigrid import CoarseLevels
+    from markov.methods.hierarchy import Hierarchy
 
     Vector = NDArray[np.float64]
 
@@ -34,8 +34,8 @@ class MultigridPoisson:
         Generator, shape (n, n).
     pi
         Its stationary vector, nearly; shape (n,).
-    entered
-        The levels by what they enter.
+    hierarchy
+        Levels of the chain; their values become those of ``pi``.
     weights
         Shape (n,): the norm of a residual of Q g = -f is that of residual / weights.
 
@@ -45,13 +45,13 @@ class MultigridPoisson:
         The likeliest state, in which solutions are zero.
     """
 
-    def __init__(
-        self, Q: sp.csr_matrix, pi: Vector, entered: CoarseLevels, weights: Vector
-    ) -> None:
+    def __init__(self, Q: sp.csr_matrix, pi: Vector, hierarchy: Hierarchy, weights: Vector) -> None:
         self.reference = int(np.argmax(pi))
         self._pi, self._weights, self._ones = pi, weights, np.ones_like(pi)
-        self._entered, self._exits = entered, -np.asarray(Q.diagonal())
-        self._right = self._leaking(Q, entered)
+        self._exits = -np.asarray(Q.diagonal())
+        # the last level has zero where the leak is: else what it solves would not be the chain that leaks
+        self._entered = CoarseLevels.entered(hierarchy, pi * self._exits, self.reference)
+        self._right = self._leaking(Q, self._entered)
         self._left: LinearMultigrid | None = None
 
     @property

@@ -12,7 +12,6 @@ from markov.computing import costs
 from markov.methods.elimination import band, eliminated
 from markov.methods.hierarchy import build_hierarchy
 from markov.methods.jump_chain import jumps
-from markov.methods.linear_multigrid import CoarseLevels
 from markov.methods.sparse_lu import LUFactors, best_order
 from markov.proofs.poisson import MultigridPoisson
 
@@ -88,7 +87,7 @@ def _multigrid(
     if hierarchy is None:
         inflow, _ = jumps(Q)
         hierarchy = build_hierarchy(inflow, flow, flow, components)
-    return MultigridPoisson(Q, pi, CoarseLevels.entered(hierarchy, flow), weights)
+    return MultigridPoisson(Q, pi, hierarchy, weights)
 
 
 def _lu(Q: sp.csr_matrix, reference: int) -> tuple[float, Callable[[], Solver]]:

@@ -22,8 +22,8 @@ class Swept(Protocol):
     """A level, the finest one too: a grid, and a sweep over its states in each direction."""
 
     grid: Grid
-    forward: Callable[[], None]
-    backward: Callable[[], None]
+    forward: Callable[[], object]
+    backward: Callable[[], object]
 
 
 class Corrected(Swept, Protocol):
@@ -32,7 +32,7 @@ class Corrected(Swept, Protocol):
     def restrict(self) -> None:
         """Take over what is left of the equations of the finer level, and begin anew."""
 
-    def prolong(self) -> None:
+    def prolong(self) -> object:
         """Correct the finer level."""
 
 

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.stencils import kernels, sweep_kernels, unrolled
-from markov.stencils.kernel_calls import ONE, bound_kernel, unsigned
+from markov.stencils.loops import (
+    balance_kernels,
+    flow_kernels,
+    sweep_kernels,
+    unrolled,
+    unrolled_sweeps,
+    vector_kernels,
+)
+from markov.stencils.loops.kernel_calls import ONE, bound_kernel, unsigned
+from markov.stencils.loops.patterns import frequent, of_grid
+from markov.stencils.loops.teams import ALONE, Team, row_blocks
 from markov.stencils.parts import Parts
-from markov.stencils.patterns import frequent, of_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from markov.stencils.layouts import Rates
 
     Vector = NDArray[np.float64]
+    Numbers = NDArray[np.floating[Any]]
 
 __all__ = ["LARGE", "Coarse", "Finest", "Level"]
 
@@ -50,10 +59,17 @@ class Level:
     fast
         Whether the statements for the most frequent kind of cells are written out: that takes some
         ten seconds once, to compile them, and halves the time.
+    repeats
+        Sweeps of a cell with transitions in a circle, where few have them.
+    team
+        Threads for loops over blocks of its rows.
     """
 
-    def __init__(self, grid: Grid, x: Vector, *, fast: bool) -> None:
-        self.grid, self.x, self.fast = grid, x, fast
+    def __init__(
+        self, grid: Grid, x: Numbers, *, fast: bool, repeats: int = 1, team: Team = ALONE
+    ) -> None:
+        self.grid, self.x, self.fast, self.team = grid, x, fast, team
+        self.blocks = row_blocks(grid)
         first, starts, numbers = grid.segments
         ends = np.append(starts[1:], 0)
         ends[first[1:] - 1] = grid.shape[-1]
@@ -61,21 +77,54 @@ class Level:
         self.row_kind = unsigned(grid.row_kind)
         self.rows = unsigned(grid.rows)
         self.lines = (self.row_kind, *map(unsigned, (first, starts, ends, numbers)))
-        self.row_count = np.uint64(len(grid.row_kind))
+        self.value_begin = unsigned(grid.value_begin)
         self.entries = unsigned(grid.begin), unsigned(grid.step)
-        often = grid.cyclic & (grid.shares <= MANY)
-        self.repeats = unsigned(np.where(often, REPEATS, 1))
+        often = grid.cyclic & (grid.shares <= MANY) & (repeats > 1)
+        self.repeats = unsigned(np.where(often, repeats, 1))
         self.patterns, self.special = frequent(of_grid(grid), grid.shares * (~often & fast))
         lag = max((pattern.lag for pattern in self.patterns), default=1)
-        self.together = np.uint64(unrolled.TOGETHER if fast else 1), np.uint64(lag)
+        self.together = np.uint64(unrolled_sweeps.TOGETHER if fast else 1), np.uint64(lag)
 
-    def sweeps(self, own: tuple[Any, ...], *, flows: bool) -> list[Callable[[], None]]:
-        """Return a sweep forward and one backward, with what `sweep_kernels.sweep` calls own."""
-        cells = sweep_kernels.cells_by_flows if flows else sweep_kernels.cells_by_rates
-        place = self.row_count, *self.lines, self.cells, self.width, *self.entries, self.repeats
-        table: tuple[Any, ...] = (*place, self.special, own, *self.together, ONE)
-        run: Any = partial(bound_kernel, helpers=(sweep_kernels.rows_alike, cells))
-        text = unrolled.sweeps(self.patterns, flows=flows)
+    def by_rows(
+        self,
+        kernel: Callable[..., Any],
+        *arguments: Any,
+        own: Callable[[], tuple[Any, ...]] = tuple,
+        **options: Any,
+    ) -> Callable[[], list[Any]]:
+        """Return a call of a kernel for all rows, whose first arguments say which it is to do.
+
+        Those that each block has of its ``own`` come next. It returns the results by block.
+        """
+        apart, between = (
+            [bound_kernel(kernel, *span, *own(), *arguments, **options) for span in spans]
+            for spans in self.blocks
+        )
+        return lambda: self.team.do(apart) + [call() for call in between]
+
+    def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
+        """Return the same of a kernel that is to be told how many states a row has."""
+        return self.by_rows(kernel, self.cells * self.width, *arguments)
+
+    def sweeps(
+        self, cells: Callable[..., Any], own: tuple[Any, ...], alone: np.uint64 | None = None
+    ) -> list[Callable[[], Any]]:
+        """Return a sweep forward and one backward.
+
+        Parameters
+        ----------
+        cells
+            The loop over the cells of a segment.
+        own
+            What it calls own.
+        alone
+            A row whose cells are all swept by it; None: none.
+        """
+        place = *self.lines, self.cells, self.width, *self.entries, self.repeats
+        row = np.uint64(len(self.row_kind)) if alone is None else alone
+        table: tuple[Any, ...] = (*place, self.special, row, own, *self.together, ONE)
+        run: Any = partial(self.by_rows, helpers=(sweep_kernels.rows_alike, cells))
+        text = unrolled_sweeps.sweeps(self.patterns, cells.__name__)
         return [run(sweep_kernels.sweep, *table, back, self.x, **text) for back in (False, True)]
 
     def sum_rates(
@@ -85,15 +134,21 @@ class Level:
         values: Vector,
         parts: Parts,
         rates: Vector,
-        x: Vector,
-    ) -> Callable[[], None]:
-        """Return what sums flows at given rates between the cells of the next level."""
+        x: Numbers,
+        weight: Callable[..., Any] = flow_kernels.weight,
+        least: float = 0.0,
+    ) -> Callable[[], Any]:
+        """Return what sums flows at given rates between the cells of the next level.
+
+        ``weight`` says what a flow out of a state is weighted by, given ``least``.
+        """
         child = unsigned(np.maximum(aggregation.child_rows, 0))
         place = child, self.width, np.uint64(aggregation.last), self.cells
         special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_rates)
         table = *coarse.lines, special, *parts.table, rates[parts.entry]
-        run = *place, *table, ONE, x, values
-        return bound_kernel(kernels.restrict_rates, *run, unrolled=text)
+        run = *place, *table, least, coarse.value_begin, ONE, x, values
+        kernel = flow_kernels.restrict_rates
+        return coarse.by_rows(kernel, *run, helpers=(weight,), unrolled=text)
 
     def sum_flows(
         self,
@@ -101,20 +156,19 @@ class Level:
         coarse: Level,
         values: Vector,
         parts: Parts,
-        begin: NDArray[np.uint64],
         flows: NDArray[np.floating[Any]],
-        x: Vector,
-    ) -> Callable[[], None]:
+        x: Numbers,
+    ) -> Callable[[], Any]:
         """Return what sums flows between the cells of the next level."""
         rows = aggregation.child_rows
         place = unsigned(np.maximum(rows, 0)), rows >= 0, self.width, np.uint64(aggregation.last)
         special, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_flows)
         lines = *coarse.lines, special, *parts.table, unsigned(parts.flow)
         lines = *lines, unsigned(parts.line), unsigned(parts.spans)
-        room = np.zeros(rows.shape[1], dtype=np.uint64)
-        own = begin, flows, ONE, x, values
+        room = np.zeros(rows.shape, dtype=np.uint64)
+        own = self.value_begin, flows, coarse.value_begin, ONE, x, values
         run = *place, self.cells, *lines, room, *own
-        return bound_kernel(kernels.restrict, *run, unrolled=text)
+        return coarse.by_rows(flow_kernels.restrict, *run, unrolled=text)
 
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the entries of each state begin, and the numbers of the other states."""
@@ -149,10 +203,16 @@ class Level:
 
         ``own``: every cell has flows of its own, and not every kind.
         """
-        found = np.zeros(len(self.grid.step))
-        place = own, self.row_kind, self.rows, self.width, *self.entries, flows
-        bound_kernel(kernels.entry_flows, *place, ONE, self.x, found)()
-        return found
+        found: list[Vector] = []
+
+        def room() -> tuple[Vector]:
+            found.append(np.zeros(len(self.grid.step)))
+            return (found[-1],)
+
+        begin = self.value_begin if own else np.zeros_like(self.row_kind)
+        place = own, self.row_kind, self.rows, self.cells, self.width, *self.entries, begin
+        self.by_rows(flow_kernels.entry_flows, *place, flows, ONE, self.x, own=room)()
+        return np.asarray(np.sum(found, axis=0))
 
     def strong(self, carried: Vector) -> tuple[bool, ...]:
         """Return along which axes the entries carry most, of those that have several cells."""
@@ -174,18 +234,27 @@ class Finest(Level):
         x: Vector,
         *,
         fast: bool,
+        team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, x, fast=fast)
+        super().__init__(grid, x, fast=fast, repeats=REPEATS, team=team)
         self.rates = rates
         with np.errstate(divide="ignore"):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
         self.sources: Vector = np.where(occupied.ravel(), SOURCE, 0.0)
         jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        self.forward, self.backward = self.sweeps((jumps, self.sources * scale), flows=False)
-        place = self.row_count, *self.lines, self.cells, self.width, *self.entries
-        table = *place, rates.rate, rates.exit_rate, self.special, ONE, x
-        text = unrolled.balance(self.patterns)
-        self._balance = bound_kernel(sweep_kernels.balance, *table, unrolled=text)
+        self.forward, self.backward = self.sweeps(
+            sweep_kernels.cells_by_rates, (jumps, self.sources * scale)
+        )
+        self._table = (
+            *self.lines,
+            self.cells,
+            self.width,
+            *self.entries,
+            rates.rate,
+            rates.exit_rate,
+        )
+        text, balance = unrolled.balance(self.patterns), balance_kernels.balance
+        self._balance = self.by_rows(balance, *self._table, self.special, ONE, x, unrolled=text)
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes states exchange most, as x is now."""
@@ -193,16 +262,26 @@ class Finest(Level):
 
     def residual(self) -> tuple[float, float]:
         """Return ||x Q||_1 / ||x |Q| ||_1, and the sum of x."""
-        off, flow, mass = self._balance()
+        off, flow, mass = map(sum, zip(*self._balance(), strict=True))
         return 0.5 * off / flow, mass
+
+    def imbalance(self, bit: int, marks: NDArray[np.uint8]) -> float:
+        """Return the largest quotient of what flows into a state with a mark and what flows out."""
+        run = self.by_rows(balance_kernels.imbalance, *self._table, ONE, bit, marks, self.x)
+        return float(max(run()))
+
+    def compare(self, y: Vector, z: Vector) -> Vector:
+        """Return products of residuals, see `balance_kernels.compare`."""
+        run = self.by_rows(balance_kernels.compare, *self._table, ONE, self.x, y, z)
+        return np.asarray(np.sum(run(), axis=0))
 
     def multiply(self, factor: float) -> None:
         """Multiply x by a number."""
-        bound_kernel(kernels.multiply, float(factor), self.x)()
+        self.on_states(vector_kernels.multiply, float(factor), self.x)()
 
     def restriction(
         self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], None]:
+    ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
         return self.sum_rates(aggregation, coarse, values, parts, self.rates.rate, self.x)
@@ -212,15 +291,17 @@ class Coarse(Level):
     """Cells made of cells; x are the factors by which their flows are to change."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse) -> None:
-        super().__init__(grid, np.ones(grid.size), fast=fine.fast)
-        self.value_begin = begin = unsigned(grid.value_begin)
+        x = np.ones(grid.size)
+        super().__init__(grid, x, fast=fine.fast, repeats=REPEATS, team=fine.team)
         self.values = np.zeros(int(grid.value_begin[-1]))
         self.scale = np.ones(grid.size)
         child = unsigned(np.maximum(aggregation.child_rows, 0)), aggregation.child_rows >= 0
+        self._begin_anew = self.on_states(vector_kernels.begin_anew, self.scale, self.x)
+        self._invert = self.on_states(vector_kernels.invert, self.scale)
+        self._overcorrect = self.on_states(vector_kernels.overcorrect, self.x)
         self._wide = max(aggregation.factors) > 2
-        self._prolong = bound_kernel(
-            kernels.prolong,
-            self.row_count,
+        self._prolong = self.by_rows(
+            flow_kernels.prolong,
             np.uint64(aggregation.child_rows.shape[1]),
             *child,
             np.uint64(aggregation.last),
@@ -234,13 +315,14 @@ class Coarse(Level):
             unrolled=unrolled.prolong(grid.width, aggregation.last) if self.fast else "pass",
         )
         self._restrict = fine.restriction(aggregation, self, self.values)
-        place = *self.lines, self.width, *self.entries, self.special, self.values, self.scale
-        text = unrolled.outflows(self.patterns)
-        self._outflows = bound_kernel(kernels.outflows, *place, ONE, self.x, unrolled=text)
+        place = *self.lines, self.cells, self.width, *self.entries, self.special, self.value_begin
+        text, own = unrolled.outflows(self.patterns), (self.values, ONE, self.scale)
+        self._outflows = self.by_rows(flow_kernels.outflows, *place, *own, unrolled=text)
         each = np.vstack([fine.sources.reshape(-1, grid.width), np.zeros(grid.width)])
         self.sources: Vector = each[aggregation.children].sum(axis=1).ravel()
-        own = unsigned(grid.segment_begin), begin, self.values, self.scale, self.sources
-        self.forward, self.backward = self.sweeps(own, flows=True)
+        begin = unsigned(grid.segment_begin), self.value_begin
+        equations = *begin, self.values, self.scale, self.sources
+        self.forward, self.backward = self.sweeps(sweep_kernels.cells_by_flows, equations)
 
     @property
     def nbytes(self) -> int:
@@ -259,18 +341,19 @@ class Coarse(Level):
         V-cycles; in W-cycles with three cells 1.25 takes the fewest cycles, measured).
         """
         if self._wide:
-            bound_kernel(kernels.overcorrect, self.x)()
+            self._overcorrect()
         self._prolong()
 
     def restrict(self) -> None:
         """Sum the flows of the finer level, and begin with all factors one."""
         self._restrict()
+        self._begin_anew()
         self._outflows()
+        self._invert()
 
     def restriction(
         self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], None]:
+    ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
-        own = self.value_begin, self.values, self.x
-        return self.sum_flows(aggregation, coarse, values, parts, *own)
+        return self.sum_flows(aggregation, coarse, values, parts, self.values, self.x)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from hopflow.checks import one_number, whole
-from markov.stencils import place_kernels
 from markov.stencils.boxes import Unsuitable
 from markov.stencils.chains import GridChain
 from markov.stencils.checkpoints import checkpoint_of
-from markov.stencils.kernel_calls import bound_kernel
+from markov.stencils.loops import place_kernels
+from markov.stencils.loops.teams import Team
 from markov.stencils.models import GridModel, is_numbered
 from markov.stencils.multigrid import Multigrid
 from markov.stencils.places import RECURRENT, SeveralClassesError
@@ -51,6 +51,9 @@ class MatrixFree:
         none. If it is there and of the same chain, the solution goes on from it, and its cycles count. It
         is deleted once the answer is complete, its bound included, and kept where the tolerance was not
         reached.
+    threads
+        At most so many, and never more than the process may use or 4; None: as many as that. Their
+        number does not change a bit of the result.
 
     Raises
     ------
@@ -72,18 +75,21 @@ class MatrixFree:
 
     >>> from markov import MatrixFree
     >>> MatrixFree(tolerance=1e-10)
-    MatrixFree(tolerance=1e-10, max_iterations=500, checkpoint=None)
+    MatrixFree(tolerance=1e-10, max_iterations=500, checkpoint=None, threads=None)
     """
 
     tolerance: float = 1e-12
     max_iterations: int = 500
     checkpoint: str | os.PathLike[str] | None = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         one_number("tolerance", self.tolerance, above=0.0)
         whole("max_iterations", self.max_iterations, 1, 10**9)
         if not isinstance(self.checkpoint, str | os.PathLike | None):
             raise TypeError(f"checkpoint = {self.checkpoint!r}: must be a path, or None")
+        if self.threads is not None:
+            whole("threads", self.threads, 1, 10**9)
 
     def solve(self, Q: object, components: object = None) -> NoReturn:  # noqa: ARG002
         """Raise ValueError: there is a matrix already, so `Multilevel` is the method for it."""
@@ -156,10 +162,17 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
         Whether to bound the error; tight goes on, before that, as long as cycles gain something.
     """
     grid.check_room(proof=proof)
+    with Team(method.threads) as team:
+        return _solved(grid, method, team, proof, tight)
+
+
+def _solved(
+    grid: GridModel, method: MatrixFree, team: Team, proof: bool, tight: bool
+) -> GridSolution:
     places, n = grid.places, grid.layout.into[0].size
     checkpoint = checkpoint_of(method.checkpoint, grid)
     x = np.full(n, 1.0 / n)
-    levels = Multigrid(grid.layout, x)
+    levels = Multigrid(grid.layout, x, team)
     checkpoint.load(x)  # levels are those of a start from nothing
     try:
         with np.errstate(all="ignore"):  # what is not finite shows in the residual
@@ -170,14 +183,14 @@ def solve_on_grid(grid: GridModel, method: MatrixFree, *, proof: bool, tight: bo
                 cycles = levels.settle(cycles, method.max_iterations, places.marks)
     finally:  # Ctrl-C too
         checkpoint.save(x)
-    bound_kernel(place_kernels.keep, RECURRENT, places.marks, x)()
+    levels.finest.on_states(place_kernels.keep, RECURRENT, places.marks, x)()
     residual, mass = levels.finest.residual()
     levels.finest.multiply(1.0 / mass)
     sizes, memory = levels.sizes, levels.nbytes
     del levels  # its memory is that of the bound
     bound = GridBound(np.inf, 0.0, 0, 0)
     if proof and residual <= method.tolerance:
-        bound = bound_on_grid(grid.layout, places, x)
+        bound = bound_on_grid(grid.layout, places, x, team)
     if residual <= method.tolerance:
         checkpoint.delete()
     pi = places.gathered(x)

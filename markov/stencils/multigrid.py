@@ -18,12 +18,12 @@ from markov.computing.memory import available
 from markov.computing.progress import report
 from markov.methods import multilevel_kernels
 from markov.methods.hierarchy import Hierarchy, build_hierarchy
-from markov.stencils import kernels
 from markov.stencils.checkpoints import UNKEPT, Unkept
 from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.cycles import SMALL, cycle
-from markov.stencils.kernel_calls import ONE, bound_kernel
 from markov.stencils.levels import LARGE, Coarse, Finest
+from markov.stencils.loops import vector_kernels
+from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT
 
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ MAX_STAGNANT_CYCLES = 30
 
 
 class Multigrid:
-    """The levels of a chain on a grid; ``x`` are its probabilities, up to a factor."""
+    """The levels of a chain on a grid, by a team of threads; ``x`` are its probabilities, up to a factor."""
 
-    def __init__(self, layout: Layout, x: NDArray[np.float64]) -> None:
+    def __init__(self, layout: Layout, x: NDArray[np.float64], team: Team = ALONE) -> None:
         grid, rates = layout.into
-        self.finest = Finest(grid, rates, layout.place >= 0, x, fast=grid.size >= LARGE)
+        fast = grid.size >= LARGE
+        self.finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
         self.x = x
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
@@ -142,11 +143,8 @@ class Multigrid:
         A residual says nothing of states without probability. As weights they serve a bound where no
         more flows into them than out of them, or what always flows in, and not twice as much.
         """
-        level = self.finest
-        table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
-        imbalance = bound_kernel(kernels.imbalance, *table, ONE, RECURRENT, marks, self.x)
         for _ in range(MOST_PAIRS):
-            if done + 2 > most or imbalance() < SETTLED:
+            if done + 2 > most or self.finest.imbalance(RECURRENT, marks) < SETTLED:
                 break
             for _ in range(2):
                 self.cycle()
@@ -163,9 +161,8 @@ class Multigrid:
                 return  # it goes on without
             self.history.append(self.x.copy())
             return
-        level, found = self.finest, np.zeros(5)
-        table = *level.lines, level.width, *level.entries, level.rates.rate, level.rates.exit_rate
-        bound_kernel(kernels.compare, *table, ONE, self.x, *self.history, found)()
+        newer, older = self.history
+        level, found = self.finest, self.finest.compare(newer, older)
         g11, g12, g22, b1, b2 = found
         shares = np.zeros(2)
         if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
@@ -173,8 +170,7 @@ class Multigrid:
             normal = np.array([[g11, g12], [g12, g22]]) / np.outer(scale, scale)
             shares = np.linalg.lstsq(normal, np.array([b1, b2]) / scale, rcond=DEPENDENT)[0] / scale
         a, b = shares.tolist()
-        newer, older = self.history
-        bound_kernel(kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
+        level.on_states(vector_kernels.blend, a, b, LEAST_SHARE, self.x, newer, older)()
         after, mass = level.residual()
         if after < GROWTH_FACTOR * size:
             level.multiply(1.0 / mass)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.stencils.kernel_calls import unsigned
-from markov.stencils.patterns import Pattern, frequent, of_sums
+from markov.stencils.loops.kernel_calls import unsigned
+from markov.stencils.loops.patterns import Pattern, frequent, of_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,8 +39,6 @@ class Parts:
             np.arange(len(aggregation.parts)), [sum(map(len, k)) for k in aggregation.parts]
         )
         cells = [p.cell for p in every]
-        self.place = np.array([p.cell % aggregation.last for p in every], dtype=np.int64)
-        self.slot = np.array([p.state % grid.width for p in every], dtype=np.int64)
         self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
         self.line = np.array([p.row for p in every], dtype=np.int64)
         self._patterns = of_sums(grid, aggregation, places, by_source=by_source)

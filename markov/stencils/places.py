@@ -8,8 +8,8 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.stencils import place_kernels
-from markov.stencils.kernel_calls import ONE, bound_kernel, unsigned
+from markov.stencils.loops import place_kernels
+from markov.stencils.loops.kernel_calls import ONE, bound_kernel, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,9 +124,10 @@ class Places:
             bound_kernel(place_kernels.spread, *table, backward, old, new, self.marks)
             for backward in (False, True)
         ]
+        left = int(np.count_nonzero((self.marks & (old | new)) == old))
         number = 0
-        while runs[number % 2]():  # a run that finds nothing has looked everywhere
-            number += 1
+        while left and (found := runs[number % 2]()):  # a run that finds nothing was the last
+            left, number = left - found, number + 1
 
     def _clear(self, bits: int) -> None:
         self.marks &= np.uint8(255 ^ bits)

@@ -16,8 +16,10 @@ import numpy as np
 from markov.computing.memory import available
 from markov.stencils.hitting_times import proof_kernels
 from markov.stencils.hitting_times.equations import HittingTimes
-from markov.stencils.kernel_calls import ONE, bound_kernel
 from markov.stencils.levels import Level
+from markov.stencils.loops import unrolled
+from markov.stencils.loops.kernel_calls import ONE
+from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ ATTEMPTS: tuple[tuple[type[np.floating[Any]], bool], ...] = (
     (np.float64, False),
 )
 """Hitting times in float32, three cells to one along each axis; then in float64, and two cells to one."""
-SWEEPS = (1,) * 6 + (2, 2, 4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
+SWEEPS = (2,) * 8 + (4, 4) + (8,) * 4 + (16,) * 8  # before and after a correction, by cycle
 ROOM = 26.0  # bytes per state of the second attempt
 U = 2.0**-53
 
@@ -52,7 +54,7 @@ class GridBound(NamedTuple):
     memory: int
 
 
-def bound_on_grid(layout: Layout, places: Places, x: Vector) -> GridBound:
+def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
     Parameters
@@ -61,12 +63,14 @@ def bound_on_grid(layout: Layout, places: Places, x: Vector) -> GridBound:
         The chain; the bound is over its recurrent states.
     x
         Probabilities of the states of the grid, zero in those that are not recurrent.
+    team
+        Threads; they do not change a bit of it.
     """
     bound = GridBound(math.inf, 0.0, 0, 0)
     for kind, wide in ATTEMPTS:
         if kind is np.float64 and available() < ROOM * x.size:
             break
-        bound = _bound(layout, places, HittingTimes(layout, x, kind, wide=wide), x)
+        bound = _bound(layout, places, HittingTimes(layout, x, kind, wide=wide, team=team), x)
         if math.isfinite(bound.distance):
             break
     return bound
@@ -97,18 +101,22 @@ def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> Gr
 def _drift(times: HittingTimes, marks: NDArray[np.uint8]) -> float:
     """Return the largest (Q h)(s) of a recurrent state but the reference, rounded up."""
     level = times.finest
-    table = *level.lines, level.width, *level.entries, level.rates.rate
+    table = *level.lines, level.cells, level.width, *level.entries, level.rates.rate
     here = np.uint64(times.reference), ONE, RECURRENT, marks, times.h
-    return float(bound_kernel(proof_kernels.drift, *table, *here)())
+    text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
+    run = *table, level.special, level.alone, *here
+    return float(np.max(level.by_rows(proof_kernels.drift, *run, unrolled=text)()))
 
 
 def _misfit(
     times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector
 ) -> tuple[float, float, float]:
     """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
-    level, rates = Level(layout.into[0], x, fast=False), layout.into[1]
-    table = *level.lines, level.width, *level.entries, rates.rate, rates.exit_rate
+    team, rates = times.finest.team, layout.into[1]
+    level = Level(layout.into[0], x, fast=False, team=team)
+    table = *level.lines, level.cells, level.width, *level.entries, rates.rate, rates.exit_rate
     least = float(times.h[times.reference])
     arguments = *table, least, ONE, RECURRENT, marks, times.h, x
-    off, mass, low = bound_kernel(proof_kernels.misfit, *arguments)()
-    return float(off), float(mass), float(low)
+    off, mass, low = zip(*level.by_rows(proof_kernels.misfit, *arguments)(), strict=True)
+    total = math.fsum((*mass, *low))
+    return float(sum(off)), total, math.fsum((*mass, *low, -total))

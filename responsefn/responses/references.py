@@ -15,8 +15,8 @@ class Reference(NamedTuple):
     text
         Author, title, place, year.
     source
-        ``"primary"`` where the definition was read in the source itself (or in the copy of its
-        tables that is bundled), ``"secondary"`` where it is taken from what others write about it,
+        ``"primary"`` where the definition was read in the source itself, in its authors' own code
+        or in the copy of its tables that is bundled, ``"secondary"`` where it is taken from what others write about it,
         ``"own"`` where it is derived in hopflow.
     """
 
@@ -66,6 +66,11 @@ BIC = Reference(
 RFC9438 = _rfc(
     9438, "L. Xu et al., CUBIC for fast and long-distance networks, 2023", "Sect. 4.2 to 4.7, 5.2"
 )
+RFC3742 = _rfc(
+    3742, "S. Floyd, Limited slow-start for TCP with large congestion windows, 2004", "Sect. 2",
+    "secondary",
+)  # fmt: skip
+RFC9406 = _rfc(9406, "P. Balasubramanian, Y. Huang, M. Olson, HyStart++, 2023", "Sect. 4.2 and 4.3")
 LEITH = Reference(
     "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004"
 )
@@ -77,8 +82,10 @@ WESTWOOD = Reference(
     doi="10.1145/381677.381704",
 )
 ILLINOIS = Reference(
-    "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008",
-    doi="10.1016/j.peva.2007.12.007",
+    "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; curves and constants as in Linux's "
+    "tcp_illinois.c, whose authors are S. Hemminger and S. Liu",
+    "primary",
+    "10.1016/j.peva.2007.12.007",
 )
 CTCP = Reference(
     "K. Tan et al., A compound TCP approach, INFOCOM 2006", doi="10.1109/INFOCOM.2006.188"

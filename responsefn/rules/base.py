@@ -76,14 +76,20 @@ class WindowRule(Response, ABC):
         Fields of the state that `on_ack` sets outright, such as maxima and times; all others
         change by amounts, and the numerical cycle may add up several ACKs' amounts at once.
     recovery
-        How the sender repairs a loss: ``"tahoe"`` (slow start from one packet), ``"reno"`` (fast
-        recovery ends with the first new ACK), ``"newreno"`` (with the ACK of all that was sent
-        before the loss).
+        How the sender repairs losses where the one who simulates does not ask for another: ``"tahoe"`` (slow
+        start from one packet), ``"reno"`` (fast recovery ends with the first new ACK), ``"newreno"`` (with the
+        ACK of all that was sent before the loss), ``"sack"`` (by selective ACKs, RFC 6675). It is what a rule
+        is normally run with. Rules of operating systems have SACK: Linux enables it by default
+        (``tcp_sack = 1``, ip-sysctl), and so does Windows (``SackOpts = 1``). Rules known from papers that do not speak
+        of it, and one's own, have NewReno's.
     signal
         What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN; a loss is then for `on_drop`).
     capacity
         ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
         no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
+    counts_acks
+        Whether what an ACK does depends on how many came before, so that many cannot be taken at once: such
+        a rule runs packet by packet, and the fluid refuses it.
 
     Examples
     --------
@@ -114,6 +120,7 @@ class WindowRule(Response, ABC):
     recovery: ClassVar[str] = "newreno"
     signal: ClassVar[str] = "loss"
     capacity: ClassVar[str] = "ignored"
+    counts_acks: ClassVar[bool] = False
 
     @staticmethod
     @abstractmethod

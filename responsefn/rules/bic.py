@@ -41,6 +41,8 @@ class BIC(WindowRule):
     p <= 0.0038 or p >= 0.014 by default. Between, the cut leaves Reno's region or not from one cycle to
     the next, and `rate` is the numerical cycle.
 
+    Losses are repaired by SACK, with which Linux ran it as its default from 2005 on (RFC 9438, Sect. 1; tcp_bic.c).
+
     Domain: p <= 0.02.
 
     Parameters
@@ -77,6 +79,7 @@ class BIC(WindowRule):
         low_window: float = 14.0
         fast_convergence: int = 1
 
+    recovery: ClassVar[str] = "sack"
     reference = references.BIC
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= \min(S_{\max}, \max(S_{\min}, \tfrac12 (W_{\max} - W)))"

@@ -32,6 +32,8 @@ class CTCP(WindowRule):
     p <= 0.0035 by default, less for smaller alpha or k. Above, `rate` is the numerical cycle, in
     which the rule takes Reno's growth where it is the larger one.
 
+    Losses are repaired by SACK, which Windows, where it comes from, has on by default (SackOpts = 1 since Windows 2000).
+
     Domain: p <= 0.02.
 
     Parameters
@@ -72,6 +74,7 @@ class CTCP(WindowRule):
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
+    recovery: ClassVar[str] = "sack"
     reference = references.CTCP
     domain = (0.0, 0.02)
 

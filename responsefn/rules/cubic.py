@@ -43,6 +43,9 @@ class CUBIC(WindowRule):
     The closed form holds while the window after a loss is at least 2 packets and, without the
     Reno-friendly region, K at least ten round trips; elsewhere `rate` is the numerical cycle.
 
+    Losses are repaired by SACK: RFC 9438 leaves recovery as it is in RFC 6582 and RFC 6675 (Sect. 4.2) and describes the
+    implementations of Linux, Windows and Apple (Sect. 1); Linux and Windows have SACK switched on.
+
     Domain: p <= 0.02.
 
     Parameters
@@ -88,6 +91,7 @@ class CUBIC(WindowRule):
         form: str = "cycle"
 
     assigned: ClassVar[tuple[str, ...]] = ("since", "peak", "plateau")
+    recovery: ClassVar[str] = "sack"
     reference = references.RFC9438
     dynamics: ClassVar[str] = (
         r"W = C (t - K)^3 + W_{\max}"

@@ -76,6 +76,8 @@ class HSTCP(WindowRule):
     Outside of 10^-7 <= p <= 1/6, where the RFC gives no line and Reno's cycle ends, `rate` is the
     numerical cycle.
 
+    Losses are repaired by SACK, Linux's default, under which its module tcp_highspeed.c runs (`WindowRule.recovery`).
+
     Domain: p from 10^-7 to 10^-3.
 
     Parameters
@@ -98,6 +100,7 @@ class HSTCP(WindowRule):
         form: str = "published"
         table: int = 0
 
+    recovery: ClassVar[str] = "sack"
     reference = references.RFC3649
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= a(W)"

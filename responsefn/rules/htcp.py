@@ -23,6 +23,8 @@ class HTCP(WindowRule):
     Response: the numerical cycle, derived here. Without ``bandwidth`` the round-trip time is fixed
     and beta is 0.8.
 
+    Losses are repaired by SACK, Linux's default, under which its module tcp_htcp.c runs (`WindowRule.recovery`).
+
     Domain: p <= 0.02.
 
     Examples
@@ -44,6 +46,7 @@ class HTCP(WindowRule):
 
     assigned: ClassVar[tuple[str, ...]] = ("since", "base_rtt", "top_rtt", "kept")
     capacity: ClassVar[str] = "optional"
+    recovery: ClassVar[str] = "sack"
     reference = references.LEITH
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= 2 (1 - \beta) (1 + 10 (t-1) + \tfrac14 (t-1)^2)"

@@ -34,6 +34,8 @@ class Illinois(WindowRule):
     p = 8/(3 15^2) = 0.012 on a flow that comes from below never leaves that region, since Reno's own
     cycle lies within it: there are two responses, and `attractors` has both.
 
+    Losses are repaired by SACK, Linux's default, under which its module tcp_illinois.c runs (`WindowRule.recovery`).
+
     Domain: p <= 0.02.
 
     Examples
@@ -53,6 +55,7 @@ class Illinois(WindowRule):
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rtt")
     capacity: ClassVar[str] = "optional"
+    recovery: ClassVar[str] = "sack"
     reference = references.ILLINOIS
     domain = (0.0, 0.02)
 

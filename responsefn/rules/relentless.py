@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule, cut, grow
@@ -22,6 +22,8 @@ class Relentless(WindowRule):
     It holds while the window after a loss is at least 2 packets, p <= 0.4; above, `rate` is the
     numerical cycle.
 
+    Losses are repaired by SACK, which tells how many packets were lost (`WindowRule.recovery`).
+
     Domain: p <= 0.02.
 
     Examples
@@ -31,6 +33,7 @@ class Relentless(WindowRule):
     (1000.0, 100.5)
     """
 
+    recovery: ClassVar[str] = "sack"
     reference = references.RELENTLESS
     domain = (0.0, 0.02)
 

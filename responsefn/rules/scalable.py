@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import where
@@ -29,6 +29,8 @@ class Scalable(WindowRule):
     Both forms hold while the window stays above the legacy window L, and while an ACK adds less
     than 2 % of it: p <= min(a/max(L, 2), 1/50) (1-b)/b, 0.0044 by default. Above, `rate` is the
     numerical cycle.
+
+    Losses are repaired by SACK, Linux's default, under which its module tcp_scalable.c runs (`WindowRule.recovery`).
 
     Domain: p <= 0.02.
 
@@ -57,6 +59,7 @@ class Scalable(WindowRule):
         form: str = "cycle"
         legacy: float = 16.0
 
+    recovery: ClassVar[str] = "sack"
     reference = references.KELLY
     domain = (0.0, 0.02)
 

@@ -23,9 +23,9 @@ from responsefn import NewReno, WindowRule
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
-    [({"duration": 0.0}, "duration"), ({"steps_per_delay": 0}, "steps_per_delay"),
-     ({"steps_per_delay": 2.5}, "steps_per_delay"), ({"sample": 1e-9}, "sample"),
-     ({"jitter": -1e-6}, "jitter"), ({"backend": "fortran"}, "backend")],
+    [({"duration": 0.0}, "duration"), ({"sample": 1e-9}, "sample"),
+     ({"jitter": -1e-6}, "jitter"), ({"method": "fluids"}, "method"),
+     ({"method": Fluid(whole_packets=True)}, "packet_jitter = 0")],
 )  # fmt: skip
 def test_simulate(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
@@ -110,7 +110,7 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
 
 def test_overshoot_losses_of_slow_start() -> None:
     """2049 packets at node 1 in ns-2 and in the limit of small steps, for scenarios 4 to 6."""
-    run = simulate(takano2006("4", dfc=False), duration=0.09, steps_per_delay=16)
+    run = simulate(takano2006("4", dfc=False), duration=0.09, method=Fluid(16))
     assert run.lost[0, 0].sum() == pytest.approx(2049, rel=0.01)
 
 
@@ -164,7 +164,7 @@ def test_a_rule_that_a_user_writes_is_simulated() -> None:
     """Congestion avoidance from the start: w dw = d(acks), and w ACKs come per round trip."""
     flow = Flow("only", (1, 2, 3), Gentle(), 1000.0)
     scenario = Scenario("test", chain(3, rate=1e5, delay=1e-3, buffer=1000), (flow,))
-    run = simulate(scenario, duration=0.4, steps_per_delay=8)
+    run = simulate(scenario, duration=0.4, method=Fluid(8))
     window = 1.0
     for _ in range(round(0.4 / 4e-3)):
         window = (window**2 + 2 * window) ** 0.5

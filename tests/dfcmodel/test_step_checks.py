@@ -27,7 +27,7 @@ def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
 def test_first_loss_with_transmission_times_is_ns2s() -> None:
     """ns-2: 0.07178 s. Round trips are rounded by half a step at most, and there are 12 before."""
     times = [
-        simulate(takano2006("4", dfc=False), duration=0.08, steps_per_delay=m).first_loss[0]
+        simulate(takano2006("4", dfc=False), duration=0.08, method=Fluid(m)).first_loss[0]
         for m in (4, 16, 64)
     ]
     assert abs(times[0] - times[2]) < 12 * 0.5 * 25e-6
@@ -45,8 +45,8 @@ def test_first_loss_and_peak_queue_with_dfc_are_right_to_a_part_of_the_step() ->
     scenario = Scenario("cbr", links, flows, duration=0.2)
     wide = replace(scenario, links=[replace(link, buffer=1e3) for link in links])
     steps = np.array([2, 4, 8, 16, 64])
-    first = np.array([simulate(scenario, steps_per_delay=m).first_loss[0] for m in steps])
-    peak = np.array([simulate(wide, steps_per_delay=m).peak_queue.max() for m in steps])
+    first = np.array([simulate(scenario, method=Fluid(m)).first_loss[0] for m in steps])
+    peak = np.array([simulate(wide, method=Fluid(m)).peak_queue.max() for m in steps])
     h = 2e-3 / steps[:-1]
     assert (np.abs(first[:-1] - first[-1]) < 0.1 * h).all()
     assert (np.abs(peak[:-1] - peak[-1]) < 0.1 * h * 1600.0).all()  # 1600 packets/s come in

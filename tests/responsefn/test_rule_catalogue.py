@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from responsefn import (
-    NewReno,
-    Reno,
-    catalogue,
-)
+from responsefn import NewReno, NS2Vegas, Reno, catalogue
 from responsefn.rule_catalogue import names, rule_named
 
 
@@ -35,9 +31,13 @@ def test_catalogue():
         "Relentless",
         "DCQCN",
         "DCTCP",
+        "TIMELY",
+        "PatchedTIMELY",
         "BBR",
         "BBRv1",
         "LEDBAT",
+        "Copa",
+        "Swift",
         "Prague",
         "LinuxBIC",
         "LinuxCUBIC",
@@ -61,6 +61,31 @@ def test_catalogue():
     assert r"\sqrt" in page
     assert "numerical cycle" in repr(table)
     assert NewReno().cite() != Reno().cite()
+
+
+def test_rules_of_operating_systems_repair_losses_by_sack() -> None:
+    """Linux and Windows have SACK switched on; RFC 6675 is one of RFC 9438's recoveries. Others say so themselves."""
+    kinds = {type(entry) for entry in catalogue().entries if hasattr(entry, "recovery")} | {
+        NS2Vegas
+    }
+    others = {kind.__name__: kind.recovery for kind in kinds if kind.recovery != "sack"}
+    assert others == {
+        "Tahoe": "tahoe", "Reno": "reno",
+        **dict.fromkeys(("NewReno", "AIMD", "Vegas", "NS2Vegas", "Westwood", "FAST", "ARENO", "Fusion"), "newreno"),
+    }  # fmt: skip
+    of_systems = {
+        "CUBIC",
+        "BIC",
+        "HSTCP",
+        "Scalable",
+        "HTCP",
+        "Illinois",
+        "CTCP",
+        "DCTCP",
+        "LinuxCUBIC",
+        "LinuxVegas",
+    }
+    assert of_systems <= {kind.__name__ for kind in kinds}
 
 
 def test_rules_are_found_by_the_names_of_their_classes() -> None:

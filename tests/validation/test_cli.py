@@ -77,23 +77,6 @@ def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch) -> None:
-    from typer.testing import CliRunner
-
-    from validation import running
-
-    def interrupted(claims, *, fresh, executor):
-        yield claims[0], claims[0].check()
-        raise KeyboardInterrupt
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "checked", interrupted)
-    done = CliRunner().invoke(cli.app, ["validate", "--claim", "Y11", "--claim", "Y12"])
-    assert done.exit_code == 130
-    assert "interrupted: 1 of 2 claims" in done.output
-    assert "1 of 2 claims checked so far" in (tmp_path / "report/index.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("error", "words", "said"),
     [

@@ -12,6 +12,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -195,3 +196,31 @@ def ns3_folder() -> Path:
         ".venv-data/bin/pip install --no-deps ns3==3.44.post0), or set HOPFLOW_NS3 to the folder "
         "that has its include/ and lib64/"
     )
+
+
+@dataclass(frozen=True)
+class Hopflow:
+    """A command of hopflow itself, which decides the output with the module of the scenarios.
+
+    Attributes
+    ----------
+    sources
+        The modules that define what is run.
+    """
+
+    sources: tuple[str, ...]
+    tool: str = "hopflow"
+
+    def version(self) -> str:
+        """Return the version of the package."""
+        import hopflow
+
+        return hopflow.__version__
+
+    def command(self, words: Sequence[str]) -> str:
+        """Return the command line."""
+        return shlex.join(["hopflow", *words])
+
+    def run(self, words: Sequence[str], folder: Path) -> str:
+        """Run the command in a folder; return its standard output."""
+        return call([sys.executable, "-m", "validation", *words], folder)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import hopflow
 from validation.evidence import provenance
 from validation.manifest import MANIFEST_SHA256
-from validation.records import OWN, Entry, entries, without_packet_level
+from validation.records import OWN, Entry, entries, without_explanation, without_packet_level
 from validation.report import tally
 from validation.report.families import common_caption, grouped, panels
 from validation.report.rows import Row
@@ -161,6 +161,7 @@ def claim_page(claim: Claim, finding: Finding, row: Row, ids: Sequence[str]) -> 
         series=series,
         not_applicable=Verdict.NOT_APPLICABLE,
         without_level=without_packet_level().get(claim.id, ""),
+        without_explanation=without_explanation().get(claim.id, ""),
     )
 
 

@@ -17,7 +17,7 @@ PLACE = 31  # and of the place: which bit it is
 
 @inlined
 def take(element, tally):
-    """Return the index of a free element; if none, set the fault flag and return the last."""
+    """Return the index of a free element; if none, set the fault flag and return the last, which is kept for that."""
     e = tally[FREE]
     if e >= 0:
         tally[FREE] = element[e].next
@@ -42,7 +42,12 @@ def release(element, tally, e):
 
 @inlined
 def push(element, unit, slot, e, u, time, key):
-    """Insert an element into the calendar queue of a unit."""
+    """Insert an element into the calendar queue of a unit; not the last, which several packets are if none is free.
+
+    The run is given up at the end of the window then, and a list with one element twice would lead out of the array.
+    """
+    if e == len(element) - 1:
+        return
     it = element[e]
     it.time = time
     it.key = key

@@ -1,6 +1,6 @@
 """The loops over the coarse grids of hitting times, as templates of kernels.
 
-Tables as in `markov.stencils.kernels`, of transitions by source. ``reference`` is the cell that has the
+Tables as in `markov.stencils.loops.flow_kernels`, of transitions by source. ``reference`` is the cell that has the
 state out of which a flow ``leak`` ends. Shares of flows, corrections and right-hand sides may be in
 float32: what is computed from them is in float64.
 """
@@ -9,24 +9,60 @@ float32: what is computed from them is in float64.
 
 from __future__ import annotations
 
-__all__ = ["add", "leave", "relax", "row_sums"]
+__all__ = ["add", "cells_by_shares", "leave", "row_sums"]
 
 TINY = 1e-300
 
 
-def add(rows, cells, width, parent, parent_cell, coarse_cells, one, coarse, h):
+def add(top, bottom, child, present, under, fine_cells, cells, width, one, coarse, h):
     """Add to each state the amount of its cell."""
     zero = one - one
-    s = zero
-    for row in range(zero, zero + rows):
-        for cell in range(zero, cells):
-            t = (parent[row] * coarse_cells + parent_cell[cell]) * width
-            for m in range(zero, width):
-                h[s] += coarse[t + m]
-                s += one
+    for row in range(top, bottom):
+        for c in range(zero, zero + child.shape[1]):
+            if not present[row, c]:
+                continue
+            s = child[row, c] * fine_cells * width
+            for cell in range(zero, fine_cells):
+                t = row * cells * width + under[cell]
+                for m in range(zero, width):
+                    h[s] += coarse[t + m]
+                    s += one
 
 
-def relax(
+def cells_by_shares(
+    here, k, low, high, starts, numbers, cells, width, begin, step, repeats, own, one, backward, h
+):
+    """Solve the equations of the cells ``low`` up to ``high`` of a row and segment of a coarse grid.
+
+    By differences: shares in float32 need not sum to one.
+    """
+    before, value_begin, values, right, out, reference, leak = own
+    zero = one - one
+    base = numbers[k] * width
+    each = begin[base + width] - begin[base]
+    s = (here * cells + (high - one if backward else low)) * width
+    v = value_begin[here] + before[k] + ((high - one if backward else low) - starts[k]) * each
+    v -= begin[base]
+    for _ in range(low, high):
+        for m in range(zero, width):
+            r = width - one - m if backward else m
+            mine = 1.0 * h[s + r]  # float64
+            total = 1.0 * right[s + r]
+            for e in range(begin[base + r], begin[base + r + one]):
+                total += (h[s + r + step[e]] - mine) * values[v + e]
+            if s + r == reference:
+                total -= leak / out[s + r] * mine
+            h[s + r] = mine + total
+        s = s - width if backward else s + width
+        v = v - each if backward else v + each
+
+
+def leave(
+    top,
+    bottom,
+    room,
+    child,
+    present,
     row_kind,
     first,
     starts,
@@ -38,58 +74,7 @@ def relax(
     step,
     value_begin,
     values,
-    reference,
-    leak,
-    out,
-    one,
-    backward,
-    right,
-    h,
-):
-    """Solve the equation of each state of a coarse grid in turn.
-
-    By differences: shares in float32 need not sum to one.
-    """
-    zero = one - one
-    for n in range(zero, zero + len(row_kind)):
-        row = zero + len(row_kind) - one - n if backward else n
-        kind = row_kind[row]
-        v = value_begin[row + one] if backward else value_begin[row]
-        for i in range(first[kind], first[kind + one]):
-            k = first[kind + one] - one - (i - first[kind]) if backward else i
-            base = numbers[k] * width
-            s = (row * cells + (ends[k] if backward else starts[k])) * width
-            for _ in range(ends[k] - starts[k]):
-                for m in range(zero, width):
-                    r = base + m
-                    if backward:
-                        r = base + width - one - m
-                        s -= one
-                        v -= begin[r + one] - begin[r]
-                    own = 1.0 * h[s]  # float64
-                    total = 1.0 * right[s]
-                    for e in range(begin[r], begin[r + one]):
-                        total += (h[s + step[e]] - own) * values[v + e - begin[r]]
-                    if s == reference:
-                        total -= leak / out[s] * own
-                    h[s] = own + total
-                    if not backward:
-                        v += begin[r + one] - begin[r]
-                        s += one
-
-
-def leave(
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    width,
-    begin,
-    step,
-    values,
-    parent,
-    parent_cell,
+    under,
     coarse_cells,
     reference,
     leak,
@@ -98,42 +83,66 @@ def leave(
     right,
     h,
     below,
-    coarse,
+    coarse_right,
 ):
-    """Sum what is left of the equations over the cells of the next coarse grid, over its flows out."""
-    for t in range(len(coarse)):
-        coarse[t] = 0.0
+    """Sum what is left of the equations over the cells of the next coarse grid, over its flows out.
+
+    ``room`` is for the sums of one coarse row, in which a cell belongs to those from ``under`` on.
+    """
     zero = one - one
-    s = zero
-    v = zero
-    for row in range(zero, zero + len(row_kind)):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            base = numbers[k] * width
-            for cell in range(starts[k], ends[k]):
-                t = (parent[row] * coarse_cells + parent_cell[cell]) * width
-                for m in range(zero, width):
-                    r = base + m
-                    own = 1.0 * h[s]  # float64
-                    total = 1.0 * right[s]
-                    for e in range(begin[r], begin[r + one]):
-                        total += (h[s + step[e]] - own) * values[v]
-                        v += one
-                    if s == reference:
-                        total -= leak / out[s] * own
-                    if below[t + m] > 0.0:
-                        coarse[t + m] += out[s] / below[t + m] * total
-                    s += one
+    for coarse in range(top, bottom):
+        for t in range(len(room)):
+            room[t] = 0.0
+        for c in range(zero, zero + child.shape[1]):
+            if not present[coarse, c]:
+                continue
+            row = child[coarse, c]
+            kind = row_kind[row]
+            v = value_begin[row]
+            s = row * cells * width
+            for k in range(first[kind], first[kind + one]):
+                base = numbers[k] * width
+                for cell in range(starts[k], ends[k]):
+                    t = under[cell]
+                    for m in range(zero, width):
+                        own = 1.0 * h[s]  # float64
+                        total = 1.0 * right[s]
+                        for e in range(begin[base + m], begin[base + m + one]):
+                            total += (h[s + step[e]] - own) * values[v]
+                            v += one
+                        if s == reference:
+                            total -= leak / out[s] * own
+                        room[t + m] += out[s] * total
+                        s += one
+        t = coarse * coarse_cells * width
+        for m in range(zero, coarse_cells * width):
+            coarse_right[t + m] = room[m] / below[t + m] if below[t + m] > 0.0 else 0.0
 
 
 def row_sums(
-    row_kind, first, starts, ends, numbers, width, begin, reference, leak, one, flows, values, out
+    top,
+    bottom,
+    row_kind,
+    first,
+    starts,
+    ends,
+    numbers,
+    cells,
+    width,
+    begin,
+    value_begin,
+    reference,
+    leak,
+    one,
+    flows,
+    values,
+    out,
 ):
     """Set ``out`` to the flow out of each state, the leak included, and ``values`` to shares of it."""
-    s = one - one
-    v = one - one
-    for row in range(s, s + len(row_kind)):
+    for row in range(top, bottom):
         kind = row_kind[row]
+        v = value_begin[row]
+        s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             for _ in range(ends[k] - starts[k]):
                 for r in range(numbers[k] * width, numbers[k] * width + width):

@@ -16,8 +16,10 @@ from markov.stencils.coarsening import Aggregation, coarsened, factors_along
 from markov.stencils.cycles import SMALL, cycle
 from markov.stencils.hitting_times import coarse_kernels, finest_kernels
 from markov.stencils.hitting_times.weights import Weights, weights_of
-from markov.stencils.kernel_calls import ONE, bound_kernel, unsigned
 from markov.stencils.levels import LARGE, Level
+from markov.stencils.loops import unrolled
+from markov.stencils.loops.kernel_calls import ONE, unsigned
+from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.parts import Parts
 
 if TYPE_CHECKING:
@@ -46,16 +48,24 @@ class HittingTimes:
         Of the numbers for hitting times.
     wide
         Whether three cells become one along each of two axes, or two.
+    team
+        Threads.
     """
 
     def __init__(
-        self, layout: Layout, pi: Vector, kind: type[np.floating[Any]], *, wide: bool = True
+        self,
+        layout: Layout,
+        pi: Vector,
+        kind: type[np.floating[Any]],
+        *,
+        wide: bool = True,
+        team: Team = ALONE,
     ) -> None:
         grid, rates = layout.out
         self.reference = int(np.argmax(pi))
         self.h = np.zeros(grid.size, dtype=kind)
-        weights = weights_of(pi)
-        self.finest = Finest(grid, rates, self.reference, weights, self.h)
+        weights = weights_of(pi, team)
+        self.finest = Finest(grid, rates, self.reference, weights, self.h, team)
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
         leak = float(pi[self.reference]) * self.finest.leak
@@ -88,8 +98,9 @@ class Finest(Level):
         reference: int,
         weights: Weights,
         h: Vector,
+        team: Team = ALONE,
     ) -> None:
-        super().__init__(grid, h, fast=grid.size >= LARGE)
+        super().__init__(grid, h, fast=grid.size >= LARGE, team=team)
         self.rates, self.reference = rates, reference
         cell, slot = divmod(reference, grid.width)
         kind = grid.rows[grid.row_kind[cell // grid.shape[-1]], cell % grid.shape[-1]]
@@ -97,12 +108,10 @@ class Finest(Level):
         with np.errstate(divide="ignore"):
             scale = np.where(rates.exit_rate > 0.0, 1.0 / rates.exit_rate, 0.0)
         self.jumps = rates.rate * np.repeat(scale, np.diff(grid.begin))
-        table = *self.lines, self.cells, self.width, *self.entries, rates.rate
-        here = scale, np.uint64(reference), 0.5 / self.leak, ONE
-        own = weights.costs, weights.levels, h
-        self.forward = bound_kernel(finest_kernels.relax_rates, *table, *here, False, *own)
-        self.backward = bound_kernel(finest_kernels.relax_rates, *table, *here, True, *own)
-        self.weights, self._table = weights, table
+        own = self.jumps, scale, weights.costs, weights.levels, np.uint64(reference)
+        self.alone = np.uint64(cell // grid.shape[-1])
+        self.forward, self.backward = self.sweeps(finest_kernels.cells_by_costs, own, self.alone)
+        self.weights = weights
 
     def strong_axes(self) -> tuple[bool, ...]:
         """Return along which axes most of the next steps lead, all states counting alike."""
@@ -112,24 +121,22 @@ class Finest(Level):
 
     def restriction(
         self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], None]:
+    ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
-        parts, weights = Parts(self.grid, aggregation, by_source=True), self.weights
-        begins, part_begin, _ = parts.table
-        child = unsigned(np.maximum(aggregation.child_rows, 0))
-        place = child, self.width, np.uint64(aggregation.last), self.cells
-        own = map(unsigned, (parts.line, parts.place, parts.slot))
-        table = *coarse.lines, begins, part_begin, *own, self.rates.rate[parts.entry]
-        run = *place, *table, weights.least, ONE, weights.pi, values
-        return bound_kernel(finest_kernels.weigh_rates, *run)
+        parts = Parts(self.grid, aggregation, by_source=True)
+        own = values, parts, self.rates.rate, self.weights.pi
+        return self.sum_rates(aggregation, coarse, *own, finest_kernels.weight, self.weights.least)
 
-    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], None]:
+    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return what sums what is left of the equations."""
-        parent = _parents(aggregation, self.grid.shape[-1])
         pi, least, costs, levels = self.weights
-        place = *parent, coarse.cells, np.uint64(self.reference), self.leak
+        table = *self.lines, self.cells, self.width, *self.entries, self.rates.rate
+        place = _under(aggregation, self.grid), coarse.cells, np.uint64(self.reference), self.leak
         vectors = least, ONE, pi, costs, levels, self.x, coarse.out, coarse.right
-        return bound_kernel(finest_kernels.leave_rates, *self._table, *place, *vectors)
+        run = *_children(aggregation), *table, self.special, self.alone, *place, *vectors
+        text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
+        kernel = finest_kernels.leave_rates
+        return coarse.by_rows(kernel, *run, own=coarse.room, helpers=(weight,), unrolled=text)
 
 
 class Coarse(Level):
@@ -141,33 +148,29 @@ class Coarse(Level):
     def __init__(
         self, grid: Grid, aggregation: Aggregation, fine: Finest | Coarse, leak: float
     ) -> None:
-        super().__init__(grid, np.zeros(grid.size, dtype=np.float32), fast=fine.fast)
+        x = np.zeros(grid.size, dtype=np.float32)
+        super().__init__(grid, x, fast=fine.fast, team=fine.team)
         self.reference: int = _cell_of(fine.reference, fine.grid, aggregation, grid)
         self.leak = leak
         self.values = np.empty(int(grid.value_begin[-1]), dtype=np.float32)
         self.right, self.out = np.zeros(grid.size, dtype=np.float32), np.empty(grid.size)
-        self.value_begin = unsigned(grid.value_begin)
         flows = np.empty(len(self.values))  # their range is beyond that of float32
         fine.restriction(aggregation, self, flows)()
         here = np.uint64(self.reference), leak, ONE
-        place = *self.lines, self.width, self.entries[0], *here, flows, self.values, self.out
-        bound_kernel(coarse_kernels.row_sums, *place)()
+        place = *self.lines, self.cells, self.width, self.entries[0], self.value_begin, *here
+        self.by_rows(coarse_kernels.row_sums, *place, flows, self.values, self.out)()
         self._enter = fine.entering(aggregation, self)
-        rows = np.uint64(len(fine.grid.row_kind))
-        place = (
-            rows,
-            fine.cells,
-            self.width,
-            *_parents(aggregation, fine.grid.shape[-1]),
-            self.cells,
-            ONE,
-        )
-        self.prolong = bound_kernel(coarse_kernels.add, *place, self.x, fine.x)
-        table = *self.lines, self.cells, self.width, *self.entries, self.value_begin, self.values
-        own = np.uint64(self.reference), leak, self.out, ONE
-        vectors = self.right, self.x
-        self.forward = bound_kernel(coarse_kernels.relax, *table, *own, False, *vectors)
-        self.backward = bound_kernel(coarse_kernels.relax, *table, *own, True, *vectors)
+        under = _under(aggregation, fine.grid)
+        place = *_children(aggregation), under, fine.cells, self.cells, self.width, ONE
+        self.prolong = self.by_rows(coarse_kernels.add, *place, self.x, fine.x)
+        begin = unsigned(grid.segment_begin), self.value_begin
+        own = *begin, self.values, self.right, self.out, np.uint64(self.reference), leak
+        row = np.uint64(self.reference // (grid.shape[-1] * grid.width))
+        self.forward, self.backward = self.sweeps(coarse_kernels.cells_by_shares, own, row)
+
+    def room(self) -> tuple[Vector]:
+        """Return room for one number of each state of a row."""
+        return (np.zeros(self.grid.shape[-1] * self.grid.width),)
 
     def restrict(self) -> None:
         """Sum what is left of the equations of the finer level, and begin with nothing to be added."""
@@ -188,19 +191,20 @@ class Coarse(Level):
 
     def restriction(
         self, aggregation: Aggregation, coarse: Level, values: Vector
-    ) -> Callable[[], None]:
+    ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
-        own = self.value_begin, self.values, self.out
+        own = self.values, self.out
         return self.sum_flows(aggregation, coarse, values, parts, *own)
 
-    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], None]:
+    def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return what sums what is left of the equations."""
-        table = *self.lines, self.width, *self.entries, self.values
-        table = *table, *_parents(aggregation, self.grid.shape[-1])
-        here = coarse.cells, np.uint64(self.reference), self.leak, self.out, ONE
-        vectors = self.right, self.x, coarse.out, coarse.right
-        return bound_kernel(coarse_kernels.leave, *table, *here, *vectors)
+        table = *self.lines, self.cells, self.width, *self.entries, self.value_begin, self.values
+        under = _under(aggregation, self.grid)
+        here = under, coarse.cells, np.uint64(self.reference), self.leak
+        vectors = self.out, ONE, self.right, self.x, coarse.out, coarse.right
+        run = *_children(aggregation), *table, *here, *vectors
+        return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room)
 
 
 class _Direct:
@@ -239,14 +243,14 @@ class _Direct:
         level.x[:] = self.factors.solve(self.scale * right)
 
 
-def _parents(aggregation: Aggregation, cells: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the coarse row of each row, and the coarse cell of each cell of a row."""
-    rows = aggregation.child_rows
-    parent = np.zeros(int(rows.max()) + 1, dtype=np.int64)
-    for column in rows.T:
-        inside = column >= 0
-        parent[column[inside]] = np.flatnonzero(inside)
-    return unsigned(parent), unsigned(np.arange(cells) // aggregation.last)
+def _children(aggregation: Aggregation) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the rows that make up each coarse row, and whether they are there."""
+    return unsigned(np.maximum(aggregation.child_rows, 0)), aggregation.child_rows >= 0
+
+
+def _under(aggregation: Aggregation, grid: Grid) -> NDArray[np.uint64]:
+    """Return where, in a row of the coarse grid, each cell of a row belongs."""
+    return unsigned(np.arange(grid.shape[-1]) // aggregation.last * grid.width)
 
 
 def _cell_of(state: int, fine: Grid, aggregation: Aggregation, coarse: Grid) -> int:

@@ -1,6 +1,6 @@
 """The loops that check hitting times on a grid, and weigh a residual by them, as templates of kernels.
 
-Tables as in `markov.stencils.kernels`, of transitions by source for the drift, by target for the misfit.
+Tables as in `markov.stencils.loops.flow_kernels`, of transitions by source for the drift, by target for the misfit.
 Hitting times may be in float32: what is computed from them is in float64, with its rounding errors.
 """
 
@@ -8,39 +8,56 @@ Hitting times may be in float32: what is computed from them is in float64, with 
 
 from __future__ import annotations
 
-__all__ = ["drift", "misfit"]
+import math
+
+__all__ = ["ROUNDINGS", "U", "drift", "misfit"]
+
+ROUNDINGS = 4  # of a drift, beside one for each transition
 
 U = 1.1102230246251565e-16
 
 
 def drift(
+    top,
+    bottom,
     row_kind,
     first,
     starts,
     ends,
     numbers,
+    cells,
     width,
     begin,
     step,
     rate,
+    special,
+    alone,
     reference,
     one,
     bit,
     marks,
     h,
 ):
-    """Return the largest (Q h)(s), rounded up, of the marked states but the reference."""
+    """Return the largest (Q h)(s), rounded up, of the marked states but the reference.
+
+    It is not a number where one of them is not.
+    """
     worst = -1e308
-    s = one - one
-    for row in range(s, s + len(row_kind)):
+    check = 0.0
+    zero = one - one
+    for row in range(top, bottom):
         kind = row_kind[row]
+        s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
-            for _ in range(ends[k] - starts[k]):
+            if special[numbers[k]] > zero and row != alone:
+                unrolled()  # type: ignore[name-defined]  # noqa: F821
+                continue
+            for _ in range(zero, ends[k] - starts[k]):
                 for r in range(base, base + width):
                     total = 0.0
                     size = 0.0
-                    count = 4.0
+                    count = 1.0 * ROUNDINGS
                     own = 1.0 * h[s]  # float64: a difference of float32 would be rounded to it
                     for e in range(begin[r], begin[r + one]):
                         term = (h[s + step[e]] - own) * rate[e]
@@ -49,18 +66,21 @@ def drift(
                         count += 1.0
                     if marks[s] & bit and s != reference:
                         upper = total + 1.1 * count * U * size
-                        if not upper <= worst:
-                            worst = upper
+                        check += upper
+                        worst = max(worst, upper)
                     s += one
-    return worst
+    return check if math.isnan(check) else worst
 
 
 def misfit(
+    top,
+    bottom,
     row_kind,
     first,
     starts,
     ends,
     numbers,
+    cells,
     width,
     begin,
     step,
@@ -80,9 +100,9 @@ def misfit(
     off = 0.0
     mass = 0.0
     low = 0.0
-    s = one - one
-    for row in range(s, s + len(row_kind)):
+    for row in range(top, bottom):
         kind = row_kind[row]
+        s = row * cells * width
         for k in range(first[kind], first[kind + one]):
             base = numbers[k] * width
             for _ in range(ends[k] - starts[k]):

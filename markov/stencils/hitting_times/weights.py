@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from markov.stencils.hitting_times import finest_kernels
-from markov.stencils.kernel_calls import bound_kernel
+from markov.stencils.loops.kernel_calls import bound_kernel
+from markov.stencils.loops.teams import ALONE, BLOCKS, Team
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,10 +39,13 @@ class Weights(NamedTuple):
     levels: NDArray[np.uint8]
 
 
-def weights_of(pi: NDArray[np.float64]) -> Weights:
+def weights_of(pi: NDArray[np.float64], team: Team = ALONE) -> Weights:
     """Return the weights that follow from probabilities on a grid."""
     largest = float(pi.max())
     levels = np.empty(len(pi), dtype=np.uint8)
-    bound_kernel(finest_kernels.cost_levels, LEAST * largest, largest, pi, levels)()
+    parts = np.linspace(0, len(pi), BLOCKS + 1).astype(int).tolist()
+    spans = [slice(*span) for span in itertools.pairwise(parts)]
+    given = finest_kernels.cost_levels, LEAST * largest, largest
+    team.do([bound_kernel(*given, pi[span], levels[span]) for span in spans])
     costs = 256.0 ** (-TAIL * np.arange(256.0))
     return Weights(pi, LEAST * largest, costs, levels)

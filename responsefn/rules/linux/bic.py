@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
@@ -62,6 +62,7 @@ class LinuxBIC(WindowRule):
         per_ack: float = 31 / 16
         remembered: float = 1843 / 2048
 
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_BIC_C
     domain = (0.0, 0.02)
     monotone = False

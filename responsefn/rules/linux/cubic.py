@@ -60,6 +60,7 @@ class LinuxCUBIC(WindowRule):
         per_ack: float = 31 / 16
 
     assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_CUBIC_C
     domain = (0.0, 0.02)
     monotone = False

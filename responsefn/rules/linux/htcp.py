@@ -51,6 +51,7 @@ class LinuxHTCP(WindowRule):
         "since", "base_rtt", "top_rtt", "kept", "throughput", "most", "most_before", "steady",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_HTCP_C
     domain = (0.0, 0.02)
 

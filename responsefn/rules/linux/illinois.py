@@ -67,6 +67,7 @@ class LinuxIllinois(WindowRule):
         "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_ILLINOIS_C
     domain = (0.0, 0.02)
 

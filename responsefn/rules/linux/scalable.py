@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import minimum
@@ -38,6 +38,7 @@ class LinuxScalable(WindowRule):
         acks: float = 50.0
         b: float = 0.125
 
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_SCALABLE_C
     domain = (0.0, 0.02)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from responsefn.responses import references
 from responsefn.rules.delay_based import BandRule, kept_in_band
@@ -29,6 +29,7 @@ class LinuxVegas(BandRule):
     685
     """
 
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_VEGAS_C
 
     @staticmethod

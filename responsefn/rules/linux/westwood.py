@@ -52,6 +52,7 @@ class WestwoodPlus(WindowRule):
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "needed"
+    recovery: ClassVar[str] = "sack"
     reference = references.TCP_WESTWOOD_C
     domain = (0.0, 0.02)
     monotone = False

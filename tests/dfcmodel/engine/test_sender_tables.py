@@ -143,7 +143,7 @@ def test_every_rule_of_the_catalogue_is_a_source(rule: WindowRule, discipline: A
     scenario = one_flow(rule, "unshaped", rate=2000.0, buffer=10.0, discipline=discipline)
     cross = Flow("cross", (2, 3), CBR(500.0), start=0.01, host="unshaped")
     scenario = replace(scenario, flows=(*scenario.flows, cross), min_rto=0.05)
-    run = simulate(scenario, duration=0.25, sample=0.01, backend="python")
+    run = simulate(scenario, duration=0.25, sample=0.01, method=Fluid(backend="python"))
     assert run.imbalance.max() == 0.0
     for values in (run.window, run.queued, run.in_transit, run.lost, run.backlog):
         assert np.isfinite(values).all()

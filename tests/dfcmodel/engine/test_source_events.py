@@ -57,7 +57,7 @@ def test_queue_of_dctcp_is_the_published_sawtooth(flows: int) -> None:
     """
     K, C = 65.0, mbps(10_000)
     scenario = star([DCTCP()] * flows, StepMarking(K), C, 2e-5)
-    run = simulate(scenario, steps_per_delay=1, sample=1e-5)
+    run = simulate(scenario, method=Fluid(1), sample=1e-5)
     queue = run.queued[-1][len(run.time) // 2 :]
     pipe = C * scenario.base_rtt(scenario.flows[0]) + K
     assert queue.max() == pytest.approx(K + flows, abs=0.5)
@@ -151,7 +151,7 @@ def roce(request) -> Trajectory:
     """DCQCN senders with the parameters of the paper, at 40 and 100 Gb/s."""
     speed, flows = request.param
     scenario = star([DCQCN()] * flows, RampMarking(), mbps(speed), 1e-6, duration=0.4)
-    return simulate(scenario, steps_per_delay=1, sample=1e-4)
+    return simulate(scenario, method=Fluid(1), sample=1e-4)
 
 
 def test_dcqcn_in_a_network_is_at_the_published_fixed_point(roce) -> None:
@@ -182,7 +182,7 @@ def test_dcqcn_senders_share_without_losses(roce) -> None:
 def test_uncompiled_senders_agree_to_the_last_bit() -> None:
     sources = [DCQCN(timer=1e-3, additive=500.0), DCTCP(), Counting(), NewReno()]
     scenario = star(sources, RampMarking(3.0, 30.0, 0.1), 1e4, 1e-3, access=1e-3, duration=0.1)
-    fast, slow = (simulate(scenario, steps_per_delay=2, backend=b) for b in ("numba", "python"))
+    fast, slow = (simulate(scenario, method=Fluid(2, backend=b)) for b in ("numba", "python"))
     assert fast.queued[-1].max() > 3.0
     for key in ("in_transit", "delivered", "window", "rate", "queued", "loss_events"):
         np.testing.assert_array_equal(getattr(fast, key), getattr(slow, key), err_msg=key)

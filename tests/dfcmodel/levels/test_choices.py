@@ -132,9 +132,9 @@ def test_auto_is_the_chosen_level_and_says_so(bottleneck) -> None:
     assert run.choice.startswith("packets: ")
     assert run.summary()["level"] == run.choice
     assert "level" not in same.summary()
-    fluid = simulate(by_input(takano2006("1")), "auto", duration=0.01, steps_per_delay=2)
+    fluid = simulate(by_input(takano2006("1")), "auto", duration=0.01)
     assert fluid.choice.startswith("fluid: ")
-    assert fluid.step == 0.5e-4
+    assert fluid.step == 0.25e-4
 
 
 def test_runs_of_an_ensemble_choose_too(bottleneck) -> None:

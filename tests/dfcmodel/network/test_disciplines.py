@@ -261,7 +261,7 @@ def test_delays_of_links_with_dfc_are_steps() -> None:
         ValueError, match=r"b->c = 0\.0011 s: must be a multiple of the step .* steps_per"
     ):
         simulate(scenario)
-    simulate(scenario, steps_per_delay=10)
+    simulate(scenario, method=Fluid(10))
     uneven = [links[0], Link("b", "c", RATE, 1.005e-3, 50.0, law)]
     with pytest.warns(UserWarning, match=r"rounded to 4 steps .* 0\.5 % off"):
         simulate(Scenario("delays", uneven, flows, duration=0.1))

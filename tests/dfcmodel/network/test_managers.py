@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PIE, RED, CoDel, Flow, Link, Scenario, StepMarking, simulate
+from dfcmodel import CBR, PIE, RED, CoDel, Flow, Fluid, Link, Scenario, StepMarking, simulate
 from dfcmodel.network.disciplines import Arrivals, QueueManager
 
 RATE, STEP = 1e3, 1e-3
@@ -143,5 +143,5 @@ def test_whole_packets_are_dropped_whatever_part_of_one_comes_in_a_step(steps_pe
     """900 packets/s over 50 s: 450 of them, four standard errors of a binomial number to either side."""
     links = [Link(1, 2, 1e4, 1e-3, 100.0), Link(2, 3, 1e3, 1e-3, 100.0, Rarely())]
     flows = [Flow("a", (1, 2, 3), CBR(500.0)), Flow("b", (1, 2, 3), CBR(400.0))]
-    run = simulate(Scenario("rare", links, flows, duration=50.0), steps_per_delay=steps_per_delay)
+    run = simulate(Scenario("rare", links, flows, duration=50.0), method=Fluid(steps_per_delay))
     assert run.lost.sum() == pytest.approx(450.0, abs=4 * 450.0**0.5)

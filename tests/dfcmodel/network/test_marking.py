@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, RampMarking, Scenario, StepMarking, chain, simulate
+from dfcmodel import CBR, Flow, Fluid, RampMarking, Scenario, StepMarking, chain, simulate
 from dfcmodel.network.disciplines import Arrivals
 from responsefn import DCQCN
 
@@ -41,10 +41,10 @@ def test_marks_never_drop_and_reach_the_senders_they_are_for() -> None:
     """Constant sources do not react to marks, so that what would be marked is dropped (RFC 3168, 5)."""
     links = chain(2, rate=1e5, delay=1e-4, buffer=1000.0, discipline=StepMarking(20.0))
     flow = Flow("a", (1, 2), DCQCN())
-    run = simulate(Scenario("one", links, [flow], duration=0.05), steps_per_delay=10)
+    run = simulate(Scenario("one", links, [flow], duration=0.05), method=Fluid(10))
     assert run.lost.sum() == 0.0
     blind = Flow("b", (1, 2), CBR(5e4))
-    run = simulate(Scenario("two", links, [flow, blind], duration=0.05), steps_per_delay=10)
+    run = simulate(Scenario("two", links, [flow, blind], duration=0.05), method=Fluid(10))
     assert run.lost[0].sum() == 0.0
     assert run.lost[1].sum() > 0.0
 

@@ -16,6 +16,7 @@ from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
 from dfcmodel.network.disciplines import manager_of
 from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
+from dfcmodel.packets.kernel import boxes
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.kernels import loop_of
@@ -186,6 +187,26 @@ def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
     for row, rule in zip(table, rules, strict=True):
         row[:4] = [event(rule, name) for name in names]
     return table
+
+
+def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> None:
+    """They all are the last element, until the run is given up; lists led out of the array (takano2006/4L, random waits)."""
+    arrays = begin_run(plan_of(one_link, Packets(seed=1))).layout.arrays
+    element, unit, slot, tally = (
+        counted(arrays[name]) for name in ("element", "unit", "slot", "tally")
+    )
+    last = len(element) - 1
+    tally[boxes.USED], tally[boxes.FREE] = last - 1, -1
+    assert [boxes.take(element, tally) for _ in range(3)] == [last - 1, last, last]
+    assert tally[boxes.FAULT] == 1
+    for e, time in ((0, 2e-6), (last, 3e-6), (last, 1e-6), (1, 2.5e-6), (last, 2e-6), (2, 1e-6)):
+        boxes.push(element, unit, slot, e, 0, time, 1)
+    assert unit[0].count == 3
+    found, e = [], slot[unit[0].at].head
+    while e >= 0:
+        found.append(e)
+        e = element[e].next
+    assert found == [2, 0, 1], "in the order of their times"
 
 
 @pytest.mark.parametrize("name", ["fifo", "red", "pause quanta", "dualpi2", "classes"])

@@ -11,7 +11,7 @@ import pytest
 from dfcmodel import RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.reference import run_reference
-from responsefn import BBR, CUBIC, DCQCN, LEDBAT, BBRv1, NewReno, Prague
+from responsefn import BBR, CUBIC, DCQCN, LEDBAT, TIMELY, BBRv1, Copa, NewReno, Prague, Swift
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.dfcmodel.packets.test_reference import check_equal
 
@@ -38,8 +38,11 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
         ((Prague(), Prague(virtual_rtt=0.0), CUBIC()), 200.0, DualPI2()),
         ((DCQCN(timer=2e-3, alpha_timer=2e-3, counter=300.0, notification=2e-3), NewReno()), 60.0,
          RampMarking(5.0, 40.0, 0.2)),
+        pytest.param((Copa(), Copa(competitive=0), NewReno()), 60.0, None, marks=pytest.mark.slow),
+        pytest.param((Swift(base_target=0.05, fs_range=0.05), TIMELY(t_low=0.05, t_high=0.1, min_rtt=0.04,
+         delta=10.0)), 60.0, None, marks=pytest.mark.slow),
     ],
-    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN"],
+    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift"],
 )  # fmt: skip
 @pytest.mark.parametrize("jitter", [0.0, 5e-4])
 def test_senders_run_bit_equal_in_both_engines(
@@ -110,6 +113,38 @@ def test_ledbat_keeps_its_target_alone_and_gives_way_to_newreno() -> None:
     run = simulate(both, method=Packets(seed=1, recovery="sack"), sample=0.05)
     got = np.ptp(run.delivered[:, run.time > 10.0], axis=1)
     assert got[0] < 0.1 * got.sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("flows", "delta"), [(1, 0.5), (1, 0.1), (4, 0.5)])
+def test_copa_keeps_the_queue_that_its_paper_derives(flows: int, delta: float) -> None:
+    """Arun and Balakrishnan 2018, Sect. 3: from 0 to 2.5 packets per flow over delta, every five round trips.
+
+    Two packets more for whole ones and for flows that are not in step; the target is 1 / delta each.
+    """
+    rules = (Copa(delta=delta, competitive=0),) * flows
+    run = simulate(shared(rules, 400.0, 30.0), method=Packets(seed=1), sample=0.002)
+    late = run.time > 8.0
+    queue = run.queued.max(axis=0)[late]
+    got = np.ptp(run.delivered[:, late], axis=1)
+    assert queue.min() <= 1.0
+    assert queue.max() == pytest.approx(2.5 * flows / delta, abs=2.0)
+    assert queue.mean() == pytest.approx(1.25 * flows / delta, rel=0.2)
+    assert got.sum() > 0.99 * RATE * 22.0
+    assert got.min() / got.max() > 0.9
+
+
+@pytest.mark.slow
+def test_copa_competes_with_a_sender_that_fills_the_queue() -> None:
+    """Sect. 2.2: without the competitive mode little is left to it; with it a third here."""
+    share = []
+    for competitive in (0, 1):
+        rules = (Copa(competitive=competitive), NewReno())
+        run = simulate(shared(rules, 100.0, 30.0), method=Packets(seed=1, recovery="sack"))
+        got = np.ptp(run.delivered[:, run.time > 8.0], axis=1)
+        share.append(got[0] / got.sum())
+    assert share[0] < 0.1
+    assert 0.25 < share[1] < 0.75
 
 
 def test_dcqcn_shares_a_marking_link_without_loss() -> None:

@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import Packets
+from dfcmodel import Flow, Link, Packets, Scenario, simulate
+from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.reference import run_reference
 from dfcmodel.packets.reference_senders import Clock
+from responsefn import NewReno, hystart
 from tests.dfcmodel.packets.conftest import plan_of
+from tests.dfcmodel.packets.test_reference import check_equal
 
 
 def test_slow_start_doubles_every_round_trip(one_link) -> None:
@@ -45,3 +48,21 @@ def test_the_timer_follows_rfc_6298() -> None:
     assert clock.srtt == pytest.approx(0.1125)
     clock.back_off()
     assert clock.timeout() == pytest.approx(2 * (clock.srtt + 4 * clock.variance))
+
+
+def test_hystart_leaves_slow_start_before_the_queue_overflows() -> None:
+    """RFC 9406, 1: slow start can overshoot the ideal rate and lose a window of packets; HyStart++ does so less.
+
+    A path of 100 packets with a queue of 300: at a window of 128 the queue is 28 ms long, where 12.5 ms end slow start.
+    """
+    lost, rules = [], (NewReno(), hystart(NewReno()))
+    for rule in rules:
+        links = (Link("s", "in", 5e3, 1e-3, 1e5), Link("in", "out", 1000.0, 0.049, 300.0))
+        flow = Flow("f", ("s", "in", "out"), rule, 1e5)
+        plan = plan_of(Scenario("start", links, (flow,), duration=1.6), Packets(seed=1))
+        run = run_engine(plan)
+        check_equal(run, run_reference(plan))
+        lost.append(run.drops.sum())
+    assert 0 < lost[1] < 0.1 * lost[0]
+    with pytest.raises(ValueError, match="counts ACKs is for packets"):
+        simulate(plan.scenario)

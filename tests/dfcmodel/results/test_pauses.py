@@ -40,7 +40,7 @@ def overloaded(nodes: int = 4, **changes: object) -> Scenario:
 
 def test_first_pause_begins_when_the_queue_has_grown_and_the_message_has_come() -> None:
     """6000 packets/s too many fill 50 packets after the first flow has come over two links."""
-    run = simulate(overloaded(), steps_per_delay=20)
+    run = simulate(overloaded(), method=Fluid(20))
     table = run.pauses()
     assert (str(table.link[0].values), str(table.by[0].values)) == ("2->3", "3->4")
     begins = 2e-3 + 50.0 / 6e3 + 1e-3  # the local flow alone fills nothing

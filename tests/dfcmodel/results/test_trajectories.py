@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Packets, Scenario, dumbbell, simulate
+from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, dumbbell, simulate
 from hopflow.results import figure
 from responsefn import NewReno
 
@@ -54,7 +54,7 @@ def crowd():
         Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno(), 50.0, size=size)
         for n, size in zip(range(1, 101), [np.inf, 20.0] * 50, strict=True)
     ]
-    return simulate(Scenario("crowd", links, flows, duration=0.5), steps_per_delay=1)
+    return simulate(Scenario("crowd", links, flows, duration=0.5), method=Fluid(1))
 
 
 def test_a_hundred_flows_are_one_colour_with_their_mean_and_a_short_table(crowd) -> None:

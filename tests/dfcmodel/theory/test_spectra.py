@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, DFC, Flow, Link, Scenario, simulate, takano2006
+from dfcmodel import CBR, DFC, Flow, Fluid, Link, Scenario, simulate, takano2006
 from dfcmodel.theory.law import bare_law
 from dfcmodel.theory.spectra import spectrum
 from dfcmodel.theory.stability import chain_matrix
@@ -50,7 +50,7 @@ def test_growth_in_the_fluid_is_the_spectrums(D: float) -> None:
     B, d = 1e6, 1e-3
     link = Link(1, 2, B, d, 1e9, DFC(diffusion=D, intensity=1.4, phases="synchronous"))
     flows = tuple(Flow(name, (1, 2), CBR(B), host="shaped") for name in ("one", "two"))
-    run = simulate(Scenario("one node", (link,), flows, duration=0.6), steps_per_delay=1, sample=d)
+    run = simulate(Scenario("one node", (link,), flows, duration=0.6), method=Fluid(1), sample=d)
     x = run.occupancy.sel(node=1).values / 2
     level = 0.4 * B * d / 2 / D
     assert x[-1] == pytest.approx(level, rel=1e-6)

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from markov import Cluster, MarkovChain, Multilevel, PauseTandem
-from markov.methods.linear_multigrid import CoarseLevels
 from markov.proofs.poisson import MultigridPoisson
 
 
@@ -16,8 +15,7 @@ def poisson_of(model, known):
     chain = MarkovChain(model)
     Q, components = chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
     found = Multilevel(geometric=known).solve(Q, components)
-    levels = CoarseLevels.entered(found.hierarchy, found.pi * -Q.diagonal())
-    return Q, found.pi, MultigridPoisson(Q, found.pi, levels, np.ones(len(found.pi)))
+    return Q, found.pi, MultigridPoisson(Q, found.pi, found.hierarchy, np.ones(len(found.pi)))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 import markov.methods.linear_multigrid
 from markov import GTH, CoxTandem, MarkovChain, Multilevel, PauseTandem, stationary
@@ -54,7 +55,7 @@ def test_cycles_that_diverge_get_more_sweeps():
     pi = np.maximum(pi, 1e-8 * pi.max())
     flow, weights = pi * -chain.Q.diagonal(), (pi / pi.max()) ** -0.1
     components = chain.components_of(chain.recurrent_classes[0])
-    levels = CoarseLevels.entered(build_hierarchy(jumps(chain.Q)[0], flow, flow, components), flow)
+    levels = build_hierarchy(jumps(chain.Q)[0], flow, flow, components)
     found = supersolution(
         DoubleDouble(chain.Q), MultigridPoisson(chain.Q, pi, levels, weights), weights
     )
@@ -63,3 +64,43 @@ def test_cycles_that_diverge_get_more_sweeps():
     others = np.flatnonzero(found.h)
     costs = np.linalg.solve(chain.Q[others][:, others].toarray(), -np.ones(len(others)))
     assert np.all(found.h[others] >= found.c * costs)
+
+
+def test_the_last_level_is_solved_with_the_leak_of_the_likeliest_state(monkeypatch):
+    """Where the likeliest state is slow, and most flow is elsewhere, in another aggregate.
+
+    Two slow states hold most of the probability, 400 fast ones behind them nearly all of the flow.
+    """
+    made = []
+    left = CoarseLevels.left
+
+    def kept(self, reference, leak):
+        made.append((left(self, reference, leak), reference, leak))
+        return made[-1][0]
+
+    monkeypatch.setattr(CoarseLevels, "left", kept)
+    up, down = np.full(401, 100.0), np.full(401, 100.0)
+    up[:2], down[:2] = 0.01, 0.02
+    rates = sp.diags_array([up, down], offsets=[1, -1])
+    Q = sp.csr_matrix(rates - sp.diags_array(np.asarray(rates.sum(axis=1)).ravel()))
+    found = Multilevel().solve(Q)
+    solver = MultigridPoisson(Q, found.pi, found.hierarchy, np.ones(402))
+    busiest = int(np.argmax(found.pi * -Q.diagonal()))
+    parents = [solver.reference, busiest]
+    ((levels, reference, leak),) = made
+    for _ in levels.first[1:-1]:
+        parents = [int(levels.parent[place]) for place in parents]
+    assert reference == solver.reference == 0
+    assert parents[0] != parents[1]
+    low, high = levels.first[-2:]
+    rows = levels.indptr[low : high + 1]
+    part = slice(rows[0], rows[-1])
+    flows = sp.csr_matrix(
+        (levels.values[part], levels.indices[part].astype(int) - low, rows - rows[0]),
+        shape=(high - low, high - low),
+    ).toarray()
+    flows[np.diag_indices_from(flows)] = 0.0
+    equations = np.diag(flows.sum(axis=1)) - flows
+    equations[parents[0] - low, parents[0] - low] += leak
+    # flows in and out of an aggregate differ by 1e-12, the residual of pi, and the leak is 1e-4 of them
+    assert np.allclose(levels.inverse @ equations, np.eye(high - low), atol=1e-5)

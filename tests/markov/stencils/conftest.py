@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hopflow.kernels import build
 from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
+from markov.stencils import levels
 from markov.stencils.layouts import laid_out
+from markov.stencils.levels import Finest
+from markov.stencils.loops import teams
 from markov.stencils.models import GridModel
 
 TANDEM = PauseTandem(buffers=(7, 8), high_threshold=6, low_threshold=4)
@@ -58,12 +62,44 @@ def on_grid(pi, model=TANDEM):
     return x
 
 
+def finest(x):
+    """Return the finest level of the tandem, for numbers over its grid."""
+    layout = grid_of(TANDEM).layout
+    return Finest(*layout.into, layout.place >= 0, x, fast=False)
+
+
 @pytest.fixture
 def plain(monkeypatch):
     """Run the kernels as they stand: unsigned numbers wrap, which NumPy reports."""
     monkeypatch.setattr("markov.computing.costs.has_numba", lambda: False)
     with np.errstate(over="ignore"):
         yield
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Run kernels as plain Python, with statements spliced in."""
+
+    def run(kernel, *arguments, helpers=(), **snippets):
+        function = build(kernel, helpers=helpers, snippets=snippets or None, compiled=False)
+        return lambda: function(*arguments)
+
+    monkeypatch.setattr(levels, "bound_kernel", run)
+    with np.errstate(over="ignore"):
+        yield
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Divide the rows of small grids into two blocks; return what sets the least size of those that are."""
+
+    def least(states):
+        monkeypatch.setattr(teams, "LARGE", states)
+
+    monkeypatch.setattr(teams, "BLOCKS", 2)
+    monkeypatch.setattr(teams, "WIDE", 0)
+    least(1)
+    return least
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ def test_levels_are_laid_out_as_at_a_start_from_nothing(tmp_path, monkeypatch):
     seen = []
 
     class Seen(Multigrid):
-        def __init__(self, layout, x):
+        def __init__(self, layout, x, team):
             seen.append(x.copy())
-            super().__init__(layout, x)
+            super().__init__(layout, x, team)
 
     monkeypatch.setattr("markov.stencils.matrix_free.Multigrid", Seen)
     path = tmp_path / "x.checkpoint"

@@ -7,9 +7,15 @@ import pytest
 
 from markov.stencils.coarsening import coarsened
 from markov.stencils.levels import Coarse
-from tests.markov.stencils.conftest import TANDEM, grid_layout, grid_of, matrix_of, on_grid
+from tests.markov.stencils.conftest import (
+    TANDEM,
+    finest,
+    grid_layout,
+    grid_of,
+    matrix_of,
+    on_grid,
+)
 from tests.markov.stencils.test_coarsening import aggregates
-from tests.markov.stencils.test_kernels import finest
 
 
 def two_levels():

@@ -38,6 +38,13 @@ def test_transient_states_have_probability_zero(small):
     assert answer.pi == pytest.approx(exact(model)[0], rel=1e-9)
 
 
+def test_threads_do_not_change_a_bit(small, blocks, monkeypatch):
+    monkeypatch.setattr("markov.stencils.loops.teams.cores", lambda: 2)
+    alone, both = (stationary(TANDEM, MatrixFree(1e-5, threads=n)) for n in (1, 2))
+    assert np.array_equal(alone.pi, both.pi)
+    assert alone.error_bound == both.error_bound < 1e-2
+
+
 def test_too_few_cycles_are_told(small):
     with pytest.raises(NotSolvedError) as caught:
         stationary(TANDEM, MatrixFree(max_iterations=2))
@@ -46,7 +53,12 @@ def test_too_few_cycles_are_told(small):
 
 
 @pytest.mark.parametrize(
-    ("given", "name"), [({"tolerance": 0.0}, "tolerance"), ({"max_iterations": 0}, "max_iter")]
+    ("given", "name"),
+    [
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"max_iterations": 0}, "max_iter"),
+        ({"threads": 0}, "threads"),
+    ],
 )
 def test_parameters_are_checked(given, name):
     with pytest.raises(ValueError, match=name):

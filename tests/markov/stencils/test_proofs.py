@@ -40,9 +40,9 @@ def test_cycles_that_diverge_are_given_up_and_done_again(small, monkeypatch):
         times.h[:] = (np.abs(times.h).max() + 1.0) * rng.uniform(1.0, 20.0, len(times.h))
 
     class Told(HittingTimes):
-        def __init__(self, layout, pi, kind, *, wide):
+        def __init__(self, layout, pi, kind, *, wide, team):
             kinds.append((kind, wide))
-            super().__init__(layout, pi, kind, wide=wide)
+            super().__init__(layout, pi, kind, wide=wide, team=team)
             if wide:
                 self.cycle = lambda _: worse(self)
 

@@ -57,7 +57,10 @@ SHARED = {"packets/sharing-ns3"} | {
 }
 MANAGED = {"packets/codel-ns3", "packets/pie-ns3", *SHARED}
 """Goodputs and drops, without what was sent."""
-WITHOUT = {"zheng2002/tfrc-receiver-trace", RING, *CASES, *MANAGED, *PACKETS}  # others: below
+EXPLAINED = "packets/explained-claims"
+"""Differences between the fluid and packets, whose parts add up: tests/validation/test_waterfalls.py."""
+WITHOUT = {"zheng2002/tfrc-receiver-trace", RING, EXPLAINED, *CASES, *MANAGED, *PACKETS}
+"""Others: below."""
 
 
 @pytest.mark.parametrize("case", sorted(set(evidence.cases()) - WITHOUT))

@@ -39,6 +39,8 @@ RTT_SEEDS = 16
 """Runs of the model of two round trips: over 8 the order of the two least fair rules was open."""
 FURTHEST, MOST = 0.16, 0.1
 """The largest delay added, s; the part of its throughput that a rule may lose and keep it."""
+FAR_SEEDS = 8
+"""Runs of either rule at packet level: over 3 of Reno the size of its fall was open."""
 BDP = 100e6 * 0.08 / (8 * 1500)
 """Bandwidth-delay product of the window runs, packets."""
 FRIENDLY = ("fusion", "areno", "compound")
@@ -135,6 +137,9 @@ def added_delay() -> Effects:
         near, far = (seeds_of(frame, rule=rule, added_rtt=d) for d in (0.0, FURTHEST))  # type: ignore[arg-type]
         return relative(far, near)
 
+    ends = f"rule in ('fusion', 'reno') and added_rtt in {(0.0, FURTHEST)}"
+    levels = levelled(ADDED[0], ends, seeds=FAR_SEEDS)
+    own = {rule: kept(levels, rule) for rule in ("fusion", "reno")}
     falls = {rule: kept(packets, rule) for rule in (*FRIENDLY, "reno")}
     derived = {rule: kept(model, rule) for rule in falls}
     ns2 = kept(of_cases(ADDED_NS2), "reno")
@@ -147,17 +152,25 @@ def added_delay() -> Effects:
             [combine((e,), (1e-6,)) for e in found.values()],
             [1e-6 * e.value for e in also.values()],
         )
+    for rule in own:
+        ran = by(levels[levels["rule"] == rule], "added_rtt", "goodput_bits")
+        curves[f"{NAMES[rule]} at packet level"] = Curve(
+            [1e3 * delay for delay in ran], level=[combine((e,), (1e-6,)) for e in ran.values()]
+        )
     return Effects(
         {
             "fusion": Statement(
-                (beyond(falls["fusion"], -MOST),), (beyond(derived["fusion"], -MOST),)
+                (beyond(falls["fusion"], -MOST),), (beyond(derived["fusion"], -MOST),),
+                level=(beyond(own["fusion"], -MOST),),
             ),
             "reno": Statement((beyond(-falls["reno"], MOST), beyond(-ns2, MOST)),
-                              (beyond(-derived["reno"], MOST),)),
+                              (beyond(-derived["reno"], MOST),),
+                              level=(beyond(-own["reno"], MOST),)),
         },
         curves,
         ("added round-trip time (ms)", "throughput (Mb/s)"),
         values={"falls": {NAMES[rule]: e for rule, e in falls.items()}, "ns2": ns2,
+                "own": {NAMES[rule]: e for rule, e in own.items()},
                 "derived": {NAMES[rule]: e for rule, e in derived.items()}},
     )  # fmt: skip
 

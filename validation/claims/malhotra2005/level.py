@@ -14,8 +14,8 @@ from validation.keeping import kept
 from validation.statistics import Estimate, Values, of_runs, ratio_gain
 
 __all__ = [
-    "RTTS", "SEEDS", "SENDERS", "Bridges", "Endless", "TwoPackets", "endless", "gain", "goodput",
-    "idle_gain",
+    "RTTS", "SEEDS", "SENDERS", "Bridges", "Endless", "Files", "TwoPackets", "endless", "files",
+    "gain", "goodput", "idle_gain",
 ]  # fmt: skip
 
 LINK_A, LINK_B, LINK_C = 25.0, 100.0, 15.0
@@ -71,13 +71,21 @@ class Endless(NamedTuple):
         return found
 
 
+class Files(NamedTuple):
+    """Runs of files with idle times: goodput in packets/s, OFF messages per s."""
+
+    goodput: Values
+    pauses: Values
+
+
 class Bridges(NamedTuple):
-    """RTT in s, T1 and T2 in packets (T1 = B2: no pausing), and the rate of link A in packets/s."""
+    """RTT in s, T1 and T2 in packets (T1 = B2: no pausing), the rate of link A in packets/s, time until a message takes effect, s."""
 
     rtt: float
     high: int = THRESHOLD
     low: int = THRESHOLD
     link_a: float = LINK_A
+    message: float = MESSAGE
 
     @property
     def off(self) -> Bridges:
@@ -85,13 +93,15 @@ class Bridges(NamedTuple):
         return self._replace(high=B2, low=B2)
 
 
-def _scenario(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenario:
+def two_bridges(bridges: Bridges, span: float, seed: int, flow: Flow) -> Scenario:
     """Return eight flows like one over the bridges, measured for a time in s after the warm-up.
 
     Pausing is asked for by queue 2, above T1 packets, and ends below T2.
     """
-    rtt, high, low, link_a = bridges
-    paused = Pause(high=high - 1, low=max(low - 2, 0)) if high < B2 else FIFO()
+    rtt, high, low, link_a, message = bridges
+    paused: FIFO | Pause = FIFO()
+    if high < B2:
+        paused = Pause(high=high - 1, low=max(low - 2, 0), signalling=message - MESSAGE)
     links = (
         Link("host", "bridge 1", link_a, rtt / 2 - 2 * MESSAGE, 1e5),
         Link("bridge 1", "bridge 2", LINK_B, MESSAGE, B1 - 1),
@@ -112,7 +122,7 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
     flow = Flow("", PATH, TwoPackets() if sender == "two" else Reno(), WINDOW)
     bridges = Bridges(rtt) if pause else Bridges(rtt).off
     for seed in range(SEEDS):
-        scenario, method = _scenario(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
+        scenario, method = two_bridges(bridges, max(LEAST, ROUNDS * rtt), seed, flow), Packets()
         if sender == "ns2":  # whose queues hold a packet less besides the one in transmission
             links = tuple(replace(link, buffer=link.buffer + 1) for link in scenario.links)
             scenario = replace(scenario, links=links)
@@ -130,16 +140,23 @@ def endless(rtt: float, pause: bool, sender: str = "reno") -> Endless:
 
 
 @kept
-def goodput(bridges: Bridges, random: bool = False) -> Values:
-    """Return the goodput of runs of eight flows of files with idle times, packets/s; `random`: exponential ones."""
+def files(bridges: Bridges, random: bool = False, seeds: int = FILE_SEEDS) -> Files:
+    """Return runs of eight flows of files with idle times; `random`: exponential ones."""
     flow = Flow("", PATH, Reno(), WINDOW, size=FILE, idle=IDLE, random_idle=random)
     found = []
-    for seed in range(FILE_SEEDS):
-        scenario = _scenario(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
+    for seed in range(seeds):
+        scenario = two_bridges(bridges, SPAN if bridges.rtt < LONG else LONG_SPAN, seed, flow)
         run = simulate(scenario, Packets(seed=seed), sample=SAMPLE, rng=seed)
         late = run.time > WARM + 10 * bridges.rtt
-        found.append(np.ptp(run.delivered[:, late], axis=1).sum() / np.ptp(run.time[late]))
-    return np.array(found)
+        span, begins = np.ptp(run.time[late]), run.pauses()["begin"].to_numpy()
+        sent = np.ptp(run.delivered[:, late], axis=1).sum()
+        found.append((sent / span, (begins > run.time[late][0]).sum() / span))
+    return Files(*np.array(found).T)
+
+
+def goodput(bridges: Bridges, random: bool = False) -> Values:
+    """Return the goodput of runs of eight flows of files with idle times, packets/s; `random`: exponential ones."""
+    return files(bridges, random).goodput
 
 
 def idle_gain(bridges: Bridges, random: bool = False) -> Estimate:

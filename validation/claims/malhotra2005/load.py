@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain
+from validation.claims.malhotra2005 import bundled, chain, level
 from validation.claims.malhotra2005.chain import RUN_RTTS, Setting, gain
 from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
 from validation.statistics import (
@@ -37,6 +37,8 @@ PANELS = {
     "T1 = 18, mu2 = 2": Setting(high=18),
     "T1 = 15, mu2 = 10": Setting(paused_rate=10.0),
 }
+OWN_LOADS = (25.0, 35.0, 100.0)
+"""Rates of link A at hopflow's packet level, those of M10 from the default on, packets/s."""
 LAST_TCP = 5.0
 """The longest round-trip time of the TCP runs over the load, s."""
 USUAL = next(iter(PANELS))
@@ -59,6 +61,8 @@ class GainByLoad:
     tcp, random
         Gains of TCP behind a link A of that rate, by rate and round-trip time: with a think time of
         one second, and with exponential ones.
+    own
+        The same as ``tcp`` at hopflow's packet level.
     """
 
     curves: dict[float, list[float]]
@@ -70,6 +74,7 @@ class GainByLoad:
     tcp: dict[tuple[float, float], Estimate]
     random: dict[tuple[float, float], Estimate]
     agreement: bundled.Agreement
+    own: dict[tuple[float, float], Estimate]
 
     @property
     def falls(self) -> dict[float, bool]:
@@ -111,6 +116,17 @@ class GainByLoad:
         """The slope of TCP's gain at 5 s less that at 0.1 s."""
         apart = [difference(self.tcp[load, LAST_TCP], self.tcp[load, 0.1]) for load in LOADS]
         return slope(apart, np.log(LOADS))
+
+    @property
+    def own_trend(self) -> Estimate:
+        """The slope at 1 s at hopflow's packet level."""
+        return slope([self.own[load, 1.0] for load in OWN_LOADS], np.log(OWN_LOADS))
+
+    @property
+    def own_spread(self) -> Estimate:
+        """The slope of the gain at 5 s less that at 0.1 s at hopflow's packet level."""
+        apart = [difference(self.own[load, LAST_TCP], self.own[load, 0.1]) for load in OWN_LOADS]
+        return slope(apart, np.log(OWN_LOADS))
 
     @property
     def random_trend(self) -> Estimate:
@@ -171,6 +187,11 @@ def measure() -> GainByLoad:
         bundled.tcp_gains(bundled.LINK_A),
         bundled.tcp_gains(bundled.RANDOM_THINK),
         bundled.agreement(data[at(load, rtt)] for rtt in RUN_RTTS for load in LOADS),
+        {
+            (load, rtt): level.idle_gain(level.Bridges(rtt, link_a=load))
+            for load in OWN_LOADS
+            for rtt in level.RTTS
+        },
     )
 
 
@@ -201,6 +222,15 @@ def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]
     }
     think = {"gain": packets_only(everywhere([-found.random_trend], level))}
     return rules | {"exponential think times": think}
+
+
+@measure.packet_level
+def at_packet_level(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge TCP at hopflow's packet level."""
+    return {
+        "gain": everywhere([-found.own_trend], level),
+        "influence": everywhere([-found.own_spread], level),
+    }
 
 
 @measure.same_process

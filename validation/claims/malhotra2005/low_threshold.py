@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain, protocol
+from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting, cost, gain
 from validation.drawing import (
     COLOURS,
@@ -21,7 +22,16 @@ from validation.drawing import (
     points,
     reference,
 )
-from validation.statistics import LEVEL, Estimate, combine, everywhere, ratio_gain, slope, weakest
+from validation.statistics import (
+    LEVEL,
+    Estimate,
+    combine,
+    everywhere,
+    of_runs,
+    ratio_gain,
+    slope,
+    weakest,
+)
 from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 if TYPE_CHECKING:
@@ -63,6 +73,8 @@ class LowThreshold:
         Costs of T2 = 1 in the chain, by the room B1 of queue 1.
     tcp
         TCP's goodput by T2, packets/s; 20 is without pausing.
+    own
+        The same at hopflow's packet level, T2 of `RUN_LOWS`.
     ends
         The chain with T2 = 15 and with T2 = 1, RTT 1 s.
     """
@@ -75,6 +87,7 @@ class LowThreshold:
     ends: tuple[chain.Answer, chain.Answer]
     agreement: bundled.Agreement
     tcp: dict[float, dict[int, Estimate]]
+    own: dict[float, dict[int, Estimate]]
 
     def cost_at(self, low: int, rtt: float, reading: tuple[str, str] = chain.READINGS[0]) -> float:
         """Return the cost of T2 < T1 = 15 in the chain, in per cent of the throughput."""
@@ -120,10 +133,15 @@ class LowThreshold:
         """The cost of T2 = 9 against T2 = 15 in TCP, in per cent, by round-trip time."""
         return [-ratio_gain(found[TCP_MILD], found[HIGH]) for found in self.tcp.values()]
 
-    def tcp_within(self, slight: float, level: float) -> Verdict:
-        """Return whether TCP loses less than a limit by T2 = 9."""
-        exact = Estimate(slight, 0.0)
-        return everywhere([combine((exact, cost), (1.0, -1.0)) for cost in self.tcp_costs], level)
+    @property
+    def own_trends(self) -> list[Estimate]:
+        """The slope of TCP's goodput over T2 at hopflow's packet level, by round-trip time."""
+        return [slope(list(found.values()), list(found)) for found in self.own.values()]
+
+    @property
+    def own_costs(self) -> list[Estimate]:
+        """The cost of T2 = 10 against T2 = 15 at hopflow's packet level, in per cent."""
+        return [-ratio_gain(found[MILD], found[HIGH]) for found in self.own.values()]
 
     @property
     def turn(self) -> dict[float, int]:
@@ -175,6 +193,10 @@ def measure() -> LowThreshold:
         (chain.solve(at(HIGH, 1.0)), chain.solve(at(1, 1.0))),
         bundled.agreement(data.values()),
         {rtt: protocol.by_low_threshold(rtt) for rtt in TWO_RTTS},
+        {
+            rtt: {low: of_runs(level.goodput(level.Bridges(rtt, HIGH, low))) for low in RUN_LOWS}
+            for rtt in TWO_RTTS
+        },
     )
 
 
@@ -187,8 +209,25 @@ def judge(found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL) 
     little = _little(found.mild, slight)
     return {
         "falls": Sides(Verdict.of(found.falls), everywhere(found.tcp_trends, level)),
-        "slightly": Sides(little, found.tcp_within(slight, level)),
+        "slightly": Sides(little, _within(found.tcp_costs, slight, level)),
     }
+
+
+@measure.packet_level
+def at_packet_level(
+    found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL
+) -> dict[str, Verdict]:
+    """Judge TCP at hopflow's packet level."""
+    return {
+        "falls": everywhere(found.own_trends, level),
+        "slightly": _within(found.own_costs, slight, level),
+    }
+
+
+def _within(costs: Sequence[Estimate], slight: float, level: float) -> Verdict:
+    """Judge whether costs are less than a limit."""
+    exact = Estimate(slight, 0.0)
+    return everywhere([combine((exact, cost), (1.0, -1.0)) for cost in costs], level)
 
 
 def _little(costs: list[float], slight: float) -> Verdict:

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain, protocol
+from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, LIGHT, RTTS, RUN_RTTS, Setting, gain
 from validation.drawing import COLOURS, label, panels, points, reference
-from validation.statistics import LEVEL, Estimate, difference, everywhere, monotone, weakest
+from validation.statistics import (
+    LEVEL,
+    Estimate,
+    difference,
+    everywhere,
+    monotone,
+    slope,
+    weakest,
+)
 from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 
 if TYPE_CHECKING:
@@ -40,6 +48,8 @@ class GainByRtt:
         Of the chain at `RUN_RTTS` in the other readings.
     alone
         The chain without pausing, by the round-trip time.
+    own
+        Of TCP at hopflow's packet level, by the round-trip time.
     """
 
     curves: dict[Key, list[float]]
@@ -48,6 +58,7 @@ class GainByRtt:
     alone: dict[float, chain.Answer]
     agreement: bundled.Agreement
     tcp: protocol.OverRtt
+    own: dict[float, Estimate]
 
     def at(self, rates: tuple[float, ...], high: int) -> list[float]:
         """Return the chain's gains at the round-trip times of the runs."""
@@ -96,6 +107,11 @@ class GainByRtt:
         return self.tcp.trend((FIRST, LAST))
 
     @property
+    def own_trend(self) -> Estimate:
+        """The same slope at hopflow's packet level."""
+        return slope(list(self.own.values()), np.log(list(self.own)))
+
+    @property
     def tcp_weakest(self) -> Estimate:
         """The step of TCP's gain that is least certainly a growth."""
         return weakest(self.tcp.steps((FIRST, LAST)))
@@ -124,6 +140,7 @@ def measure() -> GainByRtt:
         {rtt: chain.solve(Setting(LIGHT, chain.B2, rtt=rtt)) for rtt in (0.1, 1.0, 13.0, 100.0)},
         bundled.agreement(kept),
         protocol.over_rtt(),
+        {rtt: level.idle_gain(level.Bridges(rtt)) for rtt in level.RTTS},
     )
 
 
@@ -148,6 +165,12 @@ def readings(found: GainByRtt, *, level: float = LEVEL) -> dict[str, Judgement]:
         for key, values in found.readings.items()
     }
     return traffic | rules
+
+
+@measure.packet_level
+def at_packet_level(found: GainByRtt, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge TCP at hopflow's packet level, by its trend."""
+    return {"grows": everywhere([found.own_trend], level)}
 
 
 @measure.same_process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.claims.malhotra2005 import bundled, chain, protocol
+from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.bundled import Compared
 from validation.claims.malhotra2005.chain import B2, LIGHT, SEEN, Setting, gain, solve
 from validation.drawing import COLOURS, figure, label, maps, points, reference
-from validation.statistics import LEVEL, Estimate, difference, everywhere, ratio_gain
+from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs, ratio_gain
 from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ BAND = range(14, 17)
 SHARES = (70, 80)
 ABOVE, NEXT, LAST = 17, 18, 19
 """The first threshold above the band, the next, and the last below B2."""
+OWN_HIGHS = (*BAND, NEXT, LAST, B2)
+"""Thresholds at hopflow's packet level: those that are judged."""
 PAUSED = (0.1, 2.0, 5.0, 8.0, 11.0, 14.0)
 MAP_RTTS = (0.3, *SEEN)
 MAP_LOADS = (20.0, 25.0, 50.0)
@@ -51,6 +54,8 @@ class BestThreshold:
         The same by reading at the defaults.
     tcp
         TCP's goodput by round-trip time and T1 = T2, with a think time of one second.
+    own
+        The same at hopflow's packet level.
     rooms
         The chain's gain with T1 a packet below B2 - B1, and with T1 there, by B1.
     """
@@ -62,6 +67,7 @@ class BestThreshold:
     rooms: dict[int, tuple[float, float]]
     agreement: bundled.Agreement
     tcp: dict[float, dict[int, Estimate]]
+    own: dict[float, dict[int, Estimate]]
 
     def gain(self, high: int, rtt: float) -> Estimate:
         """Return the packets' gain."""
@@ -106,6 +112,10 @@ class BestThreshold:
     def tcp_less(self, high: int, other: int) -> list[Estimate]:
         """Return TCP's goodput with one threshold less that with another, packets/s."""
         return [difference(found[high], found[other]) for found in self.tcp.values()]
+
+    def own_less(self, high: int, other: int) -> list[Estimate]:
+        """Return the same at hopflow's packet level."""
+        return [difference(found[high], found[other]) for found in self.own.values()]
 
     @property
     def tcp_best(self) -> dict[float, int]:
@@ -166,6 +176,10 @@ def measure() -> BestThreshold:
         },
         bundled.agreement(data.values()),
         {rtt: protocol.by_threshold("think", rtt) for rtt in SEEN[:2]},
+        {
+            rtt: {h: of_runs(level.goodput(level.Bridges(rtt, h, h))) for h in OWN_HIGHS}
+            for rtt in SEEN[:2]
+        },
     )
 
 
@@ -176,18 +190,27 @@ measure.constants_of(chain)
 def judge(found: BestThreshold, *, level: float = LEVEL) -> Judgement:
     """Judge whether the gain collapses close to B2, and whether its optimum is in the band."""
     inside = [best in BAND for best in found.best.values()]
-    above = everywhere((e for high in BAND for e in found.tcp_less(NEXT, high)), level)
-    falls = [e for pair in ((NEXT, LAST), (LAST, B2)) for e in found.tcp_less(*pair)]
+    tcp = _judged(found.tcp_less, level)
     collapse = all(
         scan[ABOVE] > scan[LAST] > scan[B2] for scan in map(found.scans.get, SEEN) if scan
     )
     return {
-        "collapse": Sides(
-            Verdict.of(collapse),
-            everywhere(falls, level),
-        ),
-        "optimum": Sides(Verdict.of(all(inside), not any(inside)), above.opposite),
+        "collapse": Sides(Verdict.of(collapse), tcp["collapse"]),
+        "optimum": Sides(Verdict.of(all(inside), not any(inside)), tcp["optimum"]),
     }
+
+
+@measure.packet_level
+def at_packet_level(found: BestThreshold, *, level: float = LEVEL) -> dict[str, Verdict]:
+    """Judge TCP at hopflow's packet level."""
+    return _judged(found.own_less, level)
+
+
+def _judged(less: Callable[[int, int], list[Estimate]], level: float) -> dict[str, Verdict]:
+    """Judge TCP by its goodput with one threshold less that with another."""
+    falls = [e for pair in ((NEXT, LAST), (LAST, B2)) for e in less(*pair)]
+    above = everywhere((e for high in BAND for e in less(NEXT, high)), level)
+    return {"collapse": everywhere(falls, level), "optimum": above.opposite}
 
 
 @measure.readings

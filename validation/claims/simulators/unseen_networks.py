@@ -18,7 +18,7 @@ import numpy as np
 
 from dfcmodel.levels.accuracies import measured_accuracies
 from hopflow import maximum, where
-from responsefn import AIMD, CUBIC, WindowRule
+from responsefn import AIMD, WindowRule
 from validation.checks import claim
 from validation.drawing import BLUE, COLOURS, GREEN, GREY, RED, errorbars, label, panels
 from validation.network_comparison import (
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 FLOWS, RUNS = 4, 6
 """Most flows of the fresh networks run here, of which there is one of each topology, and seeds of each."""
 KINDS = {"default": "fluid", "whole": "fluid with whole packets"}
-MIXED, MODULE = "newreno-cubic", 819 / 1024
-"""Of NewReno and CUBIC, and the part of its window that CUBIC keeps in ns-2's TCP/Linux; RFC 9438: 0.7."""
+MIXED = "newreno-cubic"
+"""Of NewReno and CUBIC, which repairs losses by SACK, as in ns-2's TCP/Linux."""
 GENTLE = "newreno-aimd"
 """Of NewReno and AIMD; ns-2's ``decrease_num_`` is not that of the first loss."""
 
@@ -60,8 +60,8 @@ class Comparison:
     chains, together, plain
         The chains of that other half, as they are, with ``Fluid(whole_losses=False)`` (every flow loses
         its part of an overflow) and with ``Fluid(store_and_forward=False)``.
-    module
-        The network of NewReno and CUBIC, with the part of the window that ns-2's module of CUBIC keeps.
+    partial
+        The network of NewReno and CUBIC where CUBIC, too, repairs one loss per round trip, as NewReno does.
     halving
         The network of NewReno and AIMD, with the AIMD of ns-2's agent.
     fresh
@@ -73,7 +73,7 @@ class Comparison:
     chains: Differences
     together: Differences
     plain: Differences
-    module: Differences
+    partial: Differences
     halving: Differences
     fresh: Mapping[str, Differences]
 
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def standard(self) -> Differences:
-        """The network of NewReno and CUBIC with RFC 9438's CUBIC."""
+        """The network of NewReno and CUBIC where CUBIC repairs losses by SACK, as its rule says."""
         return self.judged(MIXED)
 
     @property
@@ -146,11 +146,6 @@ def with_rule(network: Network, kind: type[WindowRule], rule: WindowRule) -> Net
     return replace(network, scenario=replace(network.scenario, flows=tuple(flows)))
 
 
-def of_module() -> Network:
-    """Return the network of NewReno and CUBIC with the CUBIC of ns-2's TCP/Linux."""
-    return with_rule(NETWORKS[MIXED], CUBIC, CUBIC(beta=MODULE))
-
-
 def halving(network: Network) -> Network:
     """Return a network of one AIMD with that of ns-2's agent in its place."""
     (rule,) = {f.source for f in network.scenario.flows if isinstance(f.source, AIMD)}
@@ -169,7 +164,7 @@ def measure() -> Comparison:
         chains=compare(chains),
         together=compare(chains, functools.partial(fluid, whole_losses=False)),
         plain=compare(chains, functools.partial(fluid, store_and_forward=False)),
-        module=compare([of_module()]),
+        partial=compare([replace(NETWORKS[MIXED], recovery="newreno")]),
         halving=compare([halving(NETWORKS[GENTLE])]),
         fresh={
             kind: compare(drawn(), LEVELS[level], SEEDS[:RUNS]) for kind, level in KINDS.items()

@@ -100,7 +100,8 @@ def every(runs: Runs, holds: Callable[[Queues], bool]) -> Sides[Verdict]:
     return runs.each(lambda side: Verdict.of(all(map(holds, side))))
 
 
-def _of_run(run: Trajectory) -> Queues:
+def of_run(run: Trajectory) -> Queues:
+    """Return the queues of a run."""
     full = float(run.time[int(np.argmax(run.queued[MERGE]))])
     return Queues(run.time, run.queued, run.lost.sum(axis=(0, 2)), run.peak_queue, full)
 
@@ -135,7 +136,7 @@ def _fluid(host: str | None, reading: str = "default") -> list[Queues]:
         links = (replace(link, discipline=law, shared=shared) for link in scenario.links)
         scenario = replace(scenario, links=tuple(links))
     every = (simulate(scenario, duration=0.5, jitter=jitter, rng=seed) for seed in range(4))
-    return [_of_run(run) for run in every]
+    return [of_run(run) for run in every]
 
 
 @kept
@@ -143,7 +144,7 @@ def at_packet_level() -> list[Queues]:
     """Return runs without DFC at hopflow's packet level, as random as those of ns-2."""
     scenario = takano2006("4", dfc=False)
     return [
-        _of_run(
+        of_run(
             simulate(
                 scenario, Packets(), duration=0.5, jitter=SPREAD, packet_jitter=PACKET_JITTER,
                 rng=seed,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from dfcmodel import CBR, ensemble, takano2006
+from dfcmodel import CBR, Packets, Scenario, ensemble, takano2006
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
@@ -46,6 +47,17 @@ class Setting(NamedTuple):
         """Whether the nodes have DFC."""
         return KINDS[self.host]
 
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of both levels."""
+        plain = takano2006("1", dfc=self.dfc, host=self.host)
+        source = CBR(self.load * plain.links[0].rate)
+        flows = [
+            replace(flow, source=source) if kind == "udp" else flow
+            for flow, kind in zip(plain.flows, WHERE[self.where], strict=True)
+        ]
+        return replace(plain, flows=tuple(flows))
+
     def table(self, name: str) -> pd.DataFrame:
         """Return the rows of ns-3's runs."""
         target, background = WHERE[self.where]
@@ -65,10 +77,11 @@ class Shares:
 
 @dataclass(frozen=True)
 class WithoutControl:
-    """Shares and losses by setting; packets queued at the host at the end (full rate)."""
+    """Shares and losses by setting; packets queued at the host at the end (full rate); hopflow's packet level, shaped hosts."""
 
     shares: dict[Setting, Sides[Shares]]
     waiting: Sides[float]
+    level: dict[Setting, Shares]
 
     @property
     def unshaped(self) -> Sides[Shares]:
@@ -79,14 +92,18 @@ class WithoutControl:
 @kept
 def fluid(setting: Setting) -> FluidRuns:
     """Return two fluid runs that differ in their feedback phases."""
-    scenario = takano2006("1", dfc=setting.dfc, host=setting.host)
-    source = CBR(setting.load * scenario.links[0].rate)
-    flows = [
-        replace(flow, source=source) if kind == "udp" else flow
-        for flow, kind in zip(scenario.flows, WHERE[setting.where], strict=True)
-    ]
-    varied = replace(scenario, flows=tuple(flows))
-    return FluidRuns.of(ensemble(varied, 2, jitter=20e-6, duration=DURATION))
+    return FluidRuns.of(ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION))
+
+
+@kept
+def packet_level(setting: Setting) -> Shares:
+    """Return the same of hopflow's packet level."""
+    many = ensemble(setting.scenario, 2, jitter=20e-6, duration=DURATION, method=Packets())
+    runs = FluidRuns.of(many)
+    target, background = (
+        Efficiencies.of_fluid(runs).after(studies.SETTLED, f) for f in studies.FLOWS
+    )
+    return Shares((target, background), runs.lost)
 
 
 def efficiencies(setting: Setting) -> Sides[Efficiencies]:
@@ -120,7 +137,8 @@ def measure() -> WithoutControl:
         "target_source == 'udp' and background_source == 'udp' and flow == 'target'"
     )
     model = fluid(Setting("both flows", 1.0)).waiting.max()
-    return WithoutControl(found, Sides(float(model), float(flows["peak_host"].max())))
+    level = {setting: packet_level(setting) for setting in found if setting.host == "shaped"}
+    return WithoutControl(found, Sides(float(model), float(flows["peak_host"].max())), level)
 
 
 measure.constants_of(studies)
@@ -138,23 +156,34 @@ def readings(found: WithoutControl, *, near: float = studies.NEAR) -> dict[str, 
     return {"unshaped hosts": judged(found, "unshaped", near)}
 
 
+@measure.packet_level
+def at_packet_level(found: WithoutControl, *, near: float = studies.NEAR) -> dict[str, Verdict]:
+    """Judge the same at hopflow's packet level."""
+    judged: dict[str, Verdict] = {}
+    for where in WHERE:
+        runs = [found.level[Setting(where, load)] for load in LOADS]
+        judged |= {f"fair, {where}": _fair(runs, near), f"lossless, {where}": _lossless(runs)}
+    return judged
+
+
 def judged(found: WithoutControl, host: str, near: float) -> Judgement:
     """Judge one host."""
     judged: Judgement = {}
     for where in WHERE:
         runs = [found.shares[Setting(where, load, host)] for load in LOADS]
-        settled = (
-            Verdict.all_of(
-                settles(flow, studies.FAIR, near) for each in side for flow in each.flows
-            )
-            for side in zip(*runs, strict=True)
-        )
-        kept = (
-            Verdict.of(not any(each.lost.any() for each in side))
-            for side in zip(*runs, strict=True)
-        )
-        judged |= {f"fair, {where}": Sides(*settled), f"lossless, {where}": Sides(*kept)}
+        sides = list(zip(*runs, strict=True))
+        judged[f"fair, {where}"] = Sides(*(_fair(side, near) for side in sides))
+        judged[f"lossless, {where}"] = Sides(*map(_lossless, sides))
     return judged
+
+
+def _fair(runs: Iterable[Shares], near: float) -> Verdict:
+    """Judge whether both flows settle at the fair share."""
+    return Verdict.all_of(settles(flow, studies.FAIR, near) for each in runs for flow in each.flows)
+
+
+def _lossless(runs: Iterable[Shares]) -> Verdict:
+    return Verdict.of(not any(each.lost.any() for each in runs))
 
 
 @measure.draw

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Trajectory, simulate, takano2006
+from dfcmodel import Fluid, Packets, Scenario, Trajectory, simulate, takano2006
 from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import NEAR, Efficiencies
 from validation.drawing import COLOURS, label, panels
+from validation.keeping import kept
 from validation.statistics import Values
 from validation.verdicts import Judgement, Sides, Verdict
 
@@ -27,15 +28,24 @@ SPREADS = (1, 3, 10)
 DIFFUSION, LITTLE = 0.1, 0.01
 """Values of D in the packet runs."""
 LINKS = 29
+END, SINCE = 0.6, 0.3
+"""Simulated time, and from when on efficiencies are averaged, s."""
+SEEDS = 5
+"""Runs of hopflow's packet level, each with delays of its own: as many as ns-3 has."""
 
 
 @dataclass(frozen=True)
 class UnequalDelays:
-    """The target's mean efficiency by spread: the fluid's run, ns-3's runs by D; packets lost."""
+    """The target's mean efficiency by spread: the fluid's run, ns-3's runs by D; packets lost.
+
+    ``level`` and ``level_lost`` are those of hopflow's packet level, with the usual D.
+    """
 
     fluid: dict[int, float]
     packets: dict[float, dict[int, Values]]
     lost: Sides[float]
+    level: dict[int, Values]
+    level_lost: float
 
     @property
     def cost(self) -> float:
@@ -53,9 +63,8 @@ class UnequalDelays:
         return means[1] - means[spread]
 
 
-@functools.cache
-def unequal(spread: float, seed: int = 1) -> Trajectory:
-    """Return scenario 1 over links of s^u times a mean of 0.1 ms, u uniform in (-1, 1).
+def network(spread: float, seed: int) -> tuple[Scenario, int]:
+    """Return scenario 1 over links of s^u times a mean of 0.1 ms, u uniform in (-1, 1), and the steps of the least delay.
 
     In eighths of 0.1 ms, so that every delay is a whole number of steps.
     """
@@ -66,8 +75,26 @@ def unequal(spread: float, seed: int = 1) -> Trajectory:
         replace(link, delay=link.delay * float(part) / 8)
         for link, part in zip(plain.links, eighths, strict=True)
     ]
-    steps = round(min(eighths))
-    return simulate(replace(plain, links=tuple(links)), duration=0.6, steps_per_delay=steps)
+    return replace(plain, links=tuple(links)), round(min(eighths))
+
+
+@functools.cache
+def unequal(spread: float, seed: int = 1) -> Trajectory:
+    """Return a run of the fluid."""
+    scenario, steps = network(spread, seed)
+    return simulate(scenario, Fluid(steps), duration=END)
+
+
+@kept
+def packet_level(spread: float) -> tuple[Values, float]:
+    """Return the target's mean efficiency in each run of hopflow's packet level, and the packets lost in all."""
+    found, lost = [], 0.0
+    for seed in range(1, SEEDS + 1):
+        scenario, _ = network(spread, seed)
+        run = simulate(scenario, Packets(), duration=END, jitter=20e-6, rng=seed, sample=1e-3)
+        found.append(float(run.mean_efficiency(SINCE)[0]))
+        lost += float(run.lost.sum())
+    return np.array(found), lost
 
 
 def packets(name: str, diffusion: float) -> pd.DataFrame:
@@ -82,8 +109,9 @@ def measure() -> UnequalDelays:
     runs = {s: unequal(float(s)) for s in SPREADS}
     flows = {D: packets("flows", D) for D in (DIFFUSION, LITTLE)}
     targets = {D: rows[rows["flow"] == "target"] for D, rows in flows.items()}
+    own = {s: packet_level(float(s)) for s in SPREADS}
     return UnequalDelays(
-        {s: float(run.mean_efficiency(0.3)[0]) for s, run in runs.items()},
+        {s: float(run.mean_efficiency(SINCE)[0]) for s, run in runs.items()},
         {
             D: {s: rows.loc[rows["spread"] == s, "mean_efficiency"].to_numpy() for s in SPREADS}
             for D, rows in targets.items()
@@ -92,6 +120,8 @@ def measure() -> UnequalDelays:
             float(sum(run.lost.sum() for run in runs.values())),
             float(flows[DIFFUSION]["dropped"].sum()),
         ),
+        {s: runs for s, (runs, _) in own.items()},
+        sum(lost for _, lost in own.values()),
     )
 
 
@@ -101,13 +131,24 @@ measure.constants_of(studies)
 @measure.judge
 def judge(found: UnequalDelays, *, near: float = NEAR) -> Judgement:
     """Judge losses, and efficiencies against those of equal delays."""
-    model, means, runs = found.fluid, found.mean(DIFFUSION), found.packets[DIFFUSION]
-    even = [max(abs(each[s] - each[1]) for s in SPREADS) < near for each in (model, means)]
-    lower = all(runs[s].max() < runs[1].min() - near for s in SPREADS[1:])
+    even = max(abs(found.fluid[s] - found.fluid[1]) for s in SPREADS) < near
     return {
         "lossless": found.lost.each(lambda lost: Verdict.of(lost == 0.0)),
-        "even": Sides(Verdict.of(even[0]), Verdict.of(even[1], lower)),
+        "even": Sides(Verdict.of(even), _even(found.packets[DIFFUSION], near)),
     }
+
+
+@measure.packet_level
+def at_packet_level(found: UnequalDelays, *, near: float = NEAR) -> dict[str, Verdict]:
+    """Judge the same at hopflow's packet level."""
+    return {"lossless": Verdict.of(found.level_lost == 0.0), "even": _even(found.level, near)}
+
+
+def _even(runs: dict[int, Values], near: float) -> Verdict:
+    """Judge whether the mean efficiencies are those of equal delays, or lower in every run."""
+    means = {s: float(each.mean()) for s, each in runs.items()}
+    even = max(abs(means[s] - means[1]) for s in SPREADS) < near
+    return Verdict.of(even, all(runs[s].max() < runs[1].min() - near for s in SPREADS[1:]))
 
 
 @measure.draw

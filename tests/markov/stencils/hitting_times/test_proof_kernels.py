@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,8 @@ ONE = np.uint64(1)
 def table(side):
     grid, rates = side
     level = Level(grid, np.zeros(grid.size), fast=False)
-    return (*level.lines, level.width, *level.entries, rates.rate), rates
+    rows = np.uint64(0), np.uint64(len(grid.row_kind))
+    return (*rows, *level.lines, level.cells, level.width, *level.entries, rates.rate), rates
 
 
 def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
@@ -27,9 +30,13 @@ def test_the_drift_of_exact_hitting_times_is_minus_one(plain):
     places = grid_of(TANDEM).places
     reference = np.uint64(next(places.blocks())[1][0])
     own, _ = table(grid_of(TANDEM).layout.out)
-    worst = kernels.drift(*own, reference, ONE, RECURRENT, places.marks, on_grid(h))
+    special = np.zeros(len(grid_of(TANDEM).layout.out[0].kinds), dtype=np.uint64)
+    worst = kernels.drift(*own, special, ONE, reference, ONE, RECURRENT, places.marks, on_grid(h))
     assert worst == pytest.approx(-1.0, abs=1e-9)
     assert worst >= (Q @ h)[1:].max() - 1e-12
+    h[-1] = math.nan  # late states, with good ones before and after in other blocks
+    given = own, special, ONE, reference, ONE, RECURRENT, places.marks
+    assert math.isnan(kernels.drift(*given[0], *given[1:], on_grid(h)))
 
 
 def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):

@@ -41,3 +41,14 @@ def test_the_gain_of_files_with_idle_times_grows_as_in_ns3() -> None:
     assert long.value > 10.0 * abs(short.value)
     assert long.value > 2.0 * level.gain(5.0).value
     assert level.Bridges(5.0).off == level.Bridges(5.0, 20, 20)
+
+
+def test_queue_2_asks_for_as_many_pauses_as_in_ns3() -> None:
+    """Within a tenth at T2 = T1 = 15 and at T2 = 1; ns-3's messages are twice as many, with those that end a pause."""
+    frame = protocol.evidence.table(protocol.LOW_THRESHOLD).query("rtt == 1")
+    for low in (1, 15):
+        rows = frame[frame["low_threshold"] == low]
+        seen = (rows["pauses"] / rows["measured_time"]).mean()
+        assert level.files(level.Bridges(1.0, 15, low)).pauses.mean() == pytest.approx(
+            seen, rel=0.1
+        )

@@ -12,3 +12,11 @@ def test_equal_efficiencies_are_seen(doctor, judged) -> None:
 
     doctor(unequal_delays.UNEQUAL, same, "flows")
     assert judged("D18")["even"].packets is Verdict.REPRODUCED
+
+
+def test_packet_level_falls_as_ns3_does() -> None:
+    """With delays of their own in each run: within a third of what unequal delays cost."""
+    seen = unequal_delays.measure().mean(unequal_delays.DIFFUSION)
+    found, lost = unequal_delays.packet_level(3.0)
+    assert lost == 0.0
+    assert abs(found.mean() - seen[3]) < (seen[1] - seen[3]) / 3

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import PIE, CoDel, Packets, simulate
+from dfcmodel import PIE, CoDel, Fluid, Packets, simulate
 from dfcmodel.network.disciplines import QueueManager
 from validation import table
 from validation.generate.packets import managed_queues
@@ -38,7 +38,7 @@ def test_codel_of_the_fluid_beside_that_of_ns3(flows: int, steps_per_delay: int)
     """
     found = table("packets/codel-ns3", "runs").query("flows == @flows").mean(numeric_only=True)
     scenario = managed_queues.managed_scenario(flows, CoDel())
-    run = simulate(scenario, steps_per_delay=steps_per_delay, sample=0.1)
+    run = simulate(scenario, method=Fluid(steps_per_delay), sample=0.1)
     late = run.time > managed_queues.BEGIN
     sent = np.ptp(run.delivered[:, late], axis=1).sum() / 50.0
     assert run.lost[:, :, late].sum() == pytest.approx(found["drops"], rel=0.2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from markov.stencils.patterns import Pattern, Term, frequent, of_grid
+from markov.stencils.loops.patterns import Pattern, Term, frequent, of_grid
 from tests.markov.stencils.conftest import TANDEM, grid_layout
 
 

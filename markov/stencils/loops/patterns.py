@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pattern", "Term", "frequent", "of_grid", "of_sums"]
 
-MOST_TERMS = 200  # of a cell that is written out
+MOST_TERMS = 100  # of a cell that is written out: more take minutes to compile
 MOST_PATTERNS = 2
 LEAST_SHARE = 0.02  # of the cells
 

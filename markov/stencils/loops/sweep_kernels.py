@@ -1,6 +1,6 @@
-"""Gauss-Seidel sweeps over the cells of a grid, and residuals, as templates of kernels.
+"""Gauss-Seidel sweeps over the cells of a grid, as templates of kernels.
 
-Tables as in `markov.stencils.kernels`. The finest grid and coarse ones share the order of a sweep; what
+Tables as in `markov.stencils.loops.flow_kernels`; a call sweeps the rows from ``top`` up to ``bottom``. The finest grid and coarse ones share the order of a sweep; what
 differs is where rates come from. ``own`` is what a grid has for that: rates of the entries of a kind, and
 what always flows into its slots, on the finest; on a coarse one how many flows a row has before each segment,
 where the flows of each row begin, the flows, the scale of each state, and what always flows into the slots.
@@ -16,14 +16,15 @@ by more cells (where states are moved along an axis), may find a neighbour swept
 
 from __future__ import annotations
 
-__all__ = ["balance", "cells_by_flows", "cells_by_rates", "sweep"]
+__all__ = ["cells_by_flows", "cells_by_rates", "sweep"]
 
 
-def rows_alike(rows, row_kind, together, n, row, one, backward):
+def rows_alike(rows, row_kind, alone, together, n, row, one, backward):
     """Return how many rows from the one of number n on are swept side by side: ``together``, or one."""
     group = one
     while group < together and n + group < rows:
-        if row_kind[row - group if backward else row + group] != row_kind[row]:
+        other = row - group if backward else row + group
+        if row_kind[other] != row_kind[row] or other == alone or row == alone:
             return one
         group += one
     return group if group == together else one
@@ -75,7 +76,8 @@ def cells_by_flows(
 
 
 def sweep(
-    rows,
+    top,
+    bottom,
     row_kind,
     first,
     starts,
@@ -87,6 +89,7 @@ def sweep(
     step,
     repeats,
     special,
+    alone,
     own,
     together,
     lag,
@@ -94,13 +97,17 @@ def sweep(
     backward,
     x,
 ):
-    """Give each state in turn what flows in; ``special`` cells as spliced in."""
+    """Solve the equation of each state of some rows in turn; ``special`` cells as spliced in.
+
+    But for those of the row ``alone``.
+    """
     zero = one - one
+    rows = bottom - top
     n = zero
     while n < rows:
-        row = rows - one - n if backward else n
+        row = bottom - one - n if backward else top + n
         kind = row_kind[row]
-        group = rows_alike(rows, row_kind, together, n, row, one, backward)
+        group = rows_alike(rows, row_kind, alone, together, n, row, one, backward)
         n += group
         count = first[kind + one] - first[kind]
         begun = zero
@@ -124,7 +131,7 @@ def sweep(
                         m = lag * (group - one - g)
                         low, high = (high - m, high) if backward else (low, low + m)
                     base = numbers[k] * width
-                    if special[numbers[k]] > zero:
+                    if special[numbers[k]] > zero and row != alone:
                         unrolled(here, base)  # type: ignore[name-defined]  # noqa: F821
                     else:
                         one_by_one(here, low, high)  # type: ignore[name-defined]  # noqa: F821
@@ -134,46 +141,3 @@ def sweep(
                 side_by_side(base)  # type: ignore[name-defined]  # noqa: F821
             begun = until
             middle = True
-
-
-def balance(
-    rows,
-    row_kind,
-    first,
-    starts,
-    ends,
-    numbers,
-    cells,
-    width,
-    begin,
-    step,
-    rate,
-    exit_rate,
-    special,
-    one,
-    x,
-):
-    """Return |what flows in less what flows out|, what flows out, and x, each summed."""
-    off = 0.0
-    flow = 0.0
-    mass = 0.0
-    zero = one - one
-    for row in range(zero, rows):
-        kind = row_kind[row]
-        for k in range(first[kind], first[kind + one]):
-            base = numbers[k] * width
-            s = (row * cells + starts[k]) * width
-            if special[numbers[k]] > zero:
-                unrolled()  # type: ignore[name-defined]  # noqa: F821
-                continue
-            for _ in range(zero, ends[k] - starts[k]):
-                for r in range(base, base + width):
-                    total = 0.0
-                    for e in range(begin[r], begin[r + one]):
-                        total += x[s + step[e]] * rate[e]
-                    out = x[s] * exit_rate[r]
-                    flow += out
-                    mass += x[s]
-                    off += abs(total - out)
-                    s += one
-    return off, flow, mass

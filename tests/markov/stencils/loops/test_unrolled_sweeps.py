@@ -1,29 +1,16 @@
-"""Statements that are written out give what the loops give."""
+"""Sweeps that are written out are those of the loops."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from hopflow.kernels import build
 from markov import MatrixFree, PauseTandem, stationary
-from markov.stencils import levels, unrolled
 from markov.stencils.coarsening import coarsened, factors_along
 from markov.stencils.levels import Coarse, Finest
+from markov.stencils.loops.patterns import Pattern, Term
+from markov.stencils.loops.unrolled_sweeps import sweeps
 from tests.markov.stencils.conftest import grid_layout
-
-
-@pytest.fixture
-def interpreted(monkeypatch):
-    """Run kernels as plain Python, with statements spliced in."""
-
-    def run(kernel, *arguments, helpers=(), **snippets):
-        function = build(kernel, helpers=helpers, snippets=snippets or None, compiled=False)
-        return lambda: function(*arguments)
-
-    monkeypatch.setattr(levels, "bound_kernel", run)
-    with np.errstate(over="ignore"):
-        yield
 
 
 def two_levels(layout, *, fast):
@@ -65,12 +52,15 @@ def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
         assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
 
 
-def test_statements_add_to_numbers_without_a_sign():
-    scope = {"zero": np.uint64(0), "s": np.uint64(7)}
-    with np.errstate(over="ignore"):
-        exec("\n".join(unrolled._constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
-    assert scope["s"] == 28
-    assert isinstance(scope["n"], np.uint64)
+def test_what_has_just_been_computed_is_not_read_again():
+    """A queue with two phases: a state gets from the cell before, and from the slot before."""
+    terms = (Term((), -2), Term((), 2)), (Term((), -1), Term((), 0), Term((), 3))
+    lines = sweeps([Pattern(terms, 2)], "cells_by_rates")["unrolled"].splitlines()
+    forward = [line.strip() for line in lines[lines.index("    else:") :]]
+    assert "_e0_0 = _f0 + x[_s0 + _k2] * _q1 + _c0_0 * _q0" in forward
+    assert "_e0_1 = _f1 + x[_s0 + _k3] * _q4 + _e0_0 * _q3 + _c0_1 * _q2" in forward
+    backward = [line.strip() for line in lines[: lines.index("    else:")]]
+    assert "_e0_1 = _f1 + x[_s0 - _k1] * _q2 + x[_s0] * _q3 + _c0_1 * _q4" in backward
 
 
 @pytest.mark.slow  # it compiles kernels with and without

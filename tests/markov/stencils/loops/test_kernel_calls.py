@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from markov.stencils.kernel_calls import bound_kernel, unsigned
+from markov.stencils.loops.kernel_calls import bound_kernel, unsigned
 
 
 def test_negative_numbers_wrap():

@@ -1,6 +1,6 @@
 """The loops over the states of a grid that say which of them count, and where they are, as templates.
 
-Tables as in `markov.stencils.kernels`.
+Tables as in `markov.stencils.loops.flow_kernels`.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
@@ -82,9 +82,9 @@ def count_entries(row_kind, first, starts, ends, numbers, width, begin, one, bit
     return states, found
 
 
-def keep(bit, marks, x):
+def keep(top, bottom, each, bit, marks, x):
     """Set x to zero in states without a mark."""
-    for s in range(len(x)):
+    for s in range(top * each, bottom * each):
         if not marks[s] & bit:
             x[s] = 0.0
 

@@ -11,7 +11,7 @@ from hopflow.checks import one_number
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
 from responsefn.responses.references import Reference
-from responsefn.rules.rate_rule import RateRule
+from responsefn.rules.rates.rate_rule import RateRule
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -105,8 +105,10 @@ class DCQCN(RateRule):
         hyper: float = 400e6 / 12000.0
 
     reference = Reference(
-        "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015, Sect. 3 and 5",
-        doi="10.1145/2785956.2787484",
+        "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015, Sect. 3 and 5; protocol and "
+        "fluid model as most of its authors state them in ECN or delay, CoNEXT 2016, doi:10.1145/2999572.2999593",
+        "primary",
+        "10.1145/2785956.2787484",
     )
     domain = (1e-7, 0.5)
     monotone = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from markov.stencils import place_kernels as kernels
-from markov.stencils.kernel_calls import ONE, unsigned
+from markov.stencils.loops import place_kernels as kernels
+from markov.stencils.loops.kernel_calls import ONE, unsigned
 
 
 def row(bit):
@@ -31,5 +31,5 @@ def test_marks_spread_along_transitions_in_one_run_forward(plain):
 
 def test_numbers_of_states_without_a_mark_are_zero():
     x, marks = np.ones(3), np.array([1, 2, 3], dtype=np.uint8)
-    kernels.keep(2, marks, x)
+    kernels.keep(0, 1, 3, 2, marks, x)
     assert x.tolist() == [0.0, 1.0, 1.0]

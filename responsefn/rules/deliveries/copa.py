@@ -1,0 +1,178 @@
+"""Copa: a window that follows a target rate, the inverse of the queue's delay."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import choice, one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+
+__all__ = ["Copa"]
+
+
+class Copa(DeliveryRule):
+    r"""Copa (Arun and Balakrishnan 2018): the target rate is 1/(delta d), d being the queueing delay.
+
+    d is RTT_standing - RTT_min: the least round-trip times of half a smoothed round trip and of ten seconds. Each
+    ACK moves the window W by v/(delta W), up while W / RTT_standing is at most the target, else down; the
+    velocity v is 1, and doubles per round trip once the window has gone one way for three. Slow start doubles the
+    window until its rate exceeds the target. Packets are paced at 2 W / RTT_standing.
+
+    N flows alone keep 1/delta packets each in the queue, and empty it every five round trips or so. Where it has
+    not been nearly empty (d below a tenth of what it rose to in four round trips) for five, another sender
+    fills it: then 1/delta grows by one per round trip and halves with a loss, but is no less than before.
+
+    The paper says nothing of two things: v/(delta W) is at most one packet (as in the authors' code), and a
+    timeout begins a slow start of two packets (our own). Round-trip times are kept by quarters
+    of half a round trip, by seconds and by round trips, so that the windows are up to one such part shorter.
+
+    Parameters
+    ----------
+    delta
+        Inverse of the packets that the flow keeps in the queue, > 0.
+    competitive
+        1 with the mode that competes with senders that fill the queue, 0 without.
+
+    Examples
+    --------
+    >>> from responsefn import Copa
+    >>> Copa().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: Copa(): has no response function of a loss rate: its window follows the delay of the queue; ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets, pacing in packets/s; then what they follow, times in s.
+
+        packets: 1/delta of now; direction: 1 up, -1 down; same: windows in which it stayed; begun, begun_cwnd: of this
+        window; slow: whether in slow start; now_1 to now_4: least RTTs of quarters of srtt / 2; base_1 to base_10:
+        of seconds; low_1 to low_5, high_1 to high_4: least and largest of round trips; lossy: a loss in this one.
+        """
+
+        cwnd: float = 10.0
+        ssthresh: float = math.inf
+        pacing_rate: float = 1e9
+        srtt: float = 0.0
+        packets: float = 0.0
+        velocity: float = 1.0
+        direction: float = 0.0
+        same: float = 0.0
+        begun: float = -math.inf
+        begun_cwnd: float = 0.0
+        slow: float = 1.0
+        quarter: float = -math.inf
+        now_1: float = math.inf
+        now_2: float = math.inf
+        now_3: float = math.inf
+        now_4: float = math.inf
+        second: float = -math.inf
+        base_1: float = math.inf
+        base_2: float = math.inf
+        base_3: float = math.inf
+        base_4: float = math.inf
+        base_5: float = math.inf
+        base_6: float = math.inf
+        base_7: float = math.inf
+        base_8: float = math.inf
+        base_9: float = math.inf
+        base_10: float = math.inf
+        low_1: float = math.inf
+        low_2: float = math.inf
+        low_3: float = math.inf
+        low_4: float = math.inf
+        low_5: float = math.inf
+        high_1: float = 0.0
+        high_2: float = 0.0
+        high_3: float = 0.0
+        high_4: float = 0.0
+        lossy: float = 0.0
+
+    class Params(NamedTuple):
+        """Inverse of packets in the queue; whether it competes."""
+
+        delta: float = 0.5
+        competitive: int = 1
+
+    reference = Reference(
+        "V. Arun, H. Balakrishnan, Copa: practical delay-based congestion control for the Internet, NSDI 2018, "
+        "eq. 1, Sect. 2.1 and 2.2, and venkatarun95/genericCC, markoviancc.cc (the authors' own)",
+        "primary",
+    )
+    why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{\pm}= v / (\delta W)\ \text{towards}\ \lambda_t = 1 / (\delta d_q)"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("delta", self.params.delta, above=0.0)
+        choice("competitive", self.params.competitive, (0, 1))
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from two packets."""
+        return s._replace(cwnd=2.0, slow=1.0, velocity=1.0, same=0.0)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Move the window towards the target rate."""
+        if e.acked == 0.0:
+            return s._replace(lossy=1.0)
+        s = seen(s, e)
+        standing = min(min(s.now_1, s.now_2), min(s.now_3, s.now_4))
+        early = min(min(s.base_1, s.base_2, s.base_3), min(s.base_4, s.base_5, s.base_6))
+        least = min(early, min(s.base_7, s.base_8), min(s.base_9, s.base_10))
+        if e.time >= s.begun + s.srtt:
+            s = another_window(s, q, least, e.time)
+        cwnd = s.cwnd
+        velocity = min(s.velocity, max(1.0, cwnd / s.packets))
+        slow = s.slow
+        lossy = max(s.lossy, min(e.lost, 1.0))
+        if cwnd * (standing - least) <= s.packets * standing:
+            cwnd += e.acked * (1.0 if slow > 0.0 else min(1.0, velocity * s.packets / cwnd))
+        else:
+            slow = 0.0
+            cwnd = max(2.0, cwnd - e.acked * min(1.0, velocity * s.packets / cwnd))
+        return s._replace(
+            cwnd=cwnd, slow=slow, velocity=velocity, pacing_rate=2.0 * cwnd / standing, lossy=lossy
+        )  # fmt: skip
+
+
+def seen(s: Any, e: Any) -> Any:
+    """Return the state with a new round-trip time in all that is kept of them."""
+    srtt = e.rtt if s.srtt == 0.0 else s.srtt + 0.125 * (e.rtt - s.srtt)
+    if e.time >= s.quarter + 0.125 * srtt:
+        s = s._replace(quarter=e.time, now_1=e.rtt, now_2=s.now_1, now_3=s.now_2, now_4=s.now_3)
+    if e.time >= s.second + 1.0:
+        s = s._replace(
+            second=e.time, base_1=e.rtt, base_2=s.base_1, base_3=s.base_2, base_4=s.base_3,
+            base_5=s.base_4, base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
+            base_10=s.base_9,
+        )  # fmt: skip
+    return s._replace(
+        srtt=srtt, now_1=min(s.now_1, e.rtt), base_1=min(s.base_1, e.rtt),
+        low_1=min(s.low_1, e.rtt), high_1=max(s.high_1, e.rtt),
+    )  # fmt: skip
+
+
+def another_window(s: Any, q: Any, least: Any, now: Any) -> Any:
+    """Return the state at the end of a round trip: the velocity, and 1/delta."""
+    low = min(min(s.low_1, s.low_2, s.low_3), min(s.low_4, s.low_5))
+    high = max(max(s.high_1, s.high_2), max(s.high_3, s.high_4))
+    default = 1.0 / q.delta
+    packets = default
+    if q.competitive > 0.0 and s.high_4 > 0.0 and low - least > 0.1 * (high - least):
+        packets = max(default, 0.5 * s.packets if s.lossy > 0.0 else s.packets + 1.0)
+    direction = 1.0 if s.cwnd > s.begun_cwnd else -1.0
+    same = s.same + 1.0 if direction == s.direction else 0.0
+    velocity = 1.0
+    if same >= 3.0 and s.slow == 0.0:
+        velocity = 2.0 * s.velocity
+    return s._replace(
+        packets=packets, direction=direction, same=same, velocity=velocity, begun_cwnd=s.cwnd,
+        begun=now, lossy=0.0, low_1=math.inf, low_2=s.low_1, low_3=s.low_2,
+        low_4=s.low_3, low_5=s.low_4, high_1=0.0, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3,
+    )  # fmt: skip

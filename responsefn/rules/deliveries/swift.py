@@ -1,0 +1,158 @@
+"""Swift: a window for data centres, by the delay and a target that depends on the window."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+
+__all__ = ["Swift"]
+
+UNPACED = 1e12
+"""Packets/s: no pacing."""
+
+
+class Swift(DeliveryRule):
+    r"""Swift (Kumar et al. 2020): AIMD on the delay, with windows of less than a packet.
+
+    Per round trip the window W grows by ``ai`` packets while the round-trip time is below the target. Above it W falls by
+    beta (RTT - target) / RTT of itself, at most by ``max_mdf``, and at most once per round trip, as it does at a loss.
+    A window of less than a packet is a packet every RTT / W. The target grows as windows shrink, so that many flows
+    do not share a short queue:
+
+    .. math::
+
+        \mathrm{target} = t_0 + \max\Bigl(0, \min\Bigl(r, \frac{a}{\sqrt W} - \frac{a}{\sqrt{W_{max}}}\Bigr)\Bigr),\quad
+        a = \frac{r}{1/\sqrt{W_{min}} - 1/\sqrt{W_{max}}}.
+
+    It is the delay of the network (the fabric) alone: there is none of hosts here. Of the path's length, by which the
+    paper scales the target too, ``base_target`` must contain the part. Packets lost are found by selective ACKs.
+
+    Parameters
+    ----------
+    base_target
+        t_0, s: the round trip without queue, the part for its hops, and the queue that a flow may keep.
+    ai
+        Packets per round trip, > 0.
+    beta
+        Multiplicative decrease, 0 < beta <= 1.
+    max_mdf
+        Largest part of the window lost at once, 0 < max_mdf < 1.
+    fs_range
+        r: by how much the target grows at most for small windows, s; 0: it does not.
+    fs_min_cwnd, fs_max_cwnd
+        W_min, W_max: windows at which it is that much larger, and no larger, packets.
+    min_cwnd
+        Least window, packets, > 0.
+
+    The defaults are for round trips of about 20 us; the paper was not to be read, and htsim, whose they are, calls
+    ``ai``, ``beta``, ``max_mdf`` and the times guesses.
+
+    Examples
+    --------
+    >>> from responsefn import Swift
+    >>> Swift().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: Swift(): has no response function of a loss rate: its window follows the delay; ...
+    """
+
+    class State(NamedTuple):
+        """Whole window in packets, pacing in packets/s; the window itself; when it last fell, RTT, in s; timeouts."""
+
+        cwnd: float = 10.0
+        ssthresh: float = math.inf
+        pacing_rate: float = UNPACED
+        window: float = 10.0
+        fell: float = -math.inf
+        rtt: float = 0.0
+        timeouts: float = 0.0
+
+    class Params(NamedTuple):
+        """Times in s; packets; parts of the window."""
+
+        base_target: float = 50e-6
+        ai: float = 1.0
+        beta: float = 0.8
+        max_mdf: float = 0.5
+        fs_range: float = 100e-6
+        fs_min_cwnd: float = 0.1
+        fs_max_cwnd: float = 100.0
+        min_cwnd: float = 0.001
+
+    reference = Reference(
+        "G. Kumar et al., Swift: delay is simple and effective for congestion control in the datacenter, SIGCOMM 2020, "
+        "Algorithm 1, as htsim (swift.cpp) and others have it",
+        doi="10.1145/3387514.3406591",
+    )
+    why_no_rate: ClassVar[str] = "its window follows the delay"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= a_i / W,\ \text{late: } W \gets W (1 - \beta (\mathrm{RTT} - t) / \mathrm{RTT})"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        one_number("base_target", q.base_target, above=0.0, below=5.0, hint="in s")
+        one_number("ai", q.ai, above=0.0)
+        one_number("beta", q.beta, above=0.0, at_most=1.0)
+        one_number("max_mdf", q.max_mdf, above=0.0, below=1.0)
+        one_number("fs_range", q.fs_range, at_least=0.0, below=5.0, hint="in s")
+        one_number("fs_min_cwnd", q.fs_min_cwnd, above=0.0, hint="in packets")
+        one_number("fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets")
+        one_number("min_cwnd", q.min_cwnd, above=0.0, hint="in packets")
+
+    def target(self, window: float) -> float:
+        """Return the round-trip time in s up to which a window of so many packets grows.
+
+        >>> round(Swift().target(100.0) * 1e6), round(Swift().target(0.1) * 1e6)
+        (50, 150)
+        """
+        one_number("window", window, above=0.0, hint="in packets")
+        return float(target_of(self.params, window))
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Lose the largest part, if the window has not fallen within a round trip."""
+        if e.time < s.fell + e.rtt:
+            return s
+        return set_window(s._replace(fell=e.time), q, (1.0 - q.max_mdf) * s.window)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Lose the largest part; after three timeouts in a row all but the least window."""
+        window = q.min_cwnd if s.timeouts >= 2.0 else (1.0 - q.max_mdf) * s.window
+        return set_window(s._replace(fell=e.time, timeouts=s.timeouts + 1.0), q, window)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Grow below the target, else fall, at most once per round trip."""
+        if e.acked == 0.0:
+            return s
+        s = s._replace(rtt=e.rtt, timeouts=0.0)
+        target = target_of(q, s.window)
+        if e.rtt < target:
+            return set_window(s, q, s.window + q.ai * e.acked / max(1.0, s.window))
+        if e.time < s.fell + e.rtt:
+            return s
+        kept = max(1.0 - q.beta * (e.rtt - target) / e.rtt, 1.0 - q.max_mdf)
+        return set_window(s._replace(fell=e.time), q, kept * s.window)
+
+
+def target_of(q: Any, window: Any) -> Any:
+    """Return the target of a window, s."""
+    least = 1.0 / math.sqrt(q.fs_max_cwnd)
+    slope = q.fs_range / (1.0 / math.sqrt(q.fs_min_cwnd) - least)
+    return q.base_target + max(0.0, min(q.fs_range, slope * (1.0 / math.sqrt(window) - least)))
+
+
+def set_window(s: Any, q: Any, window: Any) -> Any:
+    """Return the state with a window: of less than a packet one packet, paced."""
+    window = max(q.min_cwnd, window)
+    pacing = UNPACED
+    if window < 1.0 and s.rtt > 0.0:
+        pacing = window / s.rtt
+    return s._replace(cwnd=max(1.0, window), pacing_rate=pacing, window=window)

@@ -1,0 +1,196 @@
+"""TIMELY: a rate by the gradient of the round-trip time; and the patch that gives it a fixed point."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses.references import Reference
+from responsefn.rules.rates.rate_rule import RateRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["TIMELY", "PatchedTIMELY"]
+
+
+class TIMELY(RateRule):
+    r"""TIMELY (Mittal et al. 2015), as Zhu et al. (2016, Algorithm 1) state it.
+
+    Each completed ``segment`` gives a round-trip time RTT. The rate R grows by delta below ``t_low`` and falls to
+    R (1 - beta (1 - T_high / RTT)) above ``t_high``. In between it follows the gradient g, the smoothed change of
+    the RTT over ``min_rtt``: it grows by delta where g <= 0 (five times as much after five segments), else it
+    falls to R (1 - beta g). It has no unique fixed point: the shares depend on how flows began, as Zhu et
+    al. prove; `PatchedTIMELY` has one.
+
+    Changes are made in proportion to the time since the last one, where that is shorter than ``min_rtt``. The rate
+    stays between delta and that of the first link, where a flow begins, as the paper has it for a sender
+    with one flow. Packets are paced one by one, not in bursts of a segment; a round-trip time has the transmission
+    times of the path.
+
+    Parameters
+    ----------
+    delta
+        Additive step, packets/s.
+    beta
+        Multiplicative decrease, 0 < beta <= 1.
+    alpha
+        Weight of a new change of the round-trip time, 0 < alpha <= 1.
+    t_low, t_high
+        Round-trip times between which the gradient counts, s.
+    min_rtt
+        By which changes are normalized, s.
+    segment
+        Packets, >= 1.
+
+    The defaults are those of Zhu et al. with packets of 1500 bytes: 10 Mb/s, 50 and 500 us, 20 us, 16 kB.
+
+    Examples
+    --------
+    >>> from responsefn import TIMELY, Feedback
+    >>> rule = TIMELY(segment=1)
+    >>> state = rule.start(line_rate=1e6)._replace(rate=1e5, previous=5e-5, updated=0.0)
+    >>> rule.on_feedback(state, rule.params, Feedback(time=1e-3, rtt=5e-5, acks=1.0, marks=0.0)).rate
+    100833.33...
+    """
+
+    class State(NamedTuple):
+        """Rates in packets/s; the last round-trip time, its smoothed change and the last update in s; counts.
+
+        seen: packets of this segment; falling: segments in a row whose gradient was not positive.
+        """
+
+        rate: float = math.inf
+        line_rate: float = math.inf
+        previous: float = 0.0
+        change: float = 0.0
+        updated: float = -math.inf
+        seen: float = 0.0
+        falling: float = 0.0
+
+    class Params(NamedTuple):
+        """Step in packets/s, decrease, weight, times in s, packets."""
+
+        delta: float = 10e6 / 12000.0
+        beta: float = 0.8
+        alpha: float = 0.875
+        t_low: float = 50e-6
+        t_high: float = 500e-6
+        min_rtt: float = 20e-6
+        segment: float = 16e3 / 1500.0
+
+    reference = Reference(
+        "R. Mittal et al., TIMELY: RTT-based congestion control for the datacenter, SIGCOMM 2015, "
+        "as stated and patched in Y. Zhu et al., ECN or delay: lessons learnt from "
+        "analysis of DCQCN and TIMELY, CoNEXT 2016, Algorithms 1 and 2",
+        "primary",
+        "10.1145/2999572.2999593",
+    )
+    capacity: ClassVar[str] = "needed"
+    monotone = False
+    why_no_inverse = "it has no response function of a loss rate"
+    dynamics: ClassVar[str] = (
+        r"R \mathrel{+}= \delta\ (g \le 0),\ R \gets R (1 - \beta g)\ (g > 0),\ "
+        r"g = \dot{\mathrm{RTT}} / D_{\min}"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        one_number("delta", q.delta, above=0.0, hint="in packets/s")
+        one_number("beta", q.beta, above=0.0, at_most=1.0)
+        one_number("alpha", q.alpha, above=0.0, at_most=1.0)
+        one_number("t_low", q.t_low, above=0.0, hint="in s")
+        one_number("t_high", q.t_high, at_least=q.t_low, hint="in s")
+        one_number("min_rtt", q.min_rtt, above=0.0, hint="in s")
+        one_number("segment", q.segment, at_least=1.0, hint="in packets")
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Count packets; change the rate when a segment is complete."""
+        return updated(s, q, e, 0.0)
+
+    def rate(
+        self,
+        p: ArrayLike,  # noqa: ARG002
+        rtt: ArrayLike = 1.0,  # noqa: ARG002
+        bandwidth: float | None = None,  # noqa: ARG002
+        *,
+        unit_check: bool = True,  # noqa: ARG002
+    ) -> float | NDArray[Any]:
+        """Refuse: the rule follows round-trip times, not losses."""
+        why = "has no response function of a loss rate: it follows round-trip times"
+        raise ValueError(f"{self!r}: {why}; simulate it, dfcmodel.simulate")
+
+
+class PatchedTIMELY(TIMELY):
+    r"""TIMELY with the patch of Zhu et al. (2016, Algorithm 2), which gives it a fixed point.
+
+    Between ``t_low`` and ``t_high`` the rate R becomes delta (1 - w) + R (1 - beta w (RTT - T_low) / T_low), with
+    w = 2 g + 1/2 within [0, 1]. N flows over a link of C packets/s come to C / N each, at
+
+    .. math::
+
+        \mathrm{RTT} = T_{low} \left(1 + \frac{N \delta}{\beta C}\right),
+
+    which is their fixed point of the queue, with round-trip times that contain those of the path. Otherwise as
+    `TIMELY`; ``beta`` is 0.008.
+
+    Examples
+    --------
+    >>> from responsefn import Feedback, PatchedTIMELY
+    >>> rule = PatchedTIMELY(segment=1)
+    >>> state = rule.start(line_rate=1e6)._replace(rate=1e5, previous=5e-5, updated=0.0)
+    >>> rule.on_feedback(state, rule.params, Feedback(time=1e-3, rtt=5e-5, acks=1.0, marks=0.0)).rate
+    100416.66...
+    """
+
+    class Params(NamedTuple):
+        """Step in packets/s, decrease, weight, times in s, packets."""
+
+        delta: float = 10e6 / 12000.0
+        beta: float = 0.008
+        alpha: float = 0.875
+        t_low: float = 50e-6
+        t_high: float = 500e-6
+        min_rtt: float = 20e-6
+        segment: float = 16e3 / 1500.0
+
+    dynamics: ClassVar[str] = (
+        r"R \gets \delta (1 - w) + R (1 - \beta w (\mathrm{RTT} - T_{low}) / T_{low}),\ w = 2 g + \tfrac12"
+    )
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Count packets; change the rate when a segment is complete."""
+        return updated(s, q, e, 1.0)
+
+
+def updated(s: Any, q: Any, e: Any, patched: Any) -> Any:
+    """Return the state after ACKs: another rate if they complete a segment."""
+    seen = s.seen + e.acks
+    if seen < q.segment:
+        return s._replace(seen=seen)
+    seen = max(0.0, seen - q.segment)
+    if s.previous == 0.0:
+        return s._replace(seen=seen, previous=e.rtt, updated=e.time)
+    change = (1.0 - q.alpha) * s.change + q.alpha * (e.rtt - s.previous)
+    gradient = change / q.min_rtt
+    part = min(1.0, (e.time - s.updated) / q.min_rtt)
+    falling = s.falling + 1.0 if gradient <= 0.0 else 0.0
+    if e.rtt < q.t_low:
+        step = q.delta
+    elif e.rtt > q.t_high:
+        step = -s.rate * q.beta * (1.0 - q.t_high / e.rtt)
+    elif patched > 0.0:
+        weight = min(1.0, max(0.0, 2.0 * gradient + 0.5))
+        step = q.delta * (1.0 - weight) - s.rate * q.beta * weight * (e.rtt / q.t_low - 1.0)
+    elif gradient <= 0.0:
+        step = 5.0 * q.delta if falling >= 5.0 else q.delta
+    else:
+        step = -s.rate * q.beta * min(1.0, gradient)
+    rate = min(s.line_rate, max(q.delta, s.rate + part * step))
+    return s._replace(
+        rate=rate, previous=e.rtt, change=change, updated=e.time, seen=seen, falling=falling
+    )

@@ -1,0 +1,304 @@
+"""Slow starts for window rules: Limited Slow-Start (RFC 3742) and HyStart++ (RFC 9406)."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hopflow.checks import one_number
+from responsefn.responses.dynamics import Cycle, Event
+from responsefn.responses.references import RFC3742, RFC9406, Reference
+from responsefn.rules.base import WindowRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["hystart", "limited_slow_start"]
+
+
+def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
+    """Return a rule with Limited Slow-Start (RFC 3742) in the place of its slow start.
+
+    Up to a window of ``max_ssthresh`` packets each ACK adds one packet; beyond it 1/K of a packet,
+    K = int(cwnd / (max_ssthresh / 2)), so that a round trip adds between ``max_ssthresh / 2`` and
+    ``max_ssthresh`` packets. Everything else, its response to losses included, is the rule's.
+
+    Parameters
+    ----------
+    rule
+        A window rule whose slow start adds a packet per ACK (RFC 5681).
+    max_ssthresh
+        Packets, >= 1.
+
+    Returns
+    -------
+    A rule of a class derived from the given one, with ``max_ssthresh`` among its parameters.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a rule with another slow start, or a parameter out of its range.
+
+    Examples
+    --------
+    >>> from responsefn import HSTCP, limited_slow_start
+    >>> rule = limited_slow_start(HSTCP())
+    >>> rule, rule.rate(1e-5, 0.1) == HSTCP().rate(1e-5, 0.1)
+    (limited_slow_start(HSTCP()), True)
+    >>> rule.on_ack(rule.State(cwnd=200.0), rule.params, None).cwnd
+    200.25
+    """
+    return _with_slow_start(_Limited, rule, {"max_ssthresh": max_ssthresh})
+
+
+def hystart(
+    rule: WindowRule,
+    *,
+    min_rtt_thresh: float = 4e-3,
+    max_rtt_thresh: float = 16e-3,
+    min_rtt_divisor: float = 8.0,
+    n_rtt_sample: int = 8,
+    css_growth_divisor: float = 4.0,
+    css_rounds: int = 5,
+) -> Any:
+    """Return a rule with HyStart++ (RFC 9406) in its first slow start, before anything is lost.
+
+    A round is a window of ACKs. Once ``n_rtt_sample`` of them have come and the least round-trip time of the
+    round exceeds that of the last one by an eighth, at least 4 and at most 16 ms, conservative slow start
+    begins: the window grows at a quarter of the pace. If the round-trip time falls below what it was
+    then, slow start goes on; after ``css_rounds`` rounds it is over, ``ssthresh`` is the window.
+
+    A rule that counts ACKs: it runs at packet level, and the fluid refuses it. `rate` and what follows from it are
+    those of the rule without it. Of CUBIC's adjustments on leaving slow start without a loss (RFC 9438, 4.10)
+    W_max, K and the epoch are made; its Reno-friendly window still grows by alpha < 1 up to W_max / beta.
+
+    Parameters
+    ----------
+    rule
+        A window rule whose slow start adds a packet per ACK (RFC 5681).
+    min_rtt_thresh, max_rtt_thresh
+        Least and largest increase of the round-trip time that ends slow start, s.
+    min_rtt_divisor
+        Part of the round-trip time that does, in between: one in so many.
+    n_rtt_sample
+        ACKs of a round that must have come.
+    css_growth_divisor
+        By which conservative slow start grows more slowly, >= 2.
+    css_rounds
+        Rounds that it lasts.
+
+    The defaults are the constants that RFC 9406 recommends in Sect. 4.3.
+
+    Returns
+    -------
+    A rule of a class derived from the given one, with the constants among its parameters.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a rule with another slow start, or a parameter out of its range.
+
+    Examples
+    --------
+    >>> from responsefn import CUBIC, hystart
+    >>> hystart(CUBIC()), hystart(CUBIC(C=0.2), css_rounds=3)
+    (hystart(CUBIC()), hystart(CUBIC(C=0.2), css_rounds=3))
+    """
+    return _with_slow_start(
+        _HyStart, rule,
+        {"min_rtt_thresh": min_rtt_thresh, "max_rtt_thresh": max_rtt_thresh,
+         "min_rtt_divisor": min_rtt_divisor, "n_rtt_sample": n_rtt_sample,
+         "css_growth_divisor": css_growth_divisor, "css_rounds": css_rounds},
+    )  # fmt: skip
+
+
+class _SlowStart:
+    """What rules with a slow start of their own have in common: they respond as the rule without it."""
+
+    slow: ClassVar[type[_SlowStart]]
+    plain: ClassVar[type[WindowRule]]
+    name: ClassVar[str]
+    constants: ClassVar[dict[str, float]]
+    fields: ClassVar[dict[str, float]]
+    slow_start: ClassVar[Reference]
+    params: Any
+    _given: set[str]
+
+    def without(self) -> WindowRule:
+        """Return the rule with its own slow start."""
+        return self.plain(**_said(self, self.plain.Params._fields))
+
+    def cycle(self, *args: Any, **kwargs: Any) -> Cycle:
+        """Return the numerical cycle of the rule, which is never in the first slow start."""
+        return self.without().cycle(*args, **kwargs)
+
+    def cite(self) -> str:
+        """Return the sources of the rule and of its slow start."""
+        return f"{self.without().cite()}; slow start: {self.slow_start}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _with_slow_start, (self.slow, self.without(), _said(self, self.constants))
+
+    @staticmethod
+    def function(inner: Any) -> Any:
+        """Return `on_ack` around that of a rule."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Name what made the rule."""
+        shown = [f"{k}={v!r}" for k, v in _said(self, self.constants).items()]
+        return f"{self.name}({', '.join([repr(self.without()), *shown])})"
+
+
+class _Limited(_SlowStart):
+    name: ClassVar[str] = "limited_slow_start"
+    constants: ClassVar[dict[str, float]] = {"max_ssthresh": 100.0}
+    slow_start: ClassVar[Reference] = RFC3742
+    fields: ClassVar[dict[str, float]] = {}
+
+    def check(self) -> None:
+        """Check the rule's parameters and the limit."""
+        super().check()  # type: ignore[misc]
+        one_number("max_ssthresh", self.params.max_ssthresh, at_least=1.0, hint="in packets")
+
+    @staticmethod
+    def function(inner: Any) -> Any:
+        """Return `on_ack` around that of a rule."""
+
+        def on_ack(s: Any, q: Any, e: Any) -> Any:
+            new = inner(s, q, e)
+            if s.cwnd < s.ssthresh and s.cwnd > q.max_ssthresh:
+                slower = math.floor(s.cwnd / (0.5 * q.max_ssthresh))
+                new = new._replace(cwnd=s.cwnd + 1.0 / slower)
+            return new
+
+        return on_ack
+
+
+class _HyStart(_SlowStart):
+    name: ClassVar[str] = "hystart"
+    constants: ClassVar[dict[str, float]] = {
+        "min_rtt_thresh": 4e-3, "max_rtt_thresh": 16e-3, "min_rtt_divisor": 8.0, "n_rtt_sample": 8,
+        "css_growth_divisor": 4.0, "css_rounds": 5,
+    }  # fmt: skip
+    slow_start: ClassVar[Reference] = RFC9406
+    fields: ClassVar[dict[str, float]] = {
+        "last_least": math.inf, "least": math.inf, "samples": 0.0, "left": 0.0,
+        "baseline": math.inf, "rounds": 0.0,
+    }  # fmt: skip
+    """Least RTT of the last and of this round, s; its ACKs, and how many are to come; least RTT when
+    conservative slow start began, s; its rounds, this one included (0: not in it)."""
+    counts_acks: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Check the rule's parameters and the constants."""
+        super().check()  # type: ignore[misc]
+        q = self.params
+        one_number("min_rtt_thresh", q.min_rtt_thresh, above=0.0, hint="in s")
+        one_number("max_rtt_thresh", q.max_rtt_thresh, at_least=q.min_rtt_thresh, hint="in s")
+        one_number("min_rtt_divisor", q.min_rtt_divisor, above=0.0)
+        one_number("n_rtt_sample", q.n_rtt_sample, at_least=1.0)
+        one_number("css_growth_divisor", q.css_growth_divisor, at_least=2.0)
+        one_number("css_rounds", q.css_rounds, at_least=1.0)
+
+    @staticmethod
+    def function(inner: Any) -> Any:
+        """Return `on_ack` of RFC 9406, Sect. 4.2, around that of a rule."""
+
+        def on_ack(s: Any, q: Any, e: Any) -> Any:
+            new = inner(s, q, e)
+            if s.ssthresh < math.inf:
+                return new
+            left = (s.left if s.left > 0.0 else math.floor(s.cwnd)) - 1.0
+            least = min(s.least, e.rtt)
+            last_least = s.last_least
+            samples = s.samples + 1.0
+            baseline = s.baseline
+            rounds = s.rounds
+            cwnd = new.cwnd
+            ssthresh = new.ssthresh
+            if rounds > 0.0:
+                cwnd = s.cwnd + (new.cwnd - s.cwnd) / q.css_growth_divisor
+                if samples >= q.n_rtt_sample and least < baseline:
+                    baseline = math.inf
+                    rounds = 0.0
+            elif samples >= q.n_rtt_sample and last_least < math.inf:
+                more = min(last_least / q.min_rtt_divisor, q.max_rtt_thresh)
+                if least >= last_least + max(q.min_rtt_thresh, more):
+                    baseline = least
+                    rounds = 1.0
+            if left <= 0.0:
+                last_least = least
+                least = math.inf
+                samples = 0.0
+                left = math.floor(cwnd)
+                if rounds >= q.css_rounds:
+                    ssthresh = cwnd
+                elif rounds > 0.0:
+                    rounds += 1.0
+            return new._replace(
+                cwnd=cwnd, ssthresh=ssthresh, last_least=last_least, least=least, samples=samples,
+                left=left, baseline=baseline, rounds=rounds,
+            )  # fmt: skip
+
+        return on_ack
+
+
+def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, float]) -> Any:
+    """Return a rule of the class derived from that of ``rule``."""
+    kind: Any = type(rule)
+    if not issubclass(kind, WindowRule) or issubclass(kind, _SlowStart) or not _doubles(rule):
+        what = "a window rule whose slow start adds a packet per ACK, such as Reno()"
+        raise TypeError(f"rule = {rule!r}: must be {what}")
+    own = {k: v for k, v in constants.items() if v != slow.constants[k]}
+    return _class_of(slow, kind)(**_said(rule, kind.Params._fields), **own)
+
+
+def _said(rule: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return those of some parameters that were given, or are not the defaults."""
+    values, defaults = rule.params._asdict(), rule.Params._field_defaults
+    return {
+        k: values[k]
+        for k in names
+        if k in rule._given or k not in defaults or values[k] != defaults[k]
+    }
+
+
+def _doubles(rule: WindowRule) -> bool:
+    """Return whether an ACK of a new connection adds a packet to its window."""
+    if hasattr(rule, "on_delivery") or rule.State._fields[:2] != ("cwnd", "ssthresh"):
+        return False
+    begun = rule.start(0.1)._replace(cwnd=8.0)
+    return bool(rule.on_ack(begun, rule.params, Event(1.0, 0.1)).cwnd == 9.0)
+
+
+@cache
+def _class_of(slow: Any, plain: Any) -> type[Any]:
+    """Return the class of rules like ``plain`` with another slow start."""
+    types = [
+        namedtuple(  # noqa: PYI024
+            name,
+            (*own._fields, *more),
+            defaults=(*own._field_defaults.values(), *more.values()),
+        )
+        for name, own, more in (
+            ("State", plain.State, slow.fields),
+            ("Params", plain.Params, slow.constants),
+        )
+    ]
+    types[1].__annotations__ = {
+        **getattr(plain.Params, "__annotations__", {}), **dict.fromkeys(slow.constants, "float"),
+    }  # fmt: skip
+    members = {
+        "__doc__": f"{plain.__name__} with the slow start of `{slow.name}`.",
+        "__module__": __name__,
+        "State": types[0],
+        "Params": types[1],
+        "slow": slow,
+        "plain": plain,
+        "assigned": (*plain.assigned, *slow.fields),
+        "on_ack": staticmethod(slow.function(plain.on_ack)),
+    }
+    return type(f"{slow.__name__[1:]}{plain.__name__}", (slow, plain), members)

@@ -1,0 +1,25 @@
+"""``hopflow validate`` interrupted: what was found so far, and nothing where there is nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from validation import cli, running
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch, done: int) -> None:
+    def interrupted(claims, *, fresh, executor):
+        yield from ((claim, claim.check()) for claim in claims[:done])
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "checked", interrupted)
+    ended = CliRunner().invoke(cli.app, ["validate", "--claim", "Y11", "--claim", "Y12"])
+    assert ended.exit_code == 130
+    assert f"interrupted: {done} of 2 claims" in ended.output
+    assert ("yang2001" in ended.output) is (done > 0)  # the tally
+    assert f"{done} of 2 claims checked so far" in (tmp_path / "report/index.html").read_text()

@@ -1,0 +1,123 @@
+"""What ``hopflow validate`` does: claims checked under a progress bar, their lines, runs computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from validation import recomputing, running
+from validation.commands import claim_lines
+from validation.report import Report
+from validation.report.rows import Row, as_json
+from validation.verdicts import Claim, Finding
+
+__all__ = ["Found", "checked_under_a_bar", "collected", "print_found", "recomputed"]
+
+
+@dataclass
+class Found:
+    """What a call has found so far, and whether it was interrupted.
+
+    Attributes
+    ----------
+    claims
+        Those to check, in the order of the lists.
+    findings, rows
+        Of those checked, by claim and by id.
+    """
+
+    claims: list[Claim]
+    findings: dict[Claim, Finding] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def in_order(self) -> list[Row]:
+        """Return the rows in the order of the claims."""
+        return [self.rows[each.id] for each in self.claims if each.id in self.rows]
+
+
+def checked_under_a_bar(
+    claims: list[Claim], console: Console, *, fresh: bool, executor: Executor | None = None
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings as they are done, under a progress bar."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("checking", total=len(claims))
+        for claim, finding in running.checked(claims, fresh=fresh, executor=executor):
+            progress.update(task, description=f"{claim.id} {claim.paper}", advance=1)
+            yield claim, finding
+
+
+def collected(
+    claims: list[Claim],
+    pages: Report,
+    console: Console,
+    *,
+    fresh: bool,
+    executor: Executor | None = None,
+) -> Found:
+    """Check claims and write their pages; Ctrl-C ends it with what was found."""
+    found = Found(claims)
+    try:
+        for each, finding in checked_under_a_bar(claims, console, fresh=fresh, executor=executor):
+            found.findings[each] = finding
+            found.rows[each.id] = pages.add(each, finding)
+    except KeyboardInterrupt:
+        found.interrupted = True
+    return found
+
+
+def print_found(
+    found: Found, pages: Report, console: Console, *, seconds: float, json: bool
+) -> list[str]:
+    """Print tally and claims, write the report, and return the ids of claims not as recorded.
+
+    Raises
+    ------
+    typer.Exit
+        With 130 after Ctrl-C.
+    """
+    rows = found.in_order()
+    if rows:
+        claim_lines.print_tally(rows, console)
+    for row in rows:
+        claim_lines.print_row(row, console)
+    if found.interrupted:
+        total = len(found.claims)
+        console.print(f"interrupted: {len(rows)} of {total} claims; report: {pages.write()}")
+        raise typer.Exit(130)
+    claim_lines.print_surprises(rows, console)
+    page = pages.write(seconds)
+    if json:
+        typer.echo(as_json(rows))
+    checked = "1 claim" if len(rows) == 1 else f"{len(rows)} claims"
+    console.print(f"{checked} in {seconds:.1f} s; report: {page}")
+    return sorted(row["id"] for row in rows if not row["as_recorded"])
+
+
+def recomputed(parts: range, pages: Report, console: Console) -> bool:
+    """Compute bundled runs again, say how they compare, and return whether all are equal."""
+    found = list(recomputing.recompute(parts))
+    about = recomputing.about(found, parts)
+    pages.recomputed(about)
+    off = [each for each in found if each.differences]
+    of = f" (part {parts[0]} of 0 to {recomputing.PARTS - 1})" if len(parts) == 1 else ""
+    said = "all equal packet for packet" if not off else f"[red]{len(off)} differ[/]"
+    console.print(
+        f"Packet level: {len(found)} of {about['of_runs']} bundled runs of ns-2 computed again{of}, "
+        f"{about['packets']} packets: {said}.",
+        highlight=False,
+    )
+    for each in off:
+        console.print(f"  {each.run}: {', '.join(each.differences)}", highlight=False)
+    return not off

@@ -1,0 +1,74 @@
+"""The step from the fluid to packets on the scenarios of claims: `dfcmodel.explain`, by hopflow itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from dfcmodel import default_refinements
+from validation.claims.explained import arguments
+from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.programs import Hopflow
+from validation.waterfalls import ABOUT, CASE
+
+__all__ = ["CASES"]
+
+RUNS = 8
+MODULE = "validation/claims/explained.py"
+
+
+def calls(run: Run) -> Calls:
+    """Return the words of ``hopflow explain``."""
+    return [["explain", run["claim"], "--runs", str(RUNS), "--seed", "0", "--table", "table.csv"]]
+
+
+def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
+    """Return the rows of the waterfalls of a claim."""
+    table = pd.read_csv(folder / "table.csv", keep_default_na=False)
+    rows = table.assign(claim=run["claim"], runs=RUNS).to_dict("records")
+    return {"waterfalls": [{str(name): value for name, value in row.items()} for row in rows]}
+
+
+def simulated_seconds(run: Run) -> float:
+    """Return the simulated time of all runs of a claim, s: every subset of the refinements of each level."""
+    asked = arguments(run["claim"])
+    scenario = asked["scenario"]
+    levels = [each.level for each in default_refinements(scenario)]
+    settings = sum(2 ** levels.count(level) for level in ("fluid", "packets"))
+    return RUNS * settings * float(asked.get("duration", scenario.duration))
+
+
+CASES = (
+    Case(
+        name=CASE,
+        title=f"From the bare fluid to packets on the scenarios of {len(ABOUT)} claims, {RUNS} runs of each setting",
+        claims=(),
+        program=Hopflow((MODULE,)),
+        parameters={"runs of each setting": (RUNS, "1"), "seed": (0, "1")},
+        tables={
+            "waterfalls": Table(
+                {
+                    "claim": Column("", "whose scenario"),
+                    "quantity": Column("", "what was compared"),
+                    "row": Column("", "end of the waterfall, or part of the gap between them"),
+                },
+                {
+                    "units": Column("", "of the quantity"),
+                    "mean": Column("", "over the runs, in units"),
+                    "low": Column("", "lower end of Student's 95 % interval"),
+                    "high": Column("", "upper end"),
+                    "runs": Column("1", "of each setting"),
+                },
+            )
+        },
+        runs=[{"claim": id} for id in ABOUT],
+        calls=calls,
+        read=read,
+        simulated_seconds=simulated_seconds,
+        notes=(
+            "Both levels are hopflow's own. Contributions are Shapley values over all orders of switching refinements on.",
+        ),
+    ),
+)
