@@ -119,7 +119,10 @@ def test_two_processes_change_nothing(by_devices, tmp_path):
         for n in range(2)
     ]
     try:
-        assert [process.wait(1800) for process in started] == [0, 0]  # 40 s of CPU time, on a busy machine minutes
+        assert [process.wait(1800) for process in started] == [
+            0,
+            0,
+        ]  # 40 s of CPU time, on a busy machine minutes
     finally:
         for process in started:
             process.kill()
