@@ -28,7 +28,7 @@ from validation.claims.simulators.unseen_networks import halving, with_rule
 from validation.network_comparison import Differences, compare, criteria
 from validation.network_runs import LEVELS, as_in_ns2, fluid_of_packets, packet_level
 from validation.random_networks import FRESH
-from validation.unseen_networks import SEEDS, Network
+from validation.unseen_networks import Network
 
 RESULT = Path(__file__).parent / "results" / "fresh_networks.md"
 CONVENTIONS = RESULT.with_name("fresh_networks_conventions.md")
@@ -38,8 +38,6 @@ LONG, WITH_AIMD, WITH_CUBIC = "chain-2-2", "mixed-rules-2-2", "mixed-rules-2-1"
 """A chain of 76 nodes, on which a full packet takes long; networks with agents that are other rules in ns-2."""
 MODULE = 819 / 1024
 """Part of its window that CUBIC keeps at a loss in ns-2's TCP/Linux; RFC 9438: 0.7."""
-FEW_SEEDS = SEEDS[:8]
-"""Those of the fluid with whole packets with ns-2's conventions, for its cost."""
 FIRST_PACKET = 40 / 1500
 """Size of the first packet of a connection in ns-2 over that of the others."""
 
@@ -56,8 +54,7 @@ def differences(
         networks = [FRESH[name] for name in names]
         if conventions:
             networks = [equal_terms(network, level) for network in networks]
-        seeds = FEW_SEEDS if conventions and level == WHOLE else SEEDS
-        each = compare(progress_bar(networks, desc=level), LEVELS[level], seeds)
+        each = compare(progress_bar(networks, desc=level), LEVELS[level])
         found[level] = since_small_packets(each, level) if conventions else each
     return found
 

@@ -35,7 +35,9 @@ MAX_SWEEPS = 16  # per level and cycle
 GOOD_FACTOR = 0.5  # of what is left, per cycle: a step that gains so much is not changed
 N_FORMER_STEPS = 2  # steps to combine with
 MIN_LENGTH, MAX_LENGTH = 0.5, 5.0  # times a cycle's step: what is farther off is for the norm alone
-STEP = 3
+HELPERS = tuple(
+    f"{name}{level}" for name in ("begin", "pass_on", "relax", "leave") for level in ("", "_first")
+)
 
 
 class CoarseLevels(NamedTuple):
@@ -167,23 +169,29 @@ class LinearMultigrid:
         levels: CoarseLevels,
     ) -> None:
         self.levels, self.n = levels, len(into)
+        rows = _unsigned(rows[0]), _unsigned(rows[1]), rows[2]
         self._matrix = *rows, own
-        self._first = *self._matrix, np.full(self.n, -1.0 / diagonal), into, out
+        self._first = own, np.full(self.n, -1.0 / diagonal), into, out
+        self._middle, ordered = _middles(0, self.n, *rows[:2])
+        bounds = _unsigned(levels.indptr)
+        self._middles, also = _middles(self.n, levels.first[-1], bounds, levels.indices)
+        self._ordered = ordered and also
         self._x, self._right = np.zeros(levels.first[-1]), np.zeros(levels.first[-1])
         self._left, self._sweeps = np.empty_like(levels.first), 1
-        helpers = kernels.relax_first, kernels.relax, kernels.leave_first, kernels.leave
+        helpers = [getattr(kernels, name) for name in HELPERS]
         self._run = compiled(kernels.correct, shape_of(self._arguments()), helpers=helpers)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays but the matrix."""
-        vectors = *self._first[4:], self._x, self._right
+        vectors = *self._first[1:], self._x, self._right, self._middle, self._middles
         return self.levels.nbytes + sum(vector.nbytes for vector in vectors)
 
     def start(self, right: Vector) -> None:
         """Begin with x = 0 for another right-hand side, shape (n,)."""
         self._right[: len(right)] = right
         self._x[: len(right)] = 0.0
+        self._left[0] = self.levels.repeats[0]
 
     def cycle(self) -> Vector:
         """Return x after one more cycle, shape (n,), not a copy."""
@@ -198,18 +206,12 @@ class LinearMultigrid:
         return found
 
     def _arguments(self) -> tuple[object, ...]:
-        first, repeats, *rest, inverse = self.levels
-        return (
-            first,
-            self._left,
-            repeats,
-            self._sweeps,
-            *self._first,
-            *rest,
-            self._x,
-            self._right,
-            inverse,
-        )
+        first, repeats, indptr, *rest, inverse = self.levels
+        rows, columns, entries, _ = self._matrix
+        how = first, self._left, repeats, self._sweeps, self._ordered
+        finest = rows, self._middle, columns, entries, *self._first
+        coarser = _unsigned(indptr), self._middles, *rest
+        return *how, *finest, *coarser, self._x, self._right, inverse
 
     def solve(
         self, right: Vector, enough: Callable[[Vector], bool], weights: Vector, plain: int = 0
@@ -248,6 +250,20 @@ class LinearMultigrid:
                 break
             least, since = (size, 0) if size < 0.5 * least else (least, since + 1)
         return steps.x
+
+
+def _unsigned(index: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers, none of them negative, as a type without a sign: no test of it, then."""
+    return index.view(f"u{index.itemsize}")
+
+
+def _middles(
+    low: int, high: int, indptr: NDArray[Any], indices: NDArray[Any]
+) -> tuple[NDArray[Any], bool]:
+    """Return where entries behind the diagonal begin in rows low .. high - 1, and whether rows ascend."""
+    found = np.empty(high, dtype=indptr.dtype)
+    arguments = int(low), int(high), indptr, indices, found
+    return found, bool(compiled(kernels.middles_of, shape_of(arguments))(*arguments))
 
 
 class _Steps:

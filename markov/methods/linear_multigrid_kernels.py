@@ -10,11 +10,16 @@ from __future__ import annotations
 
 __all__ = [
     "advance",
+    "begin",
+    "begin_first",
     "correct",
     "gain",
     "leave",
     "leave_first",
+    "middles_of",
     "multiply",
+    "pass_on",
+    "pass_on_first",
     "relax",
     "relax_first",
     "transpose",
@@ -26,7 +31,9 @@ def correct(
     left,
     repeats,
     sweeps,
+    ordered,
     rows,
+    middle,
     columns,
     entries,
     own,
@@ -34,6 +41,7 @@ def correct(
     into,
     out,
     indptr,
+    middles,
     indices,
     values,
     parent,
@@ -48,6 +56,9 @@ def correct(
     is negative; its inverse is ``-damping``. On the other levels x / scale = right + values x, as for `cycle`; what a
     state leaves goes, times ``into``, to its aggregate, by whose x its own changes, times ``out``. Every
     level but the last sweeps so many times before, and after, the levels behind it have corrected it.
+
+    Where x is zero, ``left`` is as ``repeats``. A first sweep, in turn, then reads states before each one
+    alone, and leaves a residual of those behind it: if rows are ``ordered``, half of the entries each.
     """
     last = len(first) - 2
     level = 0
@@ -57,10 +68,17 @@ def correct(
             for s in range(high, end):
                 x[s] = 0.0
                 right[s] = 0.0
-            if level == 0:
+            halves = ordered and sweeps == 1 and left[level] == repeats[level]
+            if level == 0 and halves:
+                begin_first(high, rows, middle, columns, entries, damping, x, right)
+                pass_on_first(high, rows, middle, columns, entries, into, parent, x, right)
+            elif level == 0:
                 for _ in range(sweeps):
                     relax_first(high, False, rows, columns, entries, own, damping, x, right)
                 leave_first(high, rows, columns, entries, own, into, parent, x, right)
+            elif halves:
+                begin(low, high, indptr, middles, indices, values, scale, x, right)
+                pass_on(low, high, indptr, middles, indices, values, parent, x, right)
             else:
                 for _ in range(sweeps):
                     relax(low, high, False, indptr, indices, values, scale, x, right)
@@ -90,6 +108,7 @@ def correct(
                 for _ in range(sweeps):
                     relax(low, high, True, indptr, indices, values, scale, x, right)
         if level == 0:
+            left[0] = 0
             return
 
 
@@ -119,6 +138,58 @@ def leave(low, high, indptr, indices, values, scale, parent, x, right):
         for k in range(indptr[s], indptr[s + 1]):
             rest += x[indices[k]] * values[k]
         right[parent[s]] += rest
+
+
+def begin_first(n, rows, middle, columns, entries, damping, x, right):
+    """Solve the equations of the first level in turn, where x is zero."""
+    for s in range(n):
+        total = right[s]
+        for k in range(rows[s], middle[s]):
+            total += entries[k] * x[columns[k]]
+        x[s] = total * damping[s]
+
+
+def pass_on_first(n, rows, middle, columns, entries, into, parent, x, right):
+    """Add the residuals that `begin_first` leaves to the equations of their aggregates."""
+    for s in range(n):
+        rest = 0.0
+        for k in range(middle[s], rows[s + 1]):
+            rest += entries[k] * x[columns[k]]
+        right[parent[s]] += rest * into[s]
+
+
+def begin(low, high, indptr, middles, indices, values, scale, x, right):
+    """Solve the equations of the states low .. high - 1 in turn, where x is zero."""
+    for s in range(low, high):
+        total = right[s]
+        for k in range(indptr[s], middles[s]):
+            total += x[indices[k]] * values[k]
+        x[s] = total * scale[s]
+
+
+def pass_on(low, high, indptr, middles, indices, values, parent, x, right):
+    """Add the residuals that `begin` leaves to the equations of their aggregates."""
+    for s in range(low, high):
+        rest = 0.0
+        for k in range(middles[s], indptr[s + 1]):
+            rest += x[indices[k]] * values[k]
+        right[parent[s]] += rest
+
+
+def middles_of(low, high, indptr, indices, middles):
+    """Write where the entries behind the diagonal begin in each row, and return whether all rows ascend."""
+    ordered = True
+    for s in range(low, high):
+        before, place = -1, indptr[s + 1]
+        for k in range(indptr[s], indptr[s + 1]):
+            column = int(indices[k])
+            if column <= before:
+                ordered = False
+            if column > s and k < place:
+                place = k
+            before = column
+        middles[s] = place
+    return ordered
 
 
 def multiply(rows, columns, entries, own, x, product):
@@ -166,23 +237,28 @@ def gain(rest, change, former, weights, products):
 
     ``products`` gets rest rest, rest change, change change, and change former for each of them.
     """
-    m = len(former)
-    for i in range(m + 3):
-        products[i] = 0.0
+    size, along, length = 0.0, 0.0, 0.0
     for s in range(len(rest)):
         weighted = change[s] * weights[s]
-        products[0] += rest[s] * rest[s] * weights[s]
-        products[1] += rest[s] * weighted
-        products[2] += change[s] * weighted
-        for i in range(m):
-            products[3 + i] += former[i, s] * weighted
+        size += rest[s] * rest[s] * weights[s]
+        along += rest[s] * weighted
+        length += change[s] * weighted
+    products[0], products[1], products[2] = size, along, length
+    for i in range(len(former)):
+        share, moved = 0.0, former[i]
+        for s in range(len(rest)):
+            share += moved[s] * change[s] * weights[s]
+        products[3 + i] = share
 
 
 def advance(x, rest, step, change, steps, changes, shares, length):
     """Take from a step its shares of the former ones, and go along it."""
+    for i in range(len(steps)):
+        share, former, moved = shares[i], steps[i], changes[i]
+        if share != 0.0:
+            for s in range(len(x)):
+                step[s] -= share * former[s]
+                change[s] -= share * moved[s]
     for s in range(len(x)):
-        for i in range(len(steps)):
-            step[s] -= shares[i] * steps[i, s]
-            change[s] -= shares[i] * changes[i, s]
         x[s] += length * step[s]
         rest[s] += length * change[s]

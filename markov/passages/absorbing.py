@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from markov.passages.multigrid import Solver
 
-__all__ = ["Absorbing"]
+__all__ = ["Absorbing", "Refined"]
 
 UNIT = 2.0**-53
 LONG_UNIT = float(np.finfo(np.longdouble).eps)
@@ -50,6 +50,31 @@ class _Right:
         self.low = (given - self.high).astype(np.float64)
         wide = given.dtype == np.longdouble
         self.error = (LONG_UNIT * terms if wide else 0.0) * np.abs(self.high)
+
+
+class Refined(NamedTuple):
+    """A solution x = high + low of A x = b, with w > 0 and 0 < drift <= A w.
+
+    Attributes
+    ----------
+    high, low, w, drift
+        Shape (m,) each.
+    scaled
+        No entry of the residual b - A x exceeds ``scaled drift``, no error of x ``scaled w``.
+    """
+
+    high: NDArray[np.float64]
+    low: NDArray[np.float64]
+    w: NDArray[np.float64]
+    drift: NDArray[np.float64]
+    scaled: float
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Bound on the error of each entry of ``high`` alone, shape (m,); inf where none was found."""
+        with np.errstate(all="ignore"):
+            error = np.abs(self.low) + self.w * self.scaled + TINY
+        return np.where(np.isfinite(error) & np.isfinite(self.high), error, np.inf)
 
 
 class Absorbing:
@@ -103,30 +128,44 @@ class Absorbing:
         return _summed(self._rows[into], rates, len(self.states))
 
     def solve(
-        self, right: NDArray[np.float64] | NDArray[np.longdouble], enough: float = 0.0
+        self, right: NDArray[np.float64] | NDArray[np.longdouble]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x with A x = right, and a bound on the error of each entry, shape (m,) each.
 
-        The bound is inf where none was found. Entries in extended precision may be off by their
-        rounding; others are taken as exact. Refinement stops where each entry is proved to
-        ``enough`` of itself, or to rounding, or to 1e-10 where there are many states.
+        The bound is inf where none was found.
+        """
+        found = self.refined(right)
+        return found.high, found.error
+
+    def refined(
+        self,
+        right: NDArray[np.float64] | NDArray[np.longdouble],
+        allowed: NDArray[np.float64] | float = 0.0,
+    ) -> Refined:
+        """Return x with A x = right as a sum of two vectors, with what bounds its error.
+
+        Entries in extended precision may be off by their rounding; others are taken as exact.
+        Refinement stops where each entry is proved to what is ``allowed``, shape (m,), or to rounding, or
+        to 1e-10 of itself where there are many states.
         """
         if not len(right):
-            return np.zeros(0), np.zeros(0)
-        enough = max(enough, ENOUGH if len(right) <= FACTORED else MANY_ENOUGH)
+            return Refined(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
+        enough = ENOUGH if len(right) <= FACTORED else MANY_ENOUGH
         with np.errstate(all="ignore"):
             b = _Right(right, self._most)
             run, w, drift = self._solver
-            x = run(b.high, max(GAIN, 0.1 * enough))
-            extra = np.zeros_like(x)
-            best, found = np.inf, (x, np.full_like(x, np.inf))
+            size = float(np.max(np.abs(b.high) / drift))
+            least = 0.5 * float(np.min(allowed / w)) / size if size > 0.0 else 0.0
+            x = run(b.high, max(GAIN, 0.1 * enough, least))
+            extra, best = np.zeros_like(x), np.inf
+            found = Refined(x, extra, w, drift, np.inf)
             for _ in range(REFINEMENTS + 1):
                 rest, rounding = self._residual(b, x, extra)
-                scaled = float(np.max((np.abs(rest) + rounding) / drift))
-                missing = float(np.min(enough * np.abs(x) / (w * scaled)))  # 1 or more: nothing
+                scaled = float(np.max((np.abs(rest) + rounding) / drift)) * (1.0 + 8.0 * UNIT)
+                wanted = np.maximum(enough * np.abs(x), allowed)
+                missing = float(np.min(wanted / (w * scaled)))  # 1 or more: nothing
                 if scaled < best:
-                    error = np.abs(extra) + w * scaled * (1.0 + 8.0 * UNIT) + TINY
-                    found = x, np.where(np.isfinite(error) & np.isfinite(x), error, np.inf)
+                    found = Refined(x, extra, w, drift, scaled)
                 if missing >= 1.0 or not scaled < 0.5 * best:
                     break
                 best = scaled
@@ -134,10 +173,6 @@ class Absorbing:
                 whole = x + extra
                 extra, x = extra + (x - whole), whole
         return found
-
-    def mean_time(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean time until the states are left, and a bound on its error, shape (m,)."""
-        return self.solve(np.ones(len(self.states)))
 
     def net_flow(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return -v A, and a bound on the rounding error of each entry, shape (m,) each."""

@@ -3,6 +3,11 @@
 T has the mean m = A^-1 1, A being -Q on the states that lead to the set for sure. The martingale
 m(X(t)) + t has quadratic variation at the rate G(m)(x) = sum_y q(x, y) (m(y) - m(x))^2, so that
 Var[T] = A^-1 G(m): no difference of large numbers, as in E[T^2] - E[T]^2, is taken.
+
+Of an m that is off by e = m - x, with r = 1 - A x = A e: since G(f, g) = Q(f g) - f Q g - g Q f,
+    Var[T] = A^-1 G(x) - 2 x e - e^2 + 2 A^-1 (x r + e).
+With |r| <= s drift and |e| <= s w, where A w >= drift > 0, and A^-1 being positive, the change is at most
+    2 x s w + (s w)^2 + 2 s w max(x + w / drift).
 """
 
 from __future__ import annotations
@@ -22,13 +27,15 @@ from markov.proofs.bounded import Bounded
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from markov.passages.absorbing import Refined
+
     Vector = NDArray[np.float64]
     Truth = NDArray[np.bool_]
 
 __all__ = ["Moments"]
 
 UNIT = 2.0**-53
-ROUGH = 0.3  # relative error of what bounds an error
+SHARE = 0.3  # of what the error of the means makes: to which a variance is solved
 UP = 1.0 + 2.0**-40  # more than the roundings of a sum of errors
 
 
@@ -103,10 +110,14 @@ class Moments:
         return self._reached[1]
 
     @cached_property
+    def _mean_times(self) -> Refined:
+        return self._system.refined(np.ones(int(self._open.sum())))
+
+    @cached_property
     def _means(self) -> tuple[Vector, Vector]:
         values, error = np.where(self.certain, 0.0, np.inf), np.zeros(len(self.target))
         if self._open.any():
-            values[self._open], error[self._open] = self._system.mean_time()
+            values[self._open], error[self._open] = self._mean_times.high, self._mean_times.error
         return values, error
 
     @property
@@ -123,21 +134,34 @@ class Moments:
     def _variances(self) -> tuple[Vector, Vector]:
         values, error = np.where(self.certain, 0.0, np.inf), np.zeros(len(self.target))
         if self._open.any():
-            m, wrong = self._means
-            edges = sp.coo_matrix(self.rates[self._open])
-            own = np.flatnonzero(self._open)[edges.row]
-            gap = m[edges.col] - m[own]
-            off = wrong[edges.col] + wrong[own] + UNIT * np.abs(gap)
-            count = int(self._open.sum())
-            square = _by_row(edges.row, edges.data * gap**2, count)
-            slack = _by_row(edges.row, edges.data * (2.0 * np.abs(gap) + off) * off, count)
-            most = int(np.bincount(edges.row, minlength=1).max()) + 4
-            slack = (slack + most * UNIT * square) * UP
-            found, bound = self._system.solve(square)
-            more, rest = self._system.solve(slack, ROUGH)
-            values[self._open] = found
-            error[self._open] = (bound + np.abs(more) + rest) * UP
+            known = self._mean_times
+            with np.errstate(all="ignore"):
+                square, terms, lost = self._quadratic_variation(known)
+                x, off = np.abs(known.high), known.w * known.scaled
+                most = float(np.max(x + known.w / known.drift))
+                change = 2.0 * off * (x + most) + off**2
+                change += known.w * float(np.max(lost / known.drift))
+                found = self._system.refined(square, SHARE * change)
+                bound = found.error + change
+                bound += terms * UNIT * (np.abs(found.high) + found.error)
+            values[self._open] = found.high
+            error[self._open] = np.where(np.isfinite(bound), bound, np.inf) * UP
         return values, error
+
+    def _quadratic_variation(self, mean: Refined) -> tuple[Vector, int, Vector]:
+        """Return its rate for a mean in two parts, how many roundings it has, and what else is lost.
+
+        The rate is right to so many roundings of itself, and to ``lost``, both in states that are open.
+        """
+        m, low = np.zeros((2, len(self.target)))
+        m[self._open], low[self._open] = mean.high, mean.low
+        edges = sp.coo_matrix(self.rates[self._open])
+        own, count = np.flatnonzero(self._open)[edges.row], int(self._open.sum())
+        gap = (m[edges.col] - m[own]) + (low[edges.col] - low[own])
+        off = 2.0 * UNIT * (np.abs(low[edges.col]) + np.abs(low[own]))
+        square = _by_row(edges.row, edges.data * gap**2, count)
+        lost = _by_row(edges.row, edges.data * (3.0 * np.abs(gap) + off) * off, count)
+        return square, int(np.bincount(edges.row, minlength=1).max()) + 10, lost * UP
 
     @property
     def variance(self) -> Vector:

@@ -53,6 +53,22 @@ def test_passages_are_those_by_factors_within_both_bounds(
         assert abs(a - b) <= bound <= 1e-9 * a
 
 
+@pytest.mark.parametrize("to", [0, [5, 900]])
+def test_the_bound_of_a_variance_holds_for_rough_means(
+    chain: MarkovChain, to: int | list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Means proved to a hundredth: what they lack is far above rounding in the variances."""
+    start = chain.size - 1
+    direct = passage(MarkovChain(chain.Q), to=to, start=start)
+    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "MANY_ENOUGH", 1e-2)
+    rough = passage(MarkovChain(chain.Q), to=to, start=start, on_failure="return")
+    off = np.abs(rough.moments.variance - direct.moments.variance)
+    assert np.all(off <= rough.moments.variance_error + direct.moments.variance_error)
+    assert off.max() > 1e-8 * direct.variance
+    assert rough.variance_error < 0.1 * direct.variance
+
+
 def test_what_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,6 +6,7 @@ import html
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from validation import Finding, manifest, report
 from validation.report.pages import ASSETS, MEANINGS, asset
-from validation.verdicts import Number
+from validation.verdicts import Gap, Number
 
 
 class Checker(HTMLParser):
@@ -148,3 +149,16 @@ def test_a_browser_filters_the_list(tmp_path: Path, toy, asked: str, shown: int)
     command = ["chromium", *options, "--dump-dom", f"{page.as_uri()}{asked}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert f"{shown} of 2 claims" in done.stdout
+
+
+def test_the_waterfall_stands_with_its_table(tmp_path: Path, toy) -> None:
+    claim, finding = toy("D18", "takano2006")
+    gap = Gap("What.", ("bare fluid", "packets"), {"share": ("0.5", "0.25")}, ("Half.",), "a/case")
+    picture = replace(finding.pictures[0], caption="The step.")
+    finding = replace(finding, gap=gap, pictures=(*finding.pictures, picture))
+    report.write({claim: finding}, tmp_path, 1.0)
+    page = (tmp_path / "claims/D18.html").read_text()
+    _, _, section = page.partition("<h2>From the fluid to packets</h2>")
+    assert page.count("The step.") == section.count("The step.") == 1
+    assert "<td>0.25</td>" in section
+    assert "hopflow explain D18" in section
