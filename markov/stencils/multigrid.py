@@ -50,6 +50,8 @@ UNLIKELY = (
     1e3  # times less flow than the likeliest state: what flows in everywhere comes from another
 )
 MAX_STAGNANT_CYCLES = 30
+WIDE_STAGNANT_CYCLES = 10  # after which levels are laid out anew with two cells to one
+NARROW_BYTES = 24.0  # per state: what those take
 
 
 class Multigrid:
@@ -60,18 +62,23 @@ class Multigrid:
         fast = grid.size >= LARGE
         self.finest = Finest(grid, rates, layout.place >= 0, x, fast=fast, team=team)
         self.x = x
+        self.history: list[NDArray[np.float64]] = []
+        self._lay_out(WIDE)
+
+    def _lay_out(self, wide: int) -> None:
+        """Set up the coarse levels, so many of them with three cells to one along each of two axes."""
+        self.wide = wide
         for _ in range(FIRST_SWEEPS):
             self.finest.forward()
         self.levels: list[Coarse] = []
         level: Finest | Coarse = self.finest
         while level.grid.size > SMALL:
-            factors = factors_along(level.strong_axes(), wide=len(self.levels) < WIDE)
+            factors = factors_along(level.strong_axes(), wide=len(self.levels) < wide)
             grid, aggregation = coarsened(level.grid, factors)
             level = Coarse(grid, aggregation, level)
             level.restrict()
             self.levels.append(level)
         self.rest = _Rest(level)
-        self.history: list[NDArray[np.float64]] = []
 
     @property
     def nbytes(self) -> int:
@@ -112,6 +119,10 @@ class Multigrid:
             if not tolerance < size < np.inf:
                 break
             best, since = (size, 0) if size < 0.5 * best else (best, since + pause)
+            if self.wide and since > WIDE_STAGNANT_CYCLES and self.narrowed():
+                size = best = np.inf
+                since, pause = 0, 1
+                continue
             rate = (size / before) ** (1.0 / pause)
             if rate > COMBINE_FACTOR:
                 pause = 1
@@ -123,6 +134,16 @@ class Multigrid:
                 left = np.log(tolerance / size) / np.log(rate)
                 pause = min(max(int(0.7 * left), 1), MAX_PAUSE)
         return done, size
+
+    def narrowed(self) -> bool:
+        """Begin anew with two cells to one on all levels, if there is memory for them."""
+        if available() < NARROW_BYTES * self.x.size:
+            return False
+        self.history.clear()
+        del self.levels, self.rest  # before there are others
+        self.x[:] = 1.0 / self.x.size
+        self._lay_out(0)
+        return True
 
     def refine(self, done: int) -> int:
         """Cycle on as long as each two cycles at least halve the residual; return the number of all."""

@@ -89,6 +89,7 @@ def test_small_models_are_left_to_other_methods():
         PauseTandem(buffers=(120, 241), high_threshold=180, low_threshold=90, rtt=24.0),
         PauseChain(hops=2, buffers=(20, 30, 25), high_threshold=17),
         PauseTandem(buffers=(60, 61), high_threshold=40, arrival_rates=tuple(range(12, 0, -1))),
+        PauseTandem(buffers=(40, 80), high_threshold=60, arrival_rates=tuple(range(32, 0, -1))),
     ],
     ids=repr,
 )

@@ -47,6 +47,23 @@ def test_it_goes_on_without_former_iterates_where_memory_is_short(small, monkeyp
     assert found.history == []
 
 
+def test_levels_by_which_nothing_is_gained_are_laid_out_narrower(small, monkeypatch):
+    found = levels(TANDEM)
+    cycle, sizes = found.cycle, found.sizes
+    found.cycle = lambda: None if found.wide else cycle()
+    cycles, residual = found.solve(1e-10, 60)
+    assert residual <= 1e-10
+    assert 10 < cycles < 40
+    assert found.sizes[1][0] > sizes[1][0]
+    pi = grid_of(TANDEM).places.gathered(found.x)
+    assert pi / pi.sum() == pytest.approx(exact(TANDEM)[0], rel=1e-7)
+    monkeypatch.setattr("markov.stencils.multigrid.available", lambda: 0.0)
+    alone = levels(TANDEM)
+    alone.cycle = lambda: None
+    assert alone.solve(1e-10, 60)[0] < 40
+    assert alone.wide
+
+
 def test_its_table_of_levels_begins_with_the_chain(small):
     found = levels(TANDEM)
     assert found.sizes[0][0] == found.x.size
