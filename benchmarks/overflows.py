@@ -2,8 +2,8 @@
 
 Four ports that share nothing but the pool are independent. The answer that both are compared with counts: ports of
 different plain runs are put together at random, many times as many pools as there are runs. Each part is written when
-it is complete (``results/overflows.json``, and ``overflows.md``, ``recombined.md`` and
-``recombined_coverage.md``, the tables of the documentation); the others stay.
+it is complete (``results/overflows.json``, and ``overflows.md`` and ``recombined.md``, the
+tables of the documentation); the others stay.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import typer
 from numba import njit
 
 from dfcmodel import Flow, Link, OnOff, Packets, Pause, Scenario
-from dfcmodel.lossless import RecombinedEstimate, recombine_packets, split_packets
-from dfcmodel.lossless.pools.recombination import Histories
+from dfcmodel.lossless import recombine_packets, split_packets
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.simulation import plan_scenario
 
@@ -27,13 +26,6 @@ RESULTS = Path(__file__).parent / "results"
 SIZES = (220, 300)
 MORE_SIZES = (60, 140, 180, 220, 300, 400)
 FEW, MANY = 2_000, 20_000
-REPETITIONS = 100
-COVERED = [
-    ("exponential", 4, 1e-3),
-    ("Gaussian", 4, 1e-4),
-    ("exponential", 8, 1e-4),
-    ("Gaussian", 8, 1e-7),
-]
 WITHIN, SAMPLE = 5e-4, 1e-5
 PATHS, REPLICATIONS = 500, 12
 RUNS, POOLS = 20_000, 100_000_000
@@ -131,54 +123,6 @@ def recombined(runs: int) -> dict[str, Any]:
     return cells | {"seconds": time.process_time() - begin}
 
 
-def law(tail: str) -> Any:
-    """Return the probabilities of what a part holds: nothing with 0.6, or with an exponential or a Gaussian tail."""
-    held = np.arange(300.0)
-    weights = np.exp(-held / 15.0) if tail == "exponential" else np.exp(-((held / 40.0) ** 2))
-    weights[0] = 0.0
-    found = 0.4 * weights / weights.sum()
-    found[0] = 0.6
-    return found
-
-
-def coverage(tail: str, parts: int, wanted: float) -> dict[str, Any]:
-    """Return how often intervals hold the known probability that a sum of independent parts exceeds a size."""
-    each, whole, draw = law(tail), np.ones(1), np.random.default_rng(1)
-    for _ in range(parts):
-        whole = np.convolve(whole, each)
-    above = np.cumsum(whole[::-1])[::-1]
-    size = int(np.argmax(above <= wanted)) - 1
-    answer, holds, narrow, effective = float(above[size + 1]), 0, 0, []
-    for seed in range(REPETITIONS):
-        held = draw.choice(len(each), p=each, size=(1, parts, FEW)).astype(np.float32)
-        names = tuple((str(k),) for k in range(parts))
-        found = RecombinedEstimate(Histories(held, float(size)), names, 1.0, seed)
-        low, high = found.interval
-        holds += low <= answer <= high
-        narrow += found.is_narrow
-        effective.append(float(found.effective_runs.min()))
-    return {
-        "answer": answer,
-        "holds": holds,
-        "bootstrap": narrow,
-        "effective": float(np.median(effective)),
-    }
-
-
-def coverage_table(cells: dict[str, Any]) -> str:
-    """Return how often intervals held the answer as a table in Markdown."""
-    lines = [
-        f"| tail of what a part holds | parts | answer | held, of {REPETITIONS} | by the bootstrap | median of effective runs |",
-        "|---|--:|--:|--:|--:|--:|",
-    ]
-    for tail, parts, wanted in COVERED:
-        if own := cells.get(f"coverage {tail} {parts} {wanted:g}"):
-            lines.append(
-                f"| {tail} | {parts} | {own['answer']:.2g} | {own['holds']} | {own['bootstrap']} | {own['effective']:.0f} |"
-            )
-    return "\n".join(lines) + "\n"
-
-
 def recombined_table(cells: dict[str, Any]) -> str:
     """Return the recombined estimates as a table in Markdown."""
     lines = [
@@ -220,8 +164,6 @@ def compute(part: str) -> dict[str, Any]:
     """Return the cells of a part of the results."""
     if part == "known":
         return {part: known()}
-    if part == "coverage":
-        return {f"coverage {t} {k} {p:g}": coverage(t, k, p) for t, k, p in COVERED}
     if part.startswith("r"):
         return {f"recombined {int(part[1:])}": recombined(int(part[1:]))}
     return {f"split {part}": split(int(part))}
@@ -230,21 +172,18 @@ def compute(part: str) -> dict[str, Any]:
 def main(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="r2000, r20000 (recombined), coverage, known, or sizes to split for; none: all"
-        ),
+        typer.Argument(help="r2000, r20000 (recombined), known, or sizes to split for; none: all"),
     ] = None,
 ) -> None:
     """Compute the parts, and write each when it is complete."""
     path = RESULTS / "overflows.json"
-    for part in parts or [f"r{FEW}", f"r{MANY}", "coverage", "known", *map(str, SIZES)]:
+    for part in parts or [f"r{FEW}", f"r{MANY}", "known", *map(str, SIZES)]:
         found = compute(part)
         cells = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         cells |= found
         path.write_text(json.dumps(cells, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(table(cells), encoding="utf-8")
         path.with_name("recombined.md").write_text(recombined_table(cells), encoding="utf-8")
-        path.with_name("recombined_coverage.md").write_text(coverage_table(cells), encoding="utf-8")
 
 
 if __name__ == "__main__":

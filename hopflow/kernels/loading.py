@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from hopflow.kernels.module import Module
+from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
 
 __all__ = ["folder", "import_text", "interpret", "is_compiled", "load"]
@@ -68,12 +70,37 @@ def import_text(module: Module, *, compiled: bool = True) -> Any:
         return _interpreted(module)
     from numba.core.errors import NumbaError
 
+    start_numba()
+    with contextlib.suppress(Exception):  # what the fewer passes cannot do, all of Numba's may
+        text, salt = _with_fewer_passes(module.text()), _passes()
+        return _loaded(_stem(text, salt), text)
     text = module.text()
     stem = _stem(text, "")
     try:
-        return sys.modules.get(f"hopflow_{stem}") or _readable(stem, lambda: _import(stem, text))
+        return _loaded(stem, text)
     except NumbaError as error:
         raise KernelError(_located(str(error), module, text, stem)) from None
+
+
+def _loaded(stem: str, text: str) -> Any:
+    return sys.modules.get(f"hopflow_{stem}") or _readable(stem, lambda: _import(stem, text))
+
+
+def _with_fewer_passes(text: str) -> str:
+    """Return a module whose functions compile as those of kernel packages do, in four fifths of the time."""
+    for plain, quick in (
+        ("from numba import", "from hopflow.kernels.compilers import KernelCompiler, PartCompiler\nfrom numba import"),
+        ("no_cfunc_wrapper=True)", "no_cfunc_wrapper=True, pipeline_class=PartCompiler)"),
+        ("cache=True, error_model='numpy')", "cache=True, error_model='numpy', pipeline_class=KernelCompiler)"),
+    ):  # fmt: skip
+        text = text.replace(plain, quick)
+    return text
+
+
+@functools.cache
+def _passes() -> str:
+    """Return the text by which functions compile, on which their machine code depends."""
+    return Path(__file__).with_name("compilers.py").read_text(encoding="utf-8")
 
 
 def _readable(stem: str, ask: Callable[[], Any]) -> Any:
@@ -90,6 +117,7 @@ def _readable(stem: str, ask: Callable[[], Any]) -> Any:
 
 
 def _import(stem: str, text: str) -> types.ModuleType:
+    start_numba()
     path = folder() / f"{stem}.py"
     if not path.exists():
         handle, scratch = tempfile.mkstemp(dir=path.parent, suffix=".tmp")

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hopflow.kernels.loading import folder
+from hopflow.kernels.numba_start import start_numba
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
@@ -70,6 +71,7 @@ def loop_of(name: str, module: str = "loop", *, compiled: bool = True) -> Callab
         plain: Callable[..., Any] = importlib.import_module(f"{name}.{module}").run
         return plain
     with _lock:
+        start_numba()
         package = compiled_package(name)
         loop: Any = importlib.import_module(f"{package.__name__}.{module}").run
         if not (loop.overloads or is_compiled_package(name, f"{module}.run")):

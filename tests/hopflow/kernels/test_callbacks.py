@@ -33,3 +33,16 @@ def test_a_callback_applies_the_function(compiled: bool) -> None:
         call = ctypes.CFUNCTYPE(None, pointer, ctypes.c_double)(callback.address)
         call(numbers.ctypes.data_as(pointer), 3.0)
     assert numbers[0] == 6.0
+
+
+def several(x):
+    """Return three times a number, in a way that the passes for kernel packages do not know."""
+    return sum([x for _ in range(3)])
+
+
+def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
+    numbers = np.zeros(1)
+    callback = built(several, compiled=True)["apply"]
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(callback.address)
+    call(numbers.ctypes.data, 1.5)
+    assert numbers[0] == 4.5

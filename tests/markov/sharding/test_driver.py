@@ -22,6 +22,7 @@ from markov import (
     stationary,
 )
 from markov import stationary_sharded as solve
+from markov.sharding import host_device_flags
 from markov.sharding.stencils import stencil_of
 from tests.markov.sharding.conftest import Tandem
 
@@ -61,8 +62,7 @@ if jax.process_index() == 0:
 
 
 def environment(devices):
-    flags = f"--xla_force_host_platform_device_count={devices}"
-    return {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    return {**os.environ, "XLA_FLAGS": host_device_flags(devices), "JAX_PLATFORMS": "cpu"}
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from hopflow.kernels import build
 from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
+from markov.stencils import levels
 from markov.stencils.layouts import laid_out
 from markov.stencils.levels import Finest
 from markov.stencils.loops import teams
@@ -70,6 +72,19 @@ def finest(x):
 def plain(monkeypatch):
     """Run the kernels as they stand: unsigned numbers wrap, which NumPy reports."""
     monkeypatch.setattr("markov.computing.costs.has_numba", lambda: False)
+    with np.errstate(over="ignore"):
+        yield
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Run kernels as plain Python, with statements spliced in."""
+
+    def run(kernel, *arguments, helpers=(), **snippets):
+        function = build(kernel, helpers=helpers, snippets=snippets or None, compiled=False)
+        return lambda: function(*arguments)
+
+    monkeypatch.setattr(levels, "bound_kernel", run)
     with np.errstate(over="ignore"):
         yield
 
