@@ -133,7 +133,8 @@ class Catalogue(Result):
             how = "fixed point" if isinstance(entry, RateRule) else "numerical cycle"
             if isinstance(entry, (DeliveryRule, TIMELY)):
                 how = "none"
-            return rf"\text{{{how}: }} {dynamics}" if latex else how
+            latexed = rf"\text{{{how}: }} {dynamics}" if dynamics else rf"\text{{{how}}}"
+            return latexed if latex else how
         import sympy as sp
 
         rate = formula.rate
