@@ -146,7 +146,7 @@ def recombined_table(cells: dict[str, Any]) -> str:
 def table(cells: dict[str, Any]) -> str:
     """Return the estimates by splitting as a table in Markdown."""
     lines = [
-        "| pool, packets | known | by splitting | 95 % interval | levels | replications, of them 0 | CPU time (s) |",
+        "| pool, packets | known | by splitting | 95 % interval | levels | replications, those that found none | CPU time (s) |",
         "|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for size in SIZES:

@@ -55,6 +55,7 @@ html_css_files = ["pages.css"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 nb_execution_mode = "cache"
+nb_merge_streams = True  # what a cell prints is one block, however slowly it comes
 nb_render_markdown_format = "myst"  # formulas in outputs, too
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300

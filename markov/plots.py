@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from hopflow.results import figure
@@ -18,6 +19,7 @@ __all__ = ["draw_convergence", "draw_marginals"]
 
 MAX_MARKERS = 200
 MAX_NAMES = 30  # of states that fit below an axis
+TITLE = 76  # letters that fit above one
 
 
 def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) -> Any:
@@ -50,7 +52,7 @@ def draw_marginals(chain: MarkovChain, pi: NDArray[np.float64], ax: Any = None) 
             numbers = values if isinstance(values, range) else range(len(values))
             ax.plot(list(numbers), marginal, style, label=name)
     ax.set(xlabel="value of the component", ylabel="probability", ylim=(0.0, None))
-    title = "\n".join([repr(chain.model), ", ".join(shares)]).strip()
+    title = "\n".join([fill(repr(chain.model), TITLE), ", ".join(shares)]).strip()
     ax.set_title(title, fontsize=10)
     ax.xaxis.get_major_locator().set_params(integer=True)
     if ax.lines:

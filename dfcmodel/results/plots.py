@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import itertools
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,19 @@ MAX_LINES = 10
 """Flows that have a colour and a label each."""
 INTERVALS = 100
 """Of a picture of goodputs: a record may hold too few packets for an average."""
+
+SIGNS = {
+    "minus": "\N{MINUS SIGN}",
+    "fast-backward": "|\N{BLACK LEFT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}",
+    "step-backward": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+    "play fa-flip-horizontal": "\N{BLACK LEFT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}",
+    "pause": "\N{DOUBLE VERTICAL LINE}",
+    "play": "\N{BLACK RIGHT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}",
+    "step-forward": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+    "fast-forward": "\N{BLACK RIGHT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}|",
+    "plus": "+",
+}
+"""On the buttons of a player, for matplotlib's icons, whose font comes from a network."""
 
 
 def draw_goodput(run: Records, ax: Any) -> Any:
@@ -171,7 +186,8 @@ class Animation:
             # in MB; frames beyond the limit would be left out
             page = Path(folder, "animation.html")
             self._write(writer, page)
-            animation = page.read_text(encoding="utf-8")
+            animation = re.sub(r"<link[^>]*>", "", page.read_text(encoding="utf-8"))
+        animation = re.sub(r'<i class="fa fa-([^"]+)"></i>', lambda icon: SIGNS[icon[1]], animation)
         label = html.escape(f"queues over time: {_title(self.run)}", quote=True)
         return f'<div role="img" aria-label="{label}">{animation}</div>'
 
@@ -228,6 +244,8 @@ class Animation:
                     fig.draw_without_rendering()
                     fig.set_layout_engine("none")
                 writer.grab_frame()
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close(fig)  # a notebook would show the last frame below the animation
 
 
 def animation_format(path: Path) -> str:

@@ -100,7 +100,10 @@ class Level:
             [bound_kernel(kernel, *span, *own(), *arguments, **options) for span in spans]
             for spans in self.blocks
         )
-        return lambda: self.team.do(apart) + [call() for call in between]
+        do = (
+            self.team.do
+        )  # not by self: levels would hold themselves, and their memory, in a circle
+        return lambda: do(apart) + [call() for call in between]
 
     def on_states(self, kernel: Callable[..., Any], *arguments: Any) -> Callable[[], list[Any]]:
         """Return the same of a kernel that is to be told how many states a row has."""

@@ -55,7 +55,9 @@ def equation_of(entry: Entry, *, latex: bool = False) -> str:
     """
     formula = formula_of(entry)
     if formula is None:
-        return rf"\text{{{entry.solved_by}: }} {entry.dynamics}" if latex else entry.solved_by
+        does = rf"\text{{{entry.solved_by}: }} {entry.dynamics}"
+        plain = rf"\text{{{entry.solved_by}}}"
+        return entry.solved_by if not latex else does if entry.dynamics else plain
     import sympy as sp
 
     rate = formula.rate

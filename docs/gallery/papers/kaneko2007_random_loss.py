@@ -7,6 +7,6 @@ drawn, ax = figure()
 found = table("kaneko2007/loss-sweep-ns3", "flows")
 for rule, own in found.groupby("rule"):
     mean = own.groupby("loss_rate")["goodput"].mean()
-    ax.loglog(mean.index, mean, ".-", label=rule)
+    ax.loglog(mean.index, mean, "x--" if rule == "reno" else ".-", label=rule)
 ax.set(xlabel="loss rate", ylabel="goodput (packets/s)")
 ax.legend(frameon=False, ncols=2)

@@ -9,6 +9,7 @@ found = found[found["reading"] == found["reading"].iloc[0]]
 for ecn, own in found.groupby("ecn"):
     mean = own.groupby("number")[["utilisation", "loss"]].mean()
     for ax, name in zip(axes, mean, strict=True):
-        ax.plot(mean.index, mean[name], ".-", label=f"ecn = {ecn}")
+        ax.plot(mean.index, mean[name], ".-", label="with ECN" if ecn else "without ECN")
         ax.set(xlabel="flows", ylabel=name)
+axes[0].set_ylim(0.0, 1.05)
 axes[0].legend(frameon=False)

@@ -11,4 +11,5 @@ for rule, own in found.groupby("rule"):
     for ax, name in zip(axes, mean, strict=True):
         ax.plot(mean.index, mean[name], ".-", label=rule)
         ax.set(xlabel="flows", ylabel=name)
+axes[0].set_ylim(0.0, 1.05)
 axes[0].legend(frameon=False)

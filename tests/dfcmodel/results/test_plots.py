@@ -44,6 +44,8 @@ def test_animation_as_html_stands_alone(run, tmp_path) -> None:
     assert page.count("data:image/png;base64") == 2
     assert "queues over time: takano2006/1: FIFO, Tahoe" in page
     assert "<input" in page
+    assert "http" not in page  # no font of icons
+    assert all(f">{sign}</button>" in "".join(page.split()) for sign in ("\u2212", "\u2016", "+"))
 
 
 def test_animation_needs_a_writer(run, tmp_path, monkeypatch) -> None:
