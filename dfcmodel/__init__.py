@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from dfcmodel.comparing import compare
 from dfcmodel.ensembles import Ensemble, ensemble
 from dfcmodel.levels.accuracies import share_intervals
 from dfcmodel.levels.choices import LevelChoice, choose_level
@@ -40,8 +41,9 @@ from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.ns3_export import to_ns3
 from dfcmodel.packets.traces import PacketTrace, trace_packets
+from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.results.trajectories import Trajectory
-from dfcmodel.sharing.comparisons import Comparison, compare
+from dfcmodel.sharing.comparisons import Comparison
 from dfcmodel.sharing.evaluations import Evaluation, evaluate_rfc9743
 from dfcmodel.sharing.sweeps import coexist_sweep
 from dfcmodel.simulation import simulate
@@ -88,6 +90,7 @@ __all__ = [
     "QueueManager",
     "RampMarking",
     "Refinement",
+    "RunComparison",
     "Scenario",
     "ScenarioFileError",
     "Spectrum",

@@ -100,7 +100,7 @@ def simulate(
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
     from dfcmodel.network.toml_writing import save_scenario
-    from dfcmodel.results.plots import animation_format
+    from dfcmodel.results.animations import animation_format
     from dfcmodel.simulation import simulate as run_once
 
     method = _method(level, steps)
@@ -190,7 +190,7 @@ def compare(
     json: AsJson = False,
 ) -> None:
     """Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."""
-    from dfcmodel.sharing.comparisons import compare as compared
+    from dfcmodel.sharing.comparisons import compare_rules
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule
 
@@ -200,7 +200,7 @@ def compare(
     if len(windows) < len(chosen):
         others = [repr(rule) for rule in chosen if not isinstance(rule, WindowRule)]
         raise ValueError(f"rules: {', '.join(others)} must be rules of a window, such as cubic")
-    found = compared(
+    found = compare_rules(
         windows,
         bandwidth=quantity("bandwidth", bandwidth, "rate", packet_size, bare=True),
         rtt=quantity("rtt", rtt, "time", packet_size, bare=True),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, RuleWarning
 from hopflow.status import ConvergenceError
+from markov.answer_comparisons import AnswerComparison
 from markov.chains import MarkovChain
 from markov.computing.memory import TooLargeError
 from markov.computing.vectors import add_at
@@ -74,6 +75,7 @@ __all__ = [
     "MAP",
     "MM1K",
     "NO_END",
+    "AnswerComparison",
     "Best",
     "BirthDeath",
     "ChainModel",

@@ -15,8 +15,8 @@ from hopflow.status import Status
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dfcmodel.results.animations import Animation
     from dfcmodel.results.pauses import PauseDeadlock, PauseStorm
-    from dfcmodel.results.plots import Animation
 
 __all__ = ["Trajectory"]
 
@@ -210,9 +210,10 @@ class Trajectory(Records, Result):
         ValueError
             Naming the parameter, its value and what is allowed.
         """
-        from dfcmodel.results.plots import Animation
+        from dfcmodel.results.animations import Animation
+        from dfcmodel.results.plots import title_of
 
-        return Animation(self, since, until, frames, fps)
+        return Animation({title_of(self): self}, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
         """Return status, scenario, each flow's goodput and losses, pauses, largest queue and step.

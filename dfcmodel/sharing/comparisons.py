@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare_rules"]
 
 CAVEATS = (
     "senders and queues are ideal: an ACK per packet, no offloads or receive window, no pacing unless asked for",
@@ -160,7 +160,7 @@ class Comparison(Result):
         return axes
 
 
-def compare(
+def compare_rules(
     rules: Iterable[WindowRule],
     *,
     bandwidth: float | str,
@@ -214,9 +214,9 @@ def compare(
 
     Examples
     --------
-    >>> from dfcmodel import compare
+    >>> from dfcmodel.sharing.comparisons import compare_rules
     >>> from responsefn import CUBIC, NewReno
-    >>> found = compare([NewReno(), CUBIC()], bandwidth=2000.0, rtt=0.04, buffer=80, seconds=30.0)
+    >>> found = compare_rules([NewReno(), CUBIC()], bandwidth=2000.0, rtt=0.04, buffer=80, seconds=30.0)
     >>> found.rules[0]
     CUBIC()
     """

@@ -1,12 +1,12 @@
-"""compare: order, books of the shares, exponents, display."""
+"""compare_rules: order, books of the shares, exponents, display."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import hopflow
-from dfcmodel import PIE, CoDel, StepMarking, compare
+from dfcmodel import PIE, CoDel, StepMarking
+from dfcmodel.sharing.comparisons import compare_rules
 from responsefn import CUBIC, DCTCP, NewReno, Reno
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "seconds": 40.0}
@@ -14,7 +14,7 @@ PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "seconds": 40.0}
 
 @pytest.fixture(scope="module")
 def found():
-    return compare([NewReno(), CUBIC()], runs=2, **PATH)
+    return compare_rules([NewReno(), CUBIC()], runs=2, **PATH)
 
 
 def test_the_winner_is_first(found) -> None:
@@ -35,8 +35,7 @@ def test_reno_is_more_unfair_to_long_round_trips_than_cubic(found) -> None:
     assert 0.5 < cubic < reno < 2.0
 
 
-def test_it_is_the_same_from_hopflow_and_shows_its_caveats(found) -> None:
-    assert hopflow.compare is compare
+def test_it_shows_its_caveats(found) -> None:
     assert all(text in repr(found) for text in found.caveats)
     assert "<img" in found._repr_html_()
     data = found.to_xarray()
@@ -51,25 +50,25 @@ def test_it_is_the_same_from_hopflow_and_shows_its_caveats(found) -> None:
 )  # fmt: skip
 def test_a_wrong_parameter_is_named(changed, part: str) -> None:
     with pytest.raises(ValueError, match=part):
-        compare([Reno()], **(PATH | changed))
+        compare_rules([Reno()], **(PATH | changed))
 
 
 def test_a_run_too_short_for_any_rate_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"^seconds = 0\.04: with warm_up = .* to deliver a packet"
     ):
-        compare([Reno()], **(PATH | {"seconds": 0.04}))
+        compare_rules([Reno()], **(PATH | {"seconds": 0.04}))
 
 
 def test_one_rule_alone_has_no_others() -> None:
-    alone = compare([Reno()], runs=1, **PATH)
+    alone = compare_rules([Reno()], runs=1, **PATH)
     assert np.isnan(alone.against_others).all()
     assert alone.rate[0] > 0.9 * 2000.0
 
 
 def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
     """PIE holds its target of 5 ms under two flows; the drop-tail queue of 40 ms is full at its peaks."""
-    managed = compare([NewReno(), CUBIC()], runs=2, discipline=PIE(target=0.005), **PATH)
+    managed = compare_rules([NewReno(), CUBIC()], runs=2, discipline=PIE(target=0.005), **PATH)
     assert (managed.delay < 0.006).all()
     assert (found.delay > 2.0 * managed.delay).all()
     assert "PIE" in repr(managed)
@@ -77,23 +76,23 @@ def test_a_managed_queue_keeps_its_delay_for_every_rule(found) -> None:
 
 def test_dctcp_runs_where_the_queue_marks() -> None:
     """Two flows of it share alike, at half the threshold's delay or less, and lose nothing."""
-    marked = compare([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
+    marked = compare_rules([DCTCP()], runs=2, discipline=StepMarking(20.0), **PATH)
     assert marked.loss[0] == 0.0
     assert marked.delay[0] < 20.0 / PATH["bandwidth"]
     assert marked.jain[0] > 0.95
     with pytest.raises(ValueError, match="answers congestion marks"):
-        compare([DCTCP()], discipline=CoDel(), **PATH)
+        compare_rules([DCTCP()], discipline=CoDel(), **PATH)
 
 
 def test_the_path_may_be_given_with_units() -> None:
     path = {"bandwidth": "6Mbps", "rtt": "40ms", "buffer": "20pkt", "seconds": "5s"}
-    texts = compare([NewReno()], runs=1, **path).path
+    texts = compare_rules([NewReno()], runs=1, **path).path
     numbers = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "seconds": 5.0}
     assert {name: getattr(texts, name) for name in numbers} == numbers
 
 
 def test_one_run_has_no_interval_and_shows_none() -> None:
-    alone = compare([NewReno()], runs=1, **PATH)
+    alone = compare_rules([NewReno()], runs=1, **PATH)
     assert np.isnan(alone.rate_half_width).all()
     assert "nan" not in repr(alone)
     assert "±" not in repr(alone).partition("caveat")[0]

@@ -1,0 +1,225 @@
+"""Animation of the queues of one run, or of several one above another."""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.results.plots import name_nodes
+from hopflow.checks import choice, number, whole
+from hopflow.progress import progress_bar
+from hopflow.results import COLOURS, figure
+
+if TYPE_CHECKING:
+    from matplotlib.animation import AbstractMovieWriter
+    from numpy.typing import NDArray
+
+    from dfcmodel.results.records import Records
+
+__all__ = ["Animation", "animation_format"]
+
+SIGNS = {
+    "minus": "\N{MINUS SIGN}",
+    "fast-backward": "|\N{BLACK LEFT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}",
+    "step-backward": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+    "play fa-flip-horizontal": "\N{BLACK LEFT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}",
+    "pause": "\N{DOUBLE VERTICAL LINE}",
+    "play": "\N{BLACK RIGHT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}",
+    "step-forward": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+    "fast-forward": "\N{BLACK RIGHT-POINTING TRIANGLE}\N{VARIATION SELECTOR-15}|",
+    "plus": "+",
+}
+"""On the buttons of a player, for matplotlib's icons, whose font comes from a network."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """An animation of the packets queued at each node (takano2006, Figs. 12 and 13).
+
+    A notebook shows it with a player; `save` writes a file.
+
+    Parameters
+    ----------
+    runs
+        The trajectories to show, by label; their nodes are the same.
+    since, until
+        Time interval to show in s; None is the end of the shortest run.
+    frames
+        Number of frames, evenly spaced over that interval, at least 2; at most one per sample of the first
+        run. Others are shown at their latest sample before.
+    fps
+        Frames per second.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    """
+
+    runs: Mapping[str, Records]
+    since: float = 0.0
+    until: float | None = None
+    frames: int = 100
+    fps: int = 20
+
+    def __post_init__(self) -> None:
+        whole("frames", self.frames, 2, 10_000)
+        whole("fps", self.fps, 1, 240)
+        end = self._end
+        number("since", self.since, at_least=0.0, below=end)
+        if self.until is not None:
+            number("until", self.until, above=self.since, at_most=end)
+        if len(self.samples) < 2:
+            window = f"since = {self.since:g}, until = {self.until}"
+            raise ValueError(f"{window}: at least two samples are needed between them")
+
+    @property
+    def _end(self) -> float:
+        return min(float(run.time[-1]) for run in self.runs.values())
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Times of all samples of the first run in s."""
+        return next(iter(self.runs.values())).time
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """Indices of the samples shown of the first run, shape (at most ``frames``,)."""
+        last = self._end if self.until is None else self.until
+        inside = np.flatnonzero((self.time > self.since) & (self.time <= last * (1 + 1e-12)))
+        chosen = np.linspace(0, max(0, len(inside) - 1), min(self.frames, len(inside)))
+        return inside[np.round(chosen).astype(np.int64)]
+
+    @property
+    def _name(self) -> str:
+        return "; ".join(self.runs)
+
+    def __repr__(self) -> str:
+        time = self.time[self.samples]
+        return (
+            f"Animation of {self._name}: {len(time)} frames from {time[0]:g} s to "
+            f"{time[-1]:g} s, {self.fps} per second"
+        )
+
+    def to_html(self) -> str:
+        """Return an HTML element with embedded frames and a player in plain JavaScript."""
+        import matplotlib as mpl
+        from matplotlib.animation import HTMLWriter
+
+        writer = HTMLWriter(fps=self.fps, embed_frames=True, default_mode="loop")
+        with TemporaryDirectory() as folder, mpl.rc_context({"animation.embed_limit": 1000.0}):
+            # in MB; frames beyond the limit would be left out
+            page = Path(folder, "animation.html")
+            self._write(writer, page)
+            animation = re.sub(r"<link[^>]*>", "", page.read_text(encoding="utf-8"))
+        animation = re.sub(r'<i class="fa fa-([^"]+)"></i>', lambda icon: SIGNS[icon[1]], animation)
+        label = html.escape(f"queues over time: {self._name}", quote=True)
+        return f'<div role="img" aria-label="{label}">{animation}</div>'
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the animation to a file: ``.gif``, ``.mp4`` (with ffmpeg) or ``.html``.
+
+        Raises
+        ------
+        ValueError
+            For another kind of file, or an ``.mp4`` where ffmpeg is not installed.
+        """
+        from matplotlib.animation import FFMpegWriter, PillowWriter
+
+        path = Path(path)
+        kind = animation_format(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == ".html":
+            path.write_text(self.to_html(), encoding="utf-8")
+        else:
+            self._write((PillowWriter if kind == ".gif" else FFMpegWriter)(fps=self.fps), path)
+        return path
+
+    def _write(self, writer: AbstractMovieWriter, path: Path) -> None:
+        """Draw the frames into a writer of matplotlib."""
+        count, times = len(self.runs), self.time[self.samples]
+        # enough for one rounding of a time that several runs record
+        until = times * (1 + 1e-12)
+        shown = [np.searchsorted(r.time, until, side="right") - 1 for r in self.runs.values()]
+        fig, axes = figure(6.4, 3.2 + 2.6 * (count - 1), nrows=count, sharex=True, squeeze=False)
+        tops = [_top(run, at) for run, at in zip(self.runs.values(), shown, strict=True)]
+        panels = [
+            _Panel(run, label, ax, max(tops))
+            for (label, run), ax in zip(self.runs.items(), axes[:, 0], strict=True)
+        ]
+        axes[-1, 0].set_xlabel("node")
+        axes[0, 0].legend(loc="upper right", fontsize=8, ncols=3, frameon=False)
+        counted = progress_bar(range(len(times)), desc="frames")
+        with writer.saving(fig, path, dpi=100):
+            for n in counted:
+                for panel, at in zip(panels, shown, strict=True):
+                    panel.show(at[n - 1] if n else at[0] - 1, at[n], times[n])
+                if n == 0:  # freeze the layout, so that the axes do not move
+                    fig.draw_without_rendering()
+                    fig.set_layout_engine("none")
+                writer.grab_frame()
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close(fig)  # a notebook would show the last frame below the animation
+
+
+class _Panel:
+    """The queues of one run: bars, and marks where packets were lost since the frame before."""
+
+    def __init__(self, run: Records, label: str, ax: Any, top: float) -> None:
+        self.run, self.label, self.ax, self.top = run, label, ax, top
+        self.lost = run.lost.sum(axis=0)
+        nodes = len(run.scenario.senders)
+        edges, buffers = np.arange(nodes + 1) - 0.5, _buffers(run)
+        self.bars = ax.stairs(np.zeros(nodes), edges, fill=True, color=COLOURS[0], label="queued")
+        (self.dots,) = ax.plot([], [], "v", color=COLOURS[1], ms=6, label="packets lost")
+        if top > 0.5 * buffers.min():
+            ax.stairs(buffers, edges, color="0.4", ls=":", baseline=None, label="buffer")
+        ax.set(xlim=(-0.5, nodes - 0.5), ylim=(0, 1.3 * top), ylabel="packets queued")
+        name_nodes(run, ax.xaxis)
+
+    def show(self, before: int, at: int, time: float) -> None:
+        """Show the queues at a sample (-1: before the first), and losses after another until there."""
+        queued = self.run.queued[:, at] if at >= 0 else np.zeros(len(self.lost))
+        self.bars.set_data(queued)
+        (where,) = np.nonzero(self.lost[:, max(0, before + 1) : at + 1].sum(axis=1))
+        self.dots.set_data(where, np.full(len(where), 1.06 * self.top))
+        self.ax.set_title(f"{self.label}, {time:.3f} s", fontsize=9, loc="left")
+
+
+def _top(run: Records, shown: NDArray[np.int64]) -> float:
+    """Return the largest queue shown, or the buffers if these are near."""
+    buffers = _buffers(run)
+    top = max(1.0, float(run.queued[:, np.maximum(shown, 0)].max()))
+    if top > 0.5 * buffers.min():
+        top = max(top, float(buffers[buffers < 2.0 * top].max(initial=0.0)))
+    return top
+
+
+def animation_format(path: Path) -> str:
+    """Return the ending of an animation's file; ValueError for a format that cannot be written."""
+    from matplotlib.animation import FFMpegWriter
+
+    kind = choice(f"ending of path {str(path)!r}", path.suffix, (".gif", ".mp4", ".html"))
+    if kind == ".mp4" and not FFMpegWriter.isAvailable():
+        msg = "ffmpeg is not installed: install it, or use the ending .gif or .html"
+        raise ValueError(f"path = {str(path)!r}: {msg}")
+    return kind
+
+
+def _buffers(run: Records) -> NDArray[np.float64]:
+    """Return the buffer of each sending node in packets, shape (L,)."""
+    at = dict.fromkeys(run.scenario.senders, 0.0)
+    for link in run.scenario.links:
+        at[link.source] += link.buffer
+    return np.array(list(at.values()))

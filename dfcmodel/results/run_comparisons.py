@@ -1,0 +1,177 @@
+"""Runs side by side: one table, one figure, one animation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dfcmodel.results.animations import Animation
+from dfcmodel.results.plots import (
+    INTERVALS,
+    draw_efficiency,
+    draw_goodput,
+    draw_space_time,
+    title_of,
+)
+from dfcmodel.results.trajectories import MAX_ROWS, Trajectory
+from hopflow.results import figure
+from hopflow.side_by_side import SideBySide, stacked
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["RunComparison"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RunComparison(SideBySide[Trajectory]):
+    """Runs side by side, as `compare` returns them.
+
+    Attributes
+    ----------
+    compared
+        The runs by label, in the order of the columns.
+
+    Examples
+    --------
+    >>> from dfcmodel import compare, simulate, takano2006
+    >>> found = compare(*(simulate(takano2006("1", dfc=dfc), duration=0.1) for dfc in (False, True)))
+    >>> list(found.compared)
+    ['takano2006/1: FIFO, Tahoe', 'takano2006/1: DFC, Tahoe']
+    >>> list(found.summary())[0], found.to_xarray().efficiency.dims
+    ('goodput of target (packets/s)', ('run', 'flow', 'time'))
+    """
+
+    OF: ClassVar[type] = Trajectory
+    CALLED: ClassVar[str] = "runs"
+
+    @staticmethod
+    def names_of(results: Sequence[Trajectory]) -> list[str]:
+        """Return the scenarios' names, with disciplines, sources and level where names alone are equal."""
+        names = [run.scenario.name for run in results]
+        if len(set(names)) < len(names):
+            names = [title_of(run) for run in results]
+        if len(set(names)) < len(names):
+            levels = ("packets" if run.step == 0.0 else "fluid" for run in results)
+            names = [f"{name}, {level}" for name, level in zip(names, levels, strict=True)]
+        return names
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts, status; by label."""
+        flows = (flow.name for run in self.compared.values() for flow in run.scenario.flows)
+        shown = list(dict.fromkeys(flows))[:MAX_ROWS]
+        return {label: _column(run, shown) for label, run in self.compared.items()}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw goodput, efficiency and queues over time, a column of panels for each run, on common scales.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw only the goodput of each run's flows together on; None makes a new figure.
+
+        Returns
+        -------
+        The Axes of the first run's goodput.
+        """
+        if ax is not None:
+            for label, run in self.compared.items():
+                ax.plot(*_total_goodput(run), lw=1.0, label=label)
+            ax.set(xlabel="time (s)", ylabel="goodput of all flows (packets/s)")
+            ax.set_ylim(bottom=0)
+            ax.legend(fontsize=8)
+            return ax
+        runs = self.compared
+        size = 1.0 + 4.0 * len(runs), 7.6
+        _, panels = figure(*size, nrows=3, ncols=len(runs), sharex=True, squeeze=False)
+        top = max(float(run.queued.max()) for run in runs.values())
+        for column, (label, run) in zip(panels.T, runs.items(), strict=True):
+            draw_goodput(run, column[0]).set(title=label, xlabel="")
+            draw_efficiency(run, column[1]).set_xlabel("")
+            draw_space_time(run, column[2], top)
+            column[0].legend(loc="lower right", fontsize=8)
+        highest = max(panel.get_ylim()[1] for panel in panels[0])
+        for panel in panels[0]:
+            panel.set_ylim(0.0, highest)
+        panels[2, 0].set_xlim(0.0, max(float(run.time[-1]) for run in runs.values()))
+        for panel in panels[:, 1:].flat:
+            panel.set_ylabel("")
+        return panels[0, 0]
+
+    def animate(
+        self, since: float = 0.0, until: float | None = None, *, frames: int = 100, fps: int = 20
+    ) -> Animation:
+        """Return an animation of the runs' queues, one above another, at the same times.
+
+        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
+
+        Parameters
+        ----------
+        since, until
+            Time interval to show in s; None is the end of the shortest run.
+        frames
+            Number of frames, evenly spaced over the samples of the first run in that interval.
+        fps
+            Frames per second.
+
+        Raises
+        ------
+        ValueError
+            For runs whose nodes differ, and naming the parameter, its value and what is allowed.
+        """
+        first = next(iter(self.compared.values()))
+        for label, run in self.compared.items():
+            if run.scenario.senders != first.scenario.senders:
+                why = "has other nodes than the first run, so their queues have no common axis"
+                raise ValueError(
+                    f"{label}: {why}; found.compared[{label!r}].animate() shows it alone"
+                )
+        return Animation(self.compared, since, until, frames, fps)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the recorded quantities of all runs, with ``run`` as their first dimension.
+
+        Raises
+        ------
+        ValueError
+            For runs whose flows, nodes or times differ.
+        """
+        remedy = "found.compared[LABEL].to_xarray() has those of one run"
+        data = {label: run.to_xarray() for label, run in self.compared.items()}
+        return stacked(data, "run", remedy, missing=("rate",))
+
+
+def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
+    measures = run.measures
+    goodput = measures.goodput.to_series()
+    rows = {
+        f"goodput of {name} (packets/s)": f"{goodput[name]:.4g}"
+        for name in shown
+        if name in goodput
+    }
+    if len(run.scenario.flows) > 1:
+        rows["goodput of all flows (packets/s)"] = f"{goodput.sum():.4g}"
+    peak = int(np.argmax(run.peak_queue))
+    return rows | {
+        "lost (packets)": f"{run.lost.sum():.0f}",
+        "loss events": f"{run.loss_events.sum()}",
+        "timeouts": f"{run.timeouts.sum()}",
+        "largest queue (packets)": f"{run.peak_queue[peak]:.0f} at node {run.scenario.senders[peak]}",
+        "status": str(run.status),
+        "level": "packets" if run.step == 0.0 else f"fluid, step {run.step:g} s",
+        "simulated (s)": f"{run.time[-1]:g}",
+    }
+
+
+def _total_goodput(run: Trajectory) -> tuple[Any, Any]:
+    """Return ends of at most 100 intervals and the goodput of all flows over each."""
+    ends = np.unique(np.linspace(0, len(run.time), INTERVALS + 1).astype(int)[1:])
+    ends = ends[ends > 0] - 1
+    times = np.concatenate([[0.0], run.time[ends]])
+    told = np.concatenate([[0.0], run.delivered[:, ends].sum(axis=0)])
+    return run.time[ends], np.diff(told) / np.diff(times)

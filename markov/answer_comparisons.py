@@ -1,0 +1,158 @@
+"""Answers of chains side by side: measures with their bounds, and marginal distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+
+from hopflow.results import figure
+from hopflow.side_by_side import SideBySide, stacked
+from markov.models.measures import functionals
+from markov.results import Stationary
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from markov.proofs.bounded import Bounded
+
+__all__ = ["AnswerComparison"]
+
+MAX_PANELS = 6
+"""Components whose marginal distributions are drawn."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AnswerComparison(SideBySide[Stationary]):
+    """Stationary distributions side by side, as `hopflow.compare` returns them.
+
+    Labels and rewards have the bound of `Stationary.bound` where the distribution has one; other measures are its
+    values without.
+
+    Attributes
+    ----------
+    compared
+        The answers by label, in the order of the columns.
+
+    Examples
+    --------
+    >>> from hopflow import compare
+    >>> from markov import PauseTandem, stationary
+    >>> found = compare(*(stationary(PauseTandem(high_threshold=high)) for high in (10, 20)))
+    >>> found.to_xarray().throughput.values.round(2).tolist(), len(found.summary())
+    ([13.13, 13.11], 13)
+    """
+
+    OF: ClassVar[type] = Stationary
+    CALLED: ClassVar[str] = "answers of chains"
+
+    @staticmethod
+    def names_of(results: Sequence[Stationary]) -> list[str]:
+        """Return the models, and what a chain without one was made of."""
+        return [a.chain.how if a.chain.model is None else repr(a.chain.model) for a in results]
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """Measures with their bounds, error bound of the distribution, states and status; by label."""
+        return {label: _column(answer) for label, answer in self.compared.items()}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the marginal distributions, those of a component of all answers in one panel.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw only the first component on; None makes a new figure, with at most six
+            components, first those of more than two values.
+
+        Returns
+        -------
+        The Axes of the first component.
+        """
+        marginals = {label: _marginals(answer) for label, answer in self.compared.items()}
+        counts: dict[str, int] = {}
+        for each in marginals.values():
+            for name, (places, _) in each.items():
+                counts[name] = max(counts.get(name, 0), len(places))
+        names = sorted(counts, key=lambda name: counts[name] <= 2)[:MAX_PANELS]
+        if ax is None:
+            _, panels = figure(6.4, 1.2 + 2.2 * len(names), nrows=len(names), squeeze=False)
+            axes = list(panels[:, 0])
+        else:
+            names, axes = names[:1], [ax]
+        for name, panel in zip(names, axes, strict=True):
+            for label, each in marginals.items():
+                if name in each:
+                    panel.plot(*each[name], ".-", ms=4, lw=0.9, label=label)
+            panel.set(xlabel=name, ylabel="probability", ylim=(0.0, None))
+            panel.xaxis.get_major_locator().set_params(integer=True)
+        axes[0].legend(frameon=False, fontsize=8)
+        return axes[0]
+
+    def animate(self) -> NoReturn:
+        """Refuse: a stationary distribution does not change in time.
+
+        Raises
+        ------
+        TypeError
+            Always; ``transient(model, times)`` has distributions over time.
+        """
+        said = "a stationary distribution does not change in time"
+        raise TypeError(
+            f"animate: {said}; transient(model, times).plot() shows how one comes to it"
+        )
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the models' measures, with ``chain`` as their first dimension.
+
+        Raises
+        ------
+        ValueError
+            For models whose measures differ.
+        """
+        remedy = "found.compared[LABEL].measures has those of one"
+        data = {label: answer.measures for label, answer in self.compared.items()}
+        return stacked(data, "chain", remedy)
+
+
+def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]:
+    """Return values and probabilities of each component; of a chain without, those of its states."""
+    found = answer.chain.marginals(answer.pi)
+    if found is None:
+        return {"state": (range(len(answer.pi)), answer.pi)}
+    return {
+        name: (list(values if isinstance(values, range) else range(len(values))), marginal)
+        for name, (values, marginal) in found.items()
+    }
+
+
+def _column(answer: Stationary) -> dict[str, str]:
+    rows, chain = {}, answer.chain
+    known: Collection[str] = ()
+    if answer.certificate is not None and chain.model is not None:
+        known = functionals(chain.model, chain.state_blocks())
+    for name, (_, value, about) in answer._measures.items():
+        unit = about.get("units", "1")
+        if name in known:
+            bounds = answer.bound(name)
+            cells: Iterable[str] = map(_shown, bounds if isinstance(bounds, list) else [bounds])
+        else:
+            cells = (f"{each:.6g}" for each in np.ravel(value))
+        rows[name if unit in ("1", "") else f"{name} ({unit})"] = ", ".join(cells)
+    proved = math.isfinite(answer.error_bound)
+    return rows | {
+        "error bound (TV)": f"{answer.error_bound:.1e}" if proved else "none",
+        "states": f"{answer.chain.size}",
+        "status": str(answer.status),
+        "method": repr(answer.method),
+    }
+
+
+def _shown(found: Bounded) -> str:
+    error = f" ± {found.error:.1g}" if math.isfinite(found.error) else ", no bound proved"
+    return f"{found.value:.6g}{error}"
