@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
 from hopflow.results import Result
-from responsefn.responses.base import Response, formula_of
+from responsefn.responses.base import Response
+from responsefn.responses.equations import domain_of, equation_of, table_of
 from responsefn.responses.laws import PFTK, TFRC, Mathis
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Catalogue", "catalogue", "names", "rule_named"]
-
-_FORMULA = '<div style="max-width:30em;overflow-x:auto">\\({}\\)</div>'
-"""A formula in HTML; long ones scroll."""
 
 ENTRIES: tuple[Response, ...] = (
     Tahoe(),
@@ -100,8 +97,6 @@ ENTRIES: tuple[Response, ...] = (
     Mathis(),
 )
 """In the order of the table: loss-based rules, rules that see the queue, rate rules, rules of deliveries, laws."""
-DIGITS, LONG = 5, 100
-"""Of the numbers in equations as they are shown; operations that make an equation a long one."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -122,40 +117,17 @@ class Catalogue(Result):
 
     entries: tuple[Response, ...]
 
-    def equation(self, entry: Response, *, latex: bool = False) -> str:
-        """Return the rate in packets/s as text or LaTeX; rules without a formula give their dynamics in LaTeX.
-
-        A long formula is shown for the parameters of the entry, a short one for all.
-        """
-        formula = formula_of(entry)
-        if formula is None:
-            dynamics = getattr(entry, "dynamics", "")
-            how = "fixed point" if isinstance(entry, RateRule) else "numerical cycle"
-            if isinstance(entry, (DeliveryRule, TIMELY)):
-                how = "none"
-            latexed = rf"\text{{{how}: }} {dynamics}" if dynamics else rf"\text{{{how}}}"
-            return latexed if latex else how
-        import sympy as sp
-
-        rate = formula.rate
-        if sp.count_ops(rate) > LONG:
-            numbers = entry.bindings(sp.Symbol("R", positive=True))
-            rate = rate.subs({x: numbers.get(str(x), x) for x in rate.free_symbols})
-        rate = rate.xreplace({x: sp.Float(x, DIGITS) for x in rate.atoms(sp.Float)})
-        return str(sp.latex(rate) if latex else rate)
-
     def rows(self) -> list[dict[str, str]]:
         """Return name, kind, equation, capacity, domain and source of each entry."""
         found = []
         for entry in self.entries:
-            low, high = entry.domain
             found.append(
                 {
                     "name": repr(entry),
                     "kind": kind_of_entry(entry),
-                    "equation": self.equation(entry),
-                    "capacity": getattr(entry, "capacity", "ignored"),
-                    "domain": f"p <= {high:g}" if low == 0.0 else f"{low:g} <= p <= {high:g}",
+                    "equation": equation_of(entry),
+                    "capacity": entry.capacity,
+                    "domain": domain_of(entry),
                     "source": entry.cite(),
                 }
             )
@@ -174,22 +146,13 @@ class Catalogue(Result):
 
         from responsefn.responses.curves import curve
 
-        drawn = [entry for entry in self.entries if getattr(entry, "capacity", "") != "needed"]
+        drawn = [entry for entry in self.entries if entry.capacity != "needed"]
         axes = curve(drawn, np.geomspace(1e-7, 0.1, 61), 0.1).plot(ax)
         axes.legend(fontsize=6)
         return axes
 
     def _repr_html_(self) -> str:
-        head = ("name", "T in packets/s", "capacity", "domain", "source")
-        cells = "".join(
-            f"<tr><td><code>{html.escape(row['name'])}</code></td>"
-            f"<td>{_FORMULA.format(html.escape(self.equation(entry, latex=True)))}</td>"
-            f"<td>{row['capacity']}</td><td>{html.escape(row['domain'])}</td>"
-            f"<td>{html.escape(row['source'])}</td></tr>"
-            for row, entry in zip(self.rows(), self.entries, strict=True)
-        )
-        titles = "".join(f"<th>{title}</th>" for title in head)
-        return f"<table><caption>Catalogue</caption><tr>{titles}</tr>{cells}</table>"
+        return table_of(self.entries, "Catalogue")
 
 
 def catalogue(kind: str = "all") -> Catalogue:

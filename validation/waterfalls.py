@@ -107,7 +107,7 @@ def _draw(id: str) -> Figure:
     import numpy as np
     import xarray as xr
 
-    from dfcmodel.levels.waterfalls import draw_waterfall
+    from hopflow.waterfalls import draw_waterfall
     from validation.drawing import figure
 
     table = _table(id)

@@ -254,7 +254,7 @@ class Explanation(Result):
         -------
         The Axes.
         """
-        from dfcmodel.levels.waterfalls import draw_waterfall
+        from hopflow.waterfalls import draw_waterfall
 
         names = [each.name for each in self.quantities]
         chosen = choice("quantity", names[0] if quantity is None else quantity, names)

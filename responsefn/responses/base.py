@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hopflow.parameters import Parametrized
+from responsefn.responses.equations import formula_of, table_of
 from responsefn.responses.input_checks import (
     LossRates,
     loss_rate,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
     from responsefn.responses.references import Reference
 
-__all__ = ["Response", "formula_of"]
+__all__ = ["Response"]
 
 
 class Response(Parametrized):
@@ -44,18 +44,30 @@ class Response(Parametrized):
         Whether the rate falls with p everywhere, so that there is an inverse.
     why_no_inverse
         What `invert` says otherwise.
+    capacity
+        Whether the rate depends on the path's capacity: ``"ignored"``, ``"optional"`` or ``"needed"``.
+    dynamics
+        What it does, in LaTeX, where `formula` does not say it.
+    solved_by
+        What finds the rate where there is no formula; ``"none"`` where nothing does.
     """
 
     reference: ClassVar[Reference | None] = None
     domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
     monotone: ClassVar[bool] = True
     why_no_inverse: ClassVar[str] = "its rate does not fall with p everywhere"
+    capacity: ClassVar[str] = "ignored"
+    dynamics: ClassVar[str] = ""
+    solved_by: ClassVar[str] = "numerical cycle"
 
     def cite(self) -> str:
         """Return where the rule or law comes from, and whether the source itself was read."""
         if self.reference is None:
             return f"{type(self).__name__}: no source stated"
         return str(self.reference)
+
+    def _repr_html_(self) -> str:
+        return table_of([self])
 
     def formula(self) -> Formula | None:
         """Return the closed forms in the symbols of `responsefn.responses.closed_forms.symbolic`, None without one."""
@@ -201,9 +213,3 @@ class Response(Parametrized):
         found = evaluate(expression, values, check)
         losses.checked = True
         return found
-
-
-@lru_cache(maxsize=1024)
-def formula_of(response: Response) -> Formula | None:
-    """Return ``response.formula()``, derived once for equal objects."""
-    return response.formula()

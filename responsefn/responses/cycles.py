@@ -213,7 +213,7 @@ def begin_at_peak(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | Non
 
     That is the peak of the closed form, or that of Reno, and not above twice what the path holds.
     """
-    from responsefn.responses.base import formula_of
+    from responsefn.responses.equations import formula_of
 
     formula = formula_of(rule)
     if formula is None:

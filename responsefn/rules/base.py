@@ -10,8 +10,9 @@ import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, where
-from responsefn.responses.base import Response, formula_of
+from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
+from responsefn.responses.equations import formula_of
 from responsefn.responses.input_checks import (
     LossRates,
     capacity,
@@ -115,11 +116,9 @@ class WindowRule(Response, ABC):
         cwnd: float = 1.0
         ssthresh: float = math.inf
 
-    dynamics: ClassVar[str] = ""
     assigned: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"
     signal: ClassVar[str] = "loss"
-    capacity: ClassVar[str] = "ignored"
     counts_acks: ClassVar[bool] = False
 
     @staticmethod

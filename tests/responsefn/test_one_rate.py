@@ -21,7 +21,7 @@ from responsefn import (
     simulate_rule,
     twin,
 )
-from responsefn.responses.base import formula_of
+from responsefn.responses.equations import formula_of
 
 RTT = 0.08
 

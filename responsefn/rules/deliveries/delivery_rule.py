@@ -97,6 +97,7 @@ class DeliveryRule(WindowRule):
 
     recovery: ClassVar[str] = "sack"
     capacity: ClassVar[str] = "needed"
+    solved_by: ClassVar[str] = "none"
     why_no_rate: ClassVar[str] = "it follows deliveries"
     why_no_inverse = "it has no response function of a loss rate"
 

@@ -98,8 +98,7 @@ class RateRule(Response, ABC):
 
         rate: float = math.inf
 
-    dynamics: ClassVar[str] = ""
-    capacity: ClassVar[str] = "ignored"
+    solved_by: ClassVar[str] = "fixed point"
 
     @staticmethod
     @abstractmethod

@@ -88,6 +88,7 @@ class TIMELY(RateRule):
         "10.1145/2999572.2999593",
     )
     capacity: ClassVar[str] = "needed"
+    solved_by: ClassVar[str] = "none"
     monotone = False
     why_no_inverse = "it has no response function of a loss rate"
     dynamics: ClassVar[str] = (

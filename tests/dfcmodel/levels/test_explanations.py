@@ -56,3 +56,19 @@ def test_what_is_not_defined_in_every_run_is_said(explanation: Explanation) -> N
     fluid[0, 0, 3] = np.nan
     changed = replace(explanation, fluid=fluid)
     assert changed.text().splitlines()[3] == "first loss: not defined in every run"
+
+
+def test_bars_lead_from_one_level_to_the_other(explanation: Explanation) -> None:
+    axes = explanation.plot(quantity="packets lost")
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["bare fluid", *explanation.parts, "packets"]
+    bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in axes.patches}
+    assert bars[0].get_width() == explanation.fluid[:, 0, 2].mean()
+    last = bars[len(explanation.parts)]
+    end = last.get_x() + last.get_width()
+    np.testing.assert_allclose(end, explanation.packets[:, -1, 2].mean())
+    assert axes.get_xlabel() == "packets lost (packets)"
+
+
+def test_an_unknown_quantity_is_refused(refused, explanation: Explanation) -> None:
+    refused(["quantity", "'delay'"], lambda: explanation.plot(quantity="delay"))

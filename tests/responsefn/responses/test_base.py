@@ -17,7 +17,8 @@ from responsefn import (
     Reno,
     catalogue,
 )
-from responsefn.responses.base import Response, formula_of
+from responsefn.responses.base import Response
+from responsefn.responses.equations import formula_of
 
 
 @pytest.fixture(autouse=True)
