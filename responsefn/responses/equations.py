@@ -55,7 +55,10 @@ def equation_of(entry: Entry, *, latex: bool = False) -> str:
     """
     formula = formula_of(entry)
     if formula is None:
-        return rf"\text{{{entry.solved_by}: }} {entry.dynamics}" if latex else entry.solved_by
+        if not latex:
+            return entry.solved_by
+        how = entry.solved_by
+        return rf"\text{{{how}: }} {entry.dynamics}" if entry.dynamics else rf"\text{{{how}}}"
     import sympy as sp
 
     rate = formula.rate
