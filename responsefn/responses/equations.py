@@ -55,9 +55,10 @@ def equation_of(entry: Entry, *, latex: bool = False) -> str:
     """
     formula = formula_of(entry)
     if formula is None:
-        does = rf"\text{{{entry.solved_by}: }} {entry.dynamics}"
-        plain = rf"\text{{{entry.solved_by}}}"
-        return entry.solved_by if not latex else does if entry.dynamics else plain
+        if not latex:
+            return entry.solved_by
+        how = entry.solved_by
+        return rf"\text{{{how}: }} {entry.dynamics}" if entry.dynamics else rf"\text{{{how}}}"
     import sympy as sp
 
     rate = formula.rate
