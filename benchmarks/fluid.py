@@ -185,7 +185,7 @@ def speeds() -> list[Row]:
         note = (
             f"half the step changes the efficiency by {check.efficiency_error.max():.1e}, the peak "
             f"queue by {check.peak_queue_error / check.fine.peak_queue.max():.1e} of itself; "
-            f"{target('within 25 %', abs(ratio - 1.0) <= 0.25)}"
+            f"{target('time within 25 % of the first', abs(ratio - 1.0) <= 0.25)}"
         )
         name = f"{speed:g} Mb/s"
         found.append(row("DFC, 1 s, at a fixed step", name, tuple(times[speed]), first, note))
