@@ -74,13 +74,18 @@ class ShardedChain:
         return self.put(shape, self.spread, lambda part: _indicator(shape, known, place, part[0]))
 
     def compiled(self, function: Callable[..., Any], into: Sequence[Any], out: Any) -> Any:
-        """Return a function of the devices' parts as one of arrays over them."""
+        """Return a function of the devices' parts as one of arrays over them, which waits for its result.
+
+        XLA has room for 32 programs under way on each device of a processor. When one device is behind, its room can
+        be full of programs that wait for others, while those wait in a collective for it to begin, for ever.
+        """
         import jax
 
         mapped = jax.shard_map(
             function, mesh=self.mesh, in_specs=tuple(into), out_specs=out, check_vma=False
         )
-        return jax.jit(mapped)
+        program = jax.jit(mapped)
+        return lambda *arguments: jax.block_until_ready(program(*arguments))
 
     def of(self, level: Level, leading: bool = False) -> Any:
         """Return how an array of a level is spread; ``leading``: behind the changes."""

@@ -28,3 +28,15 @@ def test_an_indicator_marks_one_state_or_all(chain):
     assert np.argwhere(one).tolist() == [[3, 5]]
     assert all_of_them.shape == chain.shape
     assert all_of_them.all()
+
+
+def test_a_program_waits_for_its_result(chain):
+    """Not waiting, more than 32 programs could be under way on a device, and XLA would stand still."""
+
+    def long(x):
+        return jax.lax.fori_loop(0, 1000, lambda _, y: jax.numpy.tanh(y + x), x)
+
+    values = np.ones((1000, 100))
+    program = chain.compiled(long, (chain.spread,), chain.spread)
+    jax.block_until_ready(program(values))  # compiled
+    assert program(values).is_ready()
