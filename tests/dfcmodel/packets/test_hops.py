@@ -56,4 +56,6 @@ def test_transmission_times_are_no_queue() -> None:
     run = simulate(replace(one, flows=(replace(flow, pacing=True),)), Packets())
     late = run.time > 3.0
     assert 1.0 <= run.queued[0, late].mean() <= 5.0
-    assert np.ptp(run.delivered[0, late]) / np.ptp(run.time[late]) == pytest.approx(1000.0, rel=0.01)
+    assert np.ptp(run.delivered[0, late]) / np.ptp(run.time[late]) == pytest.approx(
+        1000.0, rel=0.01
+    )
