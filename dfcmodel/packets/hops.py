@@ -56,7 +56,8 @@ class Hops(NamedTuple):
         >>> hops.round_trips(np.array([[0.3, 0.2], [0.5, 0.4], [0.7, 0.6]])).round(3).tolist()
         [1.4, 0.5]
         """
-        times: Floats = np.bincount(self.flow, passage[self.port, self.is_ack.astype(np.int64)])
+        spent = passage[self.port, self.is_ack.astype(np.int64)]
+        times: Floats = np.bincount(self.flow, weights=spent).astype(np.float64)
         return times
 
 
