@@ -11,6 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
 __all__ = ["Hops", "hops_of"]
@@ -40,6 +41,24 @@ class Hops(NamedTuple):
     begins: NDArray[np.bool_]
     before: Integers
     row: Integers
+
+    def round_trips(self, passage: Floats) -> Floats:
+        """Return the time of each flow's first packet and its ACK where nothing waits, s, (F,).
+
+        Parameters
+        ----------
+        passage
+            Transmission time plus propagation delay of the size classes at each port, s, (P, SIZES).
+
+        Examples
+        --------
+        >>> hops = hops_of([(0, 1), (1,)], [(2,), ()])
+        >>> hops.round_trips(np.array([[0.3, 0.2], [0.5, 0.4], [0.7, 0.6]])).round(3).tolist()
+        [1.4, 0.5]
+        """
+        spent = passage[self.port, self.is_ack.astype(np.int64)]
+        times: Floats = np.bincount(self.flow, weights=spent).astype(np.float64)
+        return times
 
 
 def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]]) -> Hops:

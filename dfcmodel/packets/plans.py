@@ -120,6 +120,11 @@ class Plan:
         return hops_of(self.forward, self.backward)
 
     @cached_property
+    def base_rtts(self) -> Floats:
+        """Round-trip times without queue, s, (F,): transmission times and propagation, of a packet and its ACK."""
+        return self.hops.round_trips(self.passage)
+
+    @cached_property
     def _disciplines(self) -> tuple[list[Discipline], NDArray[np.int64]]:
         """The disciplines, and the place of that of each port among them: ports share them."""
         place: dict[Any, int] = {}

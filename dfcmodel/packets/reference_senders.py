@@ -82,7 +82,7 @@ class Sender:
         self.simulation, self.f = simulation, f
         self.ns2 = plan.method.is_ns2
         self.rule: Any = flow.source
-        self.state: Any = self.rule.start(plan.scenario.base_rtt(flow))
+        self.state: Any = self.rule.start(float(plan.base_rtts[f]))
         self.most = flow.max_window
         if self.ns2:
             self.state = self.state._replace(cwnd=1.0, ssthresh=float(int(self.most)))

@@ -95,13 +95,16 @@ def intervals_of(switches: Iterable[tuple[int, int, int, Any]], end: float) -> A
     numpy.ndarray
         Of `PAUSED`.
     """
-    found: list[tuple[int, int, int, float, float]] = []
-    for link, by, priority, times in switches:
-        for begin, until in zip(times[::2], [*times[1::2], np.inf], strict=False):
-            if begin < end:
-                found.append((link, by, priority, begin, until if until < end else np.inf))
-    found.sort(key=lambda each: (each[3], *each[:3]))
-    return np.array(found, dtype=PAUSED)
+    given = list(switches)
+    ends = [np.append(times, [np.inf] * (len(times) % 2)) for *_, times in given]
+    counts = [len(each) // 2 for each in ends]
+    found = np.zeros(sum(counts), dtype=PAUSED)
+    found["begin"], found["end"] = np.concatenate([[], *ends]).reshape(-1, 2).T
+    for n, name in enumerate(("link", "by", "priority")):
+        found[name] = np.repeat([int(each[n]) for each in given], counts)
+    found["end"][found["end"] >= end] = np.inf
+    found = found[found["begin"] < end]
+    return found[np.lexsort([found[name] for name in ("priority", "by", "link", "begin")])]
 
 
 def recorded(run: Records) -> Any:

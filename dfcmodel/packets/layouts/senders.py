@@ -41,7 +41,7 @@ def lay_out_flows(
     chosen = []
     for f, given in enumerate(scenario.flows):
         rule = given.source
-        rtt = scenario.base_rtt(given) if isinstance(rule, WindowRule) else 0.0
+        rtt = float(plan.base_rtts[f]) if isinstance(rule, WindowRule) else 0.0
         line_rate = scenario.path(given)[0].rate if isinstance(rule, RateRule) else 0.0
         key = (rule, rtt, line_rate, given.size, given.max_window, plan.recoveries[f],
                plan.paced[f], given.idle, given.random_idle)  # fmt: skip
