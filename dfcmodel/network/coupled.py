@@ -88,14 +88,15 @@ class DualPI2(Discipline):
     """Two coupled queues in one buffer: DualPI2 (RFC 9332, Appendix A).
 
     Packets of senders that answer each mark have a queue of their own, served first, in which they are marked
-    by a ramp of their delay or, where that is more, with ``coupling`` times p'. All others, ACKs among them, wait
+    by a ramp of their delay (`laqm`, Fig. 5) or, where that is more, with ``coupling`` times p'. All others, ACKs among them, wait
     in the Classic queue and are dropped with p'^2. p' moves with the longer of both queues' delays, as the
     packets at their heads have waited. From p' = 1 / ``coupling`` on both kinds are dropped with p'^2, and
     Scalable packets that are not are marked (A.2). At packet level only.
 
-    The defaults of controller, coupling and share are those of Linux's net/sched/sch_dualpi2.c (41 and 819 of 256 Hz),
-    which rounds the RFC's gains for an RTT of at most 100 ms to an update of 16 ms; it marks at a step of 1 ms,
-    here the middle of the RFC's ramp (A.1, from secondary sources).
+    The defaults are those of A.1: the gains, which it gives for an update of 16 ms and an RTT of at most 100 ms, target,
+    coupling and ramp. Linux's net/sched/sch_dualpi2.c has the same gains (41 and 819 of 256 Hz), and the share, which the
+    RFC leaves open; it marks at a step of 1 ms, the middle of the ramp. Packets to mark or drop are drawn at random, where
+    the RFC's example spaces them evenly (`recur`, Fig. 4).
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class DualPI2(Discipline):
         k >= 1.
     ramp, ramp_width
         Delay at which marking in the Scalable queue begins, and further delay up to which all are marked, s.
-        One packet that waits alone is not marked by the ramp.
+        A packet that leaves fewer than two behind is not marked by the ramp (Th_len of A.2, Fig. 7).
     classic_share
         Of the link while both queues wait, 0 < share < 1; in weighted turns by bytes.
     ecn

@@ -15,9 +15,9 @@ class Reference(NamedTuple):
     text
         Author, title, place, year.
     source
-        ``"primary"`` where the definition was read in the source itself, in its authors' own code
-        or in the copy of its tables that is bundled, ``"secondary"`` where it is taken from what others write about it,
-        ``"own"`` where it is derived in hopflow.
+        ``"primary"`` where the definition was read in the source itself, in its authors' own code, in a later text
+        of its authors, which is named then, or in the copy of its tables that is bundled, ``"secondary"`` where it
+        is taken from what others write about it, ``"own"`` where it is derived in hopflow.
     """
 
     text: str
@@ -50,8 +50,9 @@ PADHYE = Reference(
 )
 MATHIS = Reference(
     "M. Mathis et al., The macroscopic behavior of the TCP congestion avoidance algorithm, "
-    "CCR 27(3), 1997",
-    doi="10.1145/263932.264023",
+    "CCR 27(3), 1997; its area below the sawtooth in M. Mathis, A. Morton, RFC 8337, Sect. 5.2",
+    "primary",
+    "10.1145/263932.264023",
 )
 RFC3649 = _rfc(
     3649,
@@ -67,15 +68,25 @@ RFC9438 = _rfc(
     9438, "L. Xu et al., CUBIC for fast and long-distance networks, 2023", "Sect. 4.2 to 4.7, 5.2"
 )
 RFC3742 = _rfc(
-    3742, "S. Floyd, Limited slow-start for TCP with large congestion windows, 2004", "Sect. 2",
-    "secondary",
-)  # fmt: skip
+    3742, "S. Floyd, Limited slow-start for TCP with large congestion windows, 2004", "Sect. 2"
+)
+RFC6817 = _rfc(
+    6817,
+    "S. Shalunov et al., Low extra delay background transport (LEDBAT), 2012",
+    "Sect. 2.4.2 and 2.5",
+)
 RFC9406 = _rfc(9406, "P. Balasubramanian, Y. Huang, M. Olson, HyStart++, 2023", "Sect. 4.2 and 4.3")
 LEITH = Reference(
     "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004"
 )
 BRAKMO = Reference(
     "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", doi="10.1109/49.464716"
+)
+VEGAS_BOOK = Reference(
+    f"{BRAKMO.text}; read in L. Peterson, L. Brakmo, B. Davie, TCP congestion control: a systems approach, "
+    "2022, Sect. 5.1",
+    "primary",
+    BRAKMO.doi,
 )
 WESTWOOD = Reference(
     "C. Casetti et al., TCP Westwood, MobiCom 2001; rate estimation: TCPW-RE, 2002",
@@ -97,10 +108,11 @@ ARENO = Reference("H. Shimonishi, T. Murase, TCP-Adaptive Reno, 2005 and PFLDnet
 FUSION = Reference("K. Kaneko et al., TCP-Fusion, PFLDnet 2007 (slides)", "primary")
 RELENTLESS = Reference("M. Mathis, Relentless congestion control, PFLDnet 2009")
 RFC8257 = _rfc(8257, "S. Bensley et al., Data center TCP (DCTCP), 2017", "Sect. 3.3 and 3.4")
-PI2 = Reference(
-    "K. De Schepper et al., PI2: a linearized AQM for both classic and scalable TCP, CoNEXT 2016 "
-    "(response); rule: RFC 8257, Sect. 3.3 and 3.4",
-    doi="10.1145/2999572.2999578",
+DCTCP = Reference(
+    "S. Bensley et al., Data center TCP (DCTCP), RFC 8257, 2017, Sect. 3.3 to 3.5 (rule); K. De Schepper et al., "
+    "PI2, CoNEXT 2016, as in De Schepper, Briscoe and White, RFC 9332, 2023, Appendix C, eq. 6 (response)",
+    "primary",
+    "10.17487/RFC9332",
 )
 
 

@@ -24,8 +24,9 @@ class DCTCP(WindowRule):
     window as `Reno` does (RFC 8257, Sect. 3.5). alpha is its average
     with gain ``g`` per window; once per window with a mark cwnd falls by alpha/2 of it.
 
-    Published response for marks in every window: one packet of growth per round trip against
-    alpha/2 = p/2 of the window, T = 2/(pR). With every 1/p-th packet marked the direct simulation is
+    Published response for random marks, some in every window: one packet of growth per round trip against
+    alpha/2 = p/2 of the window, T = 2/(pR) (RFC 9332, Appendix C, eq. 6; that of the DCTCP paper is for queues that
+    mark all beyond a step). With every 1/p-th packet marked the direct simulation is
     within 2 % for 0.003 <= p <= 0.015. Above, the state that it begins with decides whether the
     marks of a window are two or alternate with one, up to 23 % apart in rate, and `rate` is one of
     both: the numerical cycle. Below, the average of marks needs more than a thousand round trips to
@@ -61,7 +62,7 @@ class DCTCP(WindowRule):
         g: float = 1 / 16
 
     recovery: ClassVar[str] = "sack"
-    reference = references.PI2
+    reference = references.DCTCP
     signal: ClassVar[str] = "mark"
     domain = (3e-3, 0.015)
 

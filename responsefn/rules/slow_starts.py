@@ -22,8 +22,9 @@ def limited_slow_start(rule: WindowRule, max_ssthresh: float = 100.0) -> Any:
     """Return a rule with Limited Slow-Start (RFC 3742) in the place of its slow start.
 
     Up to a window of ``max_ssthresh`` packets each ACK adds one packet; beyond it 1/K of a packet,
-    K = int(cwnd / (max_ssthresh / 2)), so that a round trip adds between ``max_ssthresh / 2`` and
-    ``max_ssthresh`` packets. Everything else, its response to losses included, is the rule's.
+    K = int(cwnd / (max_ssthresh / 2)), so that a round trip adds ``max_ssthresh / 2`` packets to one and a half times
+    as many. (The RFC's text says at most ``max_ssthresh / 2``, and its 836 round trips to 83,000 packets would take
+    ``max_ssthresh`` in each; K is taken as written.) Everything else, its response to losses included, is the rule's.
 
     Parameters
     ----------

@@ -34,7 +34,8 @@ class Vegas(BandRule):
     Parameters
     ----------
     alpha, beta
-        Packets in the queue, 0 < alpha <= beta.
+        Packets in the queue, 0 < alpha <= beta. The defaults are those of Linux; the authors' later book says that 1
+        and 3 work well.
 
     Examples
     --------
@@ -47,7 +48,7 @@ class Vegas(BandRule):
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
-    reference = references.BRAKMO
+    reference = references.VEGAS_BOOK
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -22,7 +22,10 @@ class Copa(DeliveryRule):
 
     N flows alone keep 1/delta packets each in the queue, and empty it every five round trips or so. Where it has
     not been nearly empty (d below a tenth of what it rose to in four round trips) for five, another sender
-    fills it: then 1/delta grows by one per round trip and halves with a loss, but is no less than before.
+    fills it: then 1/delta grows by one per round trip and halves with a loss, but is no less than before. Three
+    flows alone, or more, may come to take each other for such a sender, and keep hundreds of packets where the buffer
+    has room; ``competitive=0`` keeps them out of it. In the authors' last code the velocity doubles at once and
+    ACKs vote on its direction, by which that does not happen, but the link is not full (94 % with four flows).
 
     The paper says nothing of two things: v/(delta W) is at most one packet (as in the authors' code), and a
     timeout begins a slow start of two packets (our own). Round-trip times are kept by quarters

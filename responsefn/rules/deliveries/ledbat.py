@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
-from responsefn.responses.references import Reference
+from responsefn.responses.references import RFC6817
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["LEDBAT"]
@@ -16,9 +16,10 @@ class LEDBAT(DeliveryRule):
     r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
 
     Per round trip the window changes by ``gain`` times (target - delay) / target packets; a loss halves it,
-    at most once per round trip. The delay is the least of four samples less the least of ten minutes; samples
-    are round-trip times, where the RFC has those of one way. A flow that begins while another fills the queue
-    takes that for its base, and gets more (Sect. 4.4 of the RFC; not cured there either).
+    at most once per round trip. The delay is the least of four samples (FILTER() is left open by Sect. 2.4.2; a
+    minimum and four samples are among what it and Sect. 2.5 name) less the least of ten minutes; samples are
+    round-trip times, where the RFC has those of one way. A flow that begins while another fills the queue
+    takes that for its base, and gets more: the latecomer's advantage of Sect. 4.4, which has no mechanism against it.
 
     Parameters
     ----------
@@ -62,11 +63,7 @@ class LEDBAT(DeliveryRule):
         target: float = 0.1
         gain: float = 1.0
 
-    reference = Reference(
-        "S. Shalunov et al., Low extra delay background transport (LEDBAT), RFC 6817, 2012, Sect. 2.4.2",
-        "secondary",
-        "10.17487/RFC6817",
-    )
+    reference = RFC6817
     why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= g (\tau - d) / (\tau W),\ \text{loss: } W \gets W / 2"
@@ -79,8 +76,8 @@ class LEDBAT(DeliveryRule):
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
-        """Halve."""
-        return s._replace(cwnd=max(2.0, 0.5 * s.cwnd))
+        """Halve, to two packets at least; what a timeout left below stays."""
+        return s._replace(cwnd=min(s.cwnd, max(2.0, 0.5 * s.cwnd)))
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:

@@ -22,7 +22,7 @@ RULE = hystart(Reno())
 
 
 def test_limited_slow_start_takes_the_round_trips_that_the_rfc_says() -> None:
-    """Up to max_ssthresh their logarithm; then each adds between max_ssthresh / 2 and max_ssthresh packets."""
+    """Up to max_ssthresh their logarithm; then each adds max_ssthresh / 2 packets to 3/4 max_ssthresh, by K."""
     rule = limited_slow_start(Reno(), max_ssthresh=100.0)
     state, windows = rule.State(cwnd=1.0), [1.0]
     while state.cwnd < 1500.0:
@@ -33,7 +33,7 @@ def test_limited_slow_start_takes_the_round_trips_that_the_rfc_says() -> None:
     assert fast == [2.0**n for n in range(7)]
     steps = [after - w for w, after in itertools.pairwise(windows[8:])]
     assert min(steps) > 0.98 * 50.0  # 2 %: the window of the round trip in whole packets
-    assert max(steps) < 100.0
+    assert max(steps) < 75.0
     assert steps[-1] == pytest.approx(50.0, rel=0.04)
     most = math.log2(100.0) + (1500.0 - 100.0) / 50.0
     assert math.log2(100.0) + (1500.0 - 100.0) / 100.0 < len(windows) - 1 <= most + 1.0

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from responsefn import Copa, Delivery
 
 RULE = Copa(delta=0.5)
@@ -75,6 +76,23 @@ def test_a_queue_that_is_never_empty_makes_it_compete() -> None:
     for n in range(30):
         lost = after(lost, 4.4 + 0.02 * n, 0.1)
     assert lost.packets == 2.0
+
+
+@pytest.mark.slow
+def test_four_flows_take_each_other_for_one_that_fills_the_queue() -> None:
+    """Each keeps half of 2.5/delta packets on average where it cannot take them for it; known limits say what else."""
+    links = [Link("in", "out", 2000.0, 0.02, 2000.0)]
+    links += [Link(f"s{n}", "in", 1e5, 1e-4, 1e5) for n in range(4)]
+    mean = []
+    for rule in (Copa(competitive=0), Copa()):
+        flows = [
+            Flow(f"f{n}", (f"s{n}", "in", "out"), rule, start=0.5 * n, max_window=1e4)
+            for n in range(4)
+        ]
+        run = simulate(Scenario("four", links, flows, duration=40.0), method=Packets(), sample=1e-3)
+        mean.append(run.queued.max(axis=0)[run.time > 20.0].mean())
+    assert mean[0] == pytest.approx(4 * 1.25 / 0.5, rel=0.1)
+    assert mean[1] > 50.0 * mean[0]
 
 
 @pytest.mark.parametrize(("name", "value"), [("delta", 0.0), ("competitive", 2)])

@@ -28,6 +28,12 @@ def test_the_base_is_forgotten_after_ten_minutes() -> None:
     assert min(held) == 0.05
 
 
+@pytest.mark.parametrize(("window", "after"), [(9.0, 4.5), (3.0, 2.0), (2.0, 2.0), (1.0, 1.0)])
+def test_a_loss_halves_the_window_and_never_raises_it(window: float, after: float) -> None:
+    """``cwnd = min(cwnd, max(cwnd/2, MIN_CWND * MSS))``; a timeout leaves one packet."""
+    assert LEDBAT.on_loss(RULE.State(cwnd=window), RULE.params, None).cwnd == after
+
+
 @pytest.mark.parametrize("target", [0.0, 0.2])
 def test_the_target_is_at_most_100_ms(target: float) -> None:
     with pytest.raises(ValueError, match="target"):
