@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from hopflow.html_tables import image_html, table_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Result", "figure", "png", "table_html", "table_text"]
+__all__ = ["Result", "figure", "png", "table_text"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colour-blind-safe palette; black last."""
@@ -38,23 +39,6 @@ def table_text(title: str, rows: Mapping[str, object]) -> str:
     """
     width = max((len(name) for name in rows), default=0)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows.items())])
-
-
-def table_html(title: str, rows: Mapping[str, object], folded: Collection[str] = ()) -> str:
-    """Return the same table as HTML; the rows named in ``folded`` are in a part that opens."""
-    shown = _rows({name: value for name, value in rows.items() if name not in folded})
-    table = f"<table><caption>{html.escape(title)}</caption>{shown}</table>"
-    hidden = _rows({name: value for name, value in rows.items() if name in folded})
-    more = f"<details><summary>how it was computed</summary><table>{hidden}</table></details>"
-    return table + more if hidden else table
-
-
-def _rows(rows: Mapping[str, object]) -> str:
-    return "".join(
-        f"<tr><th scope='row' style='text-align:left'>{html.escape(name)}</th>"
-        f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
-        for name, value in rows.items()
-    )
 
 
 def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
@@ -93,11 +77,7 @@ def png(fig: Figure, alt: str, pixels: int = 80) -> str:
         pyplot.close(fig)
     code = base64.b64encode(buffer.getvalue()).decode()
     width = round(fig.get_figwidth() * pixels)
-    return (
-        f"<style>{DARK}</style>"
-        f'<img class="hopflow-figure" alt="{html.escape(alt, quote=True)}" width="{width}" '
-        f'src="data:image/png;base64,{code}">'
-    )
+    return image_html(code, alt, width, "hopflow-figure", DARK)
 
 
 class Result:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from hopflow.html_tables import grid_html
 from hopflow.results import Result, png
 
 if TYPE_CHECKING:
@@ -84,14 +84,8 @@ class SideBySide(Result, Generic[T]):
 
     def _repr_html_(self) -> str:
         picture = png(self.plot().figure, f"plot of {type(self).__name__}")
-        head, *rows = [[html.escape(cell) for cell in row] for row in self._table()]
-        left = "style='text-align:left'"
-        lines = ["".join(f"<th scope='col' {left}>{cell}</th>" for cell in head)]
-        for name, *cells in rows:
-            shown = "".join(f"<td {left}>{cell}</td>" for cell in cells)
-            lines.append(f"<th scope='row' {left}>{name}</th>{shown}")
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<table><caption>{type(self).__name__}</caption>{body}</table>{picture}"
+        head, *rows = self._table()
+        return grid_html(type(self).__name__, head, rows) + picture
 
 
 def kind_for(result: object) -> type[SideBySide[Any]] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import sys
 from collections.abc import Mapping
@@ -112,6 +111,7 @@ class Animation:
     def to_html(self) -> str:
         """Return an HTML element with embedded frames and a player in plain JavaScript."""
         import matplotlib as mpl
+        from markupsafe import Markup
         from matplotlib.animation import HTMLWriter
 
         writer = HTMLWriter(fps=self.fps, embed_frames=True, default_mode="loop")
@@ -121,8 +121,8 @@ class Animation:
             self._write(writer, page)
             animation = re.sub(r"<link[^>]*>", "", page.read_text(encoding="utf-8"))
         animation = re.sub(r'<i class="fa fa-([^"]+)"></i>', lambda icon: SIGNS[icon[1]], animation)
-        label = html.escape(f"queues over time: {self._name}", quote=True)
-        return f'<div role="img" aria-label="{label}">{animation}</div>'
+        around = Markup('<div role="img" aria-label="{}">{}</div>')
+        return around.format(f"queues over time: {self._name}", Markup(animation))
 
     def _repr_html_(self) -> str:
         return self.to_html()

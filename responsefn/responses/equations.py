@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
+
+from hopflow.html_tables import grid_html
 
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
@@ -77,16 +78,18 @@ def domain_of(entry: Entry) -> str:
 
 def table_of(entries: Iterable[Entry], caption: str = "") -> str:
     """Return name, equation, capacity, domain and source of each entry as a table in HTML."""
+    from markupsafe import Markup
+
     titles = ("name", "T in packets/s", "capacity", "domain", "source")
-    rows = [f"<tr>{''.join(f'<th>{title}</th>' for title in titles)}</tr>"]
-    for entry in entries:
-        cells = (
-            f"<code>{html.escape(repr(entry))}</code>",
-            _FORMULA.format(html.escape(equation_of(entry, latex=True))),
+    code, formula = Markup("<code>{}</code>"), Markup(_FORMULA)
+    rows = [
+        (
+            code.format(repr(entry)),
+            formula.format(equation_of(entry, latex=True)),
             entry.capacity,
-            html.escape(domain_of(entry)),
-            html.escape(entry.cite()),
+            domain_of(entry),
+            entry.cite(),
         )
-        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    above = f"<caption>{caption}</caption>" if caption else ""
-    return f"<table>{above}{''.join(rows)}</table>"
+        for entry in entries
+    ]
+    return grid_html(caption, titles, rows)

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from hopflow import Status
-from hopflow.results import Result, figure, png, table_html, table_text
+from hopflow.results import Result, figure, png, table_text
 
 
 class Answer(Result):
@@ -34,7 +34,6 @@ class TestResults:
         assert "1 &amp; 2" in page
         assert 'alt="plot of Answer" width="512" src="data:image/png;base64,iVBOR' in page
         assert table_text("empty", {}) == "empty"
-        assert table_html("t", {}) == "<table><caption>t</caption></table>"
 
     def test_pictures_have_two_dots_per_pixel_and_follow_dark_pages(self):
         page = Answer(Status.CONVERGED)._repr_html_()
@@ -44,16 +43,12 @@ class TestResults:
         for dark in ("data-jp-theme-light=false", "vscode-dark", "data-theme=dark"):
             assert f"{dark}] .hopflow-figure" in page or f".{dark} .hopflow-figure" in page
 
-    def test_how_it_was_computed_is_folded_away(self):
-        page = table_html("t", {"rate": 1, "iterations": 7}, ("iterations",))
-        assert page.index("rate") < page.index("<details>") < page.index("iterations")
-
     def test_the_same_picture_twice(self):
         pictures = {
             png(Answer(Status.CONVERGED).plot().figure, 'a "quoted" text') for _ in range(2)
         }
         assert len(pictures) == 1
-        assert 'alt="a &quot;quoted&quot; text"' in pictures.pop()
+        assert 'alt="a &#34;quoted&#34; text"' in pictures.pop()
 
     def test_bases_ask_for_their_methods(self):
         for method in (Result.summary, Result.plot):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from hopflow.checks import choice, whole
 from hopflow.command_line import as_json
@@ -83,7 +84,7 @@ class ViewPage:
         self._say(drawing)
 
     def _say(self, drawing: Drawing) -> None:
-        self.finding.text = f"<p role='status'>{html.escape(drawing.finding)}</p>"
+        self.finding.text = Markup("<p role='status'>{}</p>").format(drawing.finding)
         self.code.text = self.view.code(**self.view.values(**self.texts))
 
 

@@ -1,4 +1,4 @@
-"""Similar claims: those that one check measures and judges, for other scenarios or rules."""
+"""Similar claims: those that one check measures and judges, for other scenarios or rules, and `LIKE`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ __all__ = ["common_caption", "grouped", "panels"]
 
 SHORTEST = 20
 """Fewest characters of a caption that says anything."""
+LIKE = {"D09": "D04"}
+"""Claims with a check of their own whose figure shows the quantity of another's: takano2006's Figs. 6 to 11."""
 
 
 def grouped(rows: Iterable[Row]) -> list[list[Row]]:
@@ -19,7 +21,8 @@ def grouped(rows: Iterable[Row]) -> list[list[Row]]:
     found: dict[object, list[Row]] = {}
     known = subjects()
     for row in rows:
-        check: Check[object] | str = known[row["id"]].check if row["id"] in known else row["id"]
+        id = LIKE.get(row["id"], row["id"])
+        check: Check[object] | str = known[id].check if id in known else id
         found.setdefault(check, []).append(row)
     return list(found.values())
 
@@ -36,7 +39,9 @@ def panels(family: list[Row]) -> list[list[tuple[Row, Row]]]:
 
 
 def common_caption(panels: list[tuple[Row, Row]]) -> str:
-    """Return what the captions of panels end with alike, or all of them where that is too little.
+    """Return what the captions of one check's panels end with alike, or all captions where that is too little.
+
+    The captions of `LIKE` follow as they are.
 
     Examples
     --------
@@ -44,10 +49,13 @@ def common_caption(panels: list[tuple[Row, Row]]) -> str:
     >>> common_caption(panels)
     'Queues of all nodes.'
     """
-    captions = [about["caption"] for _, about in panels]
-    words = [caption.split()[::-1] for caption in captions]
+    words = [about["caption"].split()[::-1] for row, about in panels if row["id"] not in LIKE]
     alike = itertools.takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False))
     text = " ".join([each[0] for each in alike][::-1])
-    if len(text) < SHORTEST:
-        return " ".join(f"{row['id']}: {about['caption']}" for row, about in panels)
-    return text[0].upper() + text[1:]
+    common = len(text) >= SHORTEST
+    own = [
+        f"{row['id']}: {about['caption']}"
+        for row, about in panels
+        if not common or row["id"] in LIKE
+    ]
+    return " ".join([text[0].upper() + text[1:], *own] if common else own)

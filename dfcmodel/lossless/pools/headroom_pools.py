@@ -10,7 +10,8 @@ import numpy as np
 from dfcmodel.lossless.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import number, one_number, whole
-from hopflow.results import table_html, table_text
+from hopflow.html_tables import table_html
+from hopflow.results import table_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

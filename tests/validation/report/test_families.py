@@ -15,19 +15,22 @@ def rows() -> list[dict]:
 
 
 def test_scenarios_of_one_check_are_a_family() -> None:
-    """takano2006's Figs. 6 to 10, five speeds, and Figs. 14 to 17, four variants."""
+    """takano2006's Figs. 6 to 11, six speeds, and Figs. 14 to 17, four variants."""
     found = [[row["id"] for row in family] for family in grouped(rows())]
-    assert ["D04", "D05", "D06", "D07", "D08"] in found
+    assert ["D04", "D05", "D06", "D07", "D08", "D09"] in found
     assert ["D12", "D13", "D14", "D15"] in found
     assert sum(map(len, found)) == len(rows())
     assert found == sorted(found)
 
 
 def test_a_family_has_one_figure_with_panels() -> None:
-    family = next(family for family in grouped(rows()) if len(family) == 5)
+    family = next(family for family in grouped(rows()) if len(family) == 6)
     (figure,) = panels(family)
-    assert [row["id"] for row, _ in figure] == ["D04", "D05", "D06", "D07", "D08"]
-    assert common_caption(figure) == "Means over the seeds, 95 %."
+    assert [row["id"] for row, _ in figure] == ["D04", "D05", "D06", "D07", "D08", "D09"]
+    assert (
+        common_caption(figure)
+        == "Means over the seeds, 95 %. D09: Run D09: means over the seeds, 95 %."
+    )
     assert panels(family[:1]) == []
 
 
