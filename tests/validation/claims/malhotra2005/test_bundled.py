@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from markov import stationary
 from validation import evidence
 from validation.claims.malhotra2005 import bundled
 from validation.claims.malhotra2005.chain import Setting
@@ -50,3 +51,26 @@ def test_agreement_is_a_test_of_all_points() -> None:
     assert found.points == found.test.dof == 4
     assert found.test.p > 0.01
     assert found.worst < 0.01
+
+
+@pytest.mark.slow
+def test_the_chain_predicts_the_errors_of_the_runs() -> None:
+    """Squares of simulated over predicted standard errors: chi-square over its degrees of freedom."""
+    squares: dict[str, list[tuple[float, float]]] = {}
+    cases = [case for case in evidence.cases() if case.startswith("malhotra2005/pause-")]
+    for setting, run in (pair for case in cases for pair in bundled.runs(case).items()):
+        answer = stationary(setting.model)
+        first, second = answer.variance("mean_queue")
+        variances = first, second, answer.variance("pause_fraction")
+        seconds = sum(row["measured_time"] for row in run.seeds)
+        names = ("mean_queue_1", "mean_queue_2", "pause_fraction")
+        for name, variance in zip(names, variances, strict=True):
+            if variance.value > 1e-9:
+                found = run.estimates[name]
+                square = found.error**2 * seconds / variance.value
+                squares.setdefault(name, []).append((square, found.dof))
+    for name, pairs in squares.items():
+        ratio, freedom = np.array(pairs).T
+        low, high = stats.chi2.interval(1.0 - 1e-4, freedom.sum()) / freedom.sum()
+        assert low < np.average(ratio, weights=freedom) < high, name
+        assert len(pairs) > 200
