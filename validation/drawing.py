@@ -59,7 +59,7 @@ def label(ax: Any, x: str, y: str = "", log: str = "", **settings: Any) -> None:
 def errorbars(
     ax: Any, x: ArrayLike, y: ArrayLike, half: ArrayLike, style: str = "o", **settings: Any
 ) -> None:
-    """Draw values with the half-widths of their intervals."""
+    """Draw values with the half-widths of their intervals, or with both widths, shape (2, n)."""
     ax.errorbar(x, y, yerr=half, fmt=style, **{"markersize": 4, "capsize": 2, **settings})
 
 
@@ -68,8 +68,8 @@ def points(
 ) -> None:
     """Draw estimates as points with 95 % intervals, in the n-th colour and marker."""
     chosen = {"color": COLOURS[n], "markersize": 5, "capsize": 3, "linestyle": "none", **settings}
-    half = [e.half_width for e in values]
-    errorbars(ax, x, [e.value for e in values], half, MARKERS[n % len(MARKERS)], **chosen)
+    bars = np.transpose([e.bars for e in values])
+    errorbars(ax, x, [e.value for e in values], bars, MARKERS[n % len(MARKERS)], **chosen)
 
 
 def reference(ax: Any, y: float = 0.0, text: str = "", **settings: Any) -> None:

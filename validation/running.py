@@ -17,6 +17,7 @@ import multiprocessing
 import multiprocessing.context
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,13 +67,16 @@ def checked(
     """
     if fresh:
         keeping.forget()
+    jobs = min(jobs or cores(), len(claims))
+    if jobs > 1 and executor is None and (fresh or not any(_folder().glob("*.pickle"))):
+        _begin_imports()
     kept = {} if fresh else {claim: _load(claim) for claim in claims}
     yield from ((claim, finding) for claim, finding in kept.items() if finding)
     rest = sorted((claim for claim in claims if not kept.get(claim)), key=_longest_first)
     if executor is not None:
         yield from _found(rest, executor)
         return
-    jobs = min(jobs or cores(), len(rest))
+    jobs = min(jobs, len(rest))
     if jobs <= 1:
         for claim in rest:
             yield claim, _check(claim.id)
@@ -100,6 +104,12 @@ def _context() -> multiprocessing.context.BaseContext:
     modules = {subject.check.measure.__module__ for subject in subjects().values()}
     context.set_forkserver_preload([*IMPORTED, *sorted(modules)])
     return context
+
+
+def _begin_imports() -> None:
+    """Begin the process that workers are forked from: it imports while findings are looked for."""
+    if _context().get_start_method() == "forkserver":
+        forkserver.ensure_running()
 
 
 def _begin_worker() -> None:
@@ -190,8 +200,12 @@ def _common() -> str:
     return hashlib.sha256(made_from.encode()).hexdigest()
 
 
+def _folder() -> Path:
+    return cache_folder() / "findings"
+
+
 def _place(claim: Claim) -> Path:
-    return cache_folder() / "findings" / f"{claim.id}-{key_of(claim)[:32]}.pickle"
+    return _folder() / f"{claim.id}-{key_of(claim)[:32]}.pickle"
 
 
 def _load(claim: Claim) -> Finding | None:

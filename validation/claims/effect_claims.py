@@ -26,6 +26,7 @@ from validation.claims.effect_statements import (
 from validation.drawing import COLOURS, figure, label, legend_beside, points, reference
 from validation.statistics import (
     LEVEL,
+    UNBOUNDED,
     Estimate,
     difference,
     of_runs,
@@ -205,15 +206,20 @@ def curves(found: Effects) -> Figure:
     return fig
 
 
-def by(frame: pd.DataFrame, columns: str | list[str], value: str) -> dict[Any, Estimate]:
+def by(
+    frame: pd.DataFrame,
+    columns: str | list[str],
+    value: str,
+    within: tuple[float, float] = UNBOUNDED,
+) -> dict[Any, Estimate]:
     """Return the mean of a column over the seeds, with its error, by other columns.
 
-    Rows of one seed, such as its flows, are averaged first.
+    Rows of one seed, such as its flows, are averaged first. ``within`` is the possible range.
     """
     keys = [columns] if isinstance(columns, str) else columns
     runs = frame.groupby([*keys, "seed"])[value].mean()
     names = keys[0] if len(keys) == 1 else keys
-    return {key: of_runs(seeds.to_numpy()) for key, seeds in runs.groupby(names)}
+    return {key: of_runs(seeds.to_numpy(), within) for key, seeds in runs.groupby(names)}
 
 
 def where(case: str, name: str | None = None, **columns: object) -> pd.DataFrame:

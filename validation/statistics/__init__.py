@@ -19,6 +19,8 @@ from validation.statistics.decisions import (
 )
 from validation.statistics.estimates import (
     CONFIDENCE,
+    PART,
+    UNBOUNDED,
     Estimate,
     Values,
     combine,
@@ -45,6 +47,8 @@ from validation.statistics.significance import (
 __all__ = [
     "CONFIDENCE",
     "LEVEL",
+    "PART",
+    "UNBOUNDED",
     "Estimate",
     "Normality",
     "Outcome",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from scipy import special
 
 __all__ = [
     "CONFIDENCE",
+    "PART",
+    "UNBOUNDED",
     "Estimate",
     "Values",
     "combine",
@@ -30,6 +32,10 @@ Values = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """Probability that an interval covers the estimated quantity."""
+UNBOUNDED = (-math.inf, math.inf)
+"""The possible range of a quantity that can have any value."""
+PART = (0.0, 1.0)
+"""The possible range of a part of a whole: of a link, of runs, of packets."""
 
 
 def quantile(dof: float, level: float = CONFIDENCE) -> float:
@@ -41,16 +47,34 @@ def quantile(dof: float, level: float = CONFIDENCE) -> float:
 class Estimate:
     """A mean with its standard error and the degrees of freedom of that error (inf: it is known).
 
+    ``within`` is the possible range of the quantity. An interval is what Student's has in that range,
+    which covers the quantity as often. Sums, differences and ratios of estimates have no range.
+
     Examples
     --------
     >>> gain = Estimate(4.81, 0.21, dof=90)
     >>> print(gain, round(gain.half_width, 2), gain.p_positive() < 0.01)
     4.81 ± 0.42 0.42 True
+    >>> print(Estimate(0.966, 0.034, dof=2, within=PART))
+    0.97 (0.82 to 1)
     """
 
     value: float
     error: float
     dof: float = math.inf
+    within: tuple[float, float] = field(default=UNBOUNDED, repr=False)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Ends of the 95 % interval, in the possible range."""
+        low, high = self.value - self.half_width, self.value + self.half_width
+        return max(low, self.within[0]), min(high, self.within[1])
+
+    @property
+    def bars(self) -> tuple[float, float]:
+        """How far the interval reaches below the value and above it."""
+        low, high = self.interval
+        return max(0.0, self.value - low), max(0.0, high - self.value)
 
     @property
     def half_width(self) -> float:
@@ -61,6 +85,12 @@ class Estimate:
         if self.error == 0 or math.isnan(self.error):
             return f"{self.value:.4g}"
         digits = max(0, 1 - math.floor(math.log10(self.half_width)))
+        ends = self.value - self.half_width, self.value + self.half_width
+        if self.interval != ends:
+            low, high = (
+                f"{end:g}" if end in self.within else f"{end:.{digits}f}" for end in self.interval
+            )
+            return f"{self.value:.{digits}f} ({low} to {high})"
         return f"{self.value:.{digits}f} ± {self.half_width:.{digits}f}"
 
     def __neg__(self) -> Estimate:
@@ -78,8 +108,12 @@ class Estimate:
         return float(special.stdtr(self.dof, -self.value / self.error))
 
 
-def of_runs(values: Sequence[float] | Values | Any) -> Estimate:
+def of_runs(
+    values: Sequence[float] | Values | Any, within: tuple[float, float] = UNBOUNDED
+) -> Estimate:
     """Return the mean of independent runs, shape (runs,), with the error from their scatter.
+
+    ``within`` is the possible range of the quantity.
 
     Examples
     --------
@@ -89,7 +123,7 @@ def of_runs(values: Sequence[float] | Values | Any) -> Estimate:
     sample = np.asarray(values, dtype=np.float64)
     count = len(sample)
     error = float(sample.std(ddof=1)) / math.sqrt(count)
-    return Estimate(float(sample.mean()), error, count - 1)
+    return Estimate(float(sample.mean()), error, count - 1, within)
 
 
 def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:

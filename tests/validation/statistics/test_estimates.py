@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from validation.statistics import (
+    PART,
     Estimate,
     combine,
     difference,
@@ -28,6 +29,18 @@ def test_intervals_are_students() -> None:
     assert stats.norm.sf(mean.score(2.5)) == pytest.approx(expected)
     assert mean.score(mean.value + 1) == pytest.approx(-mean.score(mean.value - 1))
     assert str(Estimate(13.11449, 0.0144, 39)) == "13.114 ± 0.029"
+
+
+def test_intervals_stay_in_the_possible_range() -> None:
+    share = of_runs([0.90, 0.998, 1.0], PART)
+    low, high = share.interval
+    assert (low, high) == (share.value - share.half_width, 1.0)
+    assert share.bars == pytest.approx((share.half_width, 1.0 - share.value))
+    assert str(share) == "0.97 (0.82 to 1)"
+    assert str(of_runs([0.0, 0.0, 0.03], PART)) == "0.010 (0 to 0.053)"
+    assert str(of_runs([0.50, 0.51, 0.52], PART)) == "0.510 ± 0.025"
+    assert difference(share, Estimate(0.0, 0.0)).interval[1] > 1.0  # a difference is no part
+    assert share.p_positive() == of_runs([0.90, 0.998, 1.0]).p_positive()  # no verdict changes
 
 
 def test_error_of_a_gain() -> None:

@@ -79,7 +79,7 @@ def estimates(
 ) -> dict[int, Estimate]:
     """Return the mean of each percentile over the seeds; parameters of `percentiles`."""
     runs = np.array(percentiles(level, rule, flows, buffer, rtt))
-    return {p: of_runs(runs[:, n]) for n, p in enumerate(PERCENTILES)}
+    return {p: of_runs(runs[:, n], (0.0, buffer)) for n, p in enumerate(PERCENTILES)}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
-from validation.statistics import Estimate, difference, of_runs, weakest
+from validation.statistics import PART, Estimate, difference, of_runs, weakest
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = "kaneko2007/loss-sweep-with-reno-seeds-ns3"
@@ -97,7 +97,7 @@ def _shares(cases: tuple[str, ...], column: str = "goodput_bits") -> dict[str, E
         for rule in frame["rule"].unique():
             if rule in NAMES and rule != "reno" and rule not in found:
                 own, reno = (seeds_of(frame, column, rule=rule, flow=flow) for flow in (1, 2))
-                found[str(rule)] = of_runs((own / (own + reno)).to_numpy())
+                found[str(rule)] = of_runs((own / (own + reno)).to_numpy(), PART)
     return found
 
 
@@ -233,7 +233,7 @@ def fast_links() -> Effects:
     curves = {
         NAMES[rule]: Curve(
             [rate / 1e6 for rate in rates],
-            [of_runs(used(packets, rule, rate).to_numpy()) for rate in rates],
+            [of_runs(used(packets, rule, rate).to_numpy(), PART) for rate in rates],
             [float(used(model, rule, rate).mean()) for rate in rates],
         )
         for rule in OTHERS

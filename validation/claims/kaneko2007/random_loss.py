@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from responsefn import Independent, simulate_rule
 from validation import evidence
 from validation.checks import claim
 from validation.claims.kaneko2007.runs import NAMES, RULES, alone
-from validation.drawing import COLOURS, errorbars, figure, label
+from validation.drawing import COLOURS, figure, label, points
 from validation.keeping import kept
-from validation.statistics import half_width
+from validation.statistics import PART, Estimate, of_runs, quantile
 from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
@@ -39,14 +40,7 @@ SAME = 0.005
 """Rates whose relative difference is below this are equal: a full link is full for every rule."""
 
 
-class Share(NamedTuple):
-    """A rate over that of the link, and the half-width of its 95 % interval."""
-
-    value: float
-    half: float
-
-
-Shares = Mapping[float, Mapping[str, Share]]
+Shares = Mapping[float, Mapping[str, Estimate]]
 """Shares of the link, by loss rate and rule."""
 
 
@@ -62,17 +56,17 @@ class RandomLoss:
         """Return the share by a flow packet by packet."""
         return flow_share(rule, p)
 
-    def recovered(self, p: float, rule: str) -> dict[str, Share]:
+    def recovered(self, p: float, rule: str) -> dict[str, Estimate]:
         """Return the shares at the packet level, by its loss recovery."""
         return {recovery: recovered_share(rule, p, recovery) for recovery in RECOVERIES}
 
-    def packets(self, p: float, rule: str) -> dict[str, Share]:
+    def packets(self, p: float, rule: str) -> dict[str, Estimate]:
         """Return the shares in packets, by simulator, where they were run."""
         both = {"ns-2": self.ns2.get(p, {}), "ns-3": self.ns3.get(p, {})}
         return {tool: shares[rule] for tool, shares in both.items() if rule in shares}
 
     @property
-    def last(self) -> Mapping[str, Share]:
+    def last(self) -> Mapping[str, Estimate]:
         """ns-3's shares at the highest p."""
         return self.ns3[max(self.ns3)]
 
@@ -96,7 +90,7 @@ def flow_share(name: str, p: float) -> float:
 
 
 @kept
-def recovered_share(name: str, p: float, recovery: str) -> Share:
+def recovered_share(name: str, p: float, recovery: str) -> Estimate:
     """Return the share of the link by hopflow's packet level, with the recovery and timers of TCP."""
     links = (Link(*ends, CAPACITY, RTT / 2, BUFFER) for ends in (("a", "b"), ("b", "a")))
     flow = Flow("alone", ("a", "b"), RULES[name], WINDOW)
@@ -107,11 +101,11 @@ def recovered_share(name: str, p: float, recovery: str) -> Share:
         run = simulate(scenario, method, sample=SAMPLE)
         first, last = np.interp([BEGIN, END], run.time, run.delivered[0])
         rates.append((last - first) / (END - BEGIN))
-    return Share(float(np.mean(rates)) / CAPACITY, half_width(np.array(rates)) / CAPACITY)
+    return of_runs(np.array(rates) / CAPACITY, PART)
 
 
 @kept
-def model_share(name: str, p: float) -> Share:
+def model_share(name: str, p: float) -> Estimate:
     """Return the share of the link by the window model: the rule and a drop-tail queue."""
     run = simulate_rule(
         RULES[name],
@@ -124,7 +118,8 @@ def model_share(name: str, p: float) -> Share:
         method="blocks",
         rng=1,
     )
-    return Share(run.rate / CAPACITY, run.half_width / CAPACITY)
+    error = run.half_width / quantile(math.inf)
+    return Estimate(run.rate / CAPACITY, error / CAPACITY, within=PART)
 
 
 def packet_shares(*cases: str) -> Shares:
@@ -132,12 +127,12 @@ def packet_shares(*cases: str) -> Shares:
     import pandas as pd
 
     frame = pd.concat([evidence.table(case) for case in cases])
-    found: dict[float, dict[str, Share]] = {}
+    found: dict[float, dict[str, Estimate]] = {}
     for p in sorted({float(value) for value in frame["loss_rate"]}):
         rows = frame[frame["loss_rate"] == p]
         of_rules = {name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in RULES}
         found[p] = {
-            name: Share(float(rates.mean()) / CAPACITY, half_width(rates) / CAPACITY)
+            name: of_runs(rates / CAPACITY, PART)
             for name, rates in of_rules.items()
             if len(rates) > 1
         }
@@ -151,18 +146,20 @@ def measure() -> RandomLoss:
     return RandomLoss(model, packet_shares(NS2), packet_shares(*NS3))
 
 
-def most(share: Share) -> float:
+def most(share: Estimate) -> float:
     """Return the upper end of an interval: no rule has more than the link."""
-    return max(share.value, min(1.0, share.value + share.half))
+    return max(share.value, share.interval[1])
 
 
-def first(shares: Mapping[str, Share], same: float) -> Verdict:
+def first(shares: Mapping[str, Estimate], same: float) -> Verdict:
     """Return whether Fusion's rate is the largest, or equal to the largest on a full link."""
     own = shares[FUSION]
     others = [share for rule, share in shares.items() if rule != FUSION]
     slack = same * own.value
-    ahead = all(own.value + slack >= most(each) - own.half for each in others)
-    behind = any(own.value + own.half + slack < each.value - each.half for each in others)
+    ahead = all(own.value + slack >= most(each) - own.half_width for each in others)
+    behind = any(
+        own.value + own.half_width + slack < each.value - each.half_width for each in others
+    )
     return Verdict.of(ahead and not behind, behind)
 
 
@@ -185,7 +182,7 @@ def judge(found: RandomLoss, *, same: float = SAME) -> Judgement:
 def shares_of_the_link(found: RandomLoss) -> Figure:
     """Draw the shares over the loss rate, by rule."""
     fig, ax = figure(6.4, 4.2)
-    for rule, colour in zip(RULES, COLOURS, strict=True):
+    for n, (rule, colour) in enumerate(zip(RULES, COLOURS, strict=True)):
         ax.plot(
             LOSS_RATES,
             [found.model[p][rule].value for p in LOSS_RATES],
@@ -193,10 +190,9 @@ def shares_of_the_link(found: RandomLoss) -> Figure:
             label=NAMES[rule],
         )
         for shares, filled in ((found.ns2, "none"), (found.ns3, colour)):
-            seen = [(p, *each[rule]) for p, each in shares.items() if rule in each]
+            seen = {p: each[rule] for p, each in shares.items() if rule in each}
             if seen:
-                style = {"color": colour, "markerfacecolor": filled, "linestyle": "none"}
-                errorbars(ax, *np.array(seen).T, **style)
+                points(ax, list(seen), list(seen.values()), n, markerfacecolor=filled)
     label(ax, "packet loss rate (1)", "share of the link (1)", log="xy")
     ax.legend(fontsize=8)
     return fig

@@ -24,7 +24,7 @@ from responsefn import (
 )
 from validation import evidence
 from validation.keeping import kept
-from validation.statistics import Estimate, Values, of_runs
+from validation.statistics import PART, Estimate, Values, of_runs
 
 FRIENDLY = {"fusion": Fusion(), "areno": ARENO(), "compound": CTCP(), "reno": Reno()}
 """The rules that the slides call friendly, by their names in the data."""
@@ -148,7 +148,7 @@ def relative(one: pd.Series[float], other: pd.Series[float]) -> Estimate:
 def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where: Any) -> Estimate:
     """Return the part that one of two flows has of both."""
     own, every = seeds_of(frame, column, **where, flow=flow), seeds_of(frame, column, **where)
-    return of_runs((own / every).to_numpy())
+    return of_runs((own / every).to_numpy(), PART)
 
 
 def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float) -> Coexistence:

@@ -12,7 +12,7 @@ from hopflow.units import mbps, ms
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
 from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, of_cases, seeds_of
 from validation.keeping import kept
-from validation.statistics import Estimate, combine, difference, of_runs, weakest
+from validation.statistics import Estimate, difference, of_runs, weakest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,8 +81,9 @@ def runs(level: str, rule: str, reverse: int) -> pd.DataFrame:
 
 
 def by_hops(frame: pd.DataFrame, rule: str) -> dict[int, Estimate]:
-    """Return the mean throughput of the rule's flows by the number of bottlenecks, bit/s."""
-    return by(frame[frame["flow_rule"] == rule], "hops", "goodput_bits")
+    """Return the mean throughput of the rule's flows by the number of bottlenecks, Mb/s."""
+    flows = frame[frame["flow_rule"] == rule]
+    return by(flows.assign(rate=1e-6 * flows["goodput_bits"]), "hops", "rate", (0.0, RATE))
 
 
 def falls(found: dict[int, Estimate]) -> Estimates:
@@ -117,8 +118,8 @@ def parking_lot() -> Effects:
                 certain += falls(found)
             curves[f"{NAMES[rule]}, {name}, {'with' if back else 'no'} reverse traffic"] = Curve(
                 list(found),
-                [combine((e,), (1e-6,)) for e in found.values()],
-                [1e-6 * e.value for e in own.values()],
+                list(found.values()),
+                [e.value for e in own.values()],
             )
             if rule == "reno":
                 level += falls(by_hops(runs("packets", rule, back), rule))

@@ -15,7 +15,7 @@ from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
 from validation.keeping import kept
 from validation.records import rows
-from validation.statistics import Estimate, of_runs
+from validation.statistics import PART, Estimate, of_runs
 from validation.verdicts import Verdict
 
 TIMES = ("yang2001/transfer-times", "yang2001/transfer-times-100mb")
@@ -151,7 +151,7 @@ def shares_at_packet_level(times: tuple[int, ...]) -> np.ndarray:
 def _at_packet_level(times: Sequence[int]) -> dict[int, Estimate]:
     """Return the share by the time at hopflow's packet level."""
     shares = shares_at_packet_level(tuple(times))
-    return {time: of_runs(shares[:, n]) for n, time in enumerate(times)}
+    return {time: of_runs(shares[:, n], PART) for n, time in enumerate(times)}
 
 
 @effects("Y02", cases=(SHARES, OTHERS))
@@ -160,7 +160,7 @@ def shares_of_the_link() -> Effects:
     frame = of_cases(SHARES)
     sent = frame.groupby(["time", "seed", "protocol"])["departed"].sum().unstack()  # noqa: PD010
     shares = sent["TCP"] / (sent["TCP"] + sent["UDP"])
-    found = {int(str(time)): of_runs(seeds) for time, seeds in shares.groupby("time")}
+    found = {int(str(time)): of_runs(seeds, PART) for time, seeds in shares.groupby("time")}
     drops = [
         of_runs((shares[a] - shares[b]).to_numpy())
         for a, b in itertools.pairwise(time for time in found if time <= EARLY)

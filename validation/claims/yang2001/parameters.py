@@ -16,7 +16,7 @@ from validation.claims.effect_claims import (
 )
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
 from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
-from validation.statistics import Estimate, combine, of_runs
+from validation.statistics import PART, Estimate, combine, of_runs
 from validation.verdicts import Verdict
 
 SMALL = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
@@ -138,7 +138,7 @@ def ageing() -> Effects:
         frame = where(ENDLESS, environment=environment, value=value)
         frame = frame[(frame["time"] == frame["time"].max()) & (frame["protocol"] == "TCP")]
         sent = frame.groupby(["seed", "priority"])["departed"].sum().unstack()  # noqa: PD010
-        return of_runs((sent[4] / sent.sum(axis=1)).to_numpy())
+        return of_runs((sent[4] / sent.sum(axis=1)).to_numpy(), PART)
 
     none = {e: share(e, NONE) for e in ("cc/cc", "ts/ts")}
     weights = [2.0 ** (9 - priority) for priority in (1, 2, 3, 4)]
@@ -176,7 +176,7 @@ def small_transfers() -> Effects:
             kept = frame[frame["environment"] == environment].set_index("seed")
             ratio = kept["cc", "TCP4"] / kept["cc", "TCP1"]
             gaps.append(of_runs((ratio - 1.0).groupby("seed").mean().to_numpy()))
-            wrong.append(of_runs(_against(kept).groupby("seed").mean().to_numpy()))
+            wrong.append(of_runs(_against(kept).groupby("seed").mean().to_numpy(), PART))
     names = [f"{e} {d}" for e in ("cc/cc", "cc/be") for d in DISCIPLINES]
     first, last = (
         [
@@ -218,7 +218,7 @@ def _violated(parameter: str | None) -> Estimate:
         kept = frame["environment"].isin(("cc/cc", "cc/be")) & (frame["tcp_flows"] == 90)
         frame = frame[kept & frame["seed"].isin(changed["seed"].unique())]
     frame = frame.set_index("seed")
-    return of_runs(_against(frame).groupby("seed").mean().to_numpy())
+    return of_runs(_against(frame).groupby("seed").mean().to_numpy(), PART)
 
 
 def _mean(estimates: list[Estimate]) -> Estimate:

@@ -21,7 +21,7 @@ from validation.claims.yang2001.tables import (
     regulated,
     under,
 )
-from validation.statistics import Estimate, of_runs
+from validation.statistics import PART, Estimate, of_runs
 from validation.verdicts import Verdict
 
 
@@ -48,7 +48,7 @@ def spread_of_times() -> Effects:
         for e in ("cc/cc", "ts/ts")
         for d in DISCIPLINES
     }
-    most = of_runs(share)
+    most = of_runs(share, PART)
     return Effects(
         {
             "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),

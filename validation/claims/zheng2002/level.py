@@ -15,7 +15,7 @@ from responsefn import AIMD
 from validation.claims.zheng2002.red import SLOW
 from validation.claims.zheng2002.red import Link as Bottleneck
 from validation.keeping import kept
-from validation.statistics import Estimate, of_runs
+from validation.statistics import PART, Estimate, of_runs
 
 __all__ = ["ACCESS_DELAY", "SENDERS", "Dumbbell", "Runs", "of_link", "pair", "ratio", "runs"]
 
@@ -131,7 +131,7 @@ def runs(dumbbell: Dumbbell, seeds: int = SEEDS) -> Runs:
 
 def of_link(dumbbell: Dumbbell, column: str) -> Estimate:
     """Return utilisation or loss of the link of a dumbbell."""
-    return of_runs(runs(dumbbell).link[column].to_numpy())
+    return of_runs(runs(dumbbell).link[column].to_numpy(), PART)
 
 
 def pair(

@@ -7,7 +7,7 @@ import itertools
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.level import ACCESS_DELAY, SENDERS, Dumbbell, of_link
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
-from validation.statistics import Estimate, difference, of_runs, ratio
+from validation.statistics import PART, Estimate, difference, of_runs, ratio
 
 SWEEP = "zheng2002/window-sweep"
 MANY = "zheng2002/flows-one-kind"
@@ -33,7 +33,7 @@ OTHERS = {"ns-2's decrease setting is b": (MANY, "b"), "RED thresholds of 5 and 
 def one_flow_by_its_window() -> Effects:
     """Measure utilisation and loss of one flow by its largest window."""
     frame = where(SWEEP, "link", background=0)
-    used, lost = (by(frame, "window", column) for column in ("utilisation", "loss"))
+    used, lost = (by(frame, "window", column, PART) for column in ("utilisation", "loss"))
     below = [window for window in used if window <= FULL]
     rises = [beyond(difference(used[b], used[a]), VISIBLE) for a, b in itertools.pairwise(below)]
     above = [window for window in used if window > FULL]
@@ -153,6 +153,7 @@ def number_of_tcp_flows() -> Effects:
         }
 
     used, lost = (_by_number(MANY, "1-b", RULES[0], c) for c in ("utilisation", "loss"))
+    late = {n: e.value for n, e in _by_number(LATE, "1-b", RULES[0], "utilisation").items()}
     return Effects(
         statements(MANY),
         {
@@ -163,6 +164,7 @@ def number_of_tcp_flows() -> Effects:
         values={
             "used": used, "lost": lost, "own": own_by_number(RULES[0])[1],
             "ends": {case: _ends(case) for case in (MANY, LOW, LATE)},
+            "late": late, "next": min(n for n in late if n > PEAK),
         },
         readings={
             "RED thresholds of 5 and 15": statements(LOW),

@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 from validation.claims.kaneko2007 import random_loss
-from validation.claims.kaneko2007.random_loss import Share
+from validation.statistics import PART, Estimate, quantile
 from validation.verdicts import Verdict
 
 R, C, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.NOT_REPRODUCED
+
+
+def share(value: float, half: float) -> Estimate:
+    """Return a share of the link with the half-width of its interval."""
+    return Estimate(value, half / quantile(float("inf")), within=PART)
 
 
 @pytest.mark.slow
@@ -23,11 +28,11 @@ def test_fusion_behind_is_noticed(doctor, judged) -> None:
 @pytest.mark.parametrize(
     ("fusion", "other", "verdict"),
     [
-        (Share(0.9, 0.01), Share(0.5, 0.01), R),
-        (Share(0.5, 0.01), Share(0.9, 0.01), C),
-        (Share(0.9, 0.01), Share(0.903, 0.01), R),  # a full link
-        (Share(0.9, 0.001), Share(0.92, 0.05), N),
-        (Share(1.0, 0.0), Share(0.991, 0.035), R),  # nobody has more than the link
+        (share(0.9, 0.01), share(0.5, 0.01), R),
+        (share(0.5, 0.01), share(0.9, 0.01), C),
+        (share(0.9, 0.01), share(0.903, 0.01), R),  # a full link
+        (share(0.9, 0.001), share(0.92, 0.05), N),
+        (share(1.0, 0.0), share(0.991, 0.035), R),  # nobody has more than the link
     ],
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
