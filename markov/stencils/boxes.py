@@ -89,7 +89,7 @@ class Boxes:
         moves = []
         for move in self.moves:
             pairs = np.stack([shift[move.sources], shift[move.targets]])
-            for a, b in np.unique(pairs, axis=1).T.tolist():
+            for a, b in sorted(set(zip(*pairs.tolist(), strict=True))):
                 these = (pairs[0] == a) & (pairs[1] == b)
                 step = _added(move.step, n, b - a)
                 cells = _added(move.low, n, a), _added(move.high, n, a), step
