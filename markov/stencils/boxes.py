@@ -36,7 +36,8 @@ MIN_VALUES = (
     8,
     4,
 )  # of a component that is an axis: the first number for which cells are small enough
-MAX_STEP = 4  # by which transitions change it
+MAX_STEP = 64  # by which transitions change it
+ALIKE = 4  # cells in each box of a row, on average: with fewer, another axis is the last
 MAX_WIDTH = 64  # states of a cell
 MAX_BOXES = 60_000  # boxes of cells times states of a cell
 
@@ -88,7 +89,7 @@ class Boxes:
         moves = []
         for move in self.moves:
             pairs = np.stack([shift[move.sources], shift[move.targets]])
-            for a, b in np.unique(pairs, axis=1).T.tolist():
+            for a, b in sorted(set(zip(*pairs.tolist(), strict=True))):
                 these = (pairs[0] == a) & (pairs[1] == b)
                 step = _added(move.step, n, b - a)
                 cells = _added(move.low, n, a), _added(move.high, n, a), step
@@ -144,7 +145,16 @@ def divided(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell
     if width > MAX_WIDTH:
         msg = f"the components that do not change by small steps have {width} combinations"
         raise Unsuitable(f"{msg}: at most {MAX_WIDTH} are allowed")
-    return axes, inner
+    return _long_rows(regions, shape, axes), inner
+
+
+def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> Cell:
+    """Return axes with one last along which cells are alike, if there is any: rows are swept along it."""
+    boxes = {n: len({region.low[n] for region in regions}) for n in axes}
+    long = [n for n in axes if shape[n] >= ALIKE * boxes[n]]
+    if not long or axes[-1] in long:
+        return axes
+    return (*(n for n in axes if n != long[-1]), long[-1])
 
 
 def moves_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,31 +14,35 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Aggregation", "Part", "coarsened", "factors_along"]
+__all__ = ["Aggregation", "JoinedFlows", "coarsened", "factors_along"]
 
 JOINED = 3  # cells that become one along an axis where they are to be wide
 MOST_AXES = 2  # along which as many do: with more it is two cells
 
 
-@dataclass(frozen=True)
-class Part:
-    """A flow of the finer grid that is a part of a flow of the coarse one.
+class JoinedFlows(NamedTuple):
+    """The flows of a grid that add up to those of a coarser one, in the order of these.
 
     Attributes
     ----------
-    cell, row
-        Which of the cells that make up the coarse one it belongs to, and in which of their rows.
+    first
+        Of the flows of each kind of coarse cell, and one more, shape (coarse kinds + 1,).
+    begin
+        First part of each of these flows, and one more.
+    cell
+        For each part, which of the cells that make up the coarse one it belongs to.
     kind, entry
         Of that cell; the entry counted from the cell's first.
     state
         Its own state less the first one of the coarse cell.
     """
 
-    cell: int
-    row: int
-    kind: int
-    entry: int
-    state: int
+    first: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    state: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -54,13 +58,13 @@ class Aggregation:
     children
         The kinds of the cells of a coarse kind, -1: none, shape (coarse kinds, rows * last).
     parts
-        For each coarse kind and each of its entries, what it is the sum of.
+        What the entries of the coarse kinds are the sums of.
     """
 
     factors: tuple[int, ...]
     child_rows: NDArray[np.int64]
     children: NDArray[np.int64]
-    parts: list[list[list[Part]]]
+    parts: JoinedFlows
 
     @property
     def last(self) -> int:
@@ -97,11 +101,9 @@ def coarsened(grid: Grid, factors: Sequence[int]) -> tuple[Grid, Aggregation]:
     positions = np.array(
         [(*row, p) for row in np.ndindex(*factor[:-1].tolist()) for p in range(last)]
     )
-    offsets = positions @ grid.strides
-    found = [_joined(grid, kids, positions, factor, offsets) for kids in children.tolist()]
-    coarse = Grid(shape, grid.width, [kind for kind, _ in found], rows, row_kind.ravel())
-    aggregation = Aggregation(tuple(factors), child_rows, children, [parts for _, parts in found])
-    return coarse, aggregation
+    joined, parts = _joined(grid, children, positions, factor)
+    coarse = Grid(shape, grid.width, joined, rows, row_kind.ravel())
+    return coarse, Aggregation(tuple(factors), child_rows, children, parts)
 
 
 def _child_rows(
@@ -122,26 +124,30 @@ def _child_rows(
 
 def _joined(
     grid: Grid,
-    kids: Sequence[int],
+    children: NDArray[np.int64],
     positions: NDArray[np.int64],
     factor: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-) -> tuple[list[list[Entry]], list[list[Part]]]:
-    """Return the entries of a cell made of some kinds of cells, and the parts of each."""
-    last = int(factor[-1])
-    merged: list[dict[Entry, list[Part]]] = [{} for _ in range(grid.width)]
-    for number, (kid, position) in enumerate(zip(kids, positions, strict=True)):
-        if kid < 0:
-            continue
-        count = 0
-        for slot, entries in enumerate(grid.kinds[kid]):
-            for entry in entries:
-                step = tuple(((position + entry.step) // factor).tolist())
-                if entry.slot != slot or any(step):
-                    state = int(offsets[number]) + slot
-                    part = Part(number, number // last, kid, count, state)
-                    merged[slot].setdefault(Entry(step, entry.slot), []).append(part)
-                count += 1
-    kind = [sorted(entries) for entries in merged]
-    parts = [entries[e] for entries in merged for e in sorted(entries)]
-    return kind, parts
+) -> tuple[list[list[list[Entry]]], JoinedFlows]:
+    """Return the entries of cells made of some kinds of cells each, and the parts of these."""
+    own, other = grid.slots
+    coarse, cell = np.nonzero(children >= 0)
+    kinds = children[coarse, cell]
+    counts = grid.counts[kinds]
+    each = np.repeat(np.arange(len(kinds)), counts)
+    entry = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
+    number = grid.begin[:: grid.width][kinds][each] + entry
+    coarse, cell, slot = coarse[each], cell[each], own[number]
+    step = (positions[cell] + grid.steps[number]) // factor
+    keys = np.column_stack([coarse, slot, step, other[number]])
+    kept = np.flatnonzero((slot != other[number]) | step.any(axis=1))
+    order = kept[np.lexsort(keys[kept].T[::-1])]
+    keys = keys[order]
+    new = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))[: len(keys)]
+    entries: list[list[list[Entry]]] = [[[] for _ in range(grid.width)] for _ in children]
+    for kind, place, *steps, there in keys[new].tolist():
+        entries[kind][place].append(Entry(tuple(steps), there))
+    state = positions[cell] @ grid.strides + slot
+    first = np.searchsorted(keys[new, 0], np.arange(len(children) + 1))
+    begin = np.append(np.flatnonzero(new), len(keys))
+    columns = cell, kinds[each], entry, state
+    return entries, JoinedFlows(first, begin, *(column[order] for column in columns))

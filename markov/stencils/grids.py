@@ -78,17 +78,23 @@ class Grid:
         return np.append(0, np.cumsum(counts, dtype=np.int64))
 
     @cached_property
+    def steps(self) -> NDArray[np.int64]:
+        """From the cell of each entry to the other one, shape (entries, axes)."""
+        found = [e.step for kind in self.kinds for entries in kind for e in entries]
+        return np.array(found, dtype=np.int64).reshape(-1, len(self.shape))
+
+    @cached_property
+    def slots(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The slot of each entry, and that of the other state."""
+        own = np.tile(np.arange(self.width), len(self.kinds)).repeat(np.diff(self.begin))
+        other = [e.slot for kind in self.kinds for entries in kind for e in entries]
+        return own, np.array(other, dtype=np.int64)
+
+    @cached_property
     def step(self) -> NDArray[np.int64]:
         """Number of the other state less that of this one, for each entry."""
-        return np.array(
-            [
-                int(np.dot(self.strides, entry.step)) + entry.slot - slot
-                for kind in self.kinds
-                for slot, entries in enumerate(kind)
-                for entry in entries
-            ],
-            dtype=np.int64,
-        )
+        own, other = self.slots
+        return np.asarray(self.steps @ self.strides + other - own)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:

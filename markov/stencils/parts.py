@@ -24,24 +24,15 @@ class Parts:
     """The flows that make up those of a coarse grid, as the kernels take them."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, *, by_source: bool = False) -> None:
-        lists = [parts for kind in aggregation.parts for parts in kind]
-        every = [part for parts in lists for part in parts]
-        begins = np.append(0, np.cumsum([len(kind) for kind in aggregation.parts], dtype=np.int64))
-        part_begin = np.append(0, np.cumsum([len(parts) for parts in lists], dtype=np.int64))
-        first = grid.begin[:: grid.width]
-        self.entry = np.array([first[p.kind] + p.entry for p in every], dtype=np.int64)
-        source = np.array([p.state for p in every], dtype=np.int64)
-        if not by_source:
-            source += grid.step[self.entry]
-        self.table = unsigned(begins), unsigned(part_begin), unsigned(source)
-        before, self.spans = places = _places(grid, aggregation)
-        kinds = np.repeat(
-            np.arange(len(aggregation.parts)), [sum(map(len, k)) for k in aggregation.parts]
-        )
-        cells = [p.cell for p in every]
-        self.flow = before[kinds, cells] + np.array([p.entry for p in every], dtype=np.int64)
-        self.line = np.array([p.row for p in every], dtype=np.int64)
-        self._patterns = of_sums(grid, aggregation, places, by_source=by_source)
+        parts = aggregation.parts
+        self.entry = grid.begin[:: grid.width][parts.kind] + parts.entry
+        source = parts.state if by_source else parts.state + grid.step[self.entry]
+        self.table = unsigned(parts.first), unsigned(parts.begin), unsigned(source)
+        before, self.spans = _places(grid, aggregation)
+        kinds = np.repeat(np.arange(len(aggregation.children)), np.diff(parts.begin[parts.first]))
+        self.flow = before[kinds, parts.cell] + parts.entry
+        self.line = parts.cell // aggregation.last
+        self._patterns = of_sums(grid, aggregation, self, by_source=by_source)
 
     def unrolled(
         self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]

@@ -6,6 +6,7 @@ serves all parameters of a model, and models alike.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from markov.stencils.coarsening import Aggregation
     from markov.stencils.grids import Grid
+    from markov.stencils.parts import Parts
 
 __all__ = ["Pattern", "Term", "frequent", "of_grid", "of_sums"]
 
@@ -90,39 +92,40 @@ def of_grid(grid: Grid) -> list[Pattern]:
     ]
 
 
-def of_sums(grid: Grid, aggregation: Aggregation, places: Any, *, by_source: bool) -> list[Pattern]:
+def of_sums(
+    grid: Grid, aggregation: Aggregation, sums: Parts, *, by_source: bool
+) -> list[Pattern]:
     """Return the pattern of each kind of coarse cell: what its flows are sums of.
 
     Parameters
     ----------
     grid, aggregation
         The finer grid, and what a coarse cell is made of.
-    places
-        How many flows a coarse cell has before each of its cells in a row, and in each row, by kind.
+    sums
+        The same as kernels take it.
     by_source
         Whether a flow is weighted by the state that it belongs to, or by the other one.
     """
-    before, spans = places
-    width, last = grid.width, aggregation.last
+    parts, (own, other) = aggregation.parts, grid.slots
     lines = list(np.ndindex(*aggregation.factors[:-1]))
-    rows = np.array(lines, dtype=np.int64).reshape(len(lines), len(aggregation.factors) - 1)
-    flat = [[e for slot in kind for e in slot] for kind in grid.kinds]
-    own = [[slot for slot, s in enumerate(kind) for _ in s] for kind in grid.kinds]
+    lead = np.array(lines, dtype=np.int64).reshape(len(lines), len(lines[0]))[sums.line]
+    cell, slot = parts.cell % aggregation.last, own[sums.entry]
+    if not by_source:
+        step = grid.steps[sums.entry]
+        lead, cell, slot = lead + step[:, :-1], cell + step[:, -1], other[sums.entry]
+    table = np.column_stack([cell * grid.width + slot, sums.line, sums.flow, lead])
+    known: dict[Hashable, Pattern] = {}
     found = []
-    for number, kind in enumerate(aggregation.parts):
-        sums = []
-        for parts in kind:
-            terms = []
-            for p in parts:
-                lead, cell = tuple(rows[p.row].tolist()), p.cell % last
-                slot, entry = own[p.kind][p.entry], flat[p.kind][p.entry]
-                if not by_source:
-                    lead = tuple(a + b for a, b in zip(lead, entry.step[:-1], strict=True))
-                    cell, slot = cell + entry.step[-1], entry.slot
-                flow = int(before[number, p.cell]) + p.entry
-                terms.append(Term(lead, cell * width + slot, p.row, flow))
-            sums.append(tuple(terms))
-        found.append(Pattern(tuple(sums), width, tuple(spans[number].tolist())))
+    for kind, spans in enumerate(sums.spans):
+        begin = parts.begin[parts.first[kind] : parts.first[kind + 1] + 1]
+        rows = table[begin[0] : begin[-1]]
+        key = rows.tobytes(), (begin - begin[0]).tobytes(), spans.tobytes()
+        if key not in known:
+            terms = [Term(tuple(row[3:]), *row[:3]) for row in rows.tolist()]
+            ends = (begin - begin[0]).tolist()
+            each = tuple(tuple(terms[a:b]) for a, b in itertools.pairwise(ends))
+            known[key] = Pattern(each, grid.width, tuple(spans.tolist()))
+        found.append(known[key])
     return found
 
 

@@ -20,26 +20,38 @@ def test_states_up_and_down_do_not_take_room_where_they_are_never_entered():
 
 
 class Wide(ChainModel):
-    """A queue and three counters that jump."""
+    """A queue and five switches of three positions."""
 
     class State(NamedTuple):
         n: int
-        k: tuple[int, int, int]
+        k: tuple[int, int, int, int, int]
 
     def space(self):
-        return {"n": range(20), "k": (range(7),) * 3}
+        return {"n": range(20), "k": (range(3),) * 5}
 
     def start(self):
-        return self.State(0, (0, 0, 0))
+        return self.State(0, (0, 0, 0, 0, 0))
 
     @staticmethod
     def rules(s):
         if s.n < 19:
             yield s._replace(n=s.n + 1), 1.0
         if s.n == 19:
-            yield s._replace(n=18, k=(6, 6, 6)), 1.0
+            yield s._replace(n=18, k=(2, 2, 2, 2, 2)), 1.0
 
 
 def test_a_cell_of_many_states_is_refused():
-    with pytest.raises(Unsuitable, match="343 combinations: at most 64"):
+    with pytest.raises(Unsuitable, match="243 combinations: at most 64"):
         grid_layout(Wide())
+
+
+@pytest.mark.parametrize(
+    ("levels", "buffers", "axes"),
+    [(2, (20, 30), (0, 1)), (8, (20, 30), (0, 3, 1)), (32, (20, 30), (0, 3, 1))],
+)
+def test_rows_lie_along_cells_that_are_alike(levels, buffers, axes):
+    """Every TCP state has a rate of its own, and losses halve it: by one level with two, by 16 with 32."""
+    rates = tuple(range(levels, 0, -1))
+    layout = grid_layout(PauseTandem(buffers=buffers, high_threshold=20, arrival_rates=rates))
+    assert layout.axes == axes
+    assert layout.into[0].width == (2 if levels == 2 else 1)
