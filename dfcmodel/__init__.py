@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from dfcmodel.comparing import compare
-from dfcmodel.ensembles import Ensemble, ensemble
+from dfcmodel.ensembles import ensemble
 from dfcmodel.levels.accuracies import share_intervals
 from dfcmodel.levels.choices import LevelChoice, choose_level
 from dfcmodel.levels.explaining import explain
@@ -41,6 +41,8 @@ from dfcmodel.network.toml_writing import save_scenario
 from dfcmodel.packets.ns2_export import to_ns2
 from dfcmodel.packets.ns3_export import to_ns3
 from dfcmodel.packets.traces import PacketTrace, trace_packets
+from dfcmodel.results.ensemble_comparisons import EnsembleComparison
+from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.sharing.comparisons import Comparison
@@ -69,6 +71,7 @@ __all__ = [
     "DualPI2",
     "Empty",
     "Ensemble",
+    "EnsembleComparison",
     "Evaluation",
     "Explanation",
     "Fair",

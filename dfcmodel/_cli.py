@@ -12,9 +12,9 @@ from hopflow.command_line import AsJson, as_json, check_output, examples, save_f
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
-    from dfcmodel.ensembles import Ensemble
     from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["commands"]

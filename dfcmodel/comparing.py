@@ -1,4 +1,4 @@
-"""Comparison of runs, of answers of chains, or of rules: which kind it is, and who compares it."""
+"""Comparison of runs, ensembles, answers of chains, or rules: which kind it is, and who compares it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, overload
 
+from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
 from hopflow.checks import choice, shown
@@ -15,19 +16,24 @@ from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from dfcmodel.network.disciplines import Discipline
+    from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["compare"]
 
 PATH = ("bandwidth", "rtt", "buffer")
 OPTIONS = tuple(inspect.signature(compare_rules).parameters)
-KINDS = "runs (of simulate), answers of chains (of stationary), or window rules"
+KINDS = "runs (of simulate), ensembles, answers of chains (of stationary), or window rules"
 
 
 @overload
 def compare(
     *compared: Trajectory | Iterable[Trajectory], **labelled: Trajectory
 ) -> RunComparison: ...
+@overload
+def compare(
+    *compared: Ensemble | Iterable[Ensemble], **labelled: Ensemble
+) -> EnsembleComparison: ...
 @overload
 def compare(
     *compared: WindowRule | Iterable[WindowRule],
@@ -47,20 +53,20 @@ def compare(
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
 def compare(*compared: Any, **options: Any) -> Result:
-    """Return two or more runs, answers of chains, or window rules side by side.
+    """Return two or more runs, ensembles, answers of chains, or window rules side by side.
 
-    Runs and answers give a table with a column for each and one figure; of runs ``animate`` shows the queues
-    one above another. Rules are simulated packet by packet on a path, and sorted by who wins: each alone,
+    Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the
+    queues one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet on a path, and sorted by who wins: each alone,
     two flows of it together, with equal and with unequal round-trip times, and one flow of it against
     one of every other rule, over a drop-tail or a managed queue.
 
     Parameters
     ----------
     compared
-        Results of `simulate`, or results of `markov.stationary`, at least two; or window rules, also one's
+        Results of `simulate`, of `ensemble`, or of `markov.stationary`, at least two; or window rules, also one's
         own and those of deliveries such as ``BBR()``, all different. One list of them may stand instead.
     options
-        Of runs and answers: more of them, the keyword is the label of the column. Of rules the path
+        Of runs, ensembles and answers: more of them, the keyword is the label of the column. Of rules the path
         and how it is measured:
 
         - bandwidth: packets/s, or a text such as ``"20Mbps"`` (in packets of 1500 bytes);
@@ -78,7 +84,7 @@ def compare(*compared: Any, **options: Any) -> Result:
 
     Returns
     -------
-    RunComparison, markov.AnswerComparison or Comparison
+    RunComparison, EnsembleComparison, markov.AnswerComparison or Comparison
 
     Raises
     ------

@@ -6,248 +6,23 @@ import functools
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.networks import Scenario
-from dfcmodel.results.records import Recorded
+from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.simulation import simulate
-from hopflow.checks import instance, number, one_number, whole
+from hopflow.checks import instance, one_number, whole
 from hopflow.executing import check_executor, completed
-from hopflow.results import Result, figure
-from hopflow.status import Status
+from hopflow.status import Interrupted
 from hopflow.units import in_units
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from dfcmodel.methods import Fluid, Packets
     from dfcmodel.results.trajectories import Trajectory
 
-__all__ = ["Ensemble", "ensemble", "mean_interval"]
-
-
-def mean_interval(
-    values: NDArray[np.float64], level: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of Student's confidence interval for the mean of independent runs.
-
-    Parameters
-    ----------
-    values
-        One entry per run, shape (R, ...).
-    level
-        Probability that the interval covers the mean of normally distributed values; 0 < level < 1.
-
-    Returns
-    -------
-    low, high
-        Shape (...).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> low, high = mean_interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(float(low), 3), round(float(high), 3)
-    (-0.484, 4.484)
-    """
-    from scipy.stats import t as student
-
-    number("level", level, above=0.0, below=1.0)
-    runs = len(values)
-    whole("runs", runs, 2, 2**31, why="one run has no spread")
-    middle = np.mean(values, axis=0)
-    half = student.ppf(0.5 + level / 2, runs - 1) * np.std(values, axis=0, ddof=1) / runs**0.5
-    return middle - half, middle + half
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Ensemble(Recorded, Result):
-    """Runs of one scenario with different random numbers, as `ensemble` returns them.
-
-    R runs, F flows, L sending nodes, T samples.
-
-    Attributes
-    ----------
-    scenario
-        The simulated scenario.
-    runs
-        The R trajectories, in the order of their seeds.
-    jitter
-        Upper end of the uniform distribution of the delays of flow starts, in s.
-    seed
-        Seed from which those of the runs are spawned.
-    seconds
-        Wall-clock time of the ensemble in s.
-    packet_jitter
-        Upper end of the random time before each packet, in s.
-    method
-        As it was given; None: the fluid.
-
-    Examples
-    --------
-    >>> from dfcmodel import ensemble, takano2006
-    >>> many = ensemble(takano2006("1", dfc=False), runs=3, duration=0.05)
-    >>> dict(many.occupancy.sizes)
-    {'run': 3, 'node': 29, 'time': 5}
-    """
-
-    scenario: Scenario
-    runs: tuple[Trajectory, ...]
-    jitter: float
-    seed: int
-    seconds: float
-    packet_jitter: float = 0.0
-    method: Fluid | Packets | str | None = None
-
-    def __len__(self) -> int:
-        return len(self.runs)
-
-    @property
-    def status(self) -> Status:
-        """Status of the first run that failed, or COMPLETED."""
-        statuses = [run.status for run in self.runs]
-        return next((status for status in statuses if not status.ok), Status.COMPLETED)
-
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """Ends of the sampling intervals in s, shape (T,)."""
-        return self.runs[0].time
-
-    @property
-    def distinct(self) -> int:
-        """Number of distinct runs; if many coincide, the jitter is small compared with the step."""
-        return len({run.in_transit.tobytes() for run in self.runs})
-
-    @cached_property
-    def _data(self) -> xr.Dataset:
-        import xarray as xr
-
-        data = xr.concat([run.to_xarray() for run in self.runs], "run", combine_attrs="override")
-        data = data.assign_coords(run=np.arange(len(self.runs)))
-        for name in ("timeouts", "loss_events"):
-            counts = np.stack([getattr(run, name) for run in self.runs])
-            data[name] = ("run", "flow"), counts, {"long_name": name.replace("_", " ")}
-        data.attrs.update(jitter=self.jitter, seed=self.seed)
-        return data
-
-    def mean_efficiency(self, since: float = 0.0, until: float = np.inf) -> NDArray[np.float64]:
-        """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
-        return np.stack([run.mean_efficiency(since, until) for run in self.runs])
-
-    def intervals(
-        self, since: float = 0.0, until: float = np.inf, level: float = 0.95
-    ) -> xr.Dataset:
-        """Return means over the runs with their confidence intervals.
-
-        The intervals contain chance alone: with more runs they become narrower, and the model is no better for
-        it. Goodput shares with the error of the model besides: `dfcmodel.share_intervals`.
-
-        Parameters
-        ----------
-        since, until
-            Interval over which efficiency and occupancy are averaged and losses summed, s.
-        level
-            Confidence level of Student's intervals, 0 < level < 1.
-
-        Returns
-        -------
-        ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
-        (node, over the whole run), with the dimension ``estimate``: mean, low, high, and the
-        standard deviation ``std`` of single runs.
-
-        Raises
-        ------
-        ValueError
-            For a level out of range, or no sample between ``since`` and ``until``.
-        """
-        import xarray as xr
-
-        self.runs[0].mean_efficiency(since, until)  # raises for an interval without samples
-        data = self._data
-        part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
-        lengths = xr.DataArray(np.diff(self.time, prepend=0.0), {"time": self.time}, "time")
-        lengths = lengths.sel(time=part["time"])
-        of_runs = {
-            "efficiency": part["efficiency"].weighted(lengths).mean("time"),
-            "losses": part["losses"].sum("time"),
-            "occupancy": part["occupancy"].mean("time"),
-            "peak_queue": data["peak_queue"],
-        }
-        estimates = {}
-        for name, values in of_runs.items():
-            low, high = mean_interval(values.values, level)
-            rows = [values.values.mean(axis=0), low, high, values.values.std(axis=0, ddof=1)]
-            estimates[name] = (("estimate", *values.dims[1:]), np.stack(rows), data[name].attrs)
-        coords = {"estimate": ["mean", "low", "high", "std"], "flow": data["flow"]}
-        return xr.Dataset(
-            estimates, coords={**coords, "node": data["node"]}, attrs={"level": level}
-        )
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw each flow's efficiency over time, and a histogram of the runs' means.
-
-        The line is the median of the runs; the bands contain the middle 50 % and 90 % of them.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw only the efficiency on; None makes a new figure with both panels.
-
-        Returns
-        -------
-        The Axes of the efficiency.
-        """
-        sides = None
-        if ax is None:
-            _, (ax, sides) = figure(8.0, 3.6, ncols=2, width_ratios=(2, 1), sharey=True)
-        means = self.mean_efficiency()
-        for f, flow in enumerate(self.scenario.flows):
-            values = np.stack([run.efficiency.values[f] for run in self.runs])
-            (line,) = ax.plot(self.time, np.median(values, axis=0), lw=1.0, label=flow.name)
-            for inside, alpha in ((0.5, 0.3), (0.9, 0.12)):
-                ends = np.quantile(values, (0.5 - inside / 2, 0.5 + inside / 2), axis=0)
-                ax.fill_between(self.time, *ends, color=line.get_color(), alpha=alpha, lw=0)
-            if sides is not None:
-                style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
-                sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
-        title = f"{self.scenario.name}, {len(self)} runs"
-        ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=title)
-        ax.legend(fontsize=8)
-        if sides is not None:
-            sides.set(xlabel="runs", title="mean of each run")
-        return ax
-
-    def summary(self) -> dict[str, object]:
-        """Return scenario, intervals of the mean efficiency, losses, imbalance and step."""
-        rows: dict[str, object] = {
-            "status": self.status,
-            "scenario": self.scenario.name,
-            "runs": f"{len(self)} ({self.distinct} of them distinct), starts within "
-            f"{self.jitter:g} s, seed {self.seed}",
-        }
-        means = self.mean_efficiency()
-        low, high = mean_interval(means)
-        lost = np.array([run.lost.sum(axis=(1, 2)) for run in self.runs])
-        for f, flow in enumerate(self.scenario.flows):
-            rows[flow.name] = (
-                f"{type(flow.source).__name__}: mean efficiency {means[:, f].mean():.3f} "
-                f"[{low[f]:.3f}, {high[f]:.3f}], runs {means[:, f].min():.3f} to "
-                f"{means[:, f].max():.3f}; lost {lost[:, f].mean():.0f} packets "
-                f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
-            )
-        rows["interval"] = (
-            "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
-        )
-        worst = max(run.imbalance.max() for run in self.runs)
-        rows["imbalance"] = f"{worst:.1e} of the packets emitted"
-        rows["step"] = f"{self.runs[0].step:g} s, {self.time[-1]:g} s simulated"
-        rows["time"] = f"{self.seconds:.2f} s"
-        return rows
+__all__ = ["ensemble"]
 
 
 def ensemble(
@@ -291,6 +66,8 @@ def ensemble(
     ------
     ValueError
         For a parameter out of range.
+    hopflow.Interrupted
+        On Ctrl-C once two runs are complete: its ``result`` is the ensemble of those that are.
 
     Examples
     --------
@@ -311,11 +88,24 @@ def ensemble(
     began = time.perf_counter()
     seeds = np.random.SeedSequence(seed).spawn(runs)
     some = functools.partial(_runs, scenario, settings)
-    done = dict(completed(some, seeds, executor, threads=True, desc=scenario.name, unit="run"))
-    found = tuple(done[run] for run in range(runs))
-    seconds = time.perf_counter() - began
     waits = one_number("packet_jitter", in_units("packet_jitter", packet_jitter, "time"))
-    return Ensemble(scenario, found, jitter, seed, seconds, waits, method)
+    done: dict[int, Trajectory] = {}
+
+    def found() -> Ensemble:
+        seconds = time.perf_counter() - began
+        complete = tuple(done[run] for run in sorted(done))
+        return Ensemble(scenario, complete, jitter, seed, seconds, waits, method)
+
+    try:
+        for run, one in completed(
+            some, seeds, executor, threads=True, desc=scenario.name, unit="run"
+        ):
+            done[run] = one
+    except KeyboardInterrupt as error:
+        if len(done) < 2:
+            raise
+        raise Interrupted(found(), f"{len(done)} of {runs} runs") from error
+    return found()
 
 
 def _runs(

@@ -15,7 +15,7 @@ from typing import Any
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.packages import package
-from hopflow.status import NotSolvedError, Status
+from hopflow.status import Interrupted, NotSolvedError, Status
 from hopflow.units import gbps, mbps, ms, to_mbps, us
 
 __version__ = "0.1.0"
@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 _PACKAGES = ("dfcmodel", "markov", "responsefn")
 
 __all__ = [
+    "Interrupted",
     "NotSolvedError",
     "Status",
     "gbps",

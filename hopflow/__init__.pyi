@@ -8,11 +8,13 @@ from markov import RuleError as RuleError
 import dfcmodel as dfcmodel, markov as markov, responsefn as responsefn
 
 from hopflow.functions import maximum as maximum, minimum as minimum, where as where
-from hopflow.status import NotSolvedError as NotSolvedError, Status as Status
+from hopflow.status import Interrupted as Interrupted, NotSolvedError as NotSolvedError
+from hopflow.status import Status as Status
 from hopflow.units import gbps as gbps, mbps as mbps, ms as ms, to_mbps as to_mbps, us as us
 
 __version__: str
 __all__ = [
+    "Interrupted",
     "NotSolvedError",
     "Status",
     "gbps",

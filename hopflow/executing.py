@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 import warnings
 from collections import deque
@@ -27,7 +28,7 @@ from typing import Any, Generic, TypeVar
 from hopflow.checks import instance
 from hopflow.progress import progress_bar
 
-__all__ = ["check_executor", "completed", "cores"]
+__all__ = ["check_executor", "check_stop", "completed", "cores"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,6 +41,8 @@ WORKERS = 32
 """Workers of an executor that does not say how many it has."""
 LOSSES = 3
 """A part that so many workers died on, or so many pools that broke before any part was done, end all."""
+_thread = threading.local()
+"""``stop`` of a thread of `completed`: the event that ends its work."""
 
 
 def cores() -> int:
@@ -58,6 +61,17 @@ def check_executor(executor: object) -> None:
     """
     if executor is not None:
         instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
+
+
+def check_stop() -> None:
+    """Raise CancelledError on a thread of `completed` whose work was ended; long work calls it between its parts.
+
+    >>> from hopflow.executing import check_stop
+    >>> check_stop()  # nothing has been ended
+    """
+    stop = getattr(_thread, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 def completed(
@@ -130,10 +144,12 @@ def _completed(
         yield from enumerate(function(tasks))
     elif len(tasks):
         yield from enumerate(function([tasks[0]]))
-        own = ThreadPoolExecutor(cores())
+        stop = threading.Event()
+        own = ThreadPoolExecutor(cores(), initializer=setattr, initargs=(_thread, "stop", stop))
         try:
             yield from _Parts(function, tasks, own, most, first=1).results()
         finally:
+            stop.set()
             own.shutdown(cancel_futures=True)
 
 

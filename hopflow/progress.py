@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
+from multiprocessing import parent_process
 from typing import Any
 
-__all__ = ["in_notebook", "progress_bar", "shown"]
+__all__ = ["alone", "in_notebook", "progress_bar", "shown"]
 
 PATIENCE = 1.0
 """Time in s before a bar is shown."""
@@ -32,6 +34,11 @@ def progress_bar(iterable: Any = None, **settings: Any) -> Any:
 
     given = {"delay": PATIENCE, "leave": False, "disable": not shown(), **settings}
     return tqdm(iterable, **given)
+
+
+def alone() -> bool:
+    """Return whether no other thread or process, as an ensemble has, may show a bar of what this is a part of."""
+    return threading.current_thread() is threading.main_thread() and parent_process() is None
 
 
 def shown() -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hopflow.checks import choice
 
-__all__ = ["ConvergenceError", "NotSolvedError", "OnFailure", "Status", "deliver"]
+__all__ = ["ConvergenceError", "Interrupted", "NotSolvedError", "OnFailure", "Status", "deliver"]
 
 OnFailure = Literal["raise", "return"]
 
@@ -107,6 +107,35 @@ class ConvergenceError(NotSolvedError):
     ...     print(error.result.status.label)
     inaccurate
     """
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended an ensemble or a sweep; ``result`` is what was complete by then.
+
+    After the message, an interactive session has the error as ``sys.last_value``.
+
+    Parameters
+    ----------
+    result
+        The ensemble of the complete runs, at least two; the sweep with NaN (None for texts) where nothing is
+        complete.
+    said
+        How much is complete.
+
+    Examples
+    --------
+    >>> from hopflow import Interrupted
+    >>> try:
+    ...     raise Interrupted([1.5], "1 of 3 points")
+    ... except KeyboardInterrupt as error:
+    ...     print(error, error.result)
+    1 of 3 points complete, kept as `result` of this error (sys.last_value.result) [1.5]
+    """
+
+    def __init__(self, result: Any, said: str) -> None:
+        self.result = result
+        kept = "kept as `result` of this error (sys.last_value.result)"
+        super().__init__(f"{said} complete, {kept}")
 
 
 def deliver(result: Any, on_failure: OnFailure) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from hopflow.checks import instance
 from hopflow.executing import check_executor, completed
 from hopflow.grids import Grid, Row
+from hopflow.status import Interrupted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,6 +73,12 @@ def over_grid(
     -------
     xarray.Dataset
         The grid's dimensions before those of the rows. From a store its values are read when used.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C without a store once a point is complete: its ``result`` has NaN where none is, None for what
+        is no number.
     """
     check_executor(executor)
     if store is not None:
@@ -102,11 +109,19 @@ def _dataset(
     columns: dict[Any, list[Any]] = {}
     form: dict[Any, tuple[tuple[Any, ...], Mapping[Any, Any]]] = {}
     coords: dict[Any, Any] = {}
-    for n, row in rows:
-        coords = coords or dict(row.coords)
-        for name, (dims, values, attrs) in row.variables.items():
-            columns.setdefault(name, [None] * len(grid))[n] = values
-            form[name] = dims, attrs
+    done, interrupted = 0, None
+    try:
+        for n, row in rows:
+            coords = coords or dict(row.coords)
+            for name, (dims, values, attrs) in row.variables.items():
+                columns.setdefault(name, [None] * len(grid))[n] = values
+                form[name] = dims, attrs
+            done += 1
+    except KeyboardInterrupt as error:
+        if not done:
+            raise
+        interrupted = error
+        columns = {name: _filled(column) for name, column in columns.items()}
     swept = {
         name: (
             (*grid.values, *form[name][0]),
@@ -115,4 +130,14 @@ def _dataset(
         )
         for name, column in columns.items()
     }
-    return xr.Dataset(swept, coords={**coords, **grid.coords()}, attrs=dict(about))
+    data = xr.Dataset(swept, coords={**coords, **grid.coords()}, attrs=dict(about))
+    if interrupted is not None:
+        raise Interrupted(data, f"{done} of {len(grid)} points") from interrupted
+    return data
+
+
+def _filled(column: list[Any]) -> list[Any]:
+    """Return the values of a column with NaN, or None for what is no number, where there are none."""
+    known = np.asarray(next(each for each in column if each is not None))
+    blank = np.full(known.shape, np.nan if known.dtype.kind in "fiub" else None)
+    return [blank if each is None else each for each in column]

@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from multiprocessing import parent_process
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,8 +14,9 @@ import numpy as np
 from dfcmodel.engine.kernel.records import BAD_QUEUE, BAD_WINDOW, SWITCHES_FULL
 from dfcmodel.engine.source_events import source_events_of
 from dfcmodel.network.manager_events import manager_events_of
+from hopflow.executing import check_stop
 from hopflow.kernels import compiled_package, loop_of
-from hopflow.progress import progress_bar
+from hopflow.progress import alone, progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,6 +85,7 @@ def advance(
     seconds = 0.0
     switches: list[Any] = []
     for first, end in _parts(plan, steps, every):
+        check_stop()
         k = first
         while k < end:
             began = clock()
@@ -162,8 +163,7 @@ def _parts(plan: Plan, steps: int, every: int) -> Iterable[tuple[int, int]]:
     work = len(plan.layout.up) + QUEUES_PER_FLOW * len(plan.network.flows)
     size = max(1, BLOCK // (work * every)) * every
     parts = [(first, min(first + size, steps)) for first in range(0, steps, size)]
-    alone = threading.current_thread() is threading.main_thread() and parent_process() is None
-    if len(parts) < 2 or not alone:
+    if len(parts) < 2 or not alone():
         return parts
     bar: Iterable[tuple[int, int]] = progress_bar(parts, desc=plan.scenario.name, unit="part")
     return bar

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.ensembles import Ensemble, mean_interval
 from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
+from dfcmodel.results.ensembles import Ensemble, mean_interval
 from hopflow.checks import choice, instance, one_number, shown
 from responsefn import WindowRule
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.ensembles import mean_interval
 from dfcmodel.levels.contributions import in_order, shapley_values
+from dfcmodel.results.ensembles import mean_interval
 from hopflow.checks import choice
 from hopflow.results import Result
 from hopflow.status import Status

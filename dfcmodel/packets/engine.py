@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,6 @@ from dfcmodel.network.flows import rules_of
 from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.packets.kernel.boxes import CROWDED, FAULT, SWITCHED, TRACED
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT
-from dfcmodel.packets.kernel.timers import WINDOW
 from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
@@ -20,7 +21,9 @@ from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.planning import check_numbers
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
+from hopflow.executing import check_stop
 from hopflow.kernels import loop_of
+from hopflow.progress import alone, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
     RuleSignature,
@@ -41,6 +44,12 @@ if TYPE_CHECKING:
 __all__ = ["PacketRun", "begin_run", "run_engine", "sender_events", "trace_engine"]
 
 KERNEL = "dfcmodel.packets.kernel"
+HOPS = 3_000_000
+"""Hops of packets in a part of a run, between two looks for Ctrl-C, if all links were busy: about 0.2 s."""
+PART = 0.25
+"""What a part takes in s, where links are less busy."""
+LONGER = 8
+"""Times as many samples as of busy links that a part has then at most."""
 CONSTANT = ("transmission", "passage", "sizes", "order", "out")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
@@ -86,6 +95,8 @@ class PacketRun:
         Whether its pauses are kept in the records; those of a copy are not.
     kept
         Tables of `dfcmodel.packets.kernel.layout.TRACE`, of the ports that are traced.
+    bar
+        Of progress, over samples; None shows none.
     """
 
     plan: Plan
@@ -96,6 +107,14 @@ class PacketRun:
     done: int = 0
     keeps: bool = True
     kept: list[NDArray[Any]] = field(default_factory=list)
+    bar: Any = None
+
+    @cached_property
+    def part(self) -> int:
+        """Samples in a part of the run if all links are busy."""
+        times = self.plan.transmission[:, 0]
+        hops = float(np.sum(1.0 / times[times > 0.0])) * self.plan.sample
+        return max(1, int(HOPS / max(hops, 1.0)))
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False where more came in one window than the arrays had room for.
@@ -106,12 +125,18 @@ class PacketRun:
             When there are more packets in the network than links and windows can hold.
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
-        run, tally = loop_of(KERNEL), arrays["tally"]
+        run, tally, size = loop_of(KERNEL), arrays["tally"], self.part
         while self.done < until:
+            check_stop()
+            first, began = self.done, time.perf_counter()
             self.done = run(
                 self.events, self.managers, *arrays.values(), *records.rows(), self.layout.ahead,
-                records.scale, plan.sample, self.done, until,
+                records.scale, plan.sample, first, min(first + size, until),
             )  # fmt: skip
+            each = (time.perf_counter() - began) / max(1, self.done - first)
+            size = min(max(self.part, int(PART / each)), LONGER * self.part)
+            if self.bar is not None:
+                self.bar.update(self.done - first)
             if tally[FAULT]:
                 if tally[CROWDED] or len(arrays["element"]) < self.layout.most:
                     return False
@@ -126,7 +151,6 @@ class PacketRun:
                 tally[TRACED] = 0
             if tally[CROWDED]:
                 grow(arrays, self.layout.most)
-        arrays["clock"][WINDOW] = until * plan.sample
         return True
 
     def fork(self, rng: np.random.Generator) -> PacketRun:
@@ -142,7 +166,7 @@ class PacketRun:
         arrays["stream"][:] = rng.integers(1, 2**63, size=len(arrays["stream"]))
         redraw_periods(arrays, self.done * self.plan.sample, rng)
         layout = dataclasses.replace(self.layout, arrays=arrays)
-        return dataclasses.replace(self, layout=layout, keeps=False)
+        return dataclasses.replace(self, layout=layout, keeps=False, bar=None)
 
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
@@ -184,7 +208,12 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
         run = begin_run(plan, spare)
         if traced:
             trace_ports(run.layout.arrays, traced, spare)
-        if run.advance(plan.samples):
+        if plan.samples > run.part and alone():
+            run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
+        done = run.advance(plan.samples)
+        if run.bar is not None:
+            run.bar.close()
+        if done:
             break
         spare *= 4
     flow, sizes = (

@@ -23,8 +23,9 @@ from hopflow.side_by_side import SideBySide, stacked
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
-__all__ = ["RunComparison"]
+__all__ = ["RunComparison", "total_goodput"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,7 +82,7 @@ class RunComparison(SideBySide[Trajectory]):
         """
         if ax is not None:
             for label, run in self.compared.items():
-                ax.plot(*_total_goodput(run), lw=1.0, label=label)
+                ax.plot(*total_goodput(run), lw=1.0, label=label)
             ax.set(xlabel="time (s)", ylabel="goodput of all flows (packets/s)")
             ax.set_ylim(bottom=0)
             ax.legend(fontsize=8)
@@ -168,7 +169,7 @@ def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _total_goodput(run: Trajectory) -> tuple[Any, Any]:
+def total_goodput(run: Trajectory) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ends of at most 100 intervals and the goodput of all flows over each."""
     ends = np.unique(np.linspace(0, len(run.time), INTERVALS + 1).astype(int)[1:])
     ends = ends[ends > 0] - 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import (
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -20,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from hopflow.executing import AHEAD, completed
+from hopflow.executing import AHEAD, check_stop, completed, cores
 
 WORK = '''
 import os, signal
@@ -92,6 +94,38 @@ def test_threads_begin_when_the_first_task_is_done():
     assert len(list(completed(work, range(4), threads=True))) == 4
     assert running[0] == (0, True)
     assert not any(here for _, here in running[1:])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGALRM")
+def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it():
+    ended = []
+
+    def work(tasks):
+        for n in tasks:
+            try:
+                while n > 0:
+                    check_stop()
+                    time.sleep(0.002)
+            except CancelledError:
+                ended.append(n)
+                raise
+            yield n
+
+    def interrupted():
+        for _ in completed(work, range(40), threads=True):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+    def ctrl_c(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, ctrl_c)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert 1 <= len(ended) <= cores()
+    assert not [each for each in threading.enumerate() if "ThreadPool" in each.name]
 
 
 class Counted(Executor):

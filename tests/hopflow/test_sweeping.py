@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hopflow.grids import Grid, Row
+from hopflow.status import Interrupted
 from hopflow.sweeping import over_grid
 
 
@@ -33,6 +34,21 @@ def test_every_result_is_in_its_place():
     np.testing.assert_array_equal(found["product"], np.outer([1.0, 2.0, 3.0], range(4)))
     assert found["both"].sel(a=3.0, b=2, which="b") == 2.0
     assert found.identical(over_grid(products, grid(), about={"what": "products"}))
+
+
+def test_complete_points_outlive_ctrl_c():
+    def interrupted(points):
+        for a, b in points:
+            if (a, b) == (2.0, 1):
+                raise KeyboardInterrupt
+            yield Row({"product": ((), a * b, {}), "name": ((), f"{a} {b}", {})}, {})
+
+    with pytest.raises(Interrupted, match="5 of 12 points complete") as error:
+        over_grid(interrupted, grid(), about={})
+    kept = error.value.result
+    assert kept["product"].values.ravel().tolist()[:5] == [0.0, 1.0, 2.0, 3.0, 0.0]
+    assert kept["product"].isnull().sum() == 7
+    assert kept["name"].values.ravel().tolist()[4:6] == ["2.0 0", None]
 
 
 @pytest.mark.parametrize(

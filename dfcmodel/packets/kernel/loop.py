@@ -424,7 +424,9 @@ def run(
             look(flow, events, window, round_trip, acked, n)
             n += 1
             if n == samples:
-                wait_on(element, unit, lane, waiting, scale)
+                clock[WINDOW] = now
+                if n == len(waiting) - 1:  # the end of the run, not of a part
+                    wait_on(element, unit, lane, waiting, scale)
                 return n
         elif idle > EMPTY_WINDOWS:
             now = least_time(element, unit, slot, now, min(sample_end, max(end, clock[CHECK])))

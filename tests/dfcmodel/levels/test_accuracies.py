@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, ensemble, share_intervals
-from dfcmodel.ensembles import Ensemble, mean_interval
 from dfcmodel.levels.accuracies import STEPS_PER_PACKET, measured_accuracies
+from dfcmodel.results.ensembles import Ensemble, mean_interval
 from responsefn import NewReno
 
 RATE = 1000.0

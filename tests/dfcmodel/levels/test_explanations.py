@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import Explanation
-from dfcmodel.ensembles import mean_interval
+from dfcmodel.results.ensembles import mean_interval
 
 
 def test_the_table_leads_from_the_bare_fluid_to_packets(explanation: Explanation) -> None:

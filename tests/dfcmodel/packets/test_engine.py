@@ -36,6 +36,17 @@ def rows_of(table: pd.DataFrame, run: dict[str, object]) -> pd.DataFrame:
     return table[np.logical_and.reduce(own)]
 
 
+def test_a_run_in_parts_is_the_run_as_a_whole(monkeypatch) -> None:
+    plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
+    whole = run_engine(plan)
+    monkeypatch.setattr(engine, "HOPS", 1)  # parts of a sample each
+    monkeypatch.setattr(engine, "LONGER", 1)
+    assert begin_run(plan).part == 1
+    parts = run_engine(plan)
+    for name in ("window", "acked", "delivered", "started", "waiting", "lost", "switched", "drops"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name), err_msg=name)
+
+
 def check_equal_to_ns2(case: str, run: dict[str, object]) -> None:
     """Compare final ACKs, timeouts, drops of every link, and windows and ACKs of every 10 ms."""
     scenario = scenario_of(run)

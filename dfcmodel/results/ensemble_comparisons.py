@@ -1,0 +1,154 @@
+"""Ensembles side by side: means with intervals in one table, bands in one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+
+from dfcmodel.results.ensembles import Ensemble, mean_interval
+from dfcmodel.results.run_comparisons import RunComparison, total_goodput
+from dfcmodel.results.trajectories import MAX_ROWS
+from hopflow.results import figure
+from hopflow.side_by_side import SideBySide, stacked
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["EnsembleComparison"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EnsembleComparison(SideBySide[Ensemble]):
+    """Ensembles side by side, as `compare` returns them.
+
+    The table has means over the runs with Student's 95 % intervals, which contain chance alone.
+
+    Attributes
+    ----------
+    compared
+        The ensembles by label, in the order of the columns.
+
+    Examples
+    --------
+    >>> from dfcmodel import compare, ensemble, takano2006
+    >>> found = compare(
+    ...     *(ensemble(takano2006("1", dfc=dfc), runs=3, duration=0.1) for dfc in (False, True))
+    ... )
+    >>> found.summary()["lost (packets)"]["takano2006/1: DFC, Tahoe"]
+    '0 [0, 0]'
+    >>> found.to_xarray().efficiency.dims
+    ('ensemble', 'estimate', 'flow')
+    """
+
+    OF: ClassVar[type] = Ensemble
+    CALLED: ClassVar[str] = "ensembles"
+
+    @staticmethod
+    def names_of(results: Sequence[Ensemble]) -> list[str]:
+        """Return the names that the first runs have side by side."""
+        return RunComparison.names_of([each.runs[0] for each in results])
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts: means with intervals."""
+        flows = (flow.name for each in self.compared.values() for flow in each.scenario.flows)
+        shown = list(dict.fromkeys(flows))[:MAX_ROWS]
+        return {label: _column(each, shown) for label, each in self.compared.items()}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each ensemble's efficiencies over time above, and below the goodput of all flows of all of them.
+
+        Lines are medians of the runs; bands contain the middle 50 % and 90 % of them, below 90 %.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw only the goodput on; None makes a new figure.
+
+        Returns
+        -------
+        The Axes of the goodput.
+        """
+        if ax is None:
+            count = len(self.compared)
+            fig, panels = figure(
+                1.0 + 4.0 * count, 6.4, nrows=2, ncols=count, sharex=True, squeeze=False
+            )
+            for panel, (label, each) in zip(panels[0], self.compared.items(), strict=True):
+                each.plot(panel).set(title=f"{label}, {len(each)} runs", xlabel="")
+                panel.tick_params(labelbottom=True)
+            for panel in panels[0, 1:]:
+                panel.set_ylabel("")
+            grid = panels[1, 0].get_gridspec()
+            for panel in panels[1]:
+                panel.remove()
+            ax = fig.add_subplot(grid[1, :], sharex=panels[0, 0])
+        for n, (label, each) in enumerate(self.compared.items()):
+            ends = total_goodput(each.runs[0])[0]
+            low, middle, high = np.quantile(
+                [total_goodput(run)[1] for run in each.runs], (0.05, 0.5, 0.95), axis=0
+            )
+            (line,) = ax.plot(ends, middle, lw=1.0, ls=("-", "--", ":")[n % 3], label=label)
+            ax.fill_between(ends, low, high, color=line.get_color(), alpha=0.15, lw=0)
+        ax.set(xlabel="time (s)", ylabel="goodput of all flows (packets/s)")
+        ax.set_ylim(bottom=0)
+        ax.legend(fontsize=8)
+        return ax
+
+    def animate(self) -> NoReturn:
+        """Refuse: an ensemble has many runs.
+
+        Raises
+        ------
+        TypeError
+            Always; runs are animated side by side.
+        """
+        remedy = "compare(*(each.runs[0] for each in found.compared.values())).animate()"
+        raise TypeError(f"animate: an ensemble has many runs; {remedy} shows the first of each")
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the ensembles' `Ensemble.intervals`, with ``ensemble`` as their first dimension.
+
+        Raises
+        ------
+        ValueError
+            For ensembles whose flows or nodes differ.
+        """
+        remedy = "found.compared[LABEL].intervals() has those of one ensemble"
+        data = {label: each.intervals() for label, each in self.compared.items()}
+        return stacked(data, "ensemble", remedy)
+
+
+def _column(many: Ensemble, shown: Sequence[str]) -> dict[str, str]:
+    """Return the cells of an ensemble; of flows those whose names are shown."""
+    runs, first = many.runs, many.runs[0]
+    goodput = np.array([run.delivered[:, -1] / run.time[-1] for run in runs])
+    rows = {
+        f"goodput of {flow.name} (packets/s)": _estimate(goodput[:, f])
+        for f, flow in enumerate(many.scenario.flows)
+        if flow.name in shown
+    }
+    if len(many.scenario.flows) > 1:
+        rows["goodput of all flows (packets/s)"] = _estimate(goodput.sum(axis=1))
+    return rows | {
+        "lost (packets)": _estimate([run.lost.sum() for run in runs]),
+        "loss events": _estimate([run.loss_events.sum() for run in runs]),
+        "timeouts": _estimate([run.timeouts.sum() for run in runs]),
+        "largest queue (packets)": _estimate([run.peak_queue.max() for run in runs]),
+        "runs": f"{len(many)} ({many.distinct} distinct), seed {many.seed}",
+        "interval": "Student's, 95 %, of chance alone",
+        "status": str(many.status),
+        "level": "packets" if first.step == 0.0 else f"fluid, step {first.step:g} s",
+        "simulated (s)": f"{many.time[-1]:g}",
+    }
+
+
+def _estimate(values: Any) -> str:
+    """Return mean and interval."""
+    of_runs = np.asarray(values, dtype=float)
+    low, high = mean_interval(of_runs)
+    return f"{of_runs.mean():.4g} [{low:.4g}, {high:.4g}]"
