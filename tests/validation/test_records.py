@@ -41,6 +41,16 @@ def test_at_least_eight_claims_are_decided_by_packets() -> None:
     assert sum(sides.packets in decided for sides in recorded_verdicts().values()) >= 8
 
 
+def test_all_86_claims_of_the_papers_have_both_verdicts_and_at_most_five_need_other_data() -> None:
+    own = {id for id, entry in entries().items() if entry.paper != OWN}
+    assert len(own) == 86
+    assert own <= set(recorded_verdicts())
+    open_ones = {
+        id for id in own if set(recorded_verdicts()[id]) & {Verdict.OPEN, Verdict.UNDECIDABLE}
+    }
+    assert len(open_ones) <= 5
+
+
 def test_half_and_twice_are_those_of_the_threshold() -> None:
     """Z02: equal is within a twentieth; model and packets confirm it within a tenth."""
     threshold = recorded_thresholds()["Z02", "tolerance"]

@@ -153,6 +153,12 @@ def test_where_model_packets_and_paper_differ_the_cause_is_switched_off(id: str)
         assert "## Experiments" in subjects()[id].check.text.read_text()
 
 
+def test_more_than_twenty_claims_of_the_papers_have_an_experiment() -> None:
+    papers = [id for id, entry in entries().items() if entry.paper != OWN]
+    texts = {id: subjects()[id].check.text.read_text() for id in papers}
+    assert sum("## Experiments" in text for text in texts.values()) >= 20
+
+
 @pytest.mark.parametrize("id", list(recorded_verdicts()))
 def test_a_headline_tells_of_packets_that_do_not_bear_out_the_model(id: str) -> None:
     """The first sentence stands alone in the terminal and above the page."""

@@ -167,11 +167,12 @@ def judging_level(standard: float) -> Callable[..., dict[str, Verdict]]:
 def curves(found: Effects) -> Figure:
     """Draw the curves: packets as points with 95 % intervals, the model as lines.
 
-    hopflow's own packet level is drawn as open points of the same colour.
+    hopflow's own packet level is drawn as larger open points of the same colour, with intervals too.
     """
-    fig, ax = figure(7.0, 3.8)
     every = (x for curve in found.curves.values() for x in curve.x)
     names = {name: n for n, name in enumerate(dict.fromkeys(every)) if isinstance(name, str)}
+    upright = sum(map(len, names)) > WIDEST or len(names) > MOST_TICKS
+    fig, ax = figure(7.0, 3.8 + (TALL * max(map(len, names)) if upright else 0.0))
     for n, (name, curve) in enumerate(found.curves.items()):
         x = np.array([names[e] if isinstance(e, str) else e for e in curve.x], dtype=np.float64)
         shift = 0.08 * (n - (len(found.curves) - 1) / 2) if names else 0.0
@@ -182,28 +183,35 @@ def curves(found: Effects) -> Figure:
         if curve.packets:
             points(ax, (x + shift).tolist(), curve.packets, n % len(COLOURS), label=name)
         if curve.level:
-            means = [estimate.value for estimate in curve.level]
-            ax.plot(
-                x + shift,
-                means,
-                "D",
-                color=colour,
-                mfc="none",
-                ms=7,
-                label=f"{name}, hopflow's packets",
-            )
+            said = name if "hopflow" in name else f"{name}, hopflow's packets"
+            how = {"label": said, "markersize": 8, "markerfacecolor": "none"}
+            points(ax, (x + shift).tolist(), curve.level, n % len(COLOURS), **how)
     label(ax, *found.axes, log=found.log)
     if names:
-        ax.set_xticks(
-            range(len(names)),
-            list(names),
-            rotation=90 if len(names) > 10 else 20 if len(names) > 4 else 0,
-        )
+        rotation = 90 if upright else 20 if len(names) > 4 else 0
+        ax.set_xticks(range(len(names)), list(names), rotation=rotation)
+    elif "x" in found.log:
+        _ticks(ax, {float(x) for curve in found.curves.values() for x in curve.x})
     low, high = ax.get_ylim()
     if low < 0.0 < high:
         reference(ax)
     legend_beside(ax)
     return fig
+
+
+MOST_TICKS = 10
+"""Values of a logarithmic axis up to which each has its tick."""
+WIDEST = 80
+"""Characters of all names up to which they are not upright."""
+TALL = 0.08
+"""Height of a character of an upright name, inches."""
+
+
+def _ticks(ax: Any, values: set[float]) -> None:
+    """Set the ticks of a logarithmic axis at the values that were run, if they are few."""
+    if len(values) <= MOST_TICKS:
+        ax.set_xticks(sorted(values), [f"{value:g}" for value in sorted(values)])
+        ax.set_xticks([], minor=True)
 
 
 def by(

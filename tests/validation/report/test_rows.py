@@ -22,6 +22,15 @@ def test_a_row_survives_json(tmp_path: Path, toy) -> None:
     assert not row_of(*toy(), {})["as_recorded"]
 
 
+def test_a_row_has_the_claim_the_verdicts_and_what_they_stand_on(toy) -> None:
+    wanted = (
+        "id paper where claim model simulation as_recorded summary cases robustness experiments"
+    )
+    row = row_of(*toy(), {})
+    assert set(wanted.split()) <= set(row)
+    assert {"threshold", "value", "half", "twice"} <= set(row["robustness"][0])
+
+
 def test_files_that_are_no_rows_count_as_none(tmp_path: Path) -> None:
     place = tmp_path / "claims.json"
     assert load(place) == {}

@@ -128,7 +128,7 @@ def small_buffers() -> Effects:
             "Fusion, ARENO and CTCP": Curve(
                 [NAMES[r] for r in OTHERS], (), [e.value for e in model.values()]
             ),
-            "at packet level": Curve([NAMES[r] for r in SMALL_RULES], level=list(level.values())),
+            "at hopflow's packet level": Curve([NAMES[r] for r in SMALL_RULES], level=list(level.values())),
         },
         ("rule", "share beside a Reno flow (1)"),
         values={

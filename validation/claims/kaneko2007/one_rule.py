@@ -154,7 +154,7 @@ def added_delay() -> Effects:
         )
     for rule in own:
         ran = by(levels[levels["rule"] == rule], "added_rtt", "goodput_bits")
-        curves[f"{NAMES[rule]} at packet level"] = Curve(
+        curves[f"{NAMES[rule]} at hopflow's packet level"] = Curve(
             [1e3 * delay for delay in ran], level=[combine((e,), (1e-6,)) for e in ran.values()]
         )
     return Effects(

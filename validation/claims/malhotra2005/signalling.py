@@ -171,7 +171,7 @@ def thresholds_and_messages() -> Effects:
         },
         {
             "TCP": Curve(places, [low[p] for p in places]),
-            "TCP at packet level": Curve(list(sent), level=list(sent.values())),
+            "TCP at hopflow's packet level": Curve(list(sent), level=list(sent.values())),
             "chain and tandem of fixed packets": Curve(
                 sorted(sizes), [sizes[p] for p in sorted(sizes)], [pauses(p) for p in sorted(sizes)]
             ),

@@ -111,7 +111,7 @@ def growth_by_load() -> Effects:
         {
             "growth": Curve(loads, list(found.values()), list(exact.values())),
             "exponential think times": Curve(rates, scattered),
-            "growth at packet level": Curve(list(own), level=list(own.values())),
+            "growth at hopflow's packet level": Curve(list(own), level=list(own.values())),
         },
         ("link A (packets/s)", f"gain at {LONG:g} s less that at {SHORT:g} s (%)"),
         values={
@@ -170,7 +170,7 @@ def threshold_trends() -> Effects:
     return Effects(
         {key: replace(each, level=levels[key]) for key, each in statements(MIDDLE).items()},
         {
-            "at packet level": Curve(list(own), level=list(own.values())),
+            "at hopflow's packet level": Curve(list(own), level=list(own.values())),
         }
         | {
             f"RTT {rtt:g} s": Curve(
@@ -237,8 +237,8 @@ def idle_times() -> Effects:
         {
             "idle times": Curve(IDLE, [think[rtt] for rtt in IDLE], list(bursty.values())),
             "endless": Curve(IDLE, [endless[rtt] for rtt in IDLE], list(granular.values())),
-            "endless at packet level": Curve(level.RTTS, level=list(also.values())),
-            "idle times at packet level": Curve(level.RTTS, level=list(own.values())),
+            "endless at hopflow's packet level": Curve(level.RTTS, level=list(also.values())),
+            "idle times at hopflow's packet level": Curve(level.RTTS, level=list(own.values())),
         },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",
@@ -301,7 +301,7 @@ def short_round_trips() -> Effects:
         },
         {
             "endless files": Curve(list(gains), list(gains.values()), list(exact.values())),
-            "at packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
+            "at hopflow's packet level": Curve(level.RTTS, level=[level.gain(r) for r in level.RTTS]),
         },
         ("RTT (s)", "gain over TCP alone (%)"),
         "x",

@@ -40,7 +40,7 @@ def test_the_last_link_is_full_and_fewer_hops_have_more_of_it() -> None:
 
 def test_falls_are_of_the_rules_own_flows() -> None:
     rows = [
-        {"seed": s, "hops": h, "flow_rule": rule, "goodput_bits": value / h + 0.1 * s}
+        {"seed": s, "hops": h, "flow_rule": rule, "goodput_bits": 1e6 * (value / h + 0.1 * s)}
         for s in (1, 2, 3)
         for h in (1, 2, 3)
         for rule, value in (("fusion", 6.0), ("reno", 60.0))
