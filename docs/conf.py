@@ -22,6 +22,7 @@ version = release
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -29,7 +30,10 @@ extensions = [
     "mathml",
 ]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+autosummary_ignore_module_all = False  # the pages of docs/reference/ are of the names in __all__
+autosummary_imported_members = True
 
 suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
 
