@@ -90,10 +90,12 @@ def _skip_bare_fields(
     return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
 
 
-def _level_headings(
+def _make_accessible(
     _app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any
 ) -> None:
-    """Say of what level the captions of tables of contents are, which Sphinx calls headings."""
+    """Say of what level the captions of tables of contents are, which Sphinx calls headings; keys scroll wide code."""
+    if "body" in context:
+        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
     for part in ("body", "furo_navigation_tree"):
         if part in context:
             context[part] = context[part].replace(
@@ -103,6 +105,6 @@ def _level_headings(
 
 def setup(app: Any) -> None:
     """Register the hooks of this file."""
-    app.connect("html-page-context", _level_headings, priority=900)  # after the theme
+    app.connect("html-page-context", _make_accessible, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)
