@@ -51,7 +51,7 @@ def _draw(scenario: str, tcp: str | None, diffusion: float) -> Drawing:
     lost = [float(run.lost.sum()) for run in found]
     finding = (
         f"Longest queue {peaks[0]:.0f} packets with DFC, {peaks[1]:.0f} without; lost packets {lost[0]:.0f} and {lost[1]:.0f}. "
-        f"At packet level {peaks[2]:.0f} and {peaks[3]:.0f}; {lost[2]:.0f} and {lost[3]:.0f}."
+        f"At packet level queues of {peaks[2]:.0f} and {peaks[3]:.0f}, lost packets {lost[2]:.0f} and {lost[3]:.0f}."
     )
     return Drawing(
         finding,
