@@ -107,7 +107,7 @@ VIEW = View(
     question="What does diffusion-type flow control do to the queues of a chain?",
     about=(
         "The network of takano2006: 30 nodes with DFC and without any, in the fluid model and packet by packet. "
-        "A setting takes 0.2 to 1 s the first time, most of it for packets, and is kept."
+        "A setting takes 0.2 to 1.3 s the first time, most of it for packets, and is kept."
     ),
     knobs=(
         Knob("scenario", "Scenario and links", SPEEDS, "1: 370 Mb/s", slider=False),
