@@ -126,4 +126,4 @@ data: $(VENV)/.user data-tools ## rebuild validation/data with the simulators, c
 	$(PY) -m validation.generate --all
 
 clean: ## remove everything that was built
-	rm -rf $(VENV) $(NS3) $(PEERS) build dist report docs/_build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(NS3) $(PEERS) build dist report docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache

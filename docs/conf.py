@@ -22,6 +22,7 @@ version = release
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -29,7 +30,10 @@ extensions = [
     "mathml",
 ]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+autosummary_ignore_module_all = False  # the pages of docs/reference/ are of the names in __all__
+autosummary_imported_members = True
 
 suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
 
@@ -86,10 +90,12 @@ def _skip_bare_fields(
     return True if (getattr(obj, "__doc__", "") or "").startswith("Alias for field") else None
 
 
-def _level_headings(
+def _make_accessible(
     _app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any
 ) -> None:
-    """Say of what level the captions of tables of contents are, which Sphinx calls headings."""
+    """Say of what level the captions of tables of contents are, which Sphinx calls headings; keys scroll wide code."""
+    if "body" in context:
+        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
     for part in ("body", "furo_navigation_tree"):
         if part in context:
             context[part] = context[part].replace(
@@ -99,6 +105,6 @@ def _level_headings(
 
 def setup(app: Any) -> None:
     """Register the hooks of this file."""
-    app.connect("html-page-context", _level_headings, priority=900)  # after the theme
+    app.connect("html-page-context", _make_accessible, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)

@@ -46,10 +46,14 @@ def test_fields_of_named_tuples_are_described_once(
     assert hook(None, "class", member, getattr(Place, member), False, None) is skipped
 
 
-def test_captions_that_are_headings_have_a_level(hooks: dict[str, Any]) -> None:
+def test_captions_have_a_level_and_code_takes_the_focus(hooks: dict[str, Any]) -> None:
     """Without one a screen reader is told nothing; Sphinx and the theme write them so."""
-    context = {"body": "", "furo_navigation_tree": '<p class="caption" role="heading">How-to</p>'}
+    context = {
+        "body": "<pre>code</pre>",
+        "furo_navigation_tree": '<p class="caption" role="heading">How-to</p>',
+    }
     hooks["html-page-context"](None, "index", "page.html", context, None)
     assert context["furo_navigation_tree"].startswith(
         '<p class="caption" role="heading" aria-level="2">'
     )
+    assert context["body"] == '<pre tabindex="0">code</pre>'  # keys scroll it

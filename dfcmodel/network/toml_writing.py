@@ -109,7 +109,7 @@ def _toml(value: Any) -> str:
         (numbers.Integral, lambda v: repr(int(v))),
         (numbers.Real, lambda v: repr(float(v))),  # inf, nan and every digit
         ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
-        (dict, lambda v: f"{{{', '.join(f'{k} = {_toml(x)}' for k, x in v.items())}}}"),
+        (dict, lambda v: f"{{{', '.join(f'{_key(k)} = {_toml(x)}' for k, x in v.items())}}}"),
         ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
         ((Discipline, CBR, OnOff), lambda v: _object(v, _changed(v))),
     )
@@ -130,6 +130,10 @@ def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
     defaults = rule.Params._field_defaults
     given = rule.params._asdict().items()
     return {k: v for k, v in given if k not in defaults or v != defaults[k]}
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

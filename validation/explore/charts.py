@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Animation", "BarChart", "LineChart"]
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73")
+COLOURS = ("#0072b2", "#d55e00", "#56b4e9", "#e69f00")
 """Of Okabe and Ito, which colour-blind readers tell apart."""
 MILLISECONDS = 100
 """Of a frame of an animation."""
@@ -40,8 +40,9 @@ def _figure(title: str, x: str, y: str, *, logarithmic: bool = False, **ranges: 
 def _legend(items: list[Any]) -> Any:
     from bokeh.models import Legend
 
+    columns = "auto" if len(items) < 4 else 2  # the width of a phone
     return Legend(
-        items=items, orientation="horizontal", location="left", spacing=14, padding=0,
+        items=items, ncols=columns, orientation="horizontal", location="left", spacing=14, padding=0,
         border_line_color=None, label_text_font_size="13px", glyph_width=26,
     )  # fmt: skip
 
@@ -55,7 +56,7 @@ class LineChart:
         self.figure = _figure(chart.title, chart.x, chart.y, logarithmic=chart.logarithmic)
         self.sources, self.items = [], []
         for line, colour, dash in zip(
-            chart.lines, COLOURS, ("solid", "dashed", "dotted"), strict=False
+            chart.lines, COLOURS, ("solid", "dashed", "dotted", "dotdash"), strict=False
         ):
             source = ColumnDataSource(_points(line))
             drawn = [

@@ -111,7 +111,7 @@ VIEW = View(
     question="How many bytes must a lossless port keep free above its pause threshold?",
     about=(
         "The proved worst case of a port that pauses its sender (PFC): what arrives until the sender is silent, "
-        "in whole frames and cells. Delays of MAC and retimers are zero here. A change takes no time."
+        "in whole frames and cells. Delays of MAC and retimers are zero here. A change takes a hundredth of a second."
     ),
     knobs=(
         Knob("rate", "Line rate", {rate: rate for rate in RATES}, "400Gbps"),

@@ -21,7 +21,7 @@ def grouped(rows: Iterable[Row]) -> list[list[Row]]:
     found: dict[object, list[Row]] = {}
     known = subjects()
     for row in rows:
-        id = LIKE.get(row["id"], row["id"])
+        id: str = LIKE.get(row["id"]) or row["id"]
         check: Check[object] | str = known[id].check if id in known else id
         found.setdefault(check, []).append(row)
     return list(found.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import pytest
 
@@ -26,6 +27,25 @@ from dfcmodel import (
 from dfcmodel.network.toml_reading import read_scenario
 from dfcmodel.network.toml_writing import write_scenario
 from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule
+
+
+class Greek(WindowRule):
+    """A rule of a user, with a parameter that is no bare key of TOML."""
+
+    class State(NamedTuple):
+        cwnd: float
+
+    class Params(NamedTuple):
+        α: float = 1.0
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.α / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=1.0)
+
 
 NAMES = ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"]
 
@@ -102,6 +122,11 @@ def test_nodes_come_back(nodes) -> None:
     again = read_scenario(write_scenario(one))
     assert again == one
     assert list(map(type, again.nodes)) == list(map(type, nodes))
+
+
+def test_keys_that_are_no_bare_keys_are_quoted() -> None:
+    one = scenario(source=Greek(α=0.25))
+    assert read_scenario(write_scenario(one), (Greek,)) == one
 
 
 def test_nodes_that_no_file_holds() -> None:
