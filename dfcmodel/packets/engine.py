@@ -17,7 +17,7 @@ from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.senders import redraw_periods
-from dfcmodel.packets.planning import check_numbers, check_window
+from dfcmodel.packets.planning import LARGEST, check_numbers, check_window
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.kernels import loop_of
@@ -196,7 +196,7 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
     )
     used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
-    for row, f in np.argwhere(~(run.records.window <= ENDLESS))[:1].tolist():
+    for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():
         now = (row + 1) * plan.sample
         check_window(plan.scenario, f, float(run.records.window[row, f]), now)
     run.records.take_in(run.layout.arrays)
