@@ -18,7 +18,7 @@ from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.senders import redraw_periods
-from dfcmodel.packets.planning import check_numbers
+from dfcmodel.packets.planning import LARGEST, check_numbers, check_window
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from hopflow.executing import check_stop
@@ -190,7 +190,10 @@ def run_engine(plan: Plan) -> Records:
     MemoryError
         When there are more packets in the network than links and windows can hold.
     OverflowError
-        When a flow sends more packets than there are sequence numbers, 2^31 - 2.
+        When a flow sends more packets than there are sequence numbers, 2^31 - 2, or its window at the end of a sample is
+        more.
+    ArithmeticError
+        When a window is not a number.
     """
     return _whole_run(plan, ()).records
 
@@ -222,5 +225,8 @@ def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
     )
     used_up = np.maximum(flow["next"], flow["sent"]) >= ENDLESS
     check_numbers(plan.scenario, used_up & (sizes > ENDLESS), plan.end)
+    for row, f in np.argwhere(~(run.records.window <= LARGEST))[:1].tolist():
+        now = (row + 1) * plan.sample
+        check_window(plan.scenario, f, float(run.records.window[row, f]), now)
     run.records.take_in(run.layout.arrays)
     return run

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["check_numbers", "plan_packets"]
+__all__ = ["LARGEST", "check_numbers", "check_window", "plan_packets"]
 
 SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
+LARGEST = ENDLESS
+"""Packets of the largest window."""
 PARTS = 32
 """Most parts of a sample that engines record, so that a run ends with one of them."""
 
@@ -121,6 +123,33 @@ def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -
     for f in np.flatnonzero(too_many):
         place = f"{scenario.name}, flow {scenario.flows[f].name!r}, before t = {end:g} s"
         raise OverflowError(f"{place}: more than {ENDLESS} packets; shorten the run")
+
+
+def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
+    """Raise ArithmeticError for a window that a rule has set to no number, or beyond the sequence numbers.
+
+    Parameters
+    ----------
+    scenario, f
+        Whose flow it is, and its place.
+    window
+        In packets.
+    now
+        Time of the run, s.
+
+    Raises
+    ------
+    ArithmeticError
+        If the window is not a number.
+    OverflowError
+        If it is more than 2^31 - 2 packets.
+    """
+    if window <= LARGEST:
+        return
+    place = f"{scenario.name}, t = {now:g} s: the window of flow {scenario.flows[f].name!r} is"
+    if math.isnan(window):
+        raise ArithmeticError(f"{place} not a number")
+    raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.packets.ns2_random import TICK
+from dfcmodel.packets.planning import check_window
 from dfcmodel.packets.reference_receivers import Packet
 from responsefn import DeliveryRule, Feedback
 from responsefn.rules.base import Event, answers_marks
@@ -118,6 +119,7 @@ class Sender:
         if event == "on_drop":
             at = Feedback(self.simulation.now, self.rtt, 1.0, 0.0)
         self.state = getattr(self.rule, event)(self.state._replace(**changed), self.rule.params, at)
+        check_window(self.simulation.plan.scenario, self.f, self.state.cwnd, self.simulation.now)
         if event != "on_ack":
             if self.ns2:
                 self.state = self.state._replace(ssthresh=float(int(self.state.ssthresh)))

@@ -171,6 +171,8 @@ def count_starts(started, row, first, past):
         started[row, past] -= 1
 
 
+# In one piece of 73 lines: with what enters a queue and what ends a route in functions of their own (58 lines),
+# also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
 def travel(
     element, sent_at, unit, slot, flow, hop, ring, bits, known, block, trace, times, sizes, early,

@@ -12,7 +12,9 @@ import pytest
 from dfcmodel import CBR, RED, Flow, OnOff, Packets, takano2006
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.ns2_export import to_ns2
-from tests.dfcmodel.packets.conftest import plan_of, random_scenario
+from dfcmodel.packets.simulation import plan_scenario
+from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
+from validation.packet_networks import dumbbell_scenario
 
 NS2 = Packets(convention="ns2", seed=4)
 
@@ -34,6 +36,23 @@ def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(tmp_path, seed
     found = run_engine(plan_of(scenario, NS2))
     np.testing.assert_array_equal(samples[:, 2::2], found.acked)
     assert links[:, 2].sum() == found.drops.sum() > 0
+
+
+@pytest.mark.slow
+@pytest.mark.simulators
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
+    tmp_path, recovery: str
+) -> None:
+    """All ACKs every 10 ms, and all drops; seeds 1 and 2 are bundled."""
+    for seed in range(3, 9):
+        scenario = dumbbell_scenario(recovery, 128, seed)
+        method = Packets(convention="ns2", recovery=recovery, seed=seed)
+        samples, links = run_ns2(tmp_path, to_ns2(scenario, method=method, sample=0.01))
+        plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
+        found = run_engine(plan)
+        np.testing.assert_array_equal(samples[:, 2::2], found.acked)
+        assert links[:, 2].sum() == found.drops.sum() > 1000
 
 
 def test_the_program_names_agents_of_the_recovery(one_link) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dfcmodel import CBR, Packets, dumbbell, simulate, takano2006
+from responsefn import Reno
 from tests.dfcmodel.packets.conftest import plan_of
 
 
@@ -47,3 +50,38 @@ def test_a_rate_beyond_the_sequence_numbers_is_refused_before_it_runs(one_link) 
         OverflowError, match=r"flow 'flow', before t = 1e-06 s: more than 2147483646 packets"
     ):
         simulate(scenario, Packets(seed=1), duration=1e-6)
+
+
+class Beyond(Reno):
+    """A rule of one's own that grows without end."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Multiply the window."""
+        return s._replace(cwnd=1e6 * s.cwnd)
+
+
+class NoNumber(Reno):
+    """A rule of one's own with a mistake."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Divide nothing by nothing."""
+        return s._replace(cwnd=s.cwnd * (math.inf - math.inf))
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize(
+    ("rule", "error", "message"),
+    [
+        (Beyond(), OverflowError, "the window of flow 'flow' is .* packets, more than 2147483646"),
+        (NoNumber(), ArithmeticError, "the window of flow 'flow' is not a number"),
+    ],
+    ids=["beyond", "no number"],
+)
+def test_a_window_that_is_none_stops_the_run_with_time_and_place(
+    one_link, rule, error, message, backend
+) -> None:
+    scenario = replace(one_link, flows=(replace(one_link.flows[0], name="flow", source=rule),))
+    with pytest.raises(error, match=rf"t = [0-9.]+ s: {message}"):
+        simulate(scenario, Packets(seed=1, backend=backend), duration=1.0)
