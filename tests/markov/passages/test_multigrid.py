@@ -45,6 +45,7 @@ def test_passages_are_those_by_factors_within_both_bounds(
     start = chain.size - 1
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
     monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
     cycled = passage(MarkovChain(chain.Q), to=to, start=start)
     for value, error in (("mean", "mean_error"), ("variance", "variance_error")):
         a, b = getattr(direct, value), getattr(cycled, value)
@@ -61,6 +62,7 @@ def test_the_bound_of_a_variance_holds_for_rough_means(
     start = chain.size - 1
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
     monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
     monkeypatch.setattr(absorbing, "MANY_ENOUGH", 1e-2)
     rough = passage(MarkovChain(chain.Q), to=to, start=start, on_failure="return")
     off = np.abs(rough.moments.variance - direct.moments.variance)
@@ -73,6 +75,7 @@ def test_what_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(absorbing, "FACTORED", 2)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 2)
     rates = np.array(
         [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1e-25], [1, 0, 0, 0]]
     )
