@@ -32,9 +32,7 @@ __all__ = ["Absorbing", "Refined"]
 UNIT = 2.0**-53
 LONG_UNIT = float(np.finfo(np.longdouble).eps)
 FACTORED = 3_000  # states up to which a factorization is quick on any graph
-FACTORED_TREE = (
-    30_000  # and on one that is a tree, but for few transitions, or before Numba is loaded
-)
+FACTORED_TREE = 30_000  # and on one that is nearly a tree, or before Numba is loaded
 TREE = 2.2  # transitions per state of such a graph
 FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
 MAX_ITERATIONS = 2_000
