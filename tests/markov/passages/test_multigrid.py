@@ -83,3 +83,17 @@ def test_what_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     found = passage(chain, to=3, start=0, on_failure="return")
     assert found.mean_error == found.variance_error == np.inf
     assert found.status is Status.INACCURATE
+
+
+def test_only_a_graph_that_is_nearly_a_tree_is_factored(
+    chain: MarkovChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Numba loaded: by what is proved, which is rounding by factors, 1e-10 by cycles."""
+    monkeypatch.setattr(absorbing, "loading", lambda: 0.0)
+    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    n = 300
+    line = np.diag(np.full(n - 1, 0.9), 1) + np.diag(np.full(n - 1, 1.0), -1)
+    for Q, factored in ((line - np.diag(line.sum(axis=1)), True), (chain.Q, False)):
+        found = passage(MarkovChain(Q), to=0, start=Q.shape[0] - 1)
+        assert (found.mean_error < 1e-14 * found.mean) == factored
+        assert found.mean_error < 1e-10 * found.mean
