@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.outside.rows import suites
-from markov import PauseTandem, passage, read_prism, stationary
+from markov import Cluster, CoxTandem, Kanban, PauseTandem, Polling, passage, read_prism, stationary
 from markov.chains import MarkovChain
 from markov.files.prism_parsing import parse_prism
 from markov.transients.uniformization import Uniformized
@@ -72,8 +72,9 @@ def passages(chain: MarkovChain) -> None:
     """Compare mean and variance of a passage time with a stationary solution and its bound."""
     solve = seconds(lambda: stationary(MarkovChain(chain.Q)))
     target = int(stationary(chain).pi.argmax())
-    both = seconds(lambda: passage(MarkovChain(chain.Q), to=target, start=0))
-    print(f"passage, {chain.size} states: {both:.3f} s, {both / solve:.2f} stationary solutions")
+    both = seconds(lambda: passage(MarkovChain(chain.Q), to=target, start=0 if target else 1))
+    print(f"passage, {chain.model.name}, {chain.size} states: {both:.3f} s, "
+          f"{both / solve:.2f} stationary solutions")  # fmt: skip
 
 
 def sensitivities(model: PauseTandem) -> None:
@@ -129,8 +130,14 @@ def main() -> None:
     model = PauseTandem(buffers=(100, 100), high_threshold=80)
     chain = stationary(model).chain
     uniformization(chain)
-    for buffer in (100, 220, 330):
-        passages(stationary(with_buffers(model, buffer)).chain)
+    others = (
+        CoxTandem(capacity=80),
+        Cluster(workstations=16),
+        Kanban(tickets=2),
+        Polling(stations=10),
+    )
+    for each in (*(with_buffers(model, buffer) for buffer in (40, 70, 100, 220, 330)), *others):
+        passages(stationary(each).chain)
     for buffer in (40, 150, 330):
         sensitivities(with_buffers(model, buffer))
     exploration(1_000_000)

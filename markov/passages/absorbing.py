@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
-from markov.computing.costs import has_numba
+from markov.computing.costs import has_numba, loading
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.passages.multigrid import multigrid_solver
 
@@ -31,7 +31,9 @@ __all__ = ["Absorbing", "Refined"]
 
 UNIT = 2.0**-53
 LONG_UNIT = float(np.finfo(np.longdouble).eps)
-FACTORED = 30_000  # states up to which a factorization is quick
+FACTORED = 3_000  # states up to which a factorization is quick on any graph
+FACTORED_TREE = 30_000  # and on one that is nearly a tree, or before Numba is loaded
+TREE = 2.2  # transitions per state of such a graph
 FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
 MAX_ITERATIONS = 2_000
 REFINEMENTS = 10
@@ -150,7 +152,7 @@ class Absorbing:
         """
         if not len(right):
             return Refined(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
-        enough = ENOUGH if len(right) <= FACTORED else MANY_ENOUGH
+        enough = MANY_ENOUGH if self._many else ENOUGH
         with np.errstate(all="ignore"):
             b = _Right(right, self._most)
             run, w, drift = self._solver
@@ -196,6 +198,13 @@ class Absorbing:
         return int(np.bincount(self._rows, minlength=1).max())
 
     @cached_property
+    def _many(self) -> bool:
+        """Whether there are more states than are best factored."""
+        count = len(self.states)
+        tree = self.F.nnz <= TREE * count
+        return count > (FACTORED_TREE if tree or loading() > 0.0 else FACTORED)
+
+    @cached_property
     def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
         """Return a solver, w > 0, and a lower bound > 0 on A w; inf and 1 where none is found.
 
@@ -218,8 +227,7 @@ class Absorbing:
 
         What a factorization that there is does not solve is singular to rounding: nothing comes after it.
         """
-        many = len(self.states) > FACTORED
-        if many and has_numba():
+        if self._many and has_numba():
             leaving = self.rates_into(~self.inside).astype(np.float64)
             if cycles := multigrid_solver(self.A, leaving, costs):
                 yield cycles

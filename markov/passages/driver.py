@@ -47,9 +47,10 @@ def passage(model: Any, to: Any, *, start: Any = None, on_failure: OnFailure = "
 
     Notes
     -----
-    Up to 30,000 states by one sparse factorization, to rounding; beyond by multigrid, until the error of
-    each mean is proved below 1e-10 of it, and that of a variance to what such means allow. The bounds rest
-    on the maximum principle (M-matrices) and are evaluated in double-double.
+    Up to 3,000 states by one sparse factorization, to rounding, and up to 30,000 where the graph is nearly a
+    tree or Numba is not loaded; beyond by multigrid, until the error of each mean is proved below 1e-10 of
+    it, and that of a variance to what such means allow. The bounds rest on the maximum principle (M-matrices)
+    and are evaluated in double-double.
 
     Examples
     --------

@@ -45,6 +45,7 @@ def test_passages_are_those_by_factors_within_both_bounds(
     start = chain.size - 1
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
     monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
     cycled = passage(MarkovChain(chain.Q), to=to, start=start)
     for value, error in (("mean", "mean_error"), ("variance", "variance_error")):
         a, b = getattr(direct, value), getattr(cycled, value)
@@ -61,6 +62,7 @@ def test_the_bound_of_a_variance_holds_for_rough_means(
     start = chain.size - 1
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
     monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
     monkeypatch.setattr(absorbing, "MANY_ENOUGH", 1e-2)
     rough = passage(MarkovChain(chain.Q), to=to, start=start, on_failure="return")
     off = np.abs(rough.moments.variance - direct.moments.variance)
@@ -73,6 +75,7 @@ def test_what_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(absorbing, "FACTORED", 2)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 2)
     rates = np.array(
         [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1e-25], [1, 0, 0, 0]]
     )
@@ -80,3 +83,17 @@ def test_what_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     found = passage(chain, to=3, start=0, on_failure="return")
     assert found.mean_error == found.variance_error == np.inf
     assert found.status is Status.INACCURATE
+
+
+def test_only_a_graph_that_is_nearly_a_tree_is_factored(
+    chain: MarkovChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Numba loaded: by what is proved, which is rounding by factors, 1e-10 by cycles."""
+    monkeypatch.setattr(absorbing, "loading", lambda: 0.0)
+    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    n = 300
+    line = np.diag(np.full(n - 1, 0.9), 1) + np.diag(np.full(n - 1, 1.0), -1)
+    for Q, factored in ((line - np.diag(line.sum(axis=1)), True), (chain.Q, False)):
+        found = passage(MarkovChain(Q), to=0, start=Q.shape[0] - 1)
+        assert (found.mean_error < 1e-14 * found.mean) == factored
+        assert found.mean_error < 1e-10 * found.mean
