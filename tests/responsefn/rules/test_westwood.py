@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from responsefn import Westwood
+from responsefn import Westwood, WestwoodPlus
 from responsefn.responses.dynamics import Event
 
 
@@ -30,3 +30,21 @@ def test_the_gain_is_per_round_trip():
 def test_random_loss_hardly_reduces_the_rate():
     """The rule's aim: at p = 1e-3 Reno has sqrt(3/(2p))/R = 968 packets/s of these 2000."""
     assert Westwood().rate(1e-3, 0.04, bandwidth=2000.0) > 1990.0
+
+
+@pytest.mark.parametrize("rule", [Westwood(), WestwoodPlus()], ids=repr)
+@pytest.mark.parametrize("p", [4e-3, 0.01, 0.02])
+def test_a_slow_climb_to_the_capacity_is_followed_to_its_end(rule, p):
+    """Between two losses the window grows by less than a packet: 4096 cycles end far below the capacity."""
+    found = rule.cycle(p, 0.08, bandwidth=8333.0)
+    assert found.period == 1
+    assert found.rate == pytest.approx(8333.0, rel=1e-4)
+    if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity
+        assert found.cycles == pytest.approx(16 / 3 * p**2 * (8333.0 * 0.08) ** 3, rel=0.06)
+
+
+def test_a_window_that_does_not_come_to_rest_has_no_rate():
+    with pytest.raises(
+        ArithmeticError, match=r"^Westwood\(\): p = 0.02, .* still drifts after 4194304 loss"
+    ):
+        Westwood().rate(0.02, 0.08, bandwidth=1e6)
