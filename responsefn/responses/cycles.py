@@ -105,6 +105,8 @@ def _at_rest(
 ) -> Floats:
     """Return the columns of cycles that do not repeat; where the window drifts those in which it comes to rest.
 
+    Where it climbs these are the cycles in which a window of twice what the path holds comes to rest, if it does.
+
     Raises
     ------
     ArithmeticError
@@ -120,6 +122,16 @@ def _at_rest(
     drifts = (abs(steps) > DRIFT).all(axis=0) & (steps[0] * steps[1] > 0.0)
     if not drifts.any():
         return out
+    if service > 0.0:
+        tops = 2.0 * rtts / service
+        starts = begin_at_peak(rule, 1.0 / packets, rtts, 1.0 / service, tops)
+        above = _run(rule, packets, rtts, service, starts, BUDGET)
+        assert above is not None
+        climbs = drifts & (steps[0] > 0.0) & (above[:, 6] > 0.0) & (above[:, 0] > out[:, 0])
+        out[climbs] = above[climbs]
+        drifts &= ~climbs
+        if not drifts.any():
+            return out
     chosen = packets[drifts], rtts[drifts], service, starts[drifts]
     found = _run(rule, *chosen, LONG_BUDGET, most=LONG)
     assert found is not None
