@@ -8,7 +8,7 @@ import numpy as np
 
 from hopflow.checks import instance, one_number
 from responsefn.responses.base import Response
-from responsefn.responses.input_checks import loss_rate, round_trip
+from responsefn.responses.input_checks import capacity, loss_rate, round_trip
 
 __all__ = ["UnfairnessExponents", "rtt_unfairness"]
 
@@ -58,7 +58,7 @@ def rtt_unfairness(
     bandwidth
         Capacity in packets/s, for rules that see the queue.
     unit_check
-        Whether to refuse an ``rtt`` of 5 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more, and a ``bandwidth`` above 1e7 packets/s.
 
     Examples
     --------
@@ -74,6 +74,7 @@ def rtt_unfairness(
     instance("rule", rule, Response, "a rule or law, such as Reno() or TFRC()")
     p = one_number("p", loss_rate(p))
     rtt = one_number("rtt", round_trip(rtt, unit_check))
+    bandwidth = bandwidth if bandwidth is None else capacity(bandwidth, unit_check)
     ratio = 1.001
     rates = [
         float(rule.rate(p, each, bandwidth, unit_check=False))

@@ -39,8 +39,6 @@ def _round(rule: WindowRule, s: Any, now: float, rtt: float) -> Any:
 
 def _steady(rule: WindowRule, window: float, rtt: float, bandwidth: float | None) -> Any:
     """Return the state with this window, in congestion avoidance."""
-    if bandwidth is not None:
-        bandwidth = capacity(bandwidth, unit_check=False)
     s = rule.start(rtt, bandwidth)
     known = {"cwnd": window, "ssthresh": 1.0, "peak": window, "reno": window, "estimate": 0.0}
     if "estimate" in s._fields:
@@ -75,7 +73,7 @@ def responsiveness(
     bandwidth
         Capacity in packets/s for rules that see the queue; the queue is empty here.
     unit_check
-        Whether to refuse an ``rtt`` of 5 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more, and a ``bandwidth`` above 1e7 packets/s.
 
     Examples
     --------
@@ -84,6 +82,7 @@ def responsiveness(
     6
     """
     rtt = one_number("rtt", round_trip(rtt, unit_check))
+    bandwidth = bandwidth if bandwidth is None else capacity(bandwidth, unit_check)
     window = one_number("window", window, above=1.0)
     rounds = 0
     if isinstance(rule, WindowRule):
@@ -128,6 +127,7 @@ def aggressiveness(
     0.5
     """
     rtt = one_number("rtt", round_trip(rtt, unit_check))
+    bandwidth = bandwidth if bandwidth is None else capacity(bandwidth, unit_check)
     window = one_number("window", window, above=1.0)
     largest = 0.0
     if isinstance(rule, WindowRule):
@@ -195,7 +195,7 @@ def convergence_time(
         Round trips after which the answer is infinite: a rule such as Scalable, whose windows keep
         their ratio for ever, does not converge.
     unit_check
-        Whether to refuse an ``rtt`` of 5 s or more.
+        Whether to refuse an ``rtt`` of 5 s or more, and a ``bandwidth`` above 1e7 packets/s.
 
     Examples
     --------
@@ -205,18 +205,17 @@ def convergence_time(
     """
     instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
-    capacity = one_number("bandwidth", bandwidth, above=0.0) * rtt
+    bandwidth = capacity(bandwidth, unit_check)
+    pipe = bandwidth * rtt
     fair = one_number("fair", fair, above=0.0, below=1.0)
     share = one_number("share", share, above=0.5, below=1.0)
-    flows = [
-        _steady(rule, max(2.0, part * capacity), rtt, bandwidth) for part in (share, 1 - share)
-    ]
+    flows = [_steady(rule, max(2.0, part * pipe), rtt, bandwidth) for part in (share, 1 - share)]
     for n in range(whole("rounds", rounds, 1, 10_000_000)):
         x, y = (s.cwnd for s in flows)
         if abs(x - y) <= fair * (x + y):
             return n * rtt
         now = n * rtt
-        if x + y >= capacity:
+        if x + y >= pipe:
             flows = [rule.on_loss(s, rule.params, Event(now, rtt)) for s in flows]
         flows = [_round(rule, s, now, rtt) for s in flows]
     return math.inf

@@ -48,6 +48,12 @@ MOST = 4096
 """Cycles after which the mean over the last half stands for the cycle; a power of two."""
 BUDGET = 2_000_000
 """Blocks of ACKs after which the same is done at the next power of two."""
+DRIFT = 1e-3
+"""Relative change of the rate from one mean to that over twice the cycles, twice one way, that is taken for a drift."""
+ESTIMATES = ("estimate", "sampled")
+"""Fields of states in which rules keep an estimate of the rate, packets/s."""
+LONG, LONG_BUDGET = 2**22, 100_000_000
+"""Cycles and blocks of ACKs that a window which drifts may take to come to rest."""
 AGREE = 1e-9
 """Relative difference of two windows that are the same."""
 FEW, OFTEN, SHORT_BUDGET = 1, 3, 30_000
@@ -75,9 +81,7 @@ def solve(
     shape = np.broadcast_shapes(p.shape, rtt.shape)
     packets = np.broadcast_to(1.0 / p, shape).ravel().copy()
     rtts = np.broadcast_to(rtt, shape).ravel().copy()
-    starts = begin_at_peak(rule, p, rtt, bandwidth)
-    if peaks is not None:
-        starts[:, 0] = np.maximum(1.0, peaks.ravel())
+    starts = begin_at_peak(rule, p, rtt, bandwidth, peaks)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     out = None
     if _plain_python_will_do(rule, len(rtts)):
@@ -89,8 +93,57 @@ def solve(
         compare_compiled(rule)
         out = _run(rule, packets, rtts, service, starts, BUDGET)
     assert out is not None
+    open_ = out[:, 6] == 0.0
+    if open_.any():
+        out[open_] = _at_rest(rule, out[open_], packets[open_], rtts[open_], service, starts[open_])
     columns = [out[:, n].reshape(shape) for n in range(7)]
     return Cycle(*columns)
+
+
+def _at_rest(
+    rule: Dynamics, out: Floats, packets: Floats, rtts: Floats, service: float, starts: Floats
+) -> Floats:
+    """Return the columns of cycles that do not repeat; where the window drifts those in which it comes to rest.
+
+    Where it climbs these are the cycles in which a window of twice what the path holds comes to rest, if it does.
+
+    Raises
+    ------
+    ArithmeticError
+        Where it drifts for longer than `LONG` cycles.
+    """
+    compare_compiled(rule)
+    quarter, half = (
+        _run(rule, packets, rtts, service, starts, BUDGET, most=MOST // part) for part in (4, 2)
+    )
+    assert quarter is not None
+    assert half is not None
+    steps = np.log([half[:, 0] / quarter[:, 0], out[:, 0] / half[:, 0]])
+    drifts = (abs(steps) > DRIFT).all(axis=0) & (steps[0] * steps[1] > 0.0)
+    if not drifts.any():
+        return out
+    if service > 0.0:
+        tops = 2.0 * rtts / service
+        starts = begin_at_peak(rule, 1.0 / packets, rtts, 1.0 / service, tops)
+        above = _run(rule, packets, rtts, service, starts, BUDGET)
+        assert above is not None
+        climbs = drifts & (steps[0] > 0.0) & (above[:, 6] > 0.0) & (above[:, 0] > out[:, 0])
+        out[climbs] = above[climbs]
+        drifts &= ~climbs
+        if not drifts.any():
+            return out
+    chosen = packets[drifts], rtts[drifts], service, starts[drifts]
+    found = _run(rule, *chosen, LONG_BUDGET, most=LONG)
+    assert found is not None
+    wrong = (found[:, 6] == 0.0) & (abs(found[:, 0] / out[drifts, 0] - 1.0) > DRIFT)
+    if wrong.any():
+        p, rtt = 1.0 / chosen[0][wrong][0], chosen[1][wrong][0]
+        raise ArithmeticError(
+            f"{rule!r}: p = {p:g}, rtt = {rtt:g}: the window still drifts after {LONG} loss events: it has no rate; "
+            "simulate_rule says how it moves"
+        )
+    out[drifts] = found
+    return out
 
 
 def _plain_python_will_do(rule: Dynamics, points: int) -> bool:
@@ -208,10 +261,14 @@ def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
             )
 
 
-def begin_at_peak(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
+def begin_at_peak(
+    rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None, given: Floats | None = None
+) -> Floats:
     """Return states just before a loss near where it is expected, shape (entries, fields).
 
-    That is the peak of the closed form, or that of Reno, and not above twice what the path holds.
+    That is the peak of the closed form, or that of Reno, and not above twice what the path holds; or peaks that are given.
+    Estimates of the rate are what it is there: from 0 they would hold the window at its least for some cycles,
+    which are alike although nothing is at rest.
     """
     from responsefn.responses.equations import formula_of
 
@@ -225,10 +282,14 @@ def begin_at_peak(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | Non
     rtts = np.broadcast_to(rtt, peaks.shape).ravel()
     if bandwidth is not None:
         peaks = np.minimum(peaks, 2 * bandwidth * rtt)
+    if given is not None:
+        peaks = given
     starts = np.array([tuple(rule.start(float(r), bandwidth)) for r in rtts], dtype=np.float64)
     fields = rule.State._fields
     starts = starts.reshape(len(rtts), len(fields))
     starts[:, fields.index("cwnd")] = np.maximum(1.0, peaks.ravel())
+    for n in (fields.index(name) for name in ESTIMATES if name in fields):
+        starts[:, n] = starts[:, fields.index("cwnd")] / rtts
     if "ssthresh" in fields:
         starts[:, fields.index("ssthresh")] = 2.0
     return starts

@@ -42,8 +42,9 @@ class Cycle:
     cycles
         How many it took.
     period
-        How many cycles repeat together; 0 where none do (the window may drift within the band in
-        which a rule holds it, or be chaotic): the values are then averages of the last half.
+        How many cycles repeat together, by peak and duration; 0 where none do (the window may move within the
+        band in which a rule holds it, or be chaotic): the values are then averages of the last half. Where
+        these averages themselves drift, the cycle is that in which the window comes to rest.
     """
 
     rate: Floats

@@ -293,6 +293,8 @@ class WindowRule(Response, ABC):
         ------
         ValueError
             Naming the parameter, its value and what is allowed.
+        ArithmeticError
+            Where the window of a rule without a closed form still drifts after four million loss events.
         """
         bandwidth = self._capacity(bandwidth, unit_check)
         return self._either("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)

@@ -27,11 +27,14 @@ from responsefn import (
     Tahoe,
     Vegas,
     Westwood,
+    aggressiveness,
     coexist,
     convergence_time,
     curve,
     friendliness,
     invert,
+    responsiveness,
+    rtt_unfairness,
     simulate_rule,
 )
 from responsefn.responses.input_checks import PIECE, loss_rate
@@ -46,8 +49,11 @@ from responsefn.responses.input_checks import PIECE, loss_rate
         lambda: coexist(Reno(), 20.0, 1000.0, 10),
         lambda: invert(Reno(), 100.0, 20.0),
         lambda: friendliness(Reno(), 0.01, 20.0),
+        lambda: convergence_time(Reno(), 20.0, 1000.0),
+        lambda: responsiveness(Reno(), 20.0),
+        lambda: rtt_unfairness(Reno(), 1e-3, 20.0),
     ],
-    ids=range(6),
+    ids=range(9),
 )
 def test_milliseconds_are_caught(ask):
     with pytest.raises(ValueError, match=r"^rtt = 20: .* in seconds: ms\(48\) is 0\.048"):
@@ -63,8 +69,12 @@ def test_milliseconds_are_caught(ask):
         lambda: simulate_rule(Fusion(), 1e-3, 0.04, bandwidth=2e8),
         lambda: coexist(Reno(), 0.04, 2e8, 10),
         lambda: invert(Reno(), 2e8, 0.1),
+        lambda: convergence_time(Reno(), 0.04, 2e8),
+        lambda: responsiveness(Fusion(), 0.04, bandwidth=2e8),
+        lambda: aggressiveness(Fusion(), 0.04, bandwidth=2e8),
+        lambda: rtt_unfairness(Fusion(), 1e-3, 0.04, bandwidth=2e8),
     ],
-    ids=range(6),
+    ids=range(10),
 )
 def test_bits_per_second_are_caught(ask):
     with pytest.raises(ValueError, match=r"^(bandwidth|rate) = 2e\+08: .*packets/s: mbps\(100\)"):
