@@ -269,7 +269,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "choose_level": {"scenario": small, "duration": 0.0625},
         "compare": {"rules": [NewReno()], "bandwidth": 500.0, "rtt": 0.03125, "buffer": 20, "seconds": 2.0,
                     "runs": 2},
-        "compare (runs)": {"__call__": lambda a, b: dfcmodel.compare(a, b).summary(), "a": dfcmodel.simulate(small, **short),
+        "compare (runs)": {"__call__": lambda a, b: dfcmodel.compare(a=a, b=b).summary(), "a": dfcmodel.simulate(small, **short),
                            "b": dfcmodel.simulate(steady, **short)},
         "default_refinements": {"scenario": small},
         "ensemble": {"scenario": steady, "runs": 2, **short},
