@@ -48,14 +48,14 @@ MADE_BY_THE_LIBRARY = {
     "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
-    "RuleTwin", "Samples", "Comparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
+    "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Explanation", "Headroom", "LevelChoice",
     "PacketLimit", "PacketTrace", "Spectrum", "StepCheck", "Trajectory", "Witness", "FrameScenario",
     "Deadlock", "Dependencies", "OverflowEstimate", "PoolRisk", "PoolWitness", "PoolWorstCase",
     "RecombinedEstimate", "BlockedTime", "StormSpread", "UpDown", "WatchdogAlarm", "WatchdogRisk", "WatchdogRun", "Catalogue", "Delivery",
     "Elapsed", "Feedback", "HeadroomPool",
     "ExplicitModel", "FileModel", "Claim", "Finding",
     # errors, warnings, statuses
-    "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
+    "Interrupted", "NotSolvedError", "ConvergenceError", "TooLargeError", "FileError", "RuleError", "RuleWarning",
     "AmbiguousRateError", "UnreachableRateError", "ScenarioFileError", "DamagedDataError", "Status",
     "Verdict",
     # bases to subclass
