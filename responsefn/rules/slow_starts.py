@@ -252,7 +252,7 @@ class _HyStart(_SlowStart):
         return on_ack
 
 
-def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, float]) -> Any:
+def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, Any]) -> Any:
     """Return a rule of the class derived from that of ``rule``."""
     kind: Any = type(rule)
     if not issubclass(kind, WindowRule) or issubclass(kind, _SlowStart) or not _doubles(rule):
