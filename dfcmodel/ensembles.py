@@ -101,10 +101,10 @@ def ensemble(
             some, seeds, executor, threads=True, desc=scenario.name, unit="run"
         ):
             done[run] = one
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         if len(done) < 2:
             raise
-        raise Interrupted(found(), f"{len(done)} of {runs} runs") from error
+        raise Interrupted(found(), f"{len(done)} of {runs} runs") from None
     return found()
 
 

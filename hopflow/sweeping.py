@@ -109,7 +109,7 @@ def _dataset(
     columns: dict[Any, list[Any]] = {}
     form: dict[Any, tuple[tuple[Any, ...], Mapping[Any, Any]]] = {}
     coords: dict[Any, Any] = {}
-    done, interrupted = 0, None
+    done, interrupted = 0, False
     try:
         for n, row in rows:
             coords = coords or dict(row.coords)
@@ -117,10 +117,10 @@ def _dataset(
                 columns.setdefault(name, [None] * len(grid))[n] = values
                 form[name] = dims, attrs
             done += 1
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         if not done:
             raise
-        interrupted = error
+        interrupted = True
         columns = {name: _filled(column) for name, column in columns.items()}
     swept = {
         name: (
@@ -131,8 +131,8 @@ def _dataset(
         for name, column in columns.items()
     }
     data = xr.Dataset(swept, coords={**coords, **grid.coords()}, attrs=dict(about))
-    if interrupted is not None:
-        raise Interrupted(data, f"{done} of {len(grid)} points") from interrupted
+    if interrupted:
+        raise Interrupted(data, f"{done} of {len(grid)} points")
     return data
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from functools import cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hopflow.checks import one_number
@@ -198,7 +199,12 @@ class _HyStart(_SlowStart):
         super().check()  # type: ignore[misc]
         q = self.params
         one_number("min_rtt_thresh", q.min_rtt_thresh, above=0.0, hint="in s")
-        one_number("max_rtt_thresh", q.max_rtt_thresh, at_least=q.min_rtt_thresh, hint="in s")
+        one_number(
+            "max_rtt_thresh",
+            q.max_rtt_thresh,
+            at_least=q.min_rtt_thresh,
+            hint="in s, not below min_rtt_thresh",
+        )
         one_number("min_rtt_divisor", q.min_rtt_divisor, above=0.0)
         one_number("n_rtt_sample", q.n_rtt_sample, at_least=1.0)
         one_number("css_growth_divisor", q.css_growth_divisor, at_least=2.0)
@@ -247,13 +253,15 @@ class _HyStart(_SlowStart):
         return on_ack
 
 
-def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, float]) -> Any:
+def _with_slow_start(slow: Any, rule: WindowRule, constants: dict[str, Any]) -> Any:
     """Return a rule of the class derived from that of ``rule``."""
     kind: Any = type(rule)
     if not issubclass(kind, WindowRule) or issubclass(kind, _SlowStart) or not _doubles(rule):
         what = "a window rule whose slow start adds a packet per ACK, such as Reno()"
         raise TypeError(f"rule = {rule!r}: must be {what}")
-    own = {k: v for k, v in constants.items() if v != slow.constants[k]}
+    own = {  # what is no number is refused by name where the rule is made
+        k: v for k, v in constants.items() if not isinstance(v, Real) or v != slow.constants[k]
+    }
     return _class_of(slow, kind)(**_said(rule, kind.Params._fields), **own)
 
 

@@ -92,7 +92,7 @@ FONT = 'font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", sans-ser
 FINDING = f":host {{ {FONT}; font-weight: 600 }} p {{ margin: .8rem 0 }}"
 HEADING = f":host {{ {FONT} }} h2 {{ font-size: 1.15rem; margin: 1.4rem 0 .2rem }}"
 CODE = """
-:host { overflow-x: auto; background: #f3f5f8; padding: .6rem .9rem; box-sizing: border-box }
+:host { overflow-x: auto; background: #f3f5f8; color: #1b1f24; padding: .6rem .9rem; box-sizing: border-box }
 pre { font-size: 13px; line-height: 1.5; margin: 0 }
 """
 KNOB = f"""

@@ -102,7 +102,9 @@ class Swift(DeliveryRule):
         one_number("max_mdf", q.max_mdf, above=0.0, below=1.0)
         one_number("fs_range", q.fs_range, at_least=0.0, below=5.0, hint="in s")
         one_number("fs_min_cwnd", q.fs_min_cwnd, above=0.0, hint="in packets")
-        one_number("fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets")
+        one_number(
+            "fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets, above fs_min_cwnd"
+        )
         one_number("min_cwnd", q.min_cwnd, above=0.0, hint="in packets")
 
     def target(self, window: float) -> float:

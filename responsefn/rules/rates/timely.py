@@ -103,7 +103,7 @@ class TIMELY(RateRule):
         one_number("beta", q.beta, above=0.0, at_most=1.0)
         one_number("alpha", q.alpha, above=0.0, at_most=1.0)
         one_number("t_low", q.t_low, above=0.0, hint="in s")
-        one_number("t_high", q.t_high, at_least=q.t_low, hint="in s")
+        one_number("t_high", q.t_high, at_least=q.t_low, hint="in s, not below t_low")
         one_number("min_rtt", q.min_rtt, above=0.0, hint="in s")
         one_number("segment", q.segment, at_least=1.0, hint="in packets")
 

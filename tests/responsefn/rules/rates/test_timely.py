@@ -93,5 +93,7 @@ def test_flows_without_the_patch_share_by_how_they_began() -> None:
 def test_parameters_out_of_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"^{name} = "):
         TIMELY(**{name: value})
+    with pytest.raises(ValueError, match="not below t_low"):
+        TIMELY(t_low=1.0)
     with pytest.raises(ValueError, match="follows round-trip times"):
         TIMELY().rate(0.01)
