@@ -37,7 +37,7 @@ MIN_VALUES = (
     4,
 )  # of a component that is an axis: the first number for which cells are small enough
 MAX_STEP = 64  # by which transitions change it
-ALIKE = 4  # cells in each box of a row, on average: with fewer, another axis is the last
+ALIKE = 2  # cells in each box of a row, on average: with fewer, another axis is the last
 MAX_WIDTH = 64  # states of a cell
 MAX_BOXES = 60_000  # boxes of cells times states of a cell
 
