@@ -1,4 +1,4 @@
-"""The scripts for many machines that need programs of the system: MPI, PETSc and SLEPc."""
+"""The scripts for many machines: with programs of the system (MPI, PETSc and SLEPc), and on JAX's devices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import markov
+from markov.sharding import host_device_flags
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "machines"
 DEBIAN = [
@@ -51,3 +52,15 @@ def test_two_ranks_of_petsc_and_slepc_agree_with_us():
     found = re.findall(r"(PETSc|SLEPc) on 2 ranks.*difference (\S+)", run.stdout)
     assert [name for name, _ in found] == ["PETSc", "SLEPc"]
     assert all(float(difference) < 1e-10 for _, difference in found)
+
+
+@pytest.mark.slow
+def test_what_jax_computes_on_two_devices_agrees_with_us():
+    environment = {**os.environ, "XLA_FLAGS": host_device_flags(2), "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, str(FOLDER / "check_devices.py")]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.splitlines()[0] == "devices: cpu:0 cpu:1"
+    found = re.findall(r"^(\w+): difference (\S+), allowed (\S+)$", run.stdout, re.MULTILINE)
+    assert [name for name, _, _ in found] == ["chain", "fluid"]
+    assert all(0.0 < float(difference) <= float(allowed) for _, difference, allowed in found)
