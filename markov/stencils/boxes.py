@@ -37,7 +37,7 @@ MIN_VALUES = (
     4,
 )  # of a component that is an axis: the first number for which cells are small enough
 MAX_STEP = 64  # by which transitions change it
-ALIKE = 4  # cells in each box of a row, on average: with fewer, another axis is the last
+ALIKE = 2  # cells in each box of a row, on average: those of an axis that may become the last
 MAX_WIDTH = 64  # states of a cell
 MAX_BOXES = 60_000  # boxes of cells times states of a cell
 
@@ -149,10 +149,10 @@ def divided(regions: Sequence[Region], shape: Sequence[int]) -> tuple[Cell, Cell
 
 
 def _long_rows(regions: Sequence[Region], shape: Sequence[int], axes: Cell) -> Cell:
-    """Return axes with one last along which cells are alike, if there is any: rows are swept along it."""
+    """Return axes with another one last where no two cells are alike along that: rows are swept along it."""
     boxes = {n: len({region.low[n] for region in regions}) for n in axes}
     long = [n for n in axes if shape[n] >= ALIKE * boxes[n]]
-    if not long or axes[-1] in long:
+    if not long or boxes[axes[-1]] < shape[axes[-1]]:
         return axes
     return (*(n for n in axes if n != long[-1]), long[-1])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.stencils.loops.kernel_calls import unsigned
-from markov.stencils.loops.patterns import Pattern, frequent, of_sums
+from markov.stencils.loops.patterns import Pattern, Sums, frequent, of_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,8 @@ class Parts:
         kinds = np.repeat(np.arange(len(aggregation.children)), np.diff(parts.begin[parts.first]))
         self.flow = before[kinds, parts.cell] + parts.entry
         self.line = parts.cell // aggregation.last
-        self._patterns = of_sums(grid, aggregation, self, by_source=by_source)
+        sums = Sums(self.entry, self.line, self.flow, self.spans)
+        self._patterns = of_sums(grid, aggregation, sums, by_source=by_source)
 
     def unrolled(
         self, shares: NDArray[np.float64], written: Callable[[Sequence[Pattern]], str]

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from markov.stencils.coarsening import Aggregation
     from markov.stencils.grids import Grid
-    from markov.stencils.parts import Parts
 
-__all__ = ["Pattern", "Term", "frequent", "of_grid", "of_sums"]
+__all__ = ["Pattern", "Sums", "Term", "frequent", "of_grid", "of_sums"]
 
 MOST_TERMS = 100  # of a cell that is written out: more take minutes to compile
 MOST_PATTERNS = 2
@@ -92,9 +91,16 @@ def of_grid(grid: Grid) -> list[Pattern]:
     ]
 
 
-def of_sums(
-    grid: Grid, aggregation: Aggregation, sums: Parts, *, by_source: bool
-) -> list[Pattern]:
+class Sums(NamedTuple):
+    """For each part of a flow of a coarser grid its entry, row and flow, and the flows of each row."""
+
+    entry: NDArray[np.int64]
+    line: NDArray[np.int64]
+    flow: NDArray[np.int64]
+    spans: NDArray[np.int64]
+
+
+def of_sums(grid: Grid, aggregation: Aggregation, sums: Sums, *, by_source: bool) -> list[Pattern]:
     """Return the pattern of each kind of coarse cell: what its flows are sums of.
 
     Parameters
@@ -102,7 +108,7 @@ def of_sums(
     grid, aggregation
         The finer grid, and what a coarse cell is made of.
     sums
-        The same as kernels take it.
+        Where its parts are.
     by_source
         Whether a flow is weighted by the state that it belongs to, or by the other one.
     """
