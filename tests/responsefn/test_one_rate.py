@@ -55,7 +55,6 @@ LOOSE = {
     "CUBIC(fast_convergence=1)": 0.08,  # 0.85/sqrt(n) after n cycles, from below
     "BIC()": 0.06,  # fast convergence as well
     "Tahoe()": 0.03,  # whole packets of slow start
-    "DCTCP()": 0.03,  # whole marks in a window
     "LinuxBIC()": 0.03,  # fast convergence as well
     "LinuxHTCP()": 0.03,  # cycles alternate, by the bandwidth switch
     "LinuxCUBIC()": 0.06,  # fast convergence, and whole packets at 0.02
@@ -80,11 +79,11 @@ LONG = ("BIC()", "LinuxBIC()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()",
     ],
 )
 def test_rate_cycle_and_simulation_agree_inside_the_domain(rule):
-    low, high = max(rule.domain[0], 1e-4), rule.domain[1]
+    # DCTCP at 1e-3 grows to 2000 packets by one per round trip of two marks: 4000 marks
+    low, high = max(rule.domain[0], 1e-3 if rule == DCTCP() else 1e-4), rule.domain[1]
     for p in np.geomspace(low, high, 3):
         rate, cycle = rule.rate(p, RTT), rule.cycle(p, RTT).rate
-        # DCTCP at 0.003 grows to 667 packets by one per round trip of two marks: 1300 marks
-        run = simulate_rule(rule, p, RTT, events=30_000 if rule == DCTCP() else 300)
+        run = simulate_rule(rule, p, RTT, events=100_000 if rule == DCTCP() else 300)
         tolerance = LOOSE.get(repr(rule), 0.01)
         assert cycle == pytest.approx(rate, rel=tolerance)
         assert run.rate == pytest.approx(rate, rel=tolerance)
