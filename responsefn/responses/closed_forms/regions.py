@@ -29,10 +29,10 @@ def range_of(response: Response, rtt: float) -> tuple[float, float] | None:
 
     Examples
     --------
-    >>> from responsefn import DCTCP
-    >>> low, high = range_of(DCTCP(), 0.1)
+    >>> from responsefn import HSTCP
+    >>> low, high = range_of(HSTCP(), 0.1)
     >>> round(low, 9), round(high, 9)
-    (0.003, 0.015)
+    (1e-07, 0.166666667)
     """
     condition = response.closed_form().condition
     if not _is_range(condition):
