@@ -241,7 +241,7 @@ def test_on_dask_workers_of_which_one_dies(work, tmp_path):
 
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -260,7 +260,7 @@ def test_a_task_that_kills_every_dask_worker_is_named(work):
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
         pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"),

@@ -131,7 +131,7 @@ def test_sweep_on_dask_into_a_store(tmp_path):
     alone = sweep(PauseTandem(), **swept)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -18,7 +18,7 @@ distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
 def test_claims_are_checked_on_the_workers_of_a_cluster(tmp_path):
     """The same finding as in this process, of a claim that is checked anew."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
     ) as cluster:
         on_workers = ["--dask", cluster.scheduler_address, "--fresh"]
         rows = []
@@ -34,7 +34,7 @@ def test_claims_are_checked_on_the_workers_of_a_cluster(tmp_path):
 @pytest.mark.slow
 def test_a_scheduler_without_workers_is_refused():
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
         pytest.raises(typer.BadParameter, match="has no workers; start some: dask worker tcp:"),
     ):
         dask_clusters.connected(cluster.scheduler_address)
