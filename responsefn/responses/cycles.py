@@ -50,8 +50,6 @@ BUDGET = 2_000_000
 """Blocks of ACKs after which the same is done at the next power of two."""
 DRIFT = 1e-3
 """Relative change of the rate from one mean to that over twice the cycles, twice one way, that is taken for a drift."""
-ESTIMATES = ("estimate", "sampled")
-"""Fields of states in which rules keep an estimate of the rate, packets/s."""
 LONG, LONG_BUDGET = 2**22, 100_000_000
 """Cycles and blocks of ACKs that a window which drifts may take to come to rest."""
 AGREE = 1e-9
@@ -288,7 +286,7 @@ def begin_at_peak(
     fields = rule.State._fields
     starts = starts.reshape(len(rtts), len(fields))
     starts[:, fields.index("cwnd")] = np.maximum(1.0, peaks.ravel())
-    for n in (fields.index(name) for name in ESTIMATES if name in fields):
+    for n in (fields.index(name) for name in rule.rate_estimates):
         starts[:, n] = starts[:, fields.index("cwnd")] / rtts
     if "ssthresh" in fields:
         starts[:, fields.index("ssthresh")] = 2.0

@@ -75,6 +75,10 @@ class Dynamics(Protocol):
         """Fields of the state that an ACK sets outright."""
 
     @property
+    def rate_estimates(self) -> tuple[str, ...]:
+        """Fields of the state that estimate the rate."""
+
+    @property
     def capacity(self) -> str:
         """Whether the queue is seen."""
 

@@ -76,6 +76,9 @@ class WindowRule(Response, ABC):
     assigned
         Fields of the state that `on_ack` sets outright, such as maxima and times; all others
         change by amounts, and the numerical cycle may add up several ACKs' amounts at once.
+    rate_estimates
+        Fields of the state in which a rule keeps an estimate of its rate, packets/s. At the peak where a numerical
+        cycle begins they are that of the window there.
     recovery
         How the sender repairs losses where the one who simulates does not ask for another: ``"tahoe"`` (slow
         start from one packet), ``"reno"`` (fast recovery ends with the first new ACK), ``"newreno"`` (with the
@@ -117,6 +120,7 @@ class WindowRule(Response, ABC):
         ssthresh: float = math.inf
 
     assigned: ClassVar[tuple[str, ...]] = ()
+    rate_estimates: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"
     signal: ClassVar[str] = "loss"
     counts_acks: ClassVar[bool] = False

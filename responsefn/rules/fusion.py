@@ -57,6 +57,7 @@ class Fusion(WindowRule):
         gain: float = 0.125
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rate")
+    rate_estimates: ClassVar[tuple[str, ...]] = ("estimate",)
     capacity: ClassVar[str] = "needed"
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= B D_{\min} [N < \alpha] + (\alpha - N) [N > 3 \alpha]"

@@ -51,6 +51,7 @@ class Westwood(WindowRule):
         gain: float = 0.125
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
+    rate_estimates: ClassVar[tuple[str, ...]] = ("estimate",)
     capacity: ClassVar[str] = "needed"
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= 1"

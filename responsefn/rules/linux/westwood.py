@@ -51,6 +51,7 @@ class WestwoodPlus(WindowRule):
         shortest: float = 0.05
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
+    rate_estimates: ClassVar[tuple[str, ...]] = ("sampled", "estimate")
     capacity: ClassVar[str] = "needed"
     recovery: ClassVar[str] = "sack"
     reference = references.TCP_WESTWOOD_C
