@@ -264,24 +264,12 @@ def begin_at_peak(
 ) -> Floats:
     """Return states just before a loss near where it is expected, shape (entries, fields).
 
-    That is the peak of the closed form, or that of Reno, and not above twice what the path holds; or peaks that are given.
+    That is at the peaks given, in packets, or else at `_expected_peaks`.
     Estimates of the rate are what it is there: from 0 they would hold the window at its least for some cycles,
     which are alike although nothing is at rest.
     """
-    from responsefn.responses.equations import formula_of
-
-    formula = formula_of(rule)
-    if formula is None:
-        peaks = np.sqrt(8 / (3 * p)) + 0.0 * rtt
-    elif formula.peak_window is None:
-        peaks = rule.value_of(formula.mean_window, p=p, R=rtt) + 0.0 * p * rtt
-    else:
-        peaks = rule.value_of(formula.peak_window, p=p, R=rtt) + 0.0 * p * rtt
+    peaks = _expected_peaks(rule, p, rtt, bandwidth) if given is None else given
     rtts = np.broadcast_to(rtt, peaks.shape).ravel()
-    if bandwidth is not None:
-        peaks = np.minimum(peaks, 2 * bandwidth * rtt)
-    if given is not None:
-        peaks = given
     starts = np.array([tuple(rule.start(float(r), bandwidth)) for r in rtts], dtype=np.float64)
     fields = rule.State._fields
     starts = starts.reshape(len(rtts), len(fields))
@@ -291,3 +279,17 @@ def begin_at_peak(
     if "ssthresh" in fields:
         starts[:, fields.index("ssthresh")] = 2.0
     return starts
+
+
+def _expected_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
+    """Return the peak of the closed form, or that of Reno, and not above twice what the path holds."""
+    from responsefn.responses.equations import formula_of
+
+    formula = formula_of(rule)
+    if formula is None:
+        peaks = np.sqrt(8 / (3 * p)) + 0.0 * rtt
+    elif formula.peak_window is None:
+        peaks = rule.value_of(formula.mean_window, p=p, R=rtt) + 0.0 * p * rtt
+    else:
+        peaks = rule.value_of(formula.peak_window, p=p, R=rtt) + 0.0 * p * rtt
+    return peaks if bandwidth is None else np.minimum(peaks, 2 * bandwidth * rtt)
