@@ -30,7 +30,11 @@ def main(
     suites: Annotated[list[str] | None, typer.Argument(help=" or ".join(SUITES))] = None,
     quick: Annotated[bool, typer.Option(help=f"Only {', '.join(QUICK)}.")] = False,
     keep: Annotated[
-        bool, typer.Option("--save", help="Write results/<machine>.json after each suite.")
+        bool,
+        typer.Option(
+            "--save",
+            help="Write results/<machine>.json after each suite, and the tables of suites that are complete.",
+        ),
     ] = False,
     long: Annotated[bool, typer.Option(help=f"All repetitions of {' and '.join(LONG)}.")] = False,
     check: Annotated[
@@ -60,6 +64,10 @@ def main(
         Console().print(f"{suite} took {time.perf_counter() - began:.0f} s")
         if keep:
             Console().print(f"written to {save(machine, {suite: found[suite]})}")
+    if keep and "packets" in found:
+        packets = importlib.import_module("benchmarks.packets")
+        if packets.write_table(found, machine):
+            Console().print(f"written to {packets.TABLE}")
     wrong += below_floors(found) if check else []
     for line in wrong:
         Console().print(line)

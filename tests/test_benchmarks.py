@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 import benchmarks.__main__ as main
-from benchmarks import fresh_networks, laws, levels, network_accuracies, responses, scale
+from benchmarks import fresh_networks, laws, levels, network_accuracies, packets, responses, scale
 from benchmarks.__main__ import SUITES
 from benchmarks.machines import Machine
 from benchmarks.records import FLOORS, below_floors, save
@@ -72,6 +72,17 @@ def test_results_of_a_suite_replace_its_own_alone(tmp_path) -> None:
     suites = json.loads(path.read_text(encoding="utf-8"))["suites"]
     assert [suites[name]["rows"][1]["ratio"] for name in ("chains", "laws")] == [3.0, 5.0]
     assert suites["laws"]["machine"] == machine.to_dict()
+
+
+def test_the_table_of_packets_is_written_when_all_its_suites_have_run(tmp_path) -> None:
+    machine, place = Machine("AMD EPYC", 2, 0.1, 1e10, "3.11", {"numpy": "2.0"}), tmp_path / "p.md"
+    found = {"packets": rows(25.0), "fabrics": rows(2.0)}
+    assert not packets.write_table(found, machine, place)
+    assert not place.exists()
+    assert packets.write_table({**found, "htsim": rows(40.0)}, machine, place)
+    lines = place.read_text(encoding="utf-8").splitlines()
+    assert sum(line.startswith("| a task | theirs |") for line in lines) == 3
+    assert lines[-1].startswith("CPU times of one thread on AMD EPYC; load average")
 
 
 def test_a_suite_that_fails_is_named_and_the_next_is_written(tmp_path, monkeypatch) -> None:

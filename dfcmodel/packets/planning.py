@@ -72,7 +72,7 @@ def plan_packets(
     for f, flow in enumerate(scenario.flows):
         out = list(scenario.path_index(flow))
         if flow.host != "direct":
-            out.insert(0, ports.access(f))
+            out.insert(0, ports.access(f, out[0]))
         forward.append(tuple(out))
         back = [ports.reverse(p) for p in reversed(out)] if listens[f] else []
         backward.append(tuple(back))

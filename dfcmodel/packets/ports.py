@@ -104,9 +104,9 @@ class Ports:
         self.at.setdefault((port.source, port.target), len(self.all) - 1)
         return len(self.all) - 1
 
-    def access(self, f: int) -> int:
-        """Add the access link of a flow's host, equal to its first link; return the index."""
-        first = self.all[self.scenario.path_index(self.scenario.flows[f])[0]]
+    def access(self, f: int, n: int) -> int:
+        """Add the access link of a flow's host, equal to link n, its first one; return the index."""
+        first = self.all[n]
         host: Any = ("host", self.scenario.flows[f].name)
         shaped = self.scenario.flows[f].host == "shaped"
         rule = first.discipline if shaped else FIFO()
