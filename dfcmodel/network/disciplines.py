@@ -255,7 +255,7 @@ class Pause(Discipline):
 class Fair(Discipline):
     """Fair queueing: a queue per flow and max-min fair shares of the link (as SFQ and DRR approximate).
 
-    A full buffer drops from the flows that occupy more than their fair share of it.
+    A full buffer drops from the head of the longest queue, whosever packet comes.
 
     Parameters
     ----------
@@ -283,8 +283,9 @@ class Fair(Discipline):
 class Priority(Discipline):
     """Strict priority: a queue per flow, served by the flows' ``priority``, the lowest number first.
 
-    A full buffer drops from the lowest priority (the highest number) first. Flows of equal priority
-    have equal shares.
+    A full buffer drops from the lowest priority (the highest number) first, from the head of the longest queue
+    there, whosever packet comes: what waits makes room for what is served before it. Flows of equal priority have
+    equal shares.
 
     Parameters
     ----------
