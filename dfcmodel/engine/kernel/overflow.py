@@ -9,7 +9,7 @@ from typing import Any
 
 from .jit import compiled, inlined, summing
 from .loss_records import record_loss
-from .push_out import push_out
+from .pushed_out import push_out
 from .quantum import quantize
 from .records import (
     AREA,
