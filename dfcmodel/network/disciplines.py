@@ -45,7 +45,9 @@ class Arrivals(NamedTuple):
     capacity
         Of the link, packets/s; less while it is paused.
     delay
-        For how long the packet at the head of the queue has waited, s.
+        For how long the packet at the head of the queue has waited, s. Where flows or classes have queues of
+        their own, at that of the queue where it is shortest: `CoDel` begins anew with each packet that leaves
+        after less than its target.
     random
         A number drawn evenly from 0 to 1.
     """

@@ -117,7 +117,9 @@ class SharedQueues:
             return
         own = self.managed
         waits = sum(line.waits() for line in self.managed_lines)
-        delay = max(line.delay() for line in self.managed_lines) * self.h
+        delay = (
+            min((line.delay() for line in self.managed_lines if line.steps), default=0.0) * self.h
+        )
         came = self.came[own].copy()
         seen = Arrivals(k * self.h, self.h, waits, came.sum(), pace / self.h, delay, self.random())
         drops, marks = self.manager.manage(seen, came, self.random)
