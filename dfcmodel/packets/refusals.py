@@ -33,6 +33,11 @@ def check_scenario(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for features of a scenario that the packet level does not support."""
     for name in method.loss or {}:
         choice("loss: link", name, [link.name for link in scenario.links])
+    if method.count_smoothing > 0.0 and not any(
+        isinstance(link.discipline, DFC) for link in scenario.links
+    ):
+        msg = "must be 0 where no link has DFC, whose law alone reads it"
+        raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
     checked = set()  # disciplines that links share
     for link in scenario.links:
         key = (id(link.discipline), link.shared)

@@ -36,6 +36,13 @@ def test_ns2_has_its_own_rules_and_disciplines_alone(one_link, refused) -> None:
     refused(("discipline of link a->b",), lambda: simulate(pause, method=ns2))
 
 
+def test_averages_of_counts_need_a_law_that_reads_them(one_link, refused) -> None:
+    refused(
+        ("count_smoothing", "0.001", "DFC"),
+        lambda: simulate(one_link, method=Packets(count_smoothing=1e-3)),
+    )
+
+
 def test_random_loss_needs_a_link_that_exists(one_link, refused) -> None:
     refused(("loss: link", "a->b"), lambda: simulate(one_link, method=Packets(loss={"b->c": 0.1})))
 
