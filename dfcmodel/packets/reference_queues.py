@@ -169,7 +169,7 @@ class Pausing(Queue):
 
     def watch(self) -> None:
         """Pause or resume the feeders when the queue crosses a threshold."""
-        rule, feeders = self.port.discipline, self.simulation.plan.feeders(self.p)
+        rule, feeders = self.port.discipline, self.simulation.plan.pausable(self.p)
         assert isinstance(rule, Pause)
         wanted = self.length() > (rule.low if self.pausing else rule.high)
         if wanted == self.pausing or not feeders:
@@ -201,7 +201,7 @@ class PausingByQuanta(Pausing):
         assert isinstance(rule, Pause)
         if self.length() <= rule.high:
             return
-        for q in simulation.plan.feeders(self.p):
+        for q in simulation.plan.pausable(self.p):
             if q not in self.paused:
                 self.paused.add(q)
                 simulation.records.switch(self.p, simulation.now, True, q)
