@@ -288,18 +288,22 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def conclusion(table: pd.DataFrame) -> str:
-    """Return a sentence on how much of the gaps of all shares is explained."""
+    """Return sentences on how much of the gaps of all shares is explained, without and with DFC."""
     shares = table[table["quantity"].str.startswith("share")]
-    if shares.empty:
-        return ""
+    with_dfc = shares["scenario"].str.contains("with DFC")
+    groups = {"without": shares[~with_dfc], "with": shares[with_dfc]}
+    return "".join(_sentence(name, rows) for name, rows in groups.items() if len(rows))
+
+
+def _sentence(name: str, shares: pd.DataFrame) -> str:
     ends = shares.pivot_table(index=["scenario", "quantity"], columns="row", values="mean")
     gaps = (ends["packets"] - ends["bare fluid"]).abs()
     rest = shares[shares["row"] == "unexplained"]
     zero = int(((rest["low"] <= 0.0) & (rest["high"] >= 0.0)).sum())
     return (
-        f"Of {len(gaps)} shares in the table packets are {gaps.median():.2f} from the bare fluid in the "
-        f"median and at most {gaps.max():.2f}; {rest['mean'].abs().median():.3f} in the median and at "
-        f"most {rest['mean'].abs().max():.2f} of it is not explained, and cannot be told from 0 for "
+        f"Of {len(gaps)} shares {name} DFC packets are {gaps.median():.2g} from the bare fluid in the "
+        f"median and at most {gaps.max():.2g}; {rest['mean'].abs().median():.2g} in the median and at "
+        f"most {rest['mean'].abs().max():.2g} of it is not explained, and cannot be told from 0 for "
         f"{zero} of them.\n"
     )
 
