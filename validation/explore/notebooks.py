@@ -75,7 +75,7 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
         doc.add_root(ViewPage(view).layout)
 
     pages = _notebooks() if notebook is None else [notebook]
-    server = Server({"/": fill}, address="127.0.0.1", allow_websocket_origin=pages)
+    server = Server({"/": fill}, address="127.0.0.1", port=0, allow_websocket_origin=pages)
     server.start()
     shown = {"text/html": server_document(f"http://127.0.0.1:{server.port}/")}
     publish_display_data(shown)
