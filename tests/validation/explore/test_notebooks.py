@@ -65,7 +65,9 @@ def notebook() -> Iterator[str]:
 def test_two_views_turn_their_knobs_in_a_notebook(chromium: Any, notebook: str) -> None:
     """Each has a server of its own, at a port of its own."""
     page, errors = opened(chromium, notebook, 1280)
-    page.wait_for_function("Bokeh.documents.length == 2 && Bokeh.documents.every(one => one.is_idle)")
+    page.wait_for_function(
+        "Bokeh.documents.length == 2 && Bokeh.documents.every(one => one.is_idle)"
+    )
     page.locator("select").first.select_option("HSTCP")
     page.get_by_text("import HSTCP, NewReno").wait_for()
     assert [said for said in errors if "404" not in said] == []  # no favicon
