@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LARGEST", "check_numbers", "check_window", "plan_packets"]
+__all__ = ["LARGEST", "check_numbers", "check_rate", "check_window", "plan_packets"]
 
 SHORTEST = 1e-12
 """Least duration and sample in s: the kernel counts times of up to 1e5 s in samples, in 64 bits."""
@@ -152,6 +152,15 @@ def check_window(scenario: Scenario, f: int, window: float, now: float) -> None:
     if math.isnan(window):
         raise ArithmeticError(f"{place} not a number")
     raise OverflowError(f"{place} {window:g} packets, more than {LARGEST} sequence numbers")
+
+
+def check_rate(scenario: Scenario, f: int, rate: float, now: float) -> None:
+    """Raise ArithmeticError for a rate, in packets/s, that a rule has set to no number; one below 0 sends nothing."""
+    if math.isnan(rate):
+        place = f"{scenario.name}, t = {now:g} s"
+        raise ArithmeticError(
+            f"{place}: the rate of flow {scenario.flows[f].name!r} is not a number"
+        )
 
 
 def _surely_sent(scenario: Scenario, starts: Floats, end: float) -> Floats:

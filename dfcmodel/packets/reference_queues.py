@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
@@ -41,6 +42,10 @@ class Queue:
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
         return (came for came, _ in self.waiting)
+
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of each queue came."""
+        return (came for came, _ in itertools.islice(self.waiting, 1))
 
     def length(self) -> int:
         """Return how many packets wait."""
@@ -235,6 +240,10 @@ class RoundRobin(Queue):
     def arrivals(self) -> Iterable[float]:
         """Return when the packets that wait came."""
         return (came for lane in self.lanes.values() for came, _ in lane)
+
+    def heads(self) -> Iterable[float]:
+        """Return when the packet at the head of each queue came."""
+        return (lane[0][0] for lane in self.lanes.values() if lane)
 
     def length(self) -> int:
         """Return how many packets wait."""

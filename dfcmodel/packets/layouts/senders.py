@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_flows", "redraw_periods", "wake_all", "wake_sources"]
+__all__ = ["RATED", "lay_out_flows", "redraw_periods", "wake_all", "wake_sources"]
 
 RECOVERY = {"tahoe": 0, "reno": 1, "newreno": 2, "sack": 3, "prr": 3, "": 4}
 SACK, RATED = RECOVERY["sack"], 5
