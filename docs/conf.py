@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,39 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "matplotlib.sphinxext.plot_directive",
     "myst_nb",
     "mathml",
 ]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
+default_role = "py:obj"  # names in docstrings are links where they have a page
 autosummary_ignore_module_all = False  # the pages of docs/reference/ are of the names in __all__
 autosummary_imported_members = True
+
+
+def _figures() -> dict[str, dict[str, str]]:
+    """Return code and caption of each object's figure, of reference-figures.toml."""
+    found = {}
+    table = Path(__file__).with_name("reference-figures.toml").read_text(encoding="utf-8")
+    for figure in tomllib.loads(table)["figure"]:
+        for full in figure["objects"]:
+            words = {"name": full.rpartition(".")[2]}
+            words["model"] = figure.get("model", {}).get(words["name"], words["name"])
+            words["given"] = figure.get("given", {}).get(words["name"], "")
+            texts = {"code": figure["code"].strip(), "caption": figure["caption"]}
+            for key, word in words.items():
+                texts = {kind: text.replace(f"{{{key}}}", word) for kind, text in texts.items()}
+            found[full] = texts
+    return found
+
+
+autosummary_context = {"figures": _figures()}
+plot_formats = ["svg"]
+plot_html_show_formats = plot_html_show_source_link = False
+plot_apply_rcparams = True
+plot_rcparams = {"figure.figsize": (6.4, 3.6), "figure.constrained_layout.use": True}
 
 suppress_warnings = ["ref.python"]  # parameters of one name in several classes, such as rtt
 

@@ -181,7 +181,7 @@ class PacketRun:
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
-    signatures = signatures_of(rules_of(plan.scenario.flows))
+    signatures = signatures_of(dict.fromkeys(rules_of(plan.scenario.flows)))  # flows share rules
     events = sender_events(signatures)
     managers = manager_events_of(called_managers(plan))
     return PacketRun(plan, lay_out(plan, signatures, spare), Records(plan), events, managers)

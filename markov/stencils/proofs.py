@@ -2,8 +2,9 @@
 
 The argument is that of `markov.proofs.certificates.Certificate`: h with (Q h)(x) <= -c < 0 in all states
 but one bounds c times the mean hitting times of that one, and TV(x, pi) <= sum_s |(x Q)(s)| h(s) / c.
-Here h comes from a few cycles of multigrid, weighted by the solution, and both sides are evaluated in
-float64 with every rounding error bounded.
+Here h comes from a cycle of multigrid or a few, weighted by the solution, and both sides are evaluated in
+float64 with every rounding error bounded. Any h will do that satisfies the inequality. After a cycle few states
+miss it, along the lines where aggregates meet: there h is raised until it holds, one state after another.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 
 from markov.computing.memory import available
 from markov.stencils.hitting_times import proof_kernels
+from markov.stencils.hitting_times.drifts import SHARP, Drift
 from markov.stencils.hitting_times.equations import HittingTimes
 from markov.stencils.levels import Level
-from markov.stencils.loops import unrolled
 from markov.stencils.loops.kernel_calls import ONE
 from markov.stencils.loops.teams import ALONE, Team
 from markov.stencils.places import RECURRENT
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GridBound", "bound_on_grid"]
 
-SHARP = 0.5  # of c: an h that proves more is not looked for
-FIRST_CHECK = 3  # cycles before c is looked at
 GROWTH = 1.5  # times the drift of the cycle before, three times in a row: cycles diverge
 ATTEMPTS: tuple[tuple[type[np.floating[Any]], bool], ...] = (
     (np.float32, True),
@@ -79,15 +78,19 @@ def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE)
 def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> GridBound:
     """Return the bound by hitting times that are yet to be found."""
     c, cycles, grown = -math.inf, 0, 0
+    drift = Drift(times, layout, places.marks)
     with np.errstate(all="ignore"):  # what is not finite proves nothing
         for sweeps in SWEEPS:
-            times.cycle(sweeps)
+            if cycles:
+                times.cycle(sweeps)
+            else:
+                times.begin()
             cycles += 1
-            if cycles < FIRST_CHECK:
-                continue
-            before, c = c, -_drift(times, places.marks)
+            before, c = c, drift.bounded()
             grown = grown + 1 if c < GROWTH * before else 0
-            if c > SHARP or math.isnan(c) or grown == 3:  # an h that is not a number stays so
+            if c < SHARP and drift.raised():
+                c = drift.bounded()
+            if c > SHARP or math.isnan(c) or grown == 3:  # an h that is no number stays so
                 break
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, times.nbytes)
@@ -96,16 +99,6 @@ def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> Gr
     distance = off / c * rounded_up + abs((mass - 1.0) + low) + 4.0 * U
     distance = min(distance, 1.0) if math.isfinite(distance) else math.inf
     return GridBound(distance, c, cycles, times.nbytes)
-
-
-def _drift(times: HittingTimes, marks: NDArray[np.uint8]) -> float:
-    """Return the largest (Q h)(s) of a recurrent state but the reference, rounded up."""
-    level = times.finest
-    table = *level.lines, level.cells, level.width, *level.entries, level.rates.rate
-    here = np.uint64(times.reference), ONE, RECURRENT, marks, times.h
-    text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
-    run = *table, level.special, level.alone, *here
-    return float(np.max(level.by_rows(proof_kernels.drift, *run, unrolled=text)()))
 
 
 def _misfit(
