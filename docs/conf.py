@@ -96,6 +96,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True  # an attribute that has a docstring of its own is described once
 
 _LITERAL = re.compile(r"(``.+?``)")
+_SEVERAL = re.compile(r":ivar (\w+(?:, \w+)+): (.*)")
 
 
 def _escape_bars(
@@ -107,6 +108,24 @@ def _escape_bars(
             parts = _LITERAL.split(line)
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[k] = "".join(parts)
+
+
+def _split_names(
+    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Give each of several attributes with one text the text: Sphinx takes the first name for a type."""
+    done: list[str] = []
+    while lines:
+        found = _SEVERAL.fullmatch(lines[0])
+        text = [lines.pop(0)]
+        while found and lines and lines[0].startswith(" "):
+            text.append(lines.pop(0))
+        if found:
+            for own in found[1].split(", "):
+                done += [f":ivar {own}: {found[2]}", *text[1:]]
+        else:
+            done += text
+    lines[:] = done
 
 
 def _skip_bare_fields(
@@ -134,3 +153,4 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", _make_accessible, priority=900)  # after the theme
     app.connect("autodoc-skip-member", _skip_bare_fields)
     app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("autodoc-process-docstring", _split_names)

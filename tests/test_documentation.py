@@ -34,7 +34,9 @@ class Place(NamedTuple):
 def hooks() -> dict[str, Any]:
     """The hooks of conf.py by event."""
     found: dict[str, Any] = {}
-    app = SimpleNamespace(connect=lambda event, hook, priority=500: found.update({event: hook}))
+    app = SimpleNamespace(
+        connect=lambda event, hook, priority=500: found.update({event: hook, hook.__name__: hook})
+    )
     runpy.run_path(str(CONF))["setup"](app)
     return found
 
@@ -62,6 +64,14 @@ def test_figures_of_the_reference_are_of_objects_that_have_a_page() -> None:
                 )
         assert "{" not in texts["caption"]
         assert "{name}" not in texts["code"]
+
+
+def test_attributes_with_one_text_are_described_one_by_one(hooks: dict[str, Any]) -> None:
+    lines = ["Text.", "", ":ivar low, high: Packets,", "    or bytes.", ":ivar units: Of both."]
+    hooks["_split_names"](None, "class", "Result", Place, None, lines)
+    assert lines[2:] == [
+        ":ivar low: Packets,", "    or bytes.", ":ivar high: Packets,", "    or bytes.", ":ivar units: Of both.",
+    ]  # fmt: skip
 
 
 def test_captions_have_a_level_and_code_takes_the_focus(hooks: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.computing.double_double_kernels import two_product, two_sum
 from markov.computing.memory import available
 from markov.stencils.hitting_times import proof_kernels
 from markov.stencils.hitting_times.drifts import SHARP, Drift
@@ -53,7 +54,9 @@ class GridBound(NamedTuple):
     memory: int
 
 
-def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE) -> GridBound:
+def bound_on_grid(
+    layout: Layout, places: Places, x: Vector, team: Team = ALONE, *, exact: bool = False
+) -> GridBound:
     """Return an upper bound on the total-variation distance of a distribution to the stationary one.
 
     Parameters
@@ -64,18 +67,25 @@ def bound_on_grid(layout: Layout, places: Places, x: Vector, team: Team = ALONE)
         Probabilities of the states of the grid, zero in those that are not recurrent.
     team
         Threads; they do not change a bit of it.
+    exact
+        Whether x Q is evaluated in double-double: where cycles went on until rounding stopped them, most of
+        what float64 has for a residual is the bound on its own rounding errors.
     """
     bound = GridBound(math.inf, 0.0, 0, 0)
     for kind, wide in ATTEMPTS:
         if kind is np.float64 and available() < ROOM * x.size:
             break
-        bound = _bound(layout, places, HittingTimes(layout, x, kind, wide=wide, team=team), x)
+        times = HittingTimes(layout, x, kind, wide=wide, team=team)
+        bound = _bound(layout, places, times, x, exact)
+        del times  # before there are others
         if math.isfinite(bound.distance):
             break
     return bound
 
 
-def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> GridBound:
+def _bound(
+    layout: Layout, places: Places, times: HittingTimes, x: Vector, exact: bool
+) -> GridBound:
     """Return the bound by hitting times that are yet to be found."""
     c, cycles, grown = -math.inf, 0, 0
     drift = Drift(times, layout, places.marks)
@@ -94,7 +104,7 @@ def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> Gr
                 break
         if not (c > 0.0 and math.isfinite(c)):
             return GridBound(math.inf, c, cycles, times.nbytes)
-        off, mass, low = _misfit(times, layout, places.marks, x)
+        off, mass, low = _misfit(times, layout, places.marks, x, exact)
     rounded_up = 1.0 + 8.0 * (x.size + 8) * U
     distance = off / c * rounded_up + abs((mass - 1.0) + low) + 4.0 * U
     distance = min(distance, 1.0) if math.isfinite(distance) else math.inf
@@ -102,14 +112,17 @@ def _bound(layout: Layout, places: Places, times: HittingTimes, x: Vector) -> Gr
 
 
 def _misfit(
-    times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector
+    times: HittingTimes, layout: Layout, marks: NDArray[np.uint8], x: Vector, exact: bool
 ) -> tuple[float, float, float]:
     """Return sum |(x Q)(s)| h(s) over recurrent states, and the sum of x in two parts."""
     team, rates = times.finest.team, layout.into[1]
     level = Level(layout.into[0], x, fast=False, team=team)
     table = *level.lines, level.cells, level.width, *level.entries, rates.rate, rates.exit_rate
     least = float(times.h[times.reference])
-    arguments = *table, least, ONE, RECURRENT, marks, times.h, x
-    off, mass, low = zip(*level.by_rows(proof_kernels.misfit, *arguments)(), strict=True)
+    vectors = least, ONE, RECURRENT, marks, times.h, x
+    off, mass, low = zip(*level.by_rows(proof_kernels.misfit, *table, *vectors)(), strict=True)
+    if exact:
+        kernel, helpers = proof_kernels.misfit_exactly, (two_sum, two_product)
+        off = tuple(level.by_rows(kernel, *table, rates.exit_rest, *vectors, helpers=helpers)())
     total = math.fsum((*mass, *low))
     return float(sum(off)), total, math.fsum((*mass, *low, -total))

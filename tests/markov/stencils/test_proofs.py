@@ -28,6 +28,14 @@ def test_the_bound_holds_and_is_not_far_off(amount, small):
     assert np.array_equal(x, on_grid(pi))  # as it was
 
 
+def test_what_rounding_leaves_is_bounded_in_double_double(small):
+    true, grid = exact(TANDEM)[0], grid_of(TANDEM)
+    plain, sharp = (
+        bound_on_grid(grid.layout, grid.places, on_grid(true), exact=each) for each in (False, True)
+    )
+    assert 2.0**-51 < sharp.distance < 0.2 * plain.distance
+
+
 def test_a_lack_of_mass_counts(small):
     pi = 0.9 * exact(TANDEM)[0]
     grid = grid_of(TANDEM)
@@ -73,8 +81,8 @@ def test_cycles_that_diverge_are_given_up_and_done_again(small, monkeypatch):
 def test_chains_that_underflow_are_proved_in_few_cycles(model, monkeypatch):
     found = []
 
-    def told(*given):
-        found.append(bound_on_grid(*given))
+    def told(*given, exact):
+        found.append(bound_on_grid(*given, exact=exact))
         return found[-1]
 
     monkeypatch.setattr("markov.stencils.matrix_free.bound_on_grid", told)

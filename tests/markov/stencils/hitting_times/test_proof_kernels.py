@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -55,3 +56,22 @@ def test_the_misfit_is_not_less_than_what_the_matrix_gives(plain):
     expected = np.abs(chain.Q.T @ pi) @ h
     assert expected <= off <= expected * (1.0 + 1e-12)
     assert mass + low == pytest.approx(pi.sum(), rel=1e-15)
+
+
+def test_the_misfit_in_double_double_is_that_of_fractions(plain):
+    pi, chain = exact(TANDEM)
+    h, places = np.random.default_rng(8).random(chain.size), grid_of(TANDEM).places
+    span, own, rates = table(grid_of(TANDEM).layout.into)
+    given = rates.exit_rate, rates.exit_rest, 0.0, ONE, RECURRENT, places.marks
+    off = kernels.misfit_exactly(*span, *own, *given, on_grid(h), on_grid(pi))
+    net = [Fraction(0)] * chain.size
+    Q = chain.Q.tocoo()
+    for i, j, rate in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
+        if i != j:
+            flow = Fraction(float(pi[i])) * Fraction(rate)
+            net[i] -= flow
+            net[j] += flow
+    expected = float(sum(abs(r) * Fraction(float(w)) for r, w in zip(net, h, strict=True)))
+    assert expected <= off <= expected * (1.0 + 1e-9)
+    below = kernels.misfit(*span, *own, given[0], *given[2:], on_grid(h), on_grid(pi))[0]
+    assert off < 0.1 * below  # most of that is the bound on its own rounding
