@@ -32,6 +32,17 @@ def _names(incomplete: str) -> list[str]:
     return [full for name in NAMES if (full := f"takano2006/{name}").startswith(incomplete)]
 
 
+def _explained(incomplete: str) -> list[str]:
+    """Complete the name of a scenario, or the id of a claim."""
+    return _names(incomplete) + [id for id in explained if id.startswith(incomplete)]
+
+
+def _tcps(incomplete: str) -> list[str]:
+    """Complete the TCP of a scenario."""
+    tcps = ("newreno", "reno", "tahoe", "vegas")
+    return [name for name in tcps if name.startswith(incomplete.lower())]
+
+
 def _scenario(name: str, dfc: bool | None, tcp: str | None, host: str | None) -> Scenario:
     """Return a scenario by its name, or from a TOML file, which allows no further options."""
     from dfcmodel.network.scenarios import takano2006
@@ -74,7 +85,10 @@ def simulate(
         ),
     ] = None,
     tcp: Annotated[
-        str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
+        str | None,
+        typer.Option(
+            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
+        ),
     ] = None,
     host: Annotated[
         str | None,
@@ -231,7 +245,7 @@ def explain(
         str,
         typer.Argument(
             help="takano2006/4 (without DFC), my_network.toml, or a claim, such as D05",
-            autocompletion=_names,
+            autocompletion=_explained,
         ),
     ],
     measures: Annotated[
@@ -239,7 +253,10 @@ def explain(
         typer.Option(help="Of share (default), losses, first_loss, completion, paused; by commas."),
     ] = None,
     tcp: Annotated[
-        str | None, typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.")
+        str | None,
+        typer.Option(
+            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
+        ),
     ] = None,
     duration: Annotated[
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")

@@ -58,6 +58,11 @@ def _claims(incomplete: str) -> list[str]:
     return [id for id in entries() if id.startswith(incomplete.upper())]
 
 
+def _figures(incomplete: str) -> list[str]:
+    """Complete the figure of a paper, or the id of a claim."""
+    return [name for name in figures() if name.startswith(incomplete.lower())] + _claims(incomplete)
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"hopflow {__version__}")
@@ -155,7 +160,8 @@ def draw_figure(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="PAPER/FIGURE, such as malhotra2005/4, or a claim, such as M03; none lists them all."
+            help="PAPER/FIGURE, such as malhotra2005/4, or a claim, such as M03; none lists them all.",
+            autocompletion=_figures,
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),

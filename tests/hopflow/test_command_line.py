@@ -53,6 +53,30 @@ def test_completion_is_offered() -> None:
     assert {"--install-completion", "--show-completion"} <= options
 
 
+@pytest.mark.parametrize(
+    ("path", "name", "begun", "found"),
+    [
+        (("figure",), "name", "malhotra2005/", "malhotra2005/4"),
+        (("figure",), "name", "M0", "M03"),
+        (("simulate",), "tcp", "new", "newreno"),
+        (("explain",), "tcp", "v", "vegas"),
+        (("explain",), "scenario", "D0", "D05"),
+        (("response",), "rules", "cu", "cubic"),
+        (("validate",), "claim", "D0", "D05"),
+        (("judge",), "claim", "M0", "M06"),
+        (("data", "show"), "case", "zheng2002/p", "zheng2002/periodic-loss"),
+        (("explore",), "view", "t", "threshold"),
+    ],
+)
+def test_names_are_completed(path: tuple[str, ...], name: str, begun: str, found: str) -> None:
+    command = ALL[path]
+    parameter = next(each for each in command.params if each.name == name)
+    context = command.make_context(path[-1], [], resilient_parsing=True)
+    offered = [each.value for each in parameter.shell_complete(context, begun)]
+    assert found in offered
+    assert all(each.startswith(begun) for each in offered)
+
+
 def test_values_become_json() -> None:
     data = xr.Dataset(
         {"rate": (("flow", "node"), [[1.0, np.nan], [3.0, 4.0]]), "total": 8.0},
