@@ -138,9 +138,14 @@ def _skip_bare_fields(
 def _make_accessible(
     _app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any
 ) -> None:
-    """Say of what level the captions of tables of contents are, which Sphinx calls headings; keys scroll wide code."""
+    """Say of what level the captions of tables of contents are, which Sphinx calls headings; keys scroll what is wide.
+
+    A fold is called what it says, not by a second name.
+    """
     if "body" in context:
-        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
+        body = context["body"].replace("<pre>", '<pre tabindex="0">')
+        body = body.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+        context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
     for part in ("body", "furo_navigation_tree"):
         if part in context:
             context[part] = context[part].replace(

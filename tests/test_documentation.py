@@ -77,11 +77,13 @@ def test_attributes_with_one_text_are_described_one_by_one(hooks: dict[str, Any]
 def test_captions_have_a_level_and_code_takes_the_focus(hooks: dict[str, Any]) -> None:
     """Without one a screen reader is told nothing; Sphinx and the theme write them so."""
     context = {
-        "body": "<pre>code</pre>",
+        "body": '<pre>code</pre><div class="table-wrapper docutils"></div>',
         "furo_navigation_tree": '<p class="caption" role="heading">How-to</p>',
     }
     hooks["html-page-context"](None, "index", "page.html", context, None)
     assert context["furo_navigation_tree"].startswith(
         '<p class="caption" role="heading" aria-level="2">'
     )
-    assert context["body"] == '<pre tabindex="0">code</pre>'  # keys scroll it
+    assert context["body"] == (  # keys scroll both
+        '<pre tabindex="0">code</pre><div tabindex="0" class="table-wrapper docutils"></div>'
+    )

@@ -121,7 +121,12 @@ class Animation:
             self._write(writer, page)
             animation = re.sub(r"<link[^>]*>", "", page.read_text(encoding="utf-8"))
         animation = re.sub(r'<i class="fa fa-([^"]+)"></i>', lambda icon: SIGNS[icon[1]], animation)
-        around = Markup('<div role="img" aria-label="{}">{}</div>')
+        # matplotlib names the buttons, not the picture and the slider
+        animation = animation.replace('<img id="_anim_img', '<img alt="queues" id="_anim_img')
+        animation = animation.replace(
+            'class="anim-slider"', 'class="anim-slider" aria-label="frame"'
+        )
+        around = Markup('<div role="group" aria-label="{}">{}</div>')
         return around.format(f"queues over time: {self._name}", Markup(animation))
 
     def _repr_html_(self) -> str:

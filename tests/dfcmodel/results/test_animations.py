@@ -31,6 +31,8 @@ def test_animation_as_gif_has_its_frames_and_duration(run, tmp_path) -> None:
 def test_animation_as_html_stands_alone(run, tmp_path) -> None:
     film = run.animate(frames=2)
     page = film.save(tmp_path / "queues.html").read_text(encoding="utf-8")
+    assert '<img alt="queues" id="_anim_img' in page  # for a screen reader
+    assert 'class="anim-slider" aria-label="frame"' in page
     assert page.count("data:image/png;base64") == 2
     assert "queues over time: takano2006/1: FIFO, Tahoe" in page
     assert "<input" in page
